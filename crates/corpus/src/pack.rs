@@ -8,9 +8,9 @@ struct Unit {
     words: usize,
 }
 
-/// Packs `sentences`, slices of `text` in order, into slices of at most `size` words. A sentence that has more is cut
-/// at its lines, and a line at its words; a passage also ends with a paragraph where it is nearly full; and a heading
-/// goes with what follows it. `word_starts` returns where the words of a text start.
+/// Packs `sentences`, slices of `text` in order, into slices of at most `size` words. A longer sentence is cut
+/// at its lines, and a longer line at its words. A nearly full passage ends with its paragraph, and a heading
+/// goes with the text after it. `word_starts` returns where the words of a text start.
 pub(crate) fn pack<'t, W: Iterator<Item = usize>>(
     text: &'t str,
     sentences: &[&'t str],
@@ -31,7 +31,7 @@ pub(crate) fn pack<'t, W: Iterator<Item = usize>>(
             while end > first + 1 && is_heading(text, &units[end - 1], unit) {
                 end -= 1;
             }
-            // Headings alone are no passage.
+            // Headings alone do not make a passage.
             let carried: usize = units[end..index].iter().map(|unit| unit.words).sum();
             let end = if carried + unit.words > size {
                 index
@@ -67,9 +67,9 @@ fn units<'t, W: Iterator<Item = usize>>(
     let start = text.as_ptr() as usize;
     let unit = |part: &'t str| {
         let part = part.trim();
-        let at = part.as_ptr() as usize - start;
+        let first = part.as_ptr() as usize - start;
         Unit {
-            bytes: at..at + part.len(),
+            bytes: first..first + part.len(),
             words: word_starts(part).count(),
         }
     };
@@ -98,7 +98,7 @@ fn units<'t, W: Iterator<Item = usize>>(
     units
 }
 
-/// Whether a unit is a line of its own without an end, as a heading is, before another.
+/// Whether a unit looks like a heading: a line of its own without final punctuation.
 fn is_heading(text: &str, unit: &Unit, next: &Unit) -> bool {
     /// The most words of a heading.
     const HEADING_WORDS: usize = 12;

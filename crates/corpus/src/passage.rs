@@ -45,7 +45,7 @@ impl fmt::Display for PassageId {
 pub struct Piece {
     /// Never empty, never only white space.
     pub text: String,
-    /// Where it stands.
+    /// The location in its document.
     pub location: Location,
 }
 
@@ -69,7 +69,7 @@ pub struct Passage {
     pub title: String,
     /// Never empty, never only white space.
     pub text: String,
-    /// Where it stands in the document.
+    /// The location in its document.
     pub location: Location,
     /// What the source says about the document, besides its title.
     pub metadata: Map<String, Value>,
@@ -96,7 +96,7 @@ impl Passage {
     }
 }
 
-/// The text of a passage as models see it to embed or compare it: the document's title, with the
+/// The text of a passage that models embed or compare: the document's title, with the
 /// headings over the passage, and the text.
 #[must_use]
 pub fn titled(title: &str, text: &str) -> String {

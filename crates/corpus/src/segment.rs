@@ -18,9 +18,10 @@ pub enum Segmentation {
     Whole,
     /// One sentence a passage: `sentence`.
     Sentence,
-    /// As many whole sentences as have at most `size` words: `sentences:100`. Words are counted as below.
+    /// As many whole sentences as have at most `size` words together: `sentences:100`. Words are counted as in
+    /// [`Segmentation::Words`].
     Sentences {
-        /// The most words of a passage, at least 1. A sentence with more is cut.
+        /// The most words of a passage, at least 1. A longer sentence is cut.
         size: usize,
     },
     /// Windows of `size` words, each sharing `overlap` words with the one before: `words:100`,
@@ -31,7 +32,7 @@ pub enum Segmentation {
         /// The words shared with the passage before, less than `size`.
         overlap: usize,
     },
-    /// The same in tokens of the embedder: `tokens:256`, `tokens:256/32`.
+    /// Windows of tokens of the embedder: `tokens:256`, `tokens:256/32`.
     Tokens {
         /// The most tokens of a passage, at least 1.
         size: usize,
@@ -52,7 +53,7 @@ pub enum SegmentationError {
     )]
     #[diagnostic(kind = "unknown_segmentation")]
     Unknown { given: String },
-    /// A size or overlap is no number, or the size is 0.
+    /// A size or overlap is not a number, or the size is 0.
     #[error("the segmentation {given:?} has a wrong number {number:?}")]
     #[diagnostic(kind = "wrong_segmentation_number")]
     WrongNumber { given: String, number: String },
@@ -152,8 +153,8 @@ pub fn segment_unless<'t>(
     (!stop()).then_some(pieces)
 }
 
-/// Slices of `size` units, given where each unit starts; the first also takes the text before. Of the starts, no more
-/// than those of one slice are held.
+/// Slices of `size` units, given the start of each unit; the first slice also takes the text before. Only the starts
+/// of one slice are held at a time.
 fn windows(
     text: &str,
     mut starts: impl Iterator<Item = usize>,
@@ -178,7 +179,7 @@ fn windows(
     }
 }
 
-/// Where tokens start, ascending and on character boundaries.
+/// The starts of tokens, ascending and on character boundaries.
 fn token_starts(text: &str, spans: Vec<Range<usize>>) -> impl Iterator<Item = usize> {
     let mut last = 0;
     spans.into_iter().map(move |span| {
@@ -191,7 +192,7 @@ fn token_starts(text: &str, spans: Vec<Range<usize>>) -> impl Iterator<Item = us
     })
 }
 
-/// Where the words of `text` start, in order: runs without white space, cut around each Chinese or Japanese
+/// The starts of the words of `text`, in order. A word is a run without white space, cut around each Chinese or Japanese
 /// character. Punctuation belongs to the word before it, opening punctuation to the one after.
 fn word_starts(text: &str) -> impl Iterator<Item = usize> {
     #[derive(PartialEq)]
@@ -226,7 +227,7 @@ fn word_starts(text: &str) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Whether a character is a word of its own, since its script is written without spaces.
+/// Whether a character counts as a word, since its script is written without spaces.
 pub(crate) fn is_ideograph(character: char) -> bool {
     matches!(character,
         '\u{3005}'..='\u{3007}'

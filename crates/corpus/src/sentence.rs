@@ -1,8 +1,8 @@
 //! Sentence boundaries: those of Unicode's rules (UAX #29), corrected where the language matters.
 //!
-//! Corrected are abbreviations ("Dr. Ito"), initials ("J. R. R. Tolkien"), quoted questions
+//! The corrections are for abbreviations ("Dr. Ito"), initials ("J. R. R. Tolkien"), quoted questions
 //! (`"Why?" he asked`), numbers of list items, hard-wrapped lines and the Chinese semicolon.
-//! The corrections know English abbreviations; they find no sentences in text without punctuation.
+//! They know English abbreviations only, and find no sentences in text without punctuation.
 
 use std::borrow::Cow;
 
@@ -34,13 +34,12 @@ const STARTERS: &[&str] = &[
 /// A line of at least this many characters is assumed to be wrapped.
 const WRAPPED_LINE_CHARS: usize = 60;
 
-/// The most characters of an abbreviation, initials or the number of a list item. The text
-/// inspected before a boundary has to be limited: a text can have a boundary every few bytes, and
-/// no space at all.
+/// The most characters of an abbreviation, initials or the number of a list item. It limits the text inspected before a
+/// boundary: a text can have a boundary every few bytes, and no space at all.
 const LONGEST_WORD: usize = 64;
 
-/// Longer runs of punctuation and spaces are shortened before Unicode's rules are applied: those
-/// look ahead, from each character after a full stop, to the next letter.
+/// Longer runs of punctuation and spaces are shortened before Unicode's rules are applied, since the rules
+/// look ahead from each character after a full stop to the next letter.
 const LONGEST_RUN: usize = 16;
 
 /// The sentences of `text`, in order, without the white space around them, none of them empty.
@@ -52,7 +51,7 @@ pub fn sentences(text: &str) -> Vec<&str> {
 /// As [`sentences`]; `None` once `stop` returns true.
 pub(crate) fn sentences_unless<'t>(text: &'t str, stop: &dyn Fn() -> bool) -> Option<Vec<&'t str>> {
     const BOUNDARIES_PER_CHECK: usize = 1024;
-    let mut found = Vec::new();
+    let mut sentences = Vec::new();
     // Where the text continues after the space at the last boundary, and at the last sentence end.
     let mut seen = text.len() - text.trim_start().len();
     let mut start = seen;
@@ -60,19 +59,19 @@ pub(crate) fn sentences_unless<'t>(text: &'t str, stop: &dyn Fn() -> bool) -> Op
         if number % BOUNDARIES_PER_CHECK == 0 && stop() {
             return None;
         }
-        // All boundaries within one run of space are the same.
+        // All boundaries within one run of space count as one.
         if boundary <= seen {
             continue;
         }
         seen = text.len() - text[boundary..].trim_start().len();
         if is_sentence_end(&text[start..boundary], &text[boundary..seen], &text[seen..]) {
-            found.push(text[start..boundary].trim());
+            sentences.push(text[start..boundary].trim());
             start = seen;
         }
     }
-    found.push(text[start..].trim());
-    found.retain(|sentence| !sentence.is_empty());
-    Some(found)
+    sentences.push(text[start..].trim());
+    sentences.retain(|sentence| !sentence.is_empty());
+    Some(sentences)
 }
 
 /// Where sentences may end: Unicode's boundaries, and the places after Chinese semicolons.
@@ -136,11 +135,11 @@ impl<'t> Shortened<'t> {
                 copied = last;
             }
         };
-        for (at, character) in text.char_indices() {
+        for (offset, character) in text.char_indices() {
             match (is_in_run(character), run) {
-                (true, None) => run = Some(at),
+                (true, None) => run = Some(offset),
                 (false, Some(start)) => {
-                    cut(start, at);
+                    cut(start, offset);
                     run = None;
                 }
                 _ => {}

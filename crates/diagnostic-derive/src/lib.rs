@@ -116,8 +116,8 @@ impl Attributes {
     }
 }
 
-/// The arms of one variant in `kind` and in `remedy`. The defaults are those of the type, or, where
-/// it forwards, of its source.
+/// The match arms for one variant in `kind` and in `remedy`. What the variant leaves out, the type's attributes give,
+/// or else the source if either forwards.
 fn arm(
     path: &TokenStream,
     name: &Ident,

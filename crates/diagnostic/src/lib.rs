@@ -1,6 +1,5 @@
-//! What an error carries beside its message: a stable kind for machines, and a remedy as data. A
-//! remedy names settings and actions, never commands or flags: the command line, or another front
-//! end, words them.
+//! What an error carries besides its message: a stable kind for machines, and a remedy as data. A remedy names
+//! settings and actions, never commands or flags: the command line, or another front end, words them.
 //!
 //! ```
 //! # extern crate ken_diagnostic;
@@ -61,18 +60,18 @@ pub fn chain<'e>(
     std::iter::successors(Some(error), |&cause| cause.source())
 }
 
-/// The parts of a message, each said once: many errors already quote what caused them.
+/// Drops repeated parts of a message: many errors already quote their cause.
 #[must_use]
 pub fn said_once(parts: impl IntoIterator<Item = String>) -> String {
     let parts = parts.into_iter();
     parts.fold(String::new(), |message, part| match message.as_str() {
         "" => part,
-        said if said.contains(&part) => message,
-        said => format!("{said}: {part}"),
+        earlier if earlier.contains(&part) => message,
+        earlier => format!("{earlier}: {part}"),
     })
 }
 
-/// Errors of the system, where nothing more is known.
+/// System errors about which nothing more is known.
 impl Diagnostic for io::Error {
     fn kind(&self) -> &'static str {
         match self.kind() {
@@ -177,12 +176,12 @@ impl Remedy {
         setting: impl Fn(&str) -> String,
         action: impl Fn(&Action) -> String,
     ) -> String {
-        let each = self.0.iter().map(|part| match part {
+        let parts = self.0.iter().map(|part| match part {
             Part::Text(text) => text.to_string(),
             Part::Setting(name) => setting(name),
             Part::Action(named) => action(named),
         });
-        each.collect()
+        parts.collect()
     }
 
     /// Whether its text, or the names of its settings and actions, contain this.

@@ -1,5 +1,5 @@
-//! Prints the text of the documents in the files and folders that it is given, and what their
-//! readers have to tell on standard error.
+//! Prints the text of the documents in the given files and folders, and the notices of their
+//! readers on standard error.
 //!
 //! ```sh
 //! cargo run --release -p ken-documents --example text -- manual.pdf notes/

@@ -1,10 +1,10 @@
-//! Where a folder of documents can be read on the web.
+//! The address of a folder of documents on the web.
 
 use std::str::FromStr;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// All but the unreserved characters of RFC 3986 and the slash.
+/// The characters that are escaped: all but the unreserved ones of RFC 3986 and the slash.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -16,7 +16,7 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BaseUrl(String);
 
-/// No address of a folder on the web.
+/// A text that is not the address of a folder on the web.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[error("{given:?} is no address on the web")]
 #[diagnostic(
@@ -24,7 +24,7 @@ pub struct BaseUrl(String);
     remedy = "write it with its scheme, e.g. https://docs.example.org/manuals/"
 )]
 pub struct BaseUrlError {
-    /// What was given.
+    /// The given text.
     pub given: String,
 }
 

@@ -1,4 +1,4 @@
-//! How much one document may cost, so that a hostile file is an error and does not end the process.
+//! The limits on what one document may cost, so that a hostile file gives an error and does not end the process.
 
 use std::io;
 
@@ -15,8 +15,8 @@ impl Budget {
     /// document several times over still fits into a few hundred megabytes.
     pub const DEFAULT_DOCUMENT_BYTES: u64 = 64 << 20;
 
-    /// How deep containers may be nested. Not a setting: recursive parsers, and those that visit
-    /// all open containers on every line, need a bound whatever memory there is.
+    /// How deep containers may nest. Not a setting: recursive parsers, and those that visit
+    /// all open containers on every line, need a bound however much memory there is.
     pub(crate) const DEPTH: usize = 100;
 
     /// The window that every Zstandard decoder has to support (RFC 8878).
@@ -35,12 +35,12 @@ impl Budget {
         self.document_bytes.saturating_mul(2)
     }
 
-    /// The most objects and other words that the structure of a PDF may consist of.
+    /// The most objects and other words in the structure of a PDF.
     pub(crate) fn pdf_tokens(self) -> u64 {
         (self.document_bytes / 16).max(1024)
     }
 
-    /// How far to search for the end of a document that is over the budget, before giving up the
+    /// How many bytes to search for the end of a document that is over the budget, before giving up the
     /// rest of its file.
     pub(crate) fn search(self) -> u64 {
         self.document_bytes.saturating_mul(16)

@@ -9,7 +9,7 @@ use flate2::bufread::MultiGzDecoder;
 
 use crate::budget::Budget;
 
-/// How much is read, and decompressed, at once.
+/// How many bytes are read, or decompressed, at a time.
 pub(crate) const BUFFER_BYTES: usize = 64 * 1024;
 
 /// How a file's bytes are compressed.
@@ -43,8 +43,8 @@ impl Compression {
     pub(crate) fn split_name(name: &str) -> (&str, Option<Self>) {
         for compression in Self::ALL {
             let (_, extension, _) = compression.properties();
-            let at = name.len().saturating_sub(extension.len());
-            if let Some((stem, end)) = name.split_at_checked(at)
+            let length = name.len().saturating_sub(extension.len());
+            if let Some((stem, end)) = name.split_at_checked(length)
                 && end.eq_ignore_ascii_case(extension)
             {
                 return (stem, Some(compression));

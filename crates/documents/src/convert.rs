@@ -1,6 +1,7 @@
-//! Files that other programs read: a command writes their text, as Markdown, and what it wrote is kept by their contents.
+//! Converters: commands of other programs that write the text of a file as Markdown. Its text is kept under a hash of the
+//! command and the file's contents.
 //!
-//! So whoever wants layout models or OCR brings them, such as docling, markitdown or tesseract.
+//! With these a user can bring layout models or OCR, such as docling, markitdown or tesseract.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -16,25 +17,25 @@ use crate::watch::Watch;
 /// How long a command may take for one file.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// How much memory it may map, in KiB: 8 GiB.
+/// The most memory that it may map, in KiB: 8 GiB.
 #[cfg(unix)]
 const MOST_MEMORY_KIB: u64 = 8 << 20;
 
-/// How often it is looked after.
-const LOOK: Duration = Duration::from_millis(20);
+/// How often to check whether it has ended.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// So much of what it complains of is told.
-const TOLD_BYTES: u64 = 500;
+/// The most bytes of its error output in a message.
+const MESSAGE_BYTES: u64 = 500;
 
-/// Where the path of the file stands in a command.
+/// The placeholder for the path of the file in a command.
 const PATH: &str = "{}";
 
-/// A command for files of some names.
+/// A command for files whose names match a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Converter {
-    /// The name of a file, in which `*` stands for any characters.
+    /// The pattern of the names, in which `*` stands for any characters.
     pattern: String,
-    /// As a shell takes it; `{}` stands for the path of the file.
+    /// The command in the syntax of the shell; `{}` stands for the path of the file.
     command: String,
 }
 
@@ -46,7 +47,7 @@ pub struct Converter {
     remedy = "write the names and the command, e.g. '*.pdf=markitdown {{}}'"
 )]
 pub struct ConverterError {
-    /// What was given.
+    /// The given text.
     pub given: String,
 }
 
@@ -66,12 +67,12 @@ impl FromStr for Converter {
     }
 }
 
-/// The commands for files, of which the first that fits is taken.
+/// The commands for files. The first whose pattern matches is used.
 #[derive(Debug, Clone, Default)]
 pub struct Converters {
     /// The commands.
     pub converters: Vec<Converter>,
-    /// The folder where what they wrote is kept; `None` to keep nothing.
+    /// The folder that keeps the texts that they wrote; `None` to keep none.
     pub kept: Option<PathBuf>,
 }
 
@@ -83,10 +84,10 @@ impl Converters {
         converters.find(|converter| fits(&converter.pattern, &name))
     }
 
-    /// What a command makes of a file.
+    /// The text that a command writes for a file.
     ///
     /// # Errors
-    /// A file that cannot be read, a command that fails, takes too long or writes too much or no text.
+    /// If the file cannot be read, or the command fails, takes too long, or writes too much or no text.
     pub(crate) fn text(
         &self,
         converter: &Converter,
@@ -97,13 +98,12 @@ impl Converters {
             Some(folder) => Some(folder.join(converter.key(path, watch)?)),
             None => None,
         };
-        let before = kept.as_ref().and_then(|kept| fs::read_to_string(kept).ok());
-        if let Some(text) = before {
+        if let Some(text) = kept.as_ref().and_then(|kept| fs::read_to_string(kept).ok()) {
             return Ok(text);
         }
         let text = converter.run(path, watch)?;
         if let Some(kept) = kept {
-            // Without it, the command runs again the next time.
+            // If the text cannot be kept, the command runs again the next time.
             let folder = kept.parent().unwrap_or(Path::new("."));
             let _ = ken_storage::create_dir_all(folder)
                 .and_then(|()| ken_storage::replace_private(&kept, text.as_bytes()));
@@ -113,7 +113,7 @@ impl Converters {
 }
 
 impl Converter {
-    /// The name of the file with what it makes of a file: it follows from the command and the contents.
+    /// The name under which the text is kept: a hash of the command and the contents.
     fn key(&self, path: &Path, watch: &Watch) -> Result<String, ReadError> {
         let unreadable = |source| ReadError::from_io(source, path, None, watch.budget);
         let mut hasher = blake3::Hasher::new();
@@ -146,28 +146,28 @@ impl Converter {
         let most = watch.budget.document_bytes;
         let stdout = child.stdout.take();
         let stderr = child.stderr.take();
-        let (text, complaint, ended) = thread::scope(|scope| {
+        let (text, complaint, outcome) = thread::scope(|scope| {
             let text = scope.spawn(move || read_up_to(stdout, most.saturating_add(1)));
-            let complaint = scope.spawn(move || read_up_to(stderr, TOLD_BYTES));
-            let ended = waited(&mut child, watch);
-            (text.join(), complaint.join(), ended)
+            let complaint = scope.spawn(move || read_up_to(stderr, MESSAGE_BYTES));
+            let outcome = wait(&mut child, watch);
+            (text.join(), complaint.join(), outcome)
         });
         let complaint = complaint.unwrap_or_default();
-        match ended {
-            Ended::Stopped => return Err(ReadError::Stopped),
-            Ended::TooLate => {
+        match outcome {
+            Outcome::Stopped => return Err(ReadError::Stopped),
+            Outcome::TooLate => {
                 return Err(failed(format!(
                     "it took longer than {} s",
                     LONGEST.as_secs()
                 )));
             }
-            Ended::Failed(reason) => {
+            Outcome::Failed(reason) => {
                 let complaint = String::from_utf8_lossy(&complaint);
                 return Err(failed(
                     format!("{reason} {}", complaint.trim()).trim().to_owned(),
                 ));
             }
-            Ended::Well => {}
+            Outcome::Success => {}
         }
         let text = text.unwrap_or_default();
         if text.len() as u64 > most {
@@ -176,7 +176,7 @@ impl Converter {
         String::from_utf8(text).map_err(|_| failed("it wrote no UTF-8".to_owned()))
     }
 
-    /// The command for a file, in a shell that bounds its memory. The path is no part of the script.
+    /// The command for a file, in a shell that bounds its memory. The path is an argument, not part of the script.
     #[cfg(unix)]
     fn command(&self, path: &Path) -> Command {
         use std::os::unix::process::CommandExt;
@@ -187,7 +187,7 @@ impl Converter {
         command.arg("-c");
         command.arg(format!("ulimit -v {MOST_MEMORY_KIB}\n{script}"));
         command.arg("sh").arg(path);
-        // With all that it starts, it can be ended.
+        // As a group of its own, it can be killed with its children.
         command.process_group(0);
         command
     }
@@ -206,49 +206,49 @@ impl Converter {
     }
 }
 
-/// Ends a command with all that it started.
-fn end(child: &mut Child) {
+/// Kills a command and its children.
+fn kill(child: &mut Child) {
     #[cfg(unix)]
     if let Some(group) = rustix::process::Pid::from_raw(child.id().cast_signed()) {
-        // One that has ended meanwhile needs no end.
+        // The command may have ended meanwhile.
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
     let _ = child.kill();
     let _ = child.wait();
 }
 
-enum Ended {
-    Well,
+enum Outcome {
+    Success,
     Failed(String),
     TooLate,
     Stopped,
 }
 
-/// Waits for the end of a command, and kills it once reading is stopped or it takes too long.
-fn waited(child: &mut Child, watch: &Watch) -> Ended {
+/// Waits for the end of a command, and kills it if the reading is stopped or it takes too long.
+fn wait(child: &mut Child, watch: &Watch) -> Outcome {
     let begun = Instant::now();
     loop {
         let early = match child.try_wait() {
-            Ok(Some(status)) if status.success() => return Ended::Well,
-            Ok(Some(status)) => return Ended::Failed(format!("it ended with {status}")),
-            Err(error) => Ended::Failed(error.to_string()),
-            Ok(None) if watch.stopped() => Ended::Stopped,
-            Ok(None) if begun.elapsed() > LONGEST => Ended::TooLate,
+            Ok(Some(status)) if status.success() => return Outcome::Success,
+            Ok(Some(status)) => return Outcome::Failed(format!("it ended with {status}")),
+            Err(error) => Outcome::Failed(error.to_string()),
+            Ok(None) if watch.stopped() => Outcome::Stopped,
+            Ok(None) if begun.elapsed() > LONGEST => Outcome::TooLate,
             Ok(None) => {
-                thread::sleep(LOOK);
+                thread::sleep(POLL_INTERVAL);
                 continue;
             }
         };
-        end(child);
+        kill(child);
         return early;
     }
 }
 
-/// What comes from a pipe, and no more than so many bytes of it; the rest is thrown away, so that its writer ends.
+/// The first bytes of a pipe, up to a limit. The rest is discarded, so that the writer can end.
 fn read_up_to(pipe: Option<impl Read>, most: u64) -> Vec<u8> {
     let mut read = Vec::new();
     if let Some(mut pipe) = pipe {
-        // A pipe that breaks ends there, and the command's end says the rest.
+        // A broken pipe counts as its end; the exit status of the command says whether it failed.
         let _ = pipe.by_ref().take(most).read_to_end(&mut read);
         let _ = std::io::copy(&mut pipe, &mut std::io::sink());
     }
@@ -263,8 +263,11 @@ fn fits(pattern: &str, name: &str) -> bool {
     let Some(name) = name.strip_prefix(start) else {
         return false;
     };
-    let ends = name.char_indices().map(|(at, _)| at).chain([name.len()]);
-    ends.into_iter().any(|at| fits(rest, &name[at..]))
+    let mut offsets = name
+        .char_indices()
+        .map(|(offset, _)| offset)
+        .chain([name.len()]);
+    offsets.any(|offset| fits(rest, &name[offset..]))
 }
 
 #[cfg(test)]

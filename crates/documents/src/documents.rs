@@ -31,7 +31,7 @@ use serde_json::{Map, Value};
 pub struct ReadProgress {
     /// Read from disk so far.
     pub bytes_read: u64,
-    /// The length of all files; `None` where one has none, as standard input.
+    /// The length of all files; `None` if one has no length, such as standard input.
     pub bytes_total: Option<u64>,
 }
 
@@ -42,9 +42,9 @@ pub struct ReadProgress {
 pub struct Documents {
     files: std::vec::IntoIter<InputFile>,
     skipped: Vec<Skipped>,
-    /// The rest of the file that is being read.
+    /// The remaining records of the open file.
     records: Records,
-    /// That file.
+    /// The open file.
     origin: Option<String>,
     copies: bool,
     metadata: Map<String, Value>,
@@ -61,40 +61,40 @@ pub struct ReadOptions {
     /// The format of standard input, which is the path `-`, and of files given by name, whatever
     /// their extensions; `None` to go by the extensions.
     pub format: Option<Format>,
-    /// Reads what links in folders lead to, wherever it is; without it, only what stays in the folder. Links
+    /// Follows links to files outside the given folders; without it, only links within them. Links
     /// to folders are never followed.
     pub follow_links: bool,
-    /// The encoding of all text; `None` to find out that of each file.
+    /// The encoding of all text; `None` to detect that of each file.
     pub encoding: Option<Encoding>,
-    /// Which fields of records are what, where their names are not known ones.
+    /// The names of the fields of records, if they are not the known ones.
     pub fields: FieldNames,
     /// Which part of HTML pages is read.
     pub html: HtmlPart,
-    /// Where the documents can be read: it becomes the `url` of those that are whole files and name none themselves.
+    /// The address of the folder. It gives documents that are whole files a `url`, unless they name one themselves.
     pub base_url: Option<BaseUrl>,
-    /// Whether the files are copies, such as uploads, that will not stay where they are: documents do not record them.
+    /// Whether the files are temporary copies, such as uploads, so that documents do not record their paths.
     pub copies: bool,
-    /// What the metadata of each document says besides its own; where both have a key, this wins.
+    /// Additional metadata of each document, which wins if both have a key.
     pub metadata: Map<String, Value>,
-    /// Files that are read by commands.
+    /// The commands that read files of other formats.
     pub converters: Converters,
-    /// What one document may cost.
+    /// The limits on one document.
     pub budget: Budget,
-    /// Stops the reading, within a document too: the next item is then [`ReadError::Stopped`].
+    /// Stops the reading, even within a document: the next item is then [`ReadError::Stopped`].
     pub stop: Arc<AtomicBool>,
 }
 
 /// Reads the documents of files and of folders (with all folders in them, sorted by name).
 ///
 /// A text, an office document, a book, a message or a file of code is one document, named by its path below
-/// the given folder (with forward slashes), or by its file name where the file itself is given. Records, dumps,
+/// the given folder (with forward slashes), or by its file name if the file itself is given. Records, dumps,
 /// mailboxes and archives hold many documents. Memory does not grow with a file's length except for single documents,
 /// and a document over its [`Budget`] is an error, after which the next one is read.
 ///
 /// # Errors
 /// At once: [`ReadError::MissingPath`], [`ReadError::NoDocuments`], [`ReadError::UnknownFormat`],
-/// [`ReadError::StdinWithoutFormat`], [`ReadError::Io`]. While reading, as items: whatever is
-/// wrong in a file or record.
+/// [`ReadError::StdinWithoutFormat`], [`ReadError::Io`]. While reading, as items: the errors of files
+/// and records.
 pub fn read_documents(paths: &[PathBuf]) -> Result<Documents, ReadError> {
     read_documents_with(paths, ReadOptions::default())
 }
@@ -116,8 +116,8 @@ pub fn read_documents_with(
     Ok(Documents::of(found, options))
 }
 
-/// Reads records that are no file's: each is a JSON object, as a line of JSON Lines. Errors name them by their numbers,
-/// from 1.
+/// Reads records that do not come from a file: JSON objects, as in the lines of JSON Lines. Errors name them by their
+/// numbers, from 1.
 #[must_use]
 pub fn read_records(
     records: impl Iterator<Item = String> + Send + 'static,
@@ -165,41 +165,41 @@ impl Documents {
         }
     }
 
-    /// What the folders hold that is not read: links out of them, what is no file, and folders that may not
-    /// be read.
+    /// The entries of the folders that are skipped: links out of them, special files, and folders without permission
+    /// to read.
     #[must_use]
     pub fn skipped(&self) -> &[Skipped] {
         &self.skipped
     }
 
-    /// Whether folders hold anything that may not be read, so that nobody can tell which documents are gone.
+    /// Whether folders hold anything that may not be read, so that it is unknown which documents are gone.
     #[must_use]
     pub fn has_unreadable(&self) -> bool {
         let mut reasons = self.skipped.iter().map(|skipped| skipped.reason);
         reasons.any(|reason| reason == SkipReason::Unreadable)
     }
 
-    /// The files in folders and archives whose formats are not read. What shows only while files are read, such
-    /// as what is in archives, is in it once they are.
+    /// The files in folders and archives whose formats are not read. Those in archives are counted as the archives
+    /// are read.
     #[must_use]
     pub fn unread(&self) -> Unread {
         self.opener.unread.clone()
     }
 
-    /// What readers tell of files that they read otherwise than these are; it fills while reading.
+    /// The notices of files that readers decoded or read in part; they accumulate during the reading.
     #[must_use]
     pub fn notices(&self) -> Notices {
         self.opener.watch.notices.clone()
     }
 
-    /// Where the files are that are still to be read, standard input apart.
+    /// The paths of the files still to be read, without standard input.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         let files = self.files.as_slice().iter();
         let on_disk = files.filter(|file| file.origin != Origin::Stdin);
         on_disk.map(|file| file.path.as_path())
     }
 
-    /// Leaves out the files of which this is not true.
+    /// Keeps only the files for which the predicate is true.
     pub(crate) fn retain_files(&mut self, mut is_kept: impl FnMut(&Path) -> bool) {
         let mut files: Vec<_> = mem::take(&mut self.files).collect();
         files.retain(|file| is_kept(&file.path));
@@ -229,7 +229,7 @@ impl Iterator for Documents {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             if let Err(stopped) = self.opener.watch.check() {
-                // Once: nothing follows it.
+                // Returned once, as the last item.
                 return (!mem::replace(&mut self.ended, true)).then_some(Err(stopped));
             }
             if let Some(record) = self.records.next() {
@@ -256,8 +256,8 @@ impl Iterator for Documents {
     }
 }
 
-/// Refuses a document that came out over the budget: rows of Parquet and codes of PDF fonts can
-/// expand to more than they take in the file.
+/// Refuses a document over the budget: rows of Parquet and codes of PDF fonts can expand beyond their size in
+/// the file.
 fn within_budget(record: Record, watch: &Watch) -> Result<Record, ReadError> {
     let Document {
         id, title, text, ..
@@ -298,7 +298,7 @@ fn digest_of(id: &str) -> [u8; 16] {
     digest
 }
 
-/// Where a file or folder is, as documents record it: the whole path, through links. `None` where it is gone.
+/// The path of a file or folder as documents record it: absolute, with links resolved. `None` if it is gone.
 #[must_use]
 pub fn origin_of(path: &Path) -> Option<String> {
     let path = fs::canonicalize(path).ok()?;

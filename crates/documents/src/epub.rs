@@ -1,4 +1,4 @@
-//! Books: the chapters of an EPUB in the order in which they are read, each by the reader of HTML.
+//! Books: the chapters of an EPUB in reading order, each read as HTML.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::record::{Contents, one_line};
 use crate::watch::Watch;
 use crate::xml::{Node, Xml};
 
-/// The elements of the package document that become metadata, under which names.
+/// The elements of the package document that become metadata, with the names of the metadata.
 const NAMES: [(&str, &str); 4] = [
     ("creator", "author"),
     ("language", "language"),
@@ -34,7 +34,7 @@ pub(crate) fn contents(mut package: Package, watch: &Watch) -> Result<Contents, 
         let Some(chapter) = package.text(&path_of(folder, href))? else {
             continue;
         };
-        // One line of text is no chapter, but may be the title page.
+        // A single line of text is not a chapter, but may be the title page.
         let chapter = html::contents(&chapter, HtmlPart::All, watch)?;
         prose.part(&chapter.text, &chapter.outline.headings)?;
     }
@@ -76,7 +76,7 @@ impl Book {
             match element.name() {
                 "title" if book.title.is_none() => book.title = one_line(&xml.text()?),
                 "item" => {
-                    // The table of contents is made of the headings.
+                    // The table of contents only repeats the headings.
                     let properties = element.attribute("properties").unwrap_or_default();
                     let is_contents = properties.split(' ').any(|property| property == "nav");
                     let item = element.attribute("id").zip(element.attribute("href"));

@@ -1,4 +1,4 @@
-//! What can go wrong while documents are read.
+//! The errors of reading documents.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ pub enum ReadError {
     #[error("the format of standard input is not given")]
     #[diagnostic(remedy = "name it, e.g. <format> jsonl")]
     StdinWithoutFormat,
-    /// Parquet is read from its end, and standard input cannot be.
+    /// Parquet is read from its end, which standard input does not allow.
     #[error("Parquet cannot be read from standard input")]
     #[diagnostic(remedy = "write it to a file and give that")]
     ParquetFromStdin,
@@ -42,7 +42,7 @@ pub enum ReadError {
         remedy = "name its encoding with <encoding>, or convert the file to UTF-8, e.g. with iconv"
     )]
     InvalidUtf8 { place: Place, byte_offset: u64 },
-    /// It has more NULs or control characters than a text of any encoding.
+    /// It has more NULs or control characters than text in any encoding.
     #[error("{path} is no text")]
     #[diagnostic(remedy = "give its text, or name its encoding with <encoding>")]
     NoText { path: PathBuf },
@@ -93,7 +93,7 @@ pub enum ReadError {
     #[error("{path} is an encrypted PDF")]
     #[diagnostic(remedy = "remove the password, e.g. with qpdf --decrypt")]
     EncryptedPdf { path: PathBuf },
-    /// `unread`: how many characters it draws in fonts that do not say what these mean.
+    /// `unread`: how many characters it draws in fonts that do not tell their meaning.
     #[error(
         "{path} has no text on its {pages} pages{}",
         match unread {
@@ -109,7 +109,7 @@ pub enum ReadError {
         pages: usize,
         unread: usize,
     },
-    /// `format` is what the file should be.
+    /// `format` is the expected one.
     #[error("{path} is a broken {format} file: {reason}")]
     #[diagnostic(remedy = "open the file in the program that wrote it, and save it again")]
     BrokenFile {
@@ -163,7 +163,7 @@ pub enum ReadError {
         compression: Compression,
         source: io::Error,
     },
-    /// `rest_lost`: its end was not found, so that the rest of its file cannot be read.
+    /// `rest_lost`: its end was not found, so the rest of its file cannot be read.
     #[error(
         "{place}: the document has more than {limit} bytes{}",
         if *rest_lost { ", and no end, so the rest of the file is not read" } else { "" }
@@ -200,7 +200,7 @@ pub enum ReadError {
     Io { path: PathBuf, source: io::Error },
 }
 
-/// What a folder without documents holds instead.
+/// A description of what a folder without documents holds instead.
 fn besides(unread: &Unread) -> String {
     match unread.to_string() {
         files if files.is_empty() => String::new(),
@@ -281,7 +281,7 @@ impl ReadError {
                 limit: 1 << budget.window_log(),
             };
         }
-        // Only errors of the system have a number; the others are the decompressor's.
+        // Only errors of the system have a number; others come from the decompressor.
         match compression {
             Some(compression) if source.raw_os_error().is_none() => match source.kind() {
                 io::ErrorKind::UnexpectedEof => Self::Truncated { path, compression },

@@ -1,4 +1,4 @@
-//! From the named fields of a record to its document, by the names and rules of the corpus.
+//! Making the document of a record from its fields, by the names and rules of the corpus.
 
 use serde_json::{Map, Value};
 

@@ -24,13 +24,13 @@ const STDIN: &str = "-";
 pub(crate) struct InputFile {
     /// The file; for standard input its name in messages.
     pub(crate) path: PathBuf,
-    /// The id of the document where the whole file is one.
+    /// The id of the document if the whole file is one.
     pub(crate) id: String,
     pub(crate) format: Format,
-    /// For standard input unknown before its first bytes.
+    /// For standard input, unknown before its first bytes.
     pub(crate) compression: Option<Compression>,
     pub(crate) origin: Origin,
-    /// The length on disk; `None` where it is not a regular file.
+    /// The length on disk; `None` if it is not a regular file.
     pub(crate) bytes: Option<u64>,
     /// The bytes of a file in an archive, which is not on disk.
     pub(crate) content: Option<Bytes>,
@@ -48,7 +48,7 @@ pub(crate) enum Origin {
 }
 
 impl InputFile {
-    /// Opens it. Of what a folder holds, only a plain file is opened, whatever it was when it was found.
+    /// Opens it. In a folder, only a plain file is opened, even if the entry was replaced since it was found.
     pub(crate) fn open(&self) -> io::Result<File> {
         match self.origin {
             Origin::Found => ken_storage::open(&self.path).map_err(|error| error.source),
@@ -57,16 +57,16 @@ impl InputFile {
     }
 }
 
-/// What a folder holds that is not read, and why.
+/// An entry of a folder that is skipped, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// Why it is not read.
+    /// Why it is skipped.
     pub reason: SkipReason,
 }
 
-/// Why something in a folder is not read.
+/// Why an entry of a folder is skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SkipReason {
     /// It is a link to a file outside the folder.
@@ -93,24 +93,23 @@ impl fmt::Display for SkipReason {
     }
 }
 
-/// What the given paths hold.
+/// The files below the given paths.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) files: Vec<InputFile>,
-    /// What is skipped in folders.
+    /// The entries of folders that are skipped.
     pub(crate) skipped: Vec<Skipped>,
     /// The files in folders whose formats are not read.
     pub(crate) unread: Unread,
 }
 
-/// All files below the given paths: the paths in their order, each folder sorted by name; and what is
-/// skipped in folders.
+/// All files below the given paths: the paths in their order, each folder sorted by name; and the skipped
+/// entries.
 ///
-/// In folders, hidden files and folders that are a corpus are passed over, and files of unknown extensions
-/// are counted; links to folders, links that lead nowhere or out of the folder, unless the latter are to be
-/// followed, what is neither file nor folder, and folders that may not be read are skipped. A file given by
-/// name must have a known extension, unless a format is given; the path `-` is standard input, for which a
-/// format must be given.
+/// In folders, it ignores hidden files and folders that are a corpus, and counts files of unknown extensions. It skips
+/// links to folders, broken links, links out of the folder unless `follow_links` is set, special files, and folders that
+/// may not be read. A file given by name must have a known extension, unless a format is given; the path `-` is standard
+/// input, for which a format must be given.
 pub(crate) fn find_files(
     paths: &[PathBuf],
     given: Option<Format>,
@@ -178,7 +177,7 @@ fn stdin(given: Option<Format>) -> Result<InputFile, ReadError> {
     })
 }
 
-/// The format of a file by its name. What a command writes of one is Markdown.
+/// The format of a file by its name; Markdown, if a command converts it.
 fn known_format(path: &Path, converters: &Converters) -> Option<(Format, Option<Compression>)> {
     match converters.of(path) {
         Some(_) => Some((Format::Markdown, None)),
@@ -186,7 +185,7 @@ fn known_format(path: &Path, converters: &Converters) -> Option<(Format, Option<
     }
 }
 
-/// A folder that was given.
+/// A given folder.
 struct Folder<'p> {
     root: &'p Path,
     follow_links: bool,
@@ -194,7 +193,7 @@ struct Folder<'p> {
 }
 
 impl Folder<'_> {
-    /// Adds what a folder holds; fails if it cannot be listed.
+    /// Adds the entries of a folder; fails if it cannot be listed.
     fn collect(&self, folder: &Path, found: &mut Found) -> io::Result<()> {
         let mut unlisted = None;
         let mut entries: Vec<fs::DirEntry> = fs::read_dir(folder)?
@@ -209,7 +208,7 @@ impl Folder<'_> {
         unlisted.map_or(Ok(()), Err)
     }
 
-    /// Adds an entry of a folder, with all in it. Whatever is wrong with it concerns no other entry.
+    /// Adds an entry of a folder, recursively. A fault in it does not affect other entries.
     fn add(&self, entry: &fs::DirEntry, found: &mut Found) {
         let path = entry.path();
         // A link to a folder is not a folder by this type, so links cannot form a cycle.
@@ -236,7 +235,7 @@ impl Folder<'_> {
         }
     }
 
-    /// Where a file is to be read, and its length.
+    /// The path from which a file is read, and its length.
     fn place(&self, path: &Path) -> Result<(PathBuf, u64), SkipReason> {
         let metadata = fs::metadata(path).map_err(|_| match path.is_symlink() {
             true => SkipReason::LinkToNothing,
@@ -326,9 +325,9 @@ mod tests {
             )
             .unwrap();
             let ids: Vec<String> = files.into_iter().map(|file| file.id).collect();
-            let skipped = skipped.into_iter().map(|one| {
-                let name = one.path.strip_prefix(&given).unwrap();
-                (name.to_string_lossy().into_owned(), one.reason)
+            let skipped = skipped.into_iter().map(|Skipped { path, reason }| {
+                let name = path.strip_prefix(&given).unwrap();
+                (name.to_string_lossy().into_owned(), reason)
             });
             (ids, skipped.collect::<Vec<_>>())
         };

@@ -1,4 +1,4 @@
-//! The formats that are read, by a file's name or as named by the caller.
+//! The formats that can be read, by a file's name or as the caller names them.
 
 use std::fmt;
 use std::path::Path;
@@ -67,7 +67,7 @@ pub enum Format {
     Tar,
 }
 
-/// The extensions that are read, for messages.
+/// The known extensions, for messages.
 pub(crate) const KNOWN: &str = ".txt, .md, .html, .rst, .org, .tex, .adoc, .log, source code, .jsonl, .json (arrays of records), \
      .csv, .tsv, .xml (MediaWiki dumps), .mbox and .tar, each also with .gz, .zst or .bz2; .pdf, .docx, .pptx, .xlsx, \
      .odt, .ods, .odp, .rtf, .epub, .eml, .ipynb, .parquet and .zip";
@@ -118,7 +118,7 @@ const EXTENSIONS: [(&str, Format); 39] = [
 /// The name of source code as a format.
 const CODE: &str = "code";
 
-/// The extensions of source code, and of files that programs are set up by.
+/// The extensions of source code and configuration files.
 const CODE_EXTENSIONS: [&str; 82] = [
     "asm", "awk", "bash", "bat", "c", "cc", "cfg", "clj", "cljs", "cmake", "conf", "cpp", "cs",
     "cu", "cxx", "d", "dart", "el", "elm", "erl", "ex", "exs", "f", "f90", "fs", "fsx", "go",
@@ -137,15 +137,14 @@ const PACKED_ARCHIVES: [(&str, Compression); 3] = [
 ];
 
 fn of_extension(extension: &str) -> Option<Format> {
-    let found = EXTENSIONS.iter().find(|(known, _)| *known == extension);
+    let row = EXTENSIONS.iter().find(|(known, _)| *known == extension);
     let is_code = CODE_EXTENSIONS.binary_search(&extension).is_ok();
-    found
-        .map(|&(_, format)| format)
+    row.map(|&(_, format)| format)
         .or(is_code.then_some(Format::Code))
 }
 
 impl Format {
-    /// Whether a file is read record by record, and its encoding has to be known before the first one.
+    /// Whether a file is read record by record, so that its encoding must be known before the first one.
     pub(crate) fn is_table(self) -> bool {
         matches!(self, Self::JsonLines | Self::Csv | Self::Tsv)
     }
@@ -169,7 +168,7 @@ impl Format {
     }
 }
 
-/// No format has this name.
+/// A name that no format has.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{0:?} is none of the formats txt, md, html, pdf, docx, pptx, xlsx, odt, ods, odp, rtf, epub, eml, mbox, ipynb, rst, org, \
@@ -194,7 +193,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// A file's format and compression by its name; `None` where the extension is unknown.
+/// A file's format and compression by its name; `None` if the extension is unknown.
 pub(crate) fn format_of(path: &Path) -> Option<(Format, Option<Compression>)> {
     let name = path.file_name()?.to_string_lossy();
     let packed = PACKED_ARCHIVES

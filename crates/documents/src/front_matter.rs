@@ -6,7 +6,7 @@ use serde_json::{Map, Number, Value};
 /// The most words of a key.
 const MOST_WORDS: usize = 3;
 
-/// What a file says of itself before its text.
+/// The metadata block before the text of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FrontMatter<'t> {
     None,
@@ -17,8 +17,8 @@ pub(crate) enum FrontMatter<'t> {
 }
 
 impl<'t> FrontMatter<'t> {
-    /// The front matter of a file, and the text after it. What stands between such lines and is neither
-    /// YAML nor TOML is text.
+    /// The front matter of a file, and the text after it. Lines between such marks that are neither
+    /// YAML nor TOML are text.
     pub(crate) fn split(text: &'t str) -> (Self, &'t str) {
         for (mark, ends) in [("---", &["---", "..."][..]), ("+++", &["+++"])] {
             let Some((block, rest)) = block(text, mark, ends) else {
@@ -53,7 +53,7 @@ impl<'t> FrontMatter<'t> {
     }
 }
 
-/// The lines between a first line `mark` and the next line of `ends`, and what follows them.
+/// The lines between a first line `mark` and the next line of `ends`, and the text after them.
 fn block<'t>(text: &'t str, mark: &str, ends: &[&str]) -> Option<(&'t str, &'t str)> {
     let mut lines = text.split_inclusive('\n');
     let first = lines.next()?;
@@ -61,17 +61,17 @@ fn block<'t>(text: &'t str, mark: &str, ends: &[&str]) -> Option<(&'t str, &'t s
         return None;
     }
     let start = first.len();
-    let mut at = start;
+    let mut end = start;
     for line in lines {
         if ends.contains(&line.trim_end()) {
-            return Some((&text[start..at], &text[at + line.len()..]));
+            return Some((&text[start..end], &text[end + line.len()..]));
         }
-        at += line.len();
+        end += line.len();
     }
     None
 }
 
-/// Whether each line is a key, or belongs to one, or is a comment, and there is a key.
+/// Whether every line is a key, belongs to one, or is a comment, and there is a key.
 fn is_yaml(block: &str) -> bool {
     let mut keys = 0_usize;
     let mut lines = block.lines().filter(|line| !line.trim().is_empty());
@@ -79,7 +79,7 @@ fn is_yaml(block: &str) -> bool {
         if line.starts_with('#') || (keys > 0 && belongs_to_key(line)) {
             return true;
         }
-        // A sentence with a colon is no key.
+        // A sentence with a colon is not a key.
         let known = key_and_value(line)
             .is_some_and(|(key, _)| key.split_whitespace().count() <= MOST_WORDS);
         keys += usize::from(known);
@@ -90,7 +90,7 @@ fn is_yaml(block: &str) -> bool {
     all && (keys > 0 || block.trim().is_empty())
 }
 
-/// Whether each line is a key, a table, a part of a list or a comment.
+/// Whether every line is a key, a table, a part of a list or a comment.
 fn is_toml(block: &str) -> bool {
     let mut open: Option<&str> = None;
     block.lines().map(str::trim).all(|line| {
@@ -211,9 +211,9 @@ fn belongs_to_key(line: &str) -> bool {
 fn without_comment(line: &str) -> &str {
     let mut quote = None;
     let mut before = ' ';
-    for (at, character) in line.char_indices() {
+    for (offset, character) in line.char_indices() {
         match (quote, character) {
-            (None, '#') if before == ' ' => return &line[..at],
+            (None, '#') if before == ' ' => return &line[..offset],
             (None, '"' | '\'') if matches!(before, ' ' | '[' | ',') => quote = Some(character),
             (Some(open), character) if open == character => quote = None,
             _ => {}
@@ -231,13 +231,13 @@ fn list(value: &str) -> Option<Value> {
     }
     let mut items = Vec::new();
     let (mut start, mut quote) = (0, None);
-    for (at, character) in inner.char_indices() {
+    for (offset, character) in inner.char_indices() {
         match (quote, character) {
             (None, ',') => {
-                items.push(scalar(&inner[start..at])?);
-                start = at + 1;
+                items.push(scalar(&inner[start..offset])?);
+                start = offset + 1;
             }
-            (None, '"' | '\'') if inner[start..at].trim().is_empty() => quote = Some(character),
+            (None, '"' | '\'') if inner[start..offset].trim().is_empty() => quote = Some(character),
             (Some(open), character) if open == character => quote = None,
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! JSON arrays of records, element by element, so that an array may have any length.
+//! JSON arrays of records, read element by element, so that an array may have any length.
 
 use std::io::BufRead;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use crate::source::{Source, line_breaks};
 /// The records of a file. A broken one is an error, after which the next one is read.
 ///
 /// # Errors
-/// [`ReadError::UnknownFormat`] where the file is no array, nor records one after another, and where
-/// `in_folder` and the first element is no record.
+/// [`ReadError::UnknownFormat`] if the file is neither an array nor a sequence of records, or if
+/// `in_folder` and the first element is not a record.
 pub(crate) fn records(
     source: Source,
     in_folder: bool,
@@ -56,7 +56,7 @@ struct Elements {
     started: bool,
 }
 
-/// Where in a value a byte stands.
+/// The state of a scan within a value.
 #[derive(Default)]
 struct Scan {
     depth: usize,
@@ -103,7 +103,7 @@ impl Elements {
         Ok(Some(Record { document, place }))
     }
 
-    /// Skips what stands before the next element; false where there is none.
+    /// Skips to the next element; false if there is none.
     fn begin(&mut self) -> Result<bool, ReadError> {
         loop {
             let Some(&byte) = self.fill()?.first() else {
@@ -162,7 +162,7 @@ impl Elements {
             if let Some(bytes) = &mut bytes {
                 bytes.extend_from_slice(&filled[..count]);
             }
-            // A mark that closes nothing is an element of its own, so that each takes a byte at least.
+            // An unmatched closing mark is an element of its own, so that every element takes at least a byte.
             let count = count.max(usize::from(bytes.as_ref().is_some_and(Vec::is_empty)));
             self.source.reader.consume(count);
             if end.is_some() {

@@ -15,7 +15,7 @@ use crate::watch::Watch;
 use ken_corpus::Document;
 use ken_corpus::FieldNames;
 
-/// The digits of the least integers of more than 64 bits.
+/// The digits of the smallest integers of more than 64 bits.
 const LONG_DIGITS: usize = 19;
 
 /// The records of a file. A broken line is an error, after which the next one is read.
@@ -27,7 +27,7 @@ pub(crate) fn records(
     record::records(next, ReadError::concerns_record)
 }
 
-/// The records of lines that are no file's.
+/// The records of lines that do not come from a file.
 pub(crate) fn given(
     lines: impl Iterator<Item = String> + Send + 'static,
     names: FieldNames,
@@ -38,8 +38,8 @@ pub(crate) fn given(
         names,
         file: "records".to_owned(),
     };
-    let each = (1..).zip(lines);
-    Box::new(each.map(move |(number, line)| {
+    let numbered = (1..).zip(lines);
+    Box::new(numbered.map(move |(number, line)| {
         let place = Place::row(path, number);
         let document = document(&line, &place, &watch, &shape)?;
         Ok(Record { document, place })
@@ -84,10 +84,10 @@ pub(crate) fn document(
     shape.document(fields, place)
 }
 
-/// A line in which integers of more than 64 bits are texts, so that they stay as they are written.
+/// The line with integers of more than 64 bits as texts, so that they keep all digits.
 fn with_long_integers(line: &str) -> Cow<'_, str> {
     let mut out = String::new();
-    // How much of the line is in `out`.
+    // How many bytes of the line are in `out`.
     let mut copied = 0;
     let (mut quoted, mut escaped, mut at) = (false, false, 0);
     let bytes = line.as_bytes();
@@ -120,7 +120,7 @@ fn with_long_integers(line: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a number is an integer that JSON's readers would round.
+/// Whether a number is an integer that the JSON parser would round.
 fn is_long(number: &str) -> bool {
     let digits = number.strip_prefix('-').unwrap_or(number);
     digits.len() >= LONG_DIGITS
@@ -130,7 +130,7 @@ fn is_long(number: &str) -> bool {
         && number.parse::<u64>().is_err()
 }
 
-/// Fails where JSON has too many values for a document.
+/// Fails if the JSON has too many values for a document.
 pub(crate) fn check_values(json: &str, place: &Place, watch: &Watch) -> Result<(), ReadError> {
     let most = watch.budget.parts();
     // A value takes at least one byte, so that shorter texts cannot have too many.
@@ -183,22 +183,25 @@ mod tests {
             ),
             (r#"{"id":"c","title":null,"text":"x"}"#, "c||x|{}"),
         ] {
-            let found = read(line).unwrap();
-            assert!(found.record);
-            let metadata = Value::from(found.metadata);
-            let found = format!("{}|{}|{}|{metadata}", found.id, found.title, found.text);
-            assert_eq!(found, expected);
+            let document = read(line).unwrap();
+            assert!(document.record);
+            let metadata = Value::from(document.metadata);
+            let received = format!(
+                "{}|{}|{}|{metadata}",
+                document.id, document.title, document.text
+            );
+            assert_eq!(received, expected);
         }
     }
 
     #[test]
     fn long_integers_stay_as_they_are_written() {
         let line = r#"{"id":12345678901234567890123,"text":"18446744073709551617","n":[-9223372036854775809,18446744073709551615],"x":1.5e300}"#;
-        let found = read(line).unwrap();
-        assert_eq!(found.id, "12345678901234567890123");
-        assert_eq!(found.text, "18446744073709551617");
+        let document = read(line).unwrap();
+        assert_eq!(document.id, "12345678901234567890123");
+        assert_eq!(document.text, "18446744073709551617");
         let metadata = r#"{"n":["-9223372036854775809",18446744073709551615],"x":1.5e+300}"#;
-        assert_eq!(Value::from(found.metadata).to_string(), metadata);
+        assert_eq!(Value::from(document.metadata).to_string(), metadata);
         let next = read(r#"{"id":12345678901234567890124,"text":"x"}"#).unwrap();
         assert_eq!(next.id, "12345678901234567890124");
         assert!(read(r#"{"id":12345678901234567890124x,"text":"x"}"#).is_err());
@@ -225,18 +228,21 @@ mod tests {
                 r#"d||ab|{"headings":"h"}"#,
             ),
         ] {
-            let found = read(line).unwrap();
-            let metadata = Value::from(found.metadata);
-            let found = format!("{}|{}|{}|{metadata}", found.id, found.title, found.text);
-            assert_eq!(found, expected);
+            let document = read(line).unwrap();
+            let metadata = Value::from(document.metadata);
+            let received = format!(
+                "{}|{}|{}|{metadata}",
+                document.id, document.title, document.text
+            );
+            assert_eq!(received, expected);
         }
     }
 
     #[test]
     fn a_field_of_metadata_replaces_none_beside_it() {
-        let found =
+        let document =
             read(r#"{"id":1,"text":"x","lang":"en","k":1,"metadata":{"lang":"de","k":1,"n":2}}"#);
-        let metadata = Value::from(found.unwrap().metadata);
+        let metadata = Value::from(document.unwrap().metadata);
         assert_eq!(
             metadata.to_string(),
             r#"{"lang":"en","k":1,"metadata.lang":"de","n":2}"#

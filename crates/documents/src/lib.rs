@@ -1,9 +1,8 @@
 //! Documents from files, folders and standard input, one at a time.
 //!
-//! The format follows from the file's extension, after that of a compression is removed, or is
-//! named by the caller; each has a module here. Nothing is fetched. Text of other encodings than UTF-8 is
-//! decoded, which a notice tells. Readers write nothing: `ken-corpus` defines what a document is, and which folders are a corpus and are
-//! skipped.
+//! The format follows from the file's extension, without that of a compression, or the caller names it. Each format has
+//! a module here. Readers fetch nothing and write nothing. They decode text in encodings other than UTF-8, and report that in a
+//! notice. `ken-corpus` defines what a document is, and which folders are a corpus and thus skipped.
 //!
 //! ```
 //! use std::io::Write;

@@ -1,5 +1,5 @@
-//! Mail: single messages, and mailboxes of many. The text of a message is its headers that people read, the
-//! text parts, and the names of what is attached.
+//! Mail: single messages and mailboxes. The text of a message is the headers that people read, the
+//! text parts, and the names of the attachments.
 
 use std::collections::HashSet;
 
@@ -18,12 +18,12 @@ use crate::watch::Watch;
 use ken_corpus::Document;
 use ken_storage::contained;
 
-/// What a message in a mailbox begins with.
+/// The start of the first line of a message in a mailbox.
 const FROM: &[u8] = b"From ";
 
-/// Messages in messages are read so deep.
+/// How deep messages within messages are read.
 const DEEPEST: usize = 3;
-/// A message may hold so many.
+/// The most messages within a message.
 const MOST_INNER: usize = 500;
 
 /// The document of one message.
@@ -32,7 +32,7 @@ pub(crate) fn contents(bytes: &[u8], place: &Place, watch: &Watch) -> Result<Con
     message_contents(&message, place, watch)
 }
 
-/// The messages of a mailbox, whose ids are that of the file with the message's own.
+/// The messages of a mailbox. Their ids are that of the file with the message's own.
 pub(crate) fn mailbox(
     source: Source,
     id: String,
@@ -75,7 +75,7 @@ pub(crate) fn mailbox(
     })
 }
 
-/// A mailbox that is read message by message.
+/// A mailbox, read message by message.
 struct Mailbox {
     source: Source,
     /// The line that begins the next message, if it was read.
@@ -110,7 +110,7 @@ impl Mailbox {
                 self.pending = Some((line, bytes));
                 return Ok(Some((start, message)));
             }
-            // Lines of the text that begin as a message does are quoted.
+            // Mailboxes quote lines of the text that begin like a message.
             let marks = bytes.iter().take_while(|&&byte| byte == b'>').count();
             let quoted = marks > 0 && bytes[marks..].starts_with(FROM);
             message.extend_from_slice(&bytes[usize::from(quoted)..]);
@@ -131,7 +131,7 @@ impl Mailbox {
         }
     }
 
-    /// Skips the rest of a message; false where its end is out of reach.
+    /// Skips the rest of a message; false if its end is out of reach.
     fn skip_message(&mut self) -> Result<bool, ReadError> {
         self.source.reader.search();
         let mut after_blank = false;
@@ -150,7 +150,7 @@ impl Mailbox {
     }
 }
 
-/// Whether an empty line is last, or nothing came yet.
+/// Whether the last line is empty, or there is none yet.
 fn ends_in_blank(message: &[u8]) -> bool {
     message.is_empty() || message.ends_with(b"\n\n") || message.ends_with(b"\n\r\n")
 }
@@ -168,7 +168,7 @@ fn parse<'m>(bytes: &'m [u8], place: &Place, watch: &Watch) -> Result<Message<'m
     if header_values(bytes) > most / 4 {
         return Err(watch.too_many(place.clone(), "header values"));
     }
-    // Messages in messages are freed one within another.
+    // Nested messages are dropped recursively.
     let words: [&[u8]; 3] = [b"rfc822", b"/global", b"digest"];
     let named = |word: &&[u8]| {
         let windows = bytes.windows(word.len());
@@ -184,14 +184,14 @@ fn parse<'m>(bytes: &'m [u8], place: &Place, watch: &Watch) -> Result<Message<'m
         format: Format::Mail,
         reason,
     };
-    // The parser asserts what damaged boundaries break.
+    // Damaged boundaries break assertions of the parser.
     let message = contained(|| MessageParser::default().parse(bytes)).map_err(broken)?;
     message
         .filter(|message| !message.headers().is_empty())
         .ok_or_else(|| broken("it has no headers of a message".to_owned()))
 }
 
-/// An upper bound on the number of addresses and other values in headers, wherever they stand: the parser keeps
+/// An upper bound on the number of addresses and other values in headers at any depth: the parser keeps
 /// about a hundred bytes for each.
 fn header_values(bytes: &[u8]) -> u64 {
     let (mut values, mut in_header) = (0, false);

@@ -1,5 +1,5 @@
 //! The title, the readable text and the front matter of a Markdown file. Code is kept, markup is
-//! not; HTML in it is read by the reader of HTML.
+//! dropped, and embedded HTML is read as HTML.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use serde_json::Value;
@@ -12,14 +12,14 @@ use crate::place::Place;
 use crate::record::Contents;
 use crate::watch::Watch;
 
-/// What the parser may keep something of beside the text, about 64 bytes each: line ends and marks.
+/// The line ends and marks for which the parser may keep about 64 bytes each.
 const MARKS: &[u8] = b"\n[]<>*_~`\\&!|";
 /// Events between two checks of the stop flag.
 const EVENTS_PER_CHECK: usize = 4096;
 
 /// The front matter's title, or else the first heading; the text, in which a heading that opens the
 /// file is left out as the title, unless nothing follows it; and the front matter less the title.
-/// What is written in HTML is read as in HTML.
+/// Embedded HTML is read as HTML.
 ///
 /// # Errors
 /// [`ReadError::TooDeep`], since the parser looks at all open containers on every line;
@@ -76,14 +76,14 @@ pub(crate) fn contents(
     })
 }
 
-/// The page that the text makes.
+/// The page of a text.
 fn page(markdown: &str, watch: &Watch) -> Result<Finished, ReadError> {
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES
         | Options::ENABLE_STRIKETHROUGH
         | Options::ENABLE_TASKLISTS;
     let mut page = Page::default();
-    // The block of HTML that is being read.
+    // The open block of HTML.
     let mut html: Option<String> = None;
     for (number, event) in Parser::new_ext(markdown, options).enumerate() {
         if number.is_multiple_of(EVENTS_PER_CHECK) {
@@ -168,7 +168,7 @@ fn end(page: &mut Page, tag: TagEnd) {
     }
 }
 
-/// Whether quotes and lists may be nested too deep. It counts the marks before the text of each
+/// Whether quotes and lists may nest too deep. It counts the marks before the text of each
 /// line, and takes indentation for nesting only as far as lists are open.
 fn is_too_deep(markdown: &str) -> bool {
     let mut lists = 0_usize;

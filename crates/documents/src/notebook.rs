@@ -1,5 +1,5 @@
-//! Jupyter notebooks: the cells in order, Markdown as it is written, code with its lines, and the short texts
-//! that the code wrote.
+//! Jupyter notebooks: the cells in order, with Markdown as is, code with its lines, and the short texts
+//! that the code printed.
 
 use serde_json::{Map, Value};
 
@@ -82,7 +82,7 @@ fn lines(value: Option<&Value>) -> String {
     }
 }
 
-/// What an output shows as text.
+/// The text of an output.
 fn shown(output: &Value) -> String {
     if let Some(name) = output.get("ename").and_then(Value::as_str) {
         return format!("{name}: {}", lines(output.get("evalue")));

@@ -1,4 +1,4 @@
-//! What was read otherwise than it stands in the file, and what was left out of it.
+//! Notices: how readers changed the content of a file, and what they left out.
 
 use std::fmt;
 use std::mem;
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::encoding::Encoding;
 
-/// So many notices are kept, so that a folder of a million files does not fill the memory.
+/// The most notices kept, so that a folder of a million files does not fill the memory.
 const MOST_KEPT: usize = 10_000;
 
 /// Something about one file that its reader should know.
@@ -27,17 +27,17 @@ pub enum NoticeKind {
     Decoded {
         /// The encoding.
         encoding: Encoding,
-        /// How many sequences of bytes were none of the encoding, and became U+FFFD; of a long table,
-        /// as many as its start has.
+        /// How many sequences of bytes were malformed, and became U+FFFD; for a long table, only those in
+        /// its start.
         malformed: u64,
     },
-    /// It has no text, as a page that only a script fills.
+    /// It has no text, like a page that only a script fills.
     WithoutText,
-    /// It is a PDF, of which some could not be read.
+    /// It is a PDF that could be read only in part.
     PartlyUnread {
         /// How many of its pages have no text.
         pages: usize,
-        /// How many characters its fonts do not say the meaning of.
+        /// How many characters it has whose meaning its fonts do not tell.
         characters: usize,
     },
     /// It had NUL bytes, which were left out.
@@ -80,12 +80,12 @@ impl fmt::Display for Notice {
     }
 }
 
-/// The notices of a reading, shared by those who read and those who tell of it.
+/// The notices of a reading, shared by the readers and their caller.
 #[derive(Debug, Clone, Default)]
 pub struct Notices(Arc<Mutex<Vec<Notice>>>);
 
 impl Notices {
-    /// Takes the notices since the last call, in their order. The first 10,000 that wait are kept.
+    /// Takes the notices since the last call, in order. At most the first 10,000 are kept between calls.
     #[must_use]
     pub fn take(&self) -> Vec<Notice> {
         mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))

@@ -29,7 +29,7 @@ use crate::{
 };
 use ken_corpus::FieldNames;
 
-/// What opening a file takes.
+/// The options and shared state for opening files.
 #[derive(Clone)]
 pub(crate) struct Opener {
     pub(crate) bytes_read: Arc<AtomicU64>,
@@ -47,7 +47,7 @@ impl Opener {
     pub(crate) fn open(&self, file: &InputFile) -> Records {
         match self.records(file) {
             Ok(records) => records,
-            // Like files of unknown formats in folders.
+            // Counted like files of unknown formats in folders.
             Err(ReadError::UnknownFormat { path }) if file.origin == Origin::Found => {
                 self.unread.add(&path);
                 Box::new(iter::empty())
@@ -117,9 +117,9 @@ impl Opener {
         })
     }
 
-    /// What the command that converts such files writes; `None` if there is no such command.
+    /// The text that a command writes for the file; `None` if there is no such command.
     fn converted(&self, file: &InputFile) -> Result<Option<String>, ReadError> {
-        // A file in an archive is none that a command could read.
+        // A command cannot read a file in an archive.
         let is_file = file.content.is_none() && file.origin != Origin::Stdin;
         let converter = self.converters.of(&file.path).filter(|_| is_file);
         converter
@@ -134,7 +134,7 @@ impl Opener {
         })
     }
 
-    /// For the files in an archive, whose bytes are counted with it.
+    /// The opener of files in an archive, whose bytes count as the archive's.
     fn inner(&self) -> Open {
         let opener = Self {
             bytes_read: Arc::default(),

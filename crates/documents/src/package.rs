@@ -1,5 +1,5 @@
-//! Files that are zip archives: of office documents, books, and archives of documents. What is read of one
-//! is bounded, whatever its directory claims.
+//! Files that are zip archives: office documents, books, and archives of documents. Reads of them
+//! are bounded, whatever their directories claim.
 
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::PathBuf;
@@ -17,10 +17,10 @@ use crate::place::Place;
 use crate::source::Source;
 use crate::watch::Watch;
 
-/// What a file begins with that Office 97 wrote, or that is encrypted.
+/// The start of a file that Office 97 wrote, or that is encrypted.
 const COMPOUND: &[u8] = b"\xd0\xcf\x11\xe0";
 
-/// What a zip archive begins with.
+/// The start of a zip archive.
 const ZIP: &[u8] = b"PK";
 
 /// Files that can be read from any position.
@@ -34,9 +34,9 @@ pub(crate) struct Package {
     pub(crate) place: Place,
     format: Format,
     watch: Watch,
-    /// How many bytes of the file may be read until this is set again.
+    /// How many bytes of the file may be read until this is reset.
     allowance: Arc<AtomicU64>,
-    /// How many bytes may still come of all parts together.
+    /// How many bytes all parts together may still give.
     left: u64,
     limit: u64,
 }
@@ -120,7 +120,7 @@ impl Package {
         })
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub(crate) fn len(&self) -> usize {
         self.archive.len()
     }
@@ -132,7 +132,7 @@ impl Package {
         (entry.is_file() && !entry.is_symlink()).then(|| entry.name().to_owned())
     }
 
-    /// Allows for the reading of one entry.
+    /// Resets the limit for the reading of one entry.
     fn allow(&self) {
         let most = self.watch.budget.work().saturating_add(1 << 16);
         self.allowance.store(most, Ordering::Relaxed);
@@ -177,12 +177,12 @@ impl Package {
         Ok(bytes)
     }
 
-    /// Whether all parts together took what they may.
+    /// Whether all parts together have used up their limit.
     pub(crate) fn is_used_up(&self) -> bool {
         self.left == 0
     }
 
-    /// The text of the part of this name; `None` where there is none.
+    /// The text of the part of this name; `None` if there is none.
     pub(crate) fn text(&mut self, name: &str) -> Result<Option<String>, ReadError> {
         let name = name.trim_start_matches('/');
         let Some(index) = self.archive.index_for_name(name) else {
@@ -199,7 +199,7 @@ impl Package {
         }
     }
 
-    /// The text of a part that a file of its format has.
+    /// The text of a part that every file of the format has.
     pub(crate) fn needed(&mut self, name: &str) -> Result<String, ReadError> {
         let text = self.text(name)?;
         text.ok_or_else(|| self.broken(format!("it has no part {name}")))
@@ -226,7 +226,7 @@ fn directory_bytes(budget: Budget) -> u64 {
     (budget.document_bytes / 4).max(1 << 16)
 }
 
-/// A file of which no more is read than is allowed, and nothing once the reading is to stop.
+/// A file that refuses reads over its limit, and all reads once the reading is stopped.
 struct Gauged {
     inner: Box<dyn Seekable>,
     left: Arc<AtomicU64>,

@@ -1,4 +1,4 @@
-//! The text of a document that is put together from headings, paragraphs and tables: headings on lines of
+//! Building the text of a document from headings, paragraphs and tables: headings on lines of
 //! their own with a `#` for each level, a blank line between blocks, and a line for each row of a table.
 
 use ken_corpus::{Heading, Outline};
@@ -54,13 +54,13 @@ impl Prose {
         self.check()
     }
 
-    /// A page, or a slide, begins.
+    /// Begins a page or a slide.
     pub(crate) fn page(&mut self) {
         self.block();
         self.outline.pages.push(self.text.len());
     }
 
-    /// Paragraphs that were read by themselves, with their headings.
+    /// Adds paragraphs that another reader made, with their headings.
     pub(crate) fn part(&mut self, text: &str, headings: &[Heading]) -> Result<(), ReadError> {
         if text.trim().is_empty() {
             return Ok(());
@@ -87,12 +87,12 @@ impl Prose {
         self.check()
     }
 
-    /// A line that belongs to those before it: an item of a list, or a row.
+    /// A line of a group: an item of a list, or a row.
     pub(crate) fn line(&mut self, words: &str) -> Result<(), ReadError> {
         self.line_as_is(words.trim())
     }
 
-    /// As [`Prose::line`], with the spaces that it begins with.
+    /// As [`Prose::line`], but keeps leading spaces.
     pub(crate) fn line_as_is(&mut self, words: &str) -> Result<(), ReadError> {
         if words.is_empty() {
             return Ok(());
@@ -107,18 +107,18 @@ impl Prose {
         self.check()
     }
 
-    /// Begins a block: what follows stands after a blank line.
+    /// Begins a block, after a blank line.
     pub(crate) fn block(&mut self) {
         if !self.text.is_empty() {
             self.text.push_str("\n\n");
-            // Blocks without words leave no more blank lines.
+            // A block without words adds no blank lines.
             let kept = self.text.trim_end_matches('\n').len();
             self.text.truncate(kept + 2);
         }
         self.in_lines = false;
     }
 
-    /// Fails where `bytes` more would be over the budget: for what is held until it is written.
+    /// Fails if `bytes` more would be over the budget; for text that is held until it is written.
     pub(crate) fn admit(&self, bytes: usize) -> Result<(), ReadError> {
         let all = self.text.len().saturating_add(bytes) as u64;
         match all > self.watch.budget.document_bytes {
@@ -127,13 +127,13 @@ impl Prose {
         }
     }
 
-    /// Fails once the text is over its budget, or the reading is to stop.
+    /// Fails once the text is over its budget, or the reading is stopped.
     pub(crate) fn check(&self) -> Result<(), ReadError> {
         self.watch.check()?;
         self.admit(0)
     }
 
-    /// The document: `title`, or else the first heading, is its title.
+    /// The document, whose title is `title` or else the first heading.
     pub(crate) fn finish(self, title: Option<String>, metadata: Map<String, Value>) -> Contents {
         let text = self.text.trim_start();
         Contents {
@@ -145,7 +145,7 @@ impl Prose {
     }
 }
 
-/// The headings of a text that marks them with `#` as Markdown does, outside of its blocks of code.
+/// The headings of a text, marked with `#` as in Markdown, outside of blocks of code.
 pub(crate) fn marked_headings(text: &str) -> Vec<Heading> {
     let mut headings = Vec::new();
     let (mut at, mut in_code) = (0, false);

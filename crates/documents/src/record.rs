@@ -1,4 +1,4 @@
-//! What readers return.
+//! The types that readers return.
 
 use ken_corpus::{Document, Outline};
 use serde_json::{Map, Value};
@@ -18,21 +18,21 @@ pub(crate) type Records = Box<dyn Iterator<Item = Result<Record, ReadError>> + S
 /// The contents of a file that is one document.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Contents {
-    /// What the file itself says or shows as its title.
+    /// The title that the file names or shows.
     pub(crate) title: Option<String>,
     pub(crate) text: String,
     pub(crate) outline: Outline,
-    /// What the file says of itself, besides the title.
+    /// The file's metadata, besides the title.
     pub(crate) metadata: Map<String, Value>,
 }
 
-/// The words of a text with single spaces between them; `None` where there are none.
+/// The words of a text with single spaces between them; `None` if there are none.
 pub(crate) fn one_line(text: &str) -> Option<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     (!words.is_empty()).then(|| words.join(" "))
 }
 
-/// The records that `next` returns, up to the end or an error that `continues` is false of.
+/// The records that `next` returns, up to the end or an error for which `continues` is false.
 pub(crate) fn records(
     mut next: impl FnMut() -> Result<Option<Record>, ReadError> + Send,
     continues: fn(&ReadError) -> bool,

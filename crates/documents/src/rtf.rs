@@ -13,7 +13,7 @@ use crate::record::{Contents, one_line};
 use crate::table::{Row, Table};
 use crate::watch::Watch;
 
-/// Groups whose content is no text of the document.
+/// Groups whose content is not text of the document.
 const LEFT_OUT: [&str; 20] = [
     "fonttbl",
     "colortbl",
@@ -37,7 +37,7 @@ const LEFT_OUT: [&str; 20] = [
     "xmlnstbl",
 ];
 
-/// The control words that are characters.
+/// The control words that stand for characters.
 const MARKS: [(&str, &str); 9] = [
     ("emdash", "—"),
     ("endash", "–"),
@@ -113,15 +113,15 @@ pub(crate) fn contents(bytes: &[u8], place: &Place, watch: &Watch) -> Result<Con
     Ok(body.prose.finish(title, Map::new()))
 }
 
-/// What holds up to the end of a group.
+/// The settings that hold up to the end of a group.
 #[derive(Debug, Clone)]
 struct Group {
-    /// Whether what it holds is no text of the document.
+    /// Whether its content is not text of the document.
     silent: bool,
     /// Whether its letters are not shown.
     hidden: bool,
     in_title: bool,
-    /// How many characters stand in for one of Unicode.
+    /// How many substitute characters follow one of Unicode.
     substitutes: usize,
 }
 
@@ -147,15 +147,15 @@ struct Body {
     encoding: &'static Encoding,
     /// The open groups, never none.
     groups: Vec<Group>,
-    /// Text that is not decoded yet.
+    /// Bytes that are not decoded yet.
     bytes: Vec<u8>,
-    /// How many substitutes are still to be left out.
+    /// How many substitutes are still to be skipped.
     skip: usize,
     /// The first half of a character that takes two.
     high: Option<u16>,
     text: String,
     title: String,
-    /// Of the paragraph, if it is a heading.
+    /// The level of the paragraph, if it is a heading.
     level: Option<usize>,
     row: Row,
     cell: String,
@@ -180,7 +180,7 @@ impl Body {
         }
     }
 
-    /// Decodes what was read.
+    /// Decodes the pending bytes.
     fn flush(&mut self) {
         if !self.bytes.is_empty() {
             let bytes = std::mem::take(&mut self.bytes);
@@ -200,7 +200,7 @@ impl Body {
         }
     }
 
-    /// A control word or symbol; `rest` begins after the backslash. The rest after it.
+    /// Reads a control word or symbol; `rest` begins after the backslash. Returns the rest after it.
     fn control<'b>(&mut self, rest: &'b [u8]) -> Result<&'b [u8], ReadError> {
         let (name, number, after) = control_word(rest);
         if name.is_empty() {
@@ -227,7 +227,7 @@ impl Body {
                 let count = usize::try_from(number.unwrap_or(1));
                 self.group().substitutes = count.unwrap_or(1).min(16);
             }
-            // What a file says of itself; only its title is read.
+            // Metadata, of which only the title is read.
             "info" => self.group().silent = true,
             "title" => self.group().in_title = self.group().silent,
             "v" => self.group().hidden = number != Some(0),
@@ -290,9 +290,9 @@ impl Body {
         after
     }
 
-    /// A character by its number, which is signed and of 16 bits.
+    /// Adds a character by its number, which is signed and has 16 bits.
     fn unicode(&mut self, number: i64) {
-        // Bytes before it are decoded first; those after it stand in for it.
+        // Bytes before it are decoded first; those after it are its substitutes.
         self.flush();
         self.skip = self.group().substitutes;
         let skip = self.skip;

@@ -1,4 +1,4 @@
-//! Which files changed since they were last read: for a corpus that is kept in step with folders.
+//! The files that changed since they were last read, for a corpus that follows folders.
 
 use std::collections::HashMap;
 use std::fs;
@@ -7,14 +7,14 @@ use std::time::SystemTime;
 
 use crate::documents::Documents;
 
-/// Files as they were when they were last read, and as they were when they were last looked at.
+/// The stamps of files when they were last read, and when they were last looked at.
 #[derive(Debug, Default)]
 pub struct SeenFiles {
     read: HashMap<PathBuf, Stamp>,
     looked_at: HashMap<PathBuf, Stamp>,
 }
 
-/// What tells that a file changed: its length, and when it was written.
+/// The length of a file and the time of its last write, which show that it changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     bytes: u64,
@@ -33,8 +33,8 @@ impl SeenFiles {
     }
 
     /// Leaves in `documents` only the files that are new or changed, and from then on counts them as read. A file that
-    /// changed since the call before may still be being written, and one that is gone since then may be on its way to
-    /// another name, so they wait for the next. Returns whether there is anything to do: such files, or files that are gone.
+    /// changed since the last call may be incomplete, and one that vanished since then may be getting
+    /// another name, so both wait for the next call. Returns whether any file is new, changed or gone.
     pub fn leave_changed(&mut self, documents: &mut Documents) -> bool {
         let now: HashMap<_, _> = stamps(documents).collect();
         let before = self.read.len();
@@ -54,7 +54,7 @@ impl SeenFiles {
     }
 }
 
-/// The stamps of the files that can be looked at.
+/// The stamps of the files whose metadata can be read.
 fn stamps(documents: &Documents) -> impl Iterator<Item = (PathBuf, Stamp)> {
     documents
         .files()

@@ -1,4 +1,4 @@
-//! The bytes of one input file: decompressed, decoded to UTF-8, counted as they are read from disk, and
+//! The bytes of one input file: counted as they are read from disk, decompressed, decoded to UTF-8, and
 //! limited by the budget of a document.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -16,7 +16,7 @@ use crate::notice::NoticeKind;
 use crate::place::Place;
 use crate::watch::Watch;
 
-/// How many bytes of a table are looked at for their encoding.
+/// How many bytes of a table are inspected to detect its encoding.
 const SAMPLE_BYTES: usize = BUFFER_BYTES;
 
 /// An open input file.
@@ -27,12 +27,12 @@ pub(crate) struct Source {
     line: u64,
     /// The offset of the next line, after decompression.
     pub(crate) offset: u64,
-    /// Whether the encoding is known already.
+    /// Whether the encoding is known.
     decided: bool,
     format: Format,
 }
 
-/// The file in messages, and what its reading may cost.
+/// The name of the file in messages, and the limits on reading it.
 #[derive(Clone)]
 pub(crate) struct Name {
     pub(crate) path: PathBuf,
@@ -68,8 +68,8 @@ impl Name {
 }
 
 impl Source {
-    /// Opens a file; `bytes_read` counts what is read from disk. `encoding` is that of its text, where it is
-    /// given; of a table, it is found out here.
+    /// Opens a file; `bytes_read` counts the bytes read from disk. `encoding` is that of its text, if
+    /// given; opening a table detects it.
     pub(crate) fn open(
         file: &InputFile,
         bytes_read: Arc<AtomicU64>,
@@ -106,11 +106,11 @@ impl Source {
         let length = mark.map_or(0, |(_, length)| length);
         let after_mark = first.get(length..).unwrap_or_default().to_vec();
         reader = Box::new(Cursor::new(after_mark).chain(rest));
-        let mut told = encoding.or(mark.map(|(encoding, _)| encoding));
-        if told.is_none() && file.format.is_table() {
-            (told, reader) = sampled(reader, &name, file.format)?;
+        let mut known = encoding.or(mark.map(|(encoding, _)| encoding));
+        if known.is_none() && file.format.is_table() {
+            (known, reader) = sampled(reader, &name, file.format)?;
         }
-        if let Some(encoding) = told.filter(|&encoding| encoding != Encoding::UTF_8) {
+        if let Some(encoding) = known.filter(|&encoding| encoding != Encoding::UTF_8) {
             reader = Box::new(Transcoded::new(reader, encoding));
             if !decided {
                 let malformed = 0;
@@ -126,7 +126,7 @@ impl Source {
             reader: Metered::new(reader, watch.clone()),
             line: 0,
             offset: length as u64,
-            decided: told.is_some(),
+            decided: known.is_some(),
             format: file.format,
         })
     }
@@ -174,7 +174,7 @@ impl Source {
         Ok(Some((self.line, bytes)))
     }
 
-    /// Skips the rest of a line; false where its end is out of reach.
+    /// Skips the rest of a line; false if its end is out of reach.
     fn skip_line(&mut self) -> Result<bool, ReadError> {
         self.reader.search();
         loop {
@@ -194,7 +194,7 @@ impl Source {
         }
     }
 
-    /// All the bytes that are left.
+    /// All remaining bytes.
     pub(crate) fn read_bytes(&mut self) -> Result<Vec<u8>, ReadError> {
         let mut bytes = Vec::new();
         self.reader
@@ -203,7 +203,7 @@ impl Source {
         Ok(bytes)
     }
 
-    /// All the text that is left, in whatever encoding it is.
+    /// All remaining text, in any encoding.
     pub(crate) fn read_all(&mut self) -> Result<String, ReadError> {
         let bytes = self.read_bytes()?;
         let Name { path, watch, .. } = &self.name;
@@ -214,7 +214,7 @@ impl Source {
                 watch.notices.add(path.clone(), kind);
                 text
             }
-            // The decoded text of a known encoding is UTF-8, whatever it looks like.
+            // Decoded text is UTF-8, whatever it looks like.
             Text::Decoded { .. } if self.decided => {
                 return Err(ReadError::NoText { path: path.clone() });
             }
@@ -268,7 +268,7 @@ fn decompressed(
     }
 }
 
-/// The first `count` bytes, or fewer where there are no more, and the reader after them.
+/// The first `count` bytes, or fewer if there are no more, and the reader after them.
 fn split_start<R: Read>(
     mut reader: R,
     count: usize,
@@ -280,7 +280,7 @@ fn split_start<R: Read>(
     Ok((first, reader))
 }
 
-/// The bytes that `reader` has next, none at its end; `None` where the budget is used up.
+/// The next bytes of `reader`, empty at its end; `None` if the budget is used up.
 pub(crate) fn fill<'r>(
     reader: &'r mut impl BufRead,
     name: &Name,
@@ -298,7 +298,7 @@ pub(crate) fn line_breaks(bytes: &[u8]) -> u64 {
 }
 
 /// A reader that returns no more than the budget of a document at a time, and fails once the
-/// reading is to stop. It comes after decompression, so that it counts what takes memory.
+/// reading is stopped. It comes after decompression, so that it counts the bytes that take memory.
 pub(crate) struct Metered {
     inner: Box<dyn BufRead + Send>,
     watch: Watch,
@@ -324,7 +324,7 @@ impl Metered {
         self.left = self.watch.budget.document_bytes;
     }
 
-    /// Allows for what may be skipped to find the start of the next document.
+    /// Sets the budget to what may be skipped to find the start of the next document.
     pub(crate) fn search(&mut self) {
         self.left = self.watch.budget.search();
     }
@@ -368,7 +368,7 @@ impl BufRead for Metered {
     }
 }
 
-/// Counts the bytes that are read.
+/// A reader that counts its bytes.
 struct Counted<R> {
     inner: R,
     bytes_read: Arc<AtomicU64>,

@@ -1,4 +1,4 @@
-//! Tables as lines: each row says the headers of its cells, so that it can be understood alone.
+//! Tables as lines: each row repeats the headers of its cells, so that it can be understood alone.
 
 use crate::error::ReadError;
 use crate::prose::Prose;
@@ -7,21 +7,21 @@ use crate::record::one_line;
 /// The longest header of a column, in characters.
 const LONGEST_HEADER: usize = 80;
 
-/// The cells of a row that hold something, by their columns from 0, in order.
+/// The non-empty cells of a row with their columns, from 0, in order.
 pub(crate) type Row = Vec<(usize, String)>;
 
-/// What is known of a table after its rows so far.
+/// The state of a table after its rows so far.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
-    /// The headers of the columns; `None` before they are known, none where the table has no header.
+    /// The headers of the columns; `None` before they are known, none if the table has no header.
     header: Option<Row>,
-    /// Whether an empty row came last, after which another table may begin.
+    /// Whether the last row was empty, so that another table may begin.
     gap: bool,
 }
 
 impl Table {
     /// Writes a row. The first row of at least two cells that read like names is the header: it becomes a
-    /// line, and its cells stand before those of the rows below it.
+    /// line, and its cells precede those of the rows below it.
     pub(crate) fn row(&mut self, cells: &Row, prose: &mut Prose) -> Result<(), ReadError> {
         let cells: Row = cells
             .iter()
@@ -76,7 +76,7 @@ fn named(header: &[(usize, String)], column: usize) -> Option<&str> {
     Some(header.get(index.ok()?)?.1.as_str())
 }
 
-/// Whether a row reads like the names of columns: most cells are words, or all but those are years.
+/// Whether a row reads like the names of columns: most cells are words, or all others are years.
 fn is_header(cells: &Row) -> bool {
     let (Some((first, _)), Some((last, _))) = (cells.first(), cells.last()) else {
         return false;

@@ -5,14 +5,13 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// So many extensions are told apart; files with others are counted together.
+/// The most extensions counted separately; files with others are counted together.
 const MOST_KINDS: usize = 200;
 
-/// An extension has at most so many bytes.
+/// The most bytes of an extension.
 const LONGEST: usize = 16;
 
-/// The files that were passed over because their formats are not read. A clone shows what is passed over
-/// after it was made, too.
+/// The files that were passed over because their formats are not read. Clones share the counts.
 #[derive(Debug, Clone, Default)]
 pub struct Unread(Arc<Mutex<BTreeMap<String, UnreadKind>>>);
 
@@ -21,9 +20,9 @@ pub struct Unread(Arc<Mutex<BTreeMap<String, UnreadKind>>>);
 pub struct UnreadKind {
     /// In lower case, without its dot; empty for files that have none.
     pub extension: String,
-    /// How many there are.
+    /// The number of files.
     pub files: u64,
-    /// The first of them.
+    /// The first file.
     pub example: PathBuf,
 }
 
@@ -44,7 +43,7 @@ impl Unread {
         kind.files += 1;
     }
 
-    /// The kinds so far, those of most files first.
+    /// The kinds so far, the most frequent first.
     #[must_use]
     pub fn kinds(&self) -> Vec<UnreadKind> {
         let kinds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -54,7 +53,7 @@ impl Unread {
     }
 }
 
-/// "3 .doc, 1 .png, 2 without extension"; empty where all files are read.
+/// "3 .doc, 1 .png, 2 without extension"; empty if all files are read.
 impl fmt::Display for Unread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, kind) in self.kinds().into_iter().enumerate() {

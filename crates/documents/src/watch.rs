@@ -1,5 +1,5 @@
-//! What every reader checks while it works: whether its document is over the budget, and whether to
-//! stop; and where it tells what it lost.
+//! The checks of every reader while it works: whether its document is over the budget, and whether to
+//! stop. Readers also report their losses here.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,12 +9,12 @@ use crate::error::ReadError;
 use crate::notice::Notices;
 use crate::place::Place;
 
-/// The budget, the flag that stops the reading, and what is told of it.
+/// The budget, the flag that stops the reading, and its notices.
 #[derive(Clone, Default)]
 pub(crate) struct Watch {
     pub(crate) budget: Budget,
     pub(crate) stop: Arc<AtomicBool>,
-    /// Where readers tell what they read otherwise than it stands in a file.
+    /// Where readers report how they changed the content of a file.
     pub(crate) notices: Notices,
 }
 
@@ -23,7 +23,7 @@ impl Watch {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Fails once the reading is to stop.
+    /// Fails once the reading is stopped.
     pub(crate) fn check(&self) -> Result<(), ReadError> {
         match self.stopped() {
             true => Err(ReadError::Stopped),

@@ -1,5 +1,5 @@
-//! XML that is in memory, node by node: names without their prefixes, character references resolved, depth
-//! bounded. Entities that a file declares are refused, and nothing outside the file is read.
+//! XML in memory, node by node: names without their prefixes, character references resolved, depth
+//! bounded. It refuses entities that a file declares, and reads nothing outside the file.
 
 use std::borrow::Cow;
 
@@ -137,7 +137,7 @@ impl<'x> Xml<'x> {
         }
     }
 
-    /// Begins to read: fails if the root element has another name.
+    /// Begins to read; fails if the root element has another name.
     pub(crate) fn root(&mut self, name: &str) -> Result<(), ReadError> {
         while let Some(node) = self.next()? {
             if let Node::Start(element) = node {
@@ -150,7 +150,7 @@ impl<'x> Xml<'x> {
         Err(self.broken("its main part is empty".to_owned()))
     }
 
-    /// Skips what the element that was just started holds, up to its end.
+    /// Skips the content and the end of the element that was just started.
     pub(crate) fn skip(&mut self) -> Result<(), ReadError> {
         let outside = self.depth.saturating_sub(1);
         while self.depth > outside {
@@ -161,7 +161,7 @@ impl<'x> Xml<'x> {
         Ok(())
     }
 
-    /// The text in the element that was just started, up to its end.
+    /// The text of the element that was just started, up to its end.
     pub(crate) fn text(&mut self) -> Result<String, ReadError> {
         let outside = self.depth.saturating_sub(1);
         let mut text = String::new();
@@ -184,7 +184,7 @@ impl<'x> Xml<'x> {
     }
 }
 
-/// The meaning of a reference. One that is not known stays as it is written.
+/// The meaning of a reference. An unknown one stays as is.
 fn resolve(reference: &BytesRef<'_>) -> Cow<'static, str> {
     if let Ok(Some(character)) = reference.resolve_char_ref() {
         return character.to_string().into();

@@ -1,13 +1,13 @@
-//! Bootstrap intervals: the questions are resampled.
+//! Bootstrap intervals by resampling the questions.
 
 use ken_random::below;
 
-/// Resamples of a bootstrap.
+/// Resamples per interval.
 pub const DRAWS: usize = 10_000;
 
-/// The 95 % percentile interval `[low, high]` of a statistic of the questions; paired where it is of
-/// differences, so that how hard a question is cancels out. Resamples for which the statistic is
-/// `None` are left out; `None` where most are. The same seed gives the same interval.
+/// The 95 % percentile interval `[low, high]` of a statistic of the questions, determined by the seed. For
+/// differences it is paired, so that the difficulty of questions cancels out. Resamples whose statistic is `None` are
+/// skipped; `None` if most are.
 pub fn interval<T: Copy>(
     questions: &[T],
     draws: usize,
@@ -28,8 +28,8 @@ pub fn interval<T: Copy>(
     }
     values.sort_by(f64::total_cmp);
     let last = values.len().checked_sub(1)?;
-    let at = |share: f64| values[(last as f64 * share).round() as usize];
-    (2 * values.len() > draws).then(|| [at(0.025), at(0.975)])
+    let value_at = |share: f64| values[(last as f64 * share).round() as usize];
+    (2 * values.len() > draws).then(|| [value_at(0.025), value_at(0.975)])
 }
 
 #[cfg(test)]
@@ -42,7 +42,7 @@ mod tests {
         let mut state = 5;
         let (mut covered, runs) = (0, 400);
         for seed in 0..runs {
-            // Wins of 0.3, losses of 0.1, ties else: 0.2 on average.
+            // Wins of 0.3, losses of 0.1, otherwise ties: 0.2 on average.
             let differences: Vec<f64> = (0..100)
                 .map(|_| match below(&mut state, 10) {
                     0..3 => 1.0,

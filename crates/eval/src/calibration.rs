@@ -1,5 +1,5 @@
-//! The observations that a threshold is chosen on, from probe records: each question's score by a
-//! signal, and whether its answers with and without evidence are correct. The choice is in `ken_policy`.
+//! The observations that thresholds are chosen on, from probe records: each question's score by a signal, and whether
+//! its answers with and without evidence are right. `ken_policy` chooses.
 
 use std::collections::BTreeSet;
 
@@ -18,31 +18,28 @@ use crate::statistics::number;
 pub struct Observed {
     /// One for each usable question.
     pub observations: Vec<Observation>,
-    /// Questions that could not be used: probed without evidence, without golden answers, or failed.
+    /// Unusable questions: probed without evidence, without golden answers, or failed.
     pub left_out: usize,
 }
 
 impl Observed {
-    /// Questions among these of which a signal cannot tell, so that the careful side is taken at every threshold.
+    /// Observations for which a signal cannot tell, so that every threshold takes the careful side.
     #[must_use]
     pub fn cannot_tell(&self) -> usize {
-        let cannot_tell = |one: &&Observation| one.question.is_nan() || one.review.is_nan();
+        let cannot_tell = |o: &&Observation| o.question.is_nan() || o.review.is_nan();
         self.observations.iter().filter(cannot_tell).count()
     }
 
-    /// The area under the curve of the first signal, where there is one, as a sign that retrieval makes the answer better.
+    /// The area under the ROC curve of the first signal, if there is one, for retrieval that makes the answer better.
     #[must_use]
     pub fn auroc(&self) -> Option<f64> {
-        let scored = self
-            .observations
-            .iter()
-            .filter(|one| !one.question.is_nan());
-        let scored = scored.map(|one| (one.question, one.always > one.memory));
+        let scored = self.observations.iter().filter(|o| !o.question.is_nan());
+        let scored = scored.map(|o| (o.question, o.always > o.memory));
         auroc(&scored.collect::<Vec<_>>())
     }
 }
 
-/// Makes sure that a run of probing, of these settings, drew its samples as policies do.
+/// Checks that the probing with these settings sampled as policies do.
 ///
 /// # Errors
 /// [`CalibrationError::OtherTemperature`].
@@ -55,12 +52,11 @@ pub fn check_sampling(probed: &RunSettings) -> Result<(), CalibrationError> {
     }
 }
 
-/// The measurements of a probed question from memory, with only the first `samples`, so that signals
-/// are what they would be with that many. Answers are grouped as policies group them, whatever the
-/// grouping of the probe.
+/// The measurements of a probed question from memory, with only the first `samples`, so that signals have the values
+/// that they would have with that many. Answers are grouped as policies group them, whatever the grouping of the
+/// probe.
 ///
-/// Costs are those of probing; where the record holds more samples, a share of the time by their
-/// number.
+/// Costs are those of the probe; if the record has more samples, the time is scaled by their number.
 pub fn recorded(record: &ProbeRecord, samples: usize) -> Measurements {
     let probed = record.samples.from_self.as_deref().unwrap_or_default();
     let drawn = probed.get(..samples).unwrap_or_default();
@@ -93,7 +89,7 @@ pub fn recorded(record: &ProbeRecord, samples: usize) -> Measurements {
 pub fn recorded_with_evidence(record: &ProbeRecord) -> Measurements {
     let draft = record.greedy.corpus.as_ref();
     let mut costs = record.costs_with_evidence.clone();
-    // Where nothing was found, the answer is the one from memory, at its cost.
+    // If the search found nothing, the answer is the one from memory, at its cost.
     let from_memory = record.costs.get(&Step::Greedy);
     if let (Some(cost), true) = (from_memory, record.evidence.is_empty()) {
         costs.entry(Step::Greedy).or_insert(*cost);
@@ -106,16 +102,16 @@ pub fn recorded_with_evidence(record: &ProbeRecord) -> Measurements {
     }
 }
 
-/// A signal with its number of each record: `[records]`; `None` for a record that is to be left out.
+/// A signal with its value for each record: `[records]`; `None` for a record to leave out.
 pub type Scored<'a> = (Signal, &'a [Option<f64>]);
 
-/// The observations for thresholds: each record's signals, and whether its greedy answers, which are the ones given, are
-/// correct. `review` is the signal that reviews the evidence or vouches for the answer, where that is another than the
-/// first or measured again. `at_k`: the values of k that the policy chooses among, and the search results that the questions
-/// were probed with. The seed draws the halves.
+/// The observations for thresholds: the signals of each record, and whether its greedy answers are right. `review` is
+/// the signal that reviews the evidence or vouches for the answer, if it differs from the first or was measured
+/// again. `at_k`: the values of k that the policy chooses among, and the search results of the probe. The seed draws
+/// the halves.
 ///
 /// # Errors
-/// Where that is nothing; more search results than were probed with; a k that some record holds no answer at.
+/// No usable records; more search results than probed; a k without an answer in some record.
 pub fn observe(
     records: &[ProbeRecord],
     question: Scored<'_>,
@@ -133,8 +129,8 @@ pub fn observe(
         let records = records.len();
         return Err(CalibrationError::NothingToCompare { records });
     }
-    for (at, (signal, _)) in [question, review].into_iter().enumerate() {
-        if compared.iter().all(|(.., scores)| scores[at].is_none()) {
+    for (index, (signal, _)) in [question, review].into_iter().enumerate() {
+        if compared.iter().all(|(.., scores)| scores[index].is_none()) {
             return Err(CalibrationError::NotMeasured { signal });
         }
     }
@@ -176,17 +172,17 @@ pub fn observe(
     })
 }
 
-/// How right the greedy answers without and with evidence are, where there are both.
+/// Whether the greedy answers without and with evidence are right, if there are both.
 pub fn both_right(record: &ProbeRecord) -> Option<(f64, f64)> {
     let right = |answer: &Option<ProbeAnswer>| answer.as_ref()?.correct.map(number);
     right(&record.greedy.from_self).zip(right(&record.greedy.corpus))
 }
 
-/// A signal of each record where a policy draws `samples`: `[records]`; NaN where it cannot tell, as a policy would
-/// find; `None` where it is not recorded, or the question was not answered with and without evidence.
+/// The value of a signal for each record, for a policy that draws `samples`: `[records]`; NaN if it cannot tell,
+/// `None` if it is not recorded, or the question was not answered with and without evidence.
 ///
 /// # Errors
-/// Records that hold fewer samples.
+/// Records with fewer samples.
 pub fn signal_scores(
     records: &[ProbeRecord],
     signal: Signal,
@@ -194,7 +190,7 @@ pub fn signal_scores(
 ) -> Result<Vec<Option<f64>>, CalibrationError> {
     let mut readings = Vec::with_capacity(records.len());
     let of_samples = signal.is_of_samples();
-    // What was measured on all samples cannot be measured again on fewer.
+    // Measurements over all samples cannot be repeated on fewer.
     let exactly = signal.steps.contains(&Step::Inspect);
     for record in records {
         if both_right(record).is_none() {
@@ -217,30 +213,30 @@ pub fn signal_scores(
     Ok(scores(signal, &readings, records))
 }
 
-/// Readings as scores: what cannot be told is NaN, and so is what a model that reports log probabilities left out of
-/// one answer.
+/// Readings as scores: NaN if the signal cannot tell, or if a model that reports log probabilities omitted those of
+/// an answer.
 fn scores(signal: Signal, readings: &[Reading], records: &[ProbeRecord]) -> Vec<Option<f64>> {
     let is_reported = readings.iter().any(|reading| reading.number().is_some());
-    let each = readings.iter().zip(records).map(|(reading, record)| {
+    let scores = readings.iter().zip(records).map(|(reading, record)| {
         let is_compared = is_reported && both_right(record).is_some();
         match is_compared {
             true => signal.where_reported(*reading).recorded(),
             false => reading.recorded(),
         }
     });
-    each.collect()
+    scores.collect()
 }
 
-/// How many search results a run of probing, of these settings, retrieved.
+/// The number of search results of the probing with these settings.
 pub fn probed_k(probed: &RunSettings) -> Option<usize> {
     probed.get("k")?.parse().ok()
 }
 
-/// A signal of each record's answer with evidence, where what withholds answers draws `samples`: `[records]`;
+/// The value of a signal for each record's answer with evidence, for an abstention that draws `samples`: `[records]`;
 /// `None` as in [`signal_scores`].
 ///
 /// # Errors
-/// Records that hold fewer samples; a signal that no records hold of answers with evidence.
+/// Records with fewer samples; a signal that records do not hold for answers with evidence.
 pub fn answer_scores(
     records: &[ProbeRecord],
     signal: Signal,
@@ -252,7 +248,7 @@ pub fn answer_scores(
     if signal.told_by.is_some() || signal.steps.contains(&Step::Inspect) {
         return Err(CalibrationError::NotWithEvidence { signal });
     }
-    let each = records.iter().map(|record| {
+    let readings = records.iter().map(|record| {
         if both_right(record).is_none() {
             return Ok(Reading::NotMeasured);
         }
@@ -270,7 +266,7 @@ pub fn answer_scores(
         }
         Ok(signal.of(&with))
     });
-    let readings = each.collect::<Result<Vec<_>, CalibrationError>>()?;
+    let readings = readings.collect::<Result<Vec<_>, CalibrationError>>()?;
     Ok(scores(signal, &readings, records))
 }
 

@@ -1,10 +1,10 @@
-//! When an answer counts as right, in words, and by which answers that is decided: `Record::is_right` decides it of one.
+//! Names of correctness in reports, by the style of the answers. `Record::is_right` decides whether an answer is right.
 
 use ken_answer::Style;
 
 use crate::record::Record;
 
-/// The style of some answers: full where one of them is. Multiple choice is answered short in either style.
+/// The style of answers: full if one of them is. Multiple choice is answered short in either style.
 pub fn style_of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Style {
     if records.into_iter().any(|record| record.full) {
         Style::Full
@@ -22,7 +22,7 @@ pub fn right_if(style: Style) -> &'static str {
     }
 }
 
-/// What the share of right answers in a style is called.
+/// The name of the share of right answers in a style.
 #[must_use]
 pub fn measure(style: Style) -> &'static str {
     match style {
@@ -31,7 +31,7 @@ pub fn measure(style: Style) -> &'static str {
     }
 }
 
-/// The same at the head of a column.
+/// The short name, for column heads.
 #[must_use]
 pub fn column(style: Style) -> &'static str {
     match style {

@@ -1,9 +1,8 @@
 //! Question sets: reading them from JSON Lines, and drawing a seeded sample.
 //!
-//! The format is FlashRAG's, one object a line, plain or gzip:
-//! `{"id", "question", "golden_answers": [..], "metadata": {"gold_passage": ..}}`, and for
-//! multiple choice `"choices": [..]`. Other fields are ignored. Nothing is downloaded here, and
-//! answers are not scored here.
+//! The format is FlashRAG's, one object per line, plain or gzip: `{"id", "question", "golden_answers": [..],
+//! "metadata": {"gold_passage": ..}}`, and for multiple choice `"choices": [..]`. Other fields are ignored. Scoring
+//! is in `ken_probe`.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
@@ -25,23 +24,22 @@ use ken_random::shuffle;
 pub struct Question {
     /// Unique in its file.
     pub id: String,
-    /// The question as asked.
+    /// The question as in the file.
     pub question: String,
-    /// Every answer that counts as right; none for an unanswerable question. A file may give a
-    /// single one as a plain string.
+    /// Every answer that counts as right; empty for an unanswerable question. In a file, a single answer may be a
+    /// plain string.
     #[serde(deserialize_with = "one_or_several")]
     pub golden_answers: Vec<String>,
-    /// What is to be chosen from, for a multiple-choice question; none for another. A file may
-    /// have the list in `metadata` too.
+    /// The choices of a multiple-choice question; empty for any other. In a file, the list may also be in `metadata`.
     #[serde(default, deserialize_with = "or_default")]
     pub choices: Vec<String>,
-    /// What else the file says of the question.
+    /// The metadata of the question.
     #[serde(default, deserialize_with = "or_default")]
     pub metadata: Map<String, Value>,
 }
 
 impl Question {
-    /// The same with the choices that stand in its metadata, where it has no others.
+    /// Takes the choices from the metadata, if it has no others.
     fn with_choices(mut self) -> Self {
         let listed = self.metadata.get("choices").and_then(Value::as_array);
         if let (true, Some(listed)) = (self.choices.is_empty(), listed) {
@@ -53,7 +51,7 @@ impl Question {
         self
     }
 
-    /// What a file has under this id that is not this question, for errors; `recorded` are its words.
+    /// For errors: what a file has under this id that is not this question; `recorded` is its text.
     pub fn other_than(&self, recorded: &str) -> String {
         let what = match recorded == self.question {
             true => "other golden answers or choices of",
@@ -62,7 +60,7 @@ impl Question {
         format!("under the id {:?} {what} {recorded:?}", self.id)
     }
 
-    /// The question as it is asked, empty or not.
+    /// The question with its choices, for prompts; may be empty.
     pub fn prompt(&self) -> QuestionPrompt<'_> {
         QuestionPrompt {
             question: self.question.trim(),
@@ -70,10 +68,10 @@ impl Question {
         }
     }
 
-    /// The question as it is asked.
+    /// The question with its choices, for prompts.
     ///
     /// # Errors
-    /// An empty one.
+    /// An empty question.
     pub fn asked(&self) -> Result<QuestionPrompt<'_>, AnswerError> {
         match self.question.trim() {
             "" => Err(AnswerError::EmptyQuestion),
@@ -81,7 +79,7 @@ impl Question {
         }
     }
 
-    /// What answers it right.
+    /// The right answers, for scoring.
     pub fn golden(&self) -> Golden<'_> {
         Golden {
             answers: &self.golden_answers,
@@ -89,16 +87,17 @@ impl Question {
         }
     }
 
-    /// The golden answers as they would stand in a passage: not by letters.
+    /// The golden answers as a passage would contain them: choices by text, not by letter.
     #[must_use]
     pub fn answers_in_words(&self) -> Vec<String> {
         match right_choices(&self.golden_answers, &self.choices).as_slice() {
             [] => self.golden_answers.clone(),
-            right => right.iter().map(|&at| self.choices[at].clone()).collect(),
+            right => right.iter().map(|&i| self.choices[i].clone()).collect(),
         }
     }
 
-    /// The answer that a model is taught to write: of a multiple-choice question the letter. `None` where none is known.
+    /// The answer that a model is taught to write: for a multiple-choice question the letter. `None` without a golden
+    /// answer.
     #[must_use]
     pub fn taught_answer(&self) -> Option<String> {
         match right_choices(&self.golden_answers, &self.choices).first() {
@@ -107,13 +106,13 @@ impl Question {
         }
     }
 
-    /// The subject that its metadata name.
+    /// The subject in its metadata.
     pub fn named_subject(&self) -> Option<String> {
         let subject = self.metadata.get("subject").and_then(Value::as_str);
         subject.map(str::to_owned)
     }
 
-    /// The value of a field of its metadata, as text; a dash where there is none.
+    /// The value of a metadata field, as text; a dash if it is missing.
     pub(crate) fn value_of(&self, field: &str) -> String {
         match self.metadata.get(field) {
             Some(Value::String(text)) => text.clone(),
@@ -122,8 +121,8 @@ impl Question {
         }
     }
 
-    /// The passages (`doc#3`) or documents (`doc`) each of which answers the question, where the file
-    /// names them: one, or a list.
+    /// The passages (`doc#3`) or documents (`doc`) each of which answers the question, if the file names them: one,
+    /// or a list.
     pub fn gold_passages(&self) -> Vec<&str> {
         match self.metadata.get("gold_passage") {
             Some(Value::String(one)) => vec![one],
@@ -157,7 +156,7 @@ fn to_read(refusal: std::io::ErrorKind) -> Remedy {
     }
 }
 
-/// Makes sure that some question has a field in its metadata.
+/// Checks that some question has a field in its metadata.
 ///
 /// # Errors
 /// [`DatasetError::NoField`].
@@ -259,11 +258,10 @@ impl DatasetError {
     }
 }
 
-/// Reads the questions of `path`, in file order. Gzip is recognized by content, blank lines are
-/// skipped.
+/// Reads the questions of `path`, in file order. Recognizes gzip by content, and skips blank lines.
 ///
 /// # Errors
-/// The first line that is not a question, by its number; see [`DatasetError`].
+/// The first line that is not a question, with its number; see [`DatasetError`].
 pub fn read_questions(path: &Path) -> Result<Vec<Question>, DatasetError> {
     let mut questions: Vec<Question> = Vec::new();
     let mut line_of_id: HashMap<String, usize> = HashMap::new();
@@ -293,8 +291,8 @@ pub fn read_questions(path: &Path) -> Result<Vec<Question>, DatasetError> {
     Ok(questions)
 }
 
-/// Draws `limit` items without replacement, and keeps their order; all of them if there are no more.
-/// With the same seed a smaller sample is part of every larger one.
+/// Draws `limit` items without replacement, keeping their order; all of them if there are no more. With the same seed
+/// a smaller sample is part of every larger one.
 pub fn sample<T>(items: Vec<T>, limit: usize, seed: u64) -> Vec<T> {
     if limit >= items.len() {
         return items;
@@ -322,7 +320,7 @@ fn parse_line(path: &Path, line: usize, text: &str) -> Result<Question, DatasetE
         })
 }
 
-/// Makes sure that the choices of a question have letters, and that its golden answers name some of them.
+/// Checks that the choices of a question have letters, and that its golden answers name some of them.
 fn check_choices(path: &Path, line: usize, question: &Question) -> Result<(), DatasetError> {
     let path = || path.to_owned();
     match question.choices.len() {

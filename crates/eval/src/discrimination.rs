@@ -1,25 +1,23 @@
-//! How well a score separates two kinds of questions, and how well a probability is calibrated.
-//!
-//! Pure functions of numbers. Scores that are not a number count as the smallest.
+//! How well a score separates two kinds of questions, and how well a probability is calibrated. Pure functions of
+//! numbers; NaN counts as the smallest score.
 
 use crate::statistics::number;
 
-/// A score and whether what it predicts came true.
+/// A score, and whether the predicted event occurred.
 pub type Prediction = (f64, bool);
 
-/// The area under the receiver operating characteristic: the chance that of two questions, one for
-/// which it came true and one for which it did not, the first has the larger score; ties count
-/// half. `None` where there are not both.
+/// The area under the receiver operating characteristic: the probability that a question with the event has a larger
+/// score than one without it; ties count half. `None` unless both kinds occur.
 pub fn auroc(predictions: &[Prediction]) -> Option<f64> {
     let sorted = ascending(predictions);
-    let positives = sorted.iter().filter(|one| one.1).count();
+    let positives = sorted.iter().filter(|prediction| prediction.1).count();
     let negatives = sorted.len() - positives;
     if positives == 0 || negatives == 0 {
         return None;
     }
     let (mut below, mut won) = (0.0, 0.0);
-    for same in sorted.chunk_by(|one, next| one.0 == next.0) {
-        let right = same.iter().filter(|one| one.1).count() as f64;
+    for same in sorted.chunk_by(|prediction, next| prediction.0 == next.0) {
+        let right = same.iter().filter(|prediction| prediction.1).count() as f64;
         let wrong = same.len() as f64 - right;
         won += right * (below + wrong / 2.0);
         below += wrong;
@@ -27,19 +25,18 @@ pub fn auroc(predictions: &[Prediction]) -> Option<f64> {
     Some(won / (positives as f64 * negatives as f64))
 }
 
-/// The area under the precision-recall curve as average precision: the mean of the precision at
-/// each question for which it came true, largest scores first; ties are taken together. `None`
-/// where there is none.
+/// The area under the precision-recall curve as average precision: the mean of the precision at each question with
+/// the event, in descending order of score, equal scores together. `None` without such a question.
 pub fn average_precision(predictions: &[Prediction]) -> Option<f64> {
     let mut sorted = ascending(predictions);
     sorted.reverse();
-    let positives = sorted.iter().filter(|one| one.1).count();
+    let positives = sorted.iter().filter(|prediction| prediction.1).count();
     if positives == 0 {
         return None;
     }
     let (mut seen, mut right, mut sum) = (0.0, 0.0, 0.0);
-    for same in sorted.chunk_by(|one, next| one.0 == next.0) {
-        let hits = same.iter().filter(|one| one.1).count() as f64;
+    for same in sorted.chunk_by(|prediction, next| prediction.0 == next.0) {
+        let hits = same.iter().filter(|prediction| prediction.1).count() as f64;
         seen += same.len() as f64;
         right += hits;
         sum += hits * right / seen;
@@ -47,9 +44,9 @@ pub fn average_precision(predictions: &[Prediction]) -> Option<f64> {
     Some(sum / positives as f64)
 }
 
-/// The expected calibration error of probabilities (Guo and others 2017): the mean distance, over
-/// `bins` of equal width, between the mean probability and the share that came true, each bin
-/// weighted by its questions. `None` of nothing.
+/// The expected calibration error of probabilities (Guo and others 2017): the mean distance, over `bins` of equal
+/// width, between the mean probability and the share of events, each bin weighted by its questions. `None` without
+/// predictions.
 pub fn expected_calibration_error(predictions: &[Prediction], bins: usize) -> Option<f64> {
     let counted = reliability(predictions, bins);
     let all: usize = counted.iter().map(|bin| bin.questions).sum();
@@ -64,12 +61,11 @@ pub struct Bin {
     pub questions: usize,
     /// Their mean probability.
     pub probability: f64,
-    /// The share of them for which it came true.
+    /// The share of events among them.
     pub share: f64,
 }
 
-/// The bars of a reliability diagram: probabilities in `bins` of equal width from 0 to 1. Empty
-/// bins have no questions and are zero else.
+/// The bars of a reliability diagram: probabilities in `bins` of equal width from 0 to 1. Empty bins are all zeros.
 pub(crate) fn reliability(predictions: &[Prediction], bins: usize) -> Vec<Bin> {
     let mut counted = vec![Bin::default(); bins.max(1)];
     for &(probability, came_true) in predictions {
@@ -91,17 +87,17 @@ pub(crate) fn reliability(predictions: &[Prediction], bins: usize) -> Vec<Bin> {
     counted
 }
 
-/// Sorted by score, what is no number first.
+/// Sorted by ascending score, NaN first.
 fn ascending(predictions: &[Prediction]) -> Vec<Prediction> {
-    let number = |one: &Prediction| {
-        if one.0.is_nan() {
+    let number = |prediction: &Prediction| {
+        if prediction.0.is_nan() {
             f64::NEG_INFINITY
         } else {
-            one.0
+            prediction.0
         }
     };
-    let mut sorted: Vec<Prediction> = predictions.iter().map(|one| (number(one), one.1)).collect();
-    sorted.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let mut sorted: Vec<Prediction> = predictions.iter().map(|p| (number(p), p.1)).collect();
+    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
     sorted
 }
 
@@ -151,7 +147,7 @@ mod tests {
             predictions in prop::collection::vec(((0u8..6).prop_map(f64::from), any::<bool>()), 0..40)
         ) {
             let (mut won, mut pairs) = (0.0, 0.0);
-            for one in predictions.iter().filter(|one| one.1) {
+            for one in predictions.iter().filter(|prediction| prediction.1) {
                 for other in predictions.iter().filter(|other| !other.1) {
                     pairs += 1.0;
                     won += match one.0.total_cmp(&other.0) {

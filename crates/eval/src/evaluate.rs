@@ -1,4 +1,4 @@
-//! An evaluation: each question answered, and the answer scored. The loop is in `run`.
+//! An evaluation: answers each question and scores the answer. `run` has the loop.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -10,12 +10,12 @@ use crate::record::Record;
 use crate::results::{ResultsFile, RunSettings};
 use crate::run::{Outcome, Run, RunError, Work};
 
-/// Answers questions: for each its answer, or its own failure; or the failure of all.
+/// Answers a batch of questions: an answer or a failure for each, or one failure for all.
 pub type AnswerMany<'a> =
     dyn FnMut(&[QuestionPrompt<'_>]) -> Result<Vec<Result<Answer, AnswerError>>, AnswerError> + 'a;
 
-/// Has a pipeline answer, under its policy, every one of `questions` that the file of the run of
-/// `identity` does not hold yet.
+/// Has a pipeline answer, under its policy, those of `questions` that the file does not hold yet; `identity` names
+/// what the answers depend on.
 ///
 /// # Errors
 /// A file that cannot be used, those of a [`Run`], and [`RunError::Stopped`].
@@ -34,8 +34,8 @@ pub fn evaluate_pipeline(
     evaluate(&policy, questions, &mut results, &mut answer, run)?.complete(file)
 }
 
-/// Answers every one of `questions` that `results` does not hold yet, and keeps each result as soon as
-/// there is one. A question that itself cannot be answered, as one that is too long, is kept as failed.
+/// Answers those of `questions` without a record in `results`, and appends each record as soon as it exists. A
+/// question that cannot be answered, such as one that is too long, gets a record of failure.
 ///
 /// # Errors
 /// Those of a [`Run`].
@@ -48,7 +48,7 @@ pub fn evaluate(
 ) -> Result<Outcome<Record>, RunError> {
     let work = Work {
         batch: &mut |questions: &[&Question]| {
-            let asked: Vec<QuestionPrompt<'_>> = questions.iter().map(|one| one.prompt()).collect();
+            let asked: Vec<QuestionPrompt<'_>> = questions.iter().map(|q| q.prompt()).collect();
             let answered = questions.iter().zip(answer_many(&asked)?);
             let records = answered.map(|(question, answer)| Ok(Record::new(question, answer?)));
             Ok(records.collect())

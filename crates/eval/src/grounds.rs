@@ -1,26 +1,26 @@
-//! What a guarantee rests on beside its threshold, from probe records: the model, the corpus, and for how
-//! many questions skipping retrieval changes the answer.
+//! What a guarantee depends on besides its threshold, from probe records: the model, the corpus, and for how many
+//! questions skipping retrieval changes the answer.
 
 use crate::calibration::both_right;
 use crate::calibration_error::CalibrationError;
 use crate::probe::ProbeRecord;
 
-/// What a guarantee rests on.
+/// What a guarantee depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grounds {
     /// The fingerprint of the model.
     pub model: String,
     /// The fingerprint of the corpus.
     pub corpus: String,
-    /// Questions up to the threshold whose greedy answers with and without evidence are not the same.
+    /// Questions up to the threshold whose greedy answers with and without evidence differ.
     pub differing: usize,
 }
 
-/// What a guarantee of a threshold rests on, from the records that the threshold was chosen on: those that have
-/// a score, and answers with and without evidence. Without a threshold, every question retrieves.
+/// What the guarantee of a threshold depends on, from the records that chose the threshold: those with a score, and
+/// with answers with and without evidence. `threshold` is `None` if every question retrieves.
 ///
 /// # Errors
-/// Records of several models or corpora, or of none.
+/// Records of several models or corpora, or without a corpus.
 pub fn grounds(
     records: &[ProbeRecord],
     scores: &[Option<f64>],
@@ -37,7 +37,7 @@ pub fn grounds(
             records: records.len(),
         });
     };
-    let is_same = probed.all(|one| (&one.model, &one.corpus) == (&first.model, &first.corpus));
+    let is_same = probed.all(|f| (&f.model, &f.corpus) == (&first.model, &first.corpus));
     let (Some(corpus), true) = (&first.corpus, is_same) else {
         return Err(CalibrationError::MixedRecords);
     };
@@ -50,7 +50,7 @@ pub fn grounds(
     })
 }
 
-/// Whether the greedy answers with and without evidence are not the same.
+/// Whether the greedy answers with and without evidence differ.
 fn differs(record: &ProbeRecord) -> bool {
     let text = |answer: &Option<crate::probe::ProbeAnswer>| {
         answer.as_ref().map(|answer| answer.answer.text.clone())
@@ -113,7 +113,7 @@ mod tests {
         records[1].fingerprint.model = "n".to_owned();
         let mixed = Err(CalibrationError::MixedRecords);
         assert_eq!(grounds(&records, &scores, Some(0.2)), mixed);
-        // Of those that are not used it does not matter.
+        // Records that are not used may differ.
         let differing = 1;
         let one = Ok(Grounds { differing, ..found });
         assert_eq!(grounds(&records, &[Some(0.1), None], Some(0.2)), one);

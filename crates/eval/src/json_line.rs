@@ -1,4 +1,4 @@
-//! Reading JSON Lines files, and single lines of them with the fault placed by its column.
+//! Reading JSON Lines files, and parsing single lines with the column of the fault.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -7,7 +7,7 @@ use std::path::Path;
 use ken_storage::StorageError;
 use serde::de::DeserializeOwned;
 
-/// The values of a file, without empty lines. `action` words what is tried, `bad` the fault of a line,
+/// The values of a file, without empty lines. `action` words the attempt for errors; `bad` makes the error of a line,
 /// counted from 1.
 ///
 /// # Errors
@@ -29,15 +29,15 @@ pub fn read<T: DeserializeOwned, E: From<StorageError>>(
     Ok(values)
 }
 
-/// What is wrong with a line.
+/// The fault of a line.
 pub(crate) struct Fault {
     /// Counted from 1, in bytes.
     pub(crate) column: usize,
-    /// The parser's message, without the position that it counts within the single line.
+    /// The parser's message, without the position inside the line.
     pub(crate) reason: String,
 }
 
-/// Parses `line`, one JSON value.
+/// Parses `line` as one JSON value.
 pub(crate) fn parse<T: DeserializeOwned>(line: &[u8]) -> Result<T, Fault> {
     serde_json::from_slice(line).map_err(|error| {
         let message = error.to_string();

@@ -1,10 +1,11 @@
-//! Evaluation of question answering: question sets, metrics, runs that can be resumed, and policies compared.
+//! Evaluation of question answering: question sets, metrics, resumable runs, and comparisons of policies.
 //!
-//! The path of an evaluation: [`dataset`] reads the questions, [`mod@evaluate`] has each answered and
-//! scored into a [`record`], which [`results`] keeps, and [`summary`] averages them. [`mod@compare`] compares
-//! policies on the same answers. [`retrieval`] measures search alone, [`mod@card`] shows what a model knows. [`mod@probe`] measures what a model knows, and [`calibration`] derives from it
-//! what thresholds are chosen on. Whatever asks a model about many questions is one resumable [`run`], which [`mod@part`] splits among jobs. This crate
-//! loads no model, opens no corpus, and links no training: it is given them.
+//! [`dataset`] reads the questions, [`mod@evaluate`] answers and scores each into a [`record`], [`results`] stores
+//! the records, and [`summary`] averages them. [`mod@compare`] compares policies on the same answers. [`retrieval`]
+//! measures search alone, and [`mod@card`] shows what a model knows. [`mod@probe`] measures what a model knows, and
+//! [`calibration`] derives the observations for choosing thresholds from it. All work on many questions is a
+//! resumable [`run`], which [`mod@part`] splits among jobs. Callers load the models and open the corpora; nothing
+//! here trains.
 //!
 //! ```
 //! use ken_eval::paired_interval;

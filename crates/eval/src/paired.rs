@@ -1,4 +1,4 @@
-//! The difference between two evaluations of the same questions, by different models or policies, question by question.
+//! The difference between two evaluations of the same questions, by different models or policies, paired by question.
 
 use std::collections::HashMap;
 
@@ -11,24 +11,24 @@ use crate::statistics::{mean, number, share};
 /// How an evaluation differs from another one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Paired {
-    /// The policy of the other.
+    /// The policy of the other evaluation.
     pub policy: String,
     /// Its share of right answers to the same questions.
     pub em: Option<f64>,
-    /// The share of these that it retrieved for.
+    /// The share of these questions that it retrieved for.
     pub retrieval_ratio: Option<f64>,
-    /// By how much the share of right answers is above that.
+    /// The gain in right answers over the other evaluation.
     pub em_difference: Option<f64>,
     /// Its 95 % [`paired_interval`], low and high.
     pub interval: Option<[f64; 2]>,
 }
 
-/// Holds records against others of the same questions; `Err` has the number of questions that the others lack.
+/// Compares records with others of the same questions; `Err` has the number of questions that the others lack.
 ///
 /// # Errors
-/// Questions that the others lack, or have other words or golden answers for.
+/// Questions that the others lack, or have with other words or golden answers.
 pub fn paired(records: &[Record], others: &[Record], seed: u64) -> Result<Paired, usize> {
-    let by_id: HashMap<&str, &Record> = others.iter().map(|one| (one.id.as_str(), one)).collect();
+    let by_id: HashMap<&str, &Record> = others.iter().map(|r| (r.id.as_str(), r)).collect();
     let pairs = records.iter().filter_map(|record| {
         let other = by_id.get(record.id.as_str())?;
         let is_same = other.question == record.question
@@ -42,7 +42,7 @@ pub fn paired(records: &[Record], others: &[Record], seed: u64) -> Result<Paired
     }
     let differences = pairs.iter();
     let differences: Vec<f64> = differences
-        .map(|(one, other)| number(one.is_right()) - number(other.is_right()))
+        .map(|(record, other)| number(record.is_right()) - number(other.is_right()))
         .collect();
     Ok(Paired {
         policy: pairs
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn questions_are_paired_by_id_and_words() {
         let records: Vec<Record> = (0..40).map(|n| record(n, n % 2 == 0)).collect();
-        // In another order, and one more.
+        // In a different order, with one more.
         let others: Vec<Record> = (0..41).rev().map(|n| record(n, n % 4 == 0)).collect();
         let found = paired(&records, &others, 0).unwrap();
         assert_eq!((found.em, found.em_difference), (Some(0.25), Some(0.25)));

@@ -1,4 +1,4 @@
-//! Intervals of differences between two that answered the same questions.
+//! Intervals of differences between two systems that answered the same questions.
 
 use crate::bootstrap::{DRAWS, interval};
 use crate::statistics::mean;
@@ -6,14 +6,14 @@ use crate::statistics::mean;
 /// The 97.5 % quantile of the normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// Halvings of the interval in which a limit lies: as many as a float has digits.
+/// Bisections of the interval that contains a limit: as many as a float has digits.
 const HALVINGS: usize = 60;
 
-/// The 95 % interval `[low, high]` of a mean of differences, one for each question; `None` of no questions. Where each
-/// question is won (1), lost (-1) or neither, it is the score interval of paired shares. That does not shrink to a point
-/// where few questions happen to be answered alike, as a bootstrap's does, which is what other differences have.
+/// The 95 % interval `[low, high]` of a mean of differences, one per question; `None` without questions. If each
+/// question is won (1), lost (-1) or neither, it is the score interval of paired shares, which does not shrink to a
+/// point if few questions happen to be answered alike. For other differences it is a bootstrap's.
 pub fn paired_interval(differences: &[f64], seed: u64) -> Option<[f64; 2]> {
-    let count = |kind: f64| differences.iter().filter(|one| **one == kind).count();
+    let count = |kind: f64| differences.iter().filter(|d| **d == kind).count();
     let (won, lost, n) = (count(1.0), count(-1.0), differences.len());
     match won + lost + count(0.0) == n {
         true => score_interval(won, lost, n),
@@ -21,9 +21,9 @@ pub fn paired_interval(differences: &[f64], seed: u64) -> Option<[f64; 2]> {
     }
 }
 
-/// The 95 % interval `[low, high]` of the share of questions that one policy answers right, less that of another:
-/// of `n` questions, the one alone answers `won` right, and the other alone `lost` (Tango 1998, score test for
-/// matched pairs). `None` of no questions.
+/// The 95 % interval `[low, high]` of the share of questions that one policy answers right, less that of another: of
+/// `n` questions, only the one answers `won` right, and only the other `lost` (Tango 1998, score test for matched
+/// pairs). `None` without questions.
 fn score_interval(won: usize, lost: usize, n: usize) -> Option<[f64; 2]> {
     if n == 0 {
         return None;
@@ -43,9 +43,9 @@ fn score_interval(won: usize, lost: usize, n: usize) -> Option<[f64; 2]> {
     Some([-high(lost, won), high(won, lost)])
 }
 
-/// By how many standard deviations what was counted lies above a difference, if that were the true one.
+/// By how many standard deviations the counts exceed a hypothetical true difference.
 fn deviations(won: f64, lost: f64, n: f64, difference: f64) -> f64 {
-    // The share that the other alone answers right is a root of a quadratic equation if the difference is given.
+    // Given the difference, the share that only the other answers right is a root of a quadratic equation.
     let linear = (2.0 * n - won + lost) * difference - won - lost;
     let constant = -lost * difference * (1.0 - difference);
     let root = (linear * linear - 8.0 * n * constant).max(0.0).sqrt();
@@ -54,7 +54,7 @@ fn deviations(won: f64, lost: f64, n: f64, difference: f64) -> f64 {
     let above = won - lost - n * difference;
     match variance > 0.0 {
         true => above / variance.sqrt(),
-        // Where nothing varies, any other difference is ruled out.
+        // Without variation, any other difference is ruled out.
         false if above == 0.0 => 0.0,
         false => above.signum() * f64::INFINITY,
     }
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn no_difference_in_few_questions_proves_little() {
-        // Where nothing is won or lost, the limits are z² / (n + z²).
+        // Without wins and losses, the limits are z² / (n + z²).
         for (n, expected) in [(30, 0.1135), (200, 0.0188), (2000, 0.0019)] {
             let [low, high] = score_interval(0, 0, n).unwrap();
             assert!(
@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(score_interval(0, 0, 0), None);
     }
 
-    /// Against the test itself: the shares of both kinds of questions by the likeliest values on a grid.
+    /// Checked against the test itself, with the likeliest shares of both kinds of questions from a grid.
     #[test]
     fn limits_are_where_the_score_test_rejects() {
         for (won, lost, n) in [(3_u8, 1_u8, 20_u8), (0, 4, 25), (7, 7, 40), (10, 0, 10)] {
@@ -160,7 +160,7 @@ mod tests {
             prop_assert!(difference <= high + 1e-9 && high <= 1.0);
             let [other_low, other_high] = score_interval(lost, won, n).unwrap();
             prop_assert!((other_low + high).abs() < 1e-9 && (other_high + low).abs() < 1e-9);
-            // The same shares of twice the questions say more.
+            // The same shares of twice as many questions give a narrower interval.
             let [narrow_low, narrow_high] = score_interval(2 * won, 2 * lost, 2 * n).unwrap();
             prop_assert!(narrow_high - narrow_low <= high - low + 1e-9);
         }

@@ -1,15 +1,15 @@
-//! The paired randomization test: how likely differences at least this far from zero are if both that are compared are
-//! alike, so that the sign of each difference is a coin's (Fisher 1935; for retrieval, Smucker et al. 2007).
+//! The paired randomization test: how likely differences at least this far from zero are if both systems are equal,
+//! so that the sign of each difference is random (Fisher 1935; for retrieval, Smucker et al. 2007).
 
 use ken_random::next;
 
 use crate::bootstrap::DRAWS;
 
-/// What two sums may differ by from rounding alone.
+/// Sums that differ by less differ only by rounding.
 const ROUNDING: f64 = 1e-9;
 
-/// The two-sided p value of a mean of differences, one for each query, by random signs; the draw that was observed
-/// counts among them, so it is never 0. `None` of no queries. The same seed gives the same value.
+/// The two-sided p value of a mean of differences, one per query, by random signs, determined by the seed. The
+/// observed signs count as one draw, so it is never 0. `None` without queries.
 pub fn randomization_test(differences: &[f64], seed: u64) -> Option<f64> {
     if differences.is_empty() {
         return None;
@@ -18,17 +18,17 @@ pub fn randomization_test(differences: &[f64], seed: u64) -> Option<f64> {
     let moving: Vec<f64> = differences
         .iter()
         .copied()
-        .filter(|one| *one != 0.0)
+        .filter(|difference| *difference != 0.0)
         .collect();
     let observed = moving.iter().sum::<f64>().abs() - ROUNDING;
     let mut state = seed;
     let as_far = (0..DRAWS).filter(|_| {
         let signed = moving.chunks(64).map(|some| {
             let mut signs = next(&mut state);
-            let signed = some.iter().map(|one| {
+            let signed = some.iter().map(|difference| {
                 let is_flipped = signs & 1 == 1;
                 signs >>= 1;
-                if is_flipped { -one } else { *one }
+                if is_flipped { -difference } else { *difference }
             });
             signed.sum::<f64>()
         });

@@ -1,6 +1,5 @@
-//! What is kept of one evaluated question: the answer, its scores, its evidence and its cost.
-//!
-//! Scoring rules are in `ken_probe`, the file format in `results`, averages in `summary`.
+//! The record of one evaluated question: the answer, its scores, its evidence and its cost. Scoring rules are in
+//! `ken_probe`, the file format in `results`, averages in `summary`.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +14,7 @@ use crate::record_of_question;
 use crate::results::Recorded;
 use crate::split::AboutSubject;
 
-/// The line kept for one question.
+/// The record of one question.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// The question's id.
@@ -24,62 +23,62 @@ pub struct Record {
     pub question: String,
     /// Its gold answers.
     pub golden_answers: Vec<String>,
-    /// Its choices, where it is multiple-choice.
+    /// Its choices, if it is multiple-choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
-    /// The subject that its metadata name.
+    /// The subject in its metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-    /// The answer as given; empty where there is none.
+    /// The answer; empty if there is none.
     pub answer: String,
-    /// The same with its log probability, where it was written greedily from the question and what was found
-    /// alone: the signals of policies that go by that answer need no other one.
+    /// The answer with its log probability, if it was written greedily from question and evidence alone, so that the
+    /// signals of policies that use the greedy answer need no other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub greedy: Option<Sample>,
-    /// Whether it is a full answer, which is written beside the short one that policies go by.
+    /// Whether it is a full answer, written beside the short one that policies decide by.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub full: bool,
-    /// The short answer that was withheld, since nothing vouched for it. It counts as wrong.
+    /// The withheld short answer, which no signal vouched for. It counts as wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub withheld: Option<Withheld>,
     /// The policy that chose the route.
     pub policy: String,
-    /// Whether a signal that was to decide cannot tell, so that the question was searched for, evidence kept, or the
-    /// answer withheld.
+    /// Whether a deciding signal could not tell, so that the policy searched, kept the evidence, or withheld the
+    /// answer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cannot_tell: bool,
     /// Why there is no answer, or not all of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lack: Option<Lack>,
-    /// Where the answer's knowledge came from; `None` where there is no answer.
+    /// The source of the answer; `None` without an answer.
     pub route: Option<Source>,
-    /// Why the question could not be answered, which counts as a wrong answer.
+    /// Why answering failed; the question counts as wrong.
     pub error: Option<Failure>,
     /// Exact match.
     pub em: bool,
     /// Token F1, 0..=1.
     pub f1: f64,
-    /// A gold answer occurs in the answer.
+    /// Whether a gold answer occurs in the answer.
     pub contains: bool,
-    /// Ids of the retrieved passages, best first; where they were cut into chunks, one id a chunk.
+    /// Ids of the retrieved passages, best first; if they were cut into chunks, one id per chunk.
     pub retrieved: Vec<String>,
-    /// The passage or document that answers the question, where the question names one; of several, the one
-    /// that was found first, or the first that is named.
+    /// The passage or document that answers the question, if the question names one; of several, the first that was
+    /// retrieved, else the first that is named.
     pub gold_passage: Option<String>,
     /// Rank of that passage among the retrieved ones, from 1; `None` if it is not among them.
     pub gold_rank: Option<usize>,
-    /// Whether a passage in the prompt holds a gold answer; `None` if nothing was retrieved or
-    /// there is no gold answer.
+    /// Whether a passage in the prompt contains a gold answer; `None` if nothing was retrieved or there is no gold
+    /// answer.
     pub gold_covered: Option<bool>,
     /// Calls made.
     pub calls: Calls,
     /// Tokens spent.
     pub tokens: Tokens,
-    /// Milliseconds by stage, and the whole under `total`.
+    /// Milliseconds by stage, and in total under `total`.
     pub timing_ms: BTreeMap<String, f64>,
 }
 
-/// An answer that was withheld.
+/// A withheld answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Withheld {
     /// The answer.
@@ -88,12 +87,12 @@ pub struct Withheld {
     pub em: bool,
 }
 
-/// Why a question could not be answered.
+/// Why answering a question failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// The short name for machines.
+    /// The kind of the error, for programs.
     pub kind: String,
-    /// The same for people.
+    /// The message, for people.
     pub message: String,
 }
 
@@ -116,13 +115,13 @@ impl Record {
         let text = withheld.as_ref().unwrap_or(&answer.answer);
         let scores = question.golden().scores(text);
         let is_withheld = withheld.is_some();
-        let found = found(&question.gold_passages(), &answer.retrieved);
+        let gold = first_gold(&question.gold_passages(), &answer.retrieved);
         let unanswered = Self::unanswered(question, answer.policy);
         let record = Self {
-            gold_passage: found
+            gold_passage: gold
                 .map(|(gold, _)| gold.to_owned())
                 .or(unanswered.gold_passage.clone()),
-            gold_rank: found.map(|(_, rank)| rank),
+            gold_rank: gold.map(|(_, rank)| rank),
             route: Some(answer.route),
             em: scores.exact_match,
             f1: scores.f1,
@@ -149,7 +148,7 @@ impl Record {
         }
     }
 
-    /// The same where the answer is withheld: then there is none, and what it would have been is kept.
+    /// The record with the answer withheld: it moves to `withheld`.
     pub(crate) fn withheld(self) -> Self {
         Self {
             withheld: Some(Withheld {
@@ -164,7 +163,7 @@ impl Record {
         }
     }
 
-    /// Whether the answer is right: a short one that is a golden answer, a full one that contains one.
+    /// Whether the answer is right: a short one that equals a golden answer, a full one that contains one.
     #[must_use]
     pub fn is_right(&self) -> bool {
         self.em || self.full && self.contains
@@ -175,7 +174,7 @@ impl Record {
         self.withheld.is_none() && self.error.is_none()
     }
 
-    /// Keeps that `question` could not be answered under `policy`.
+    /// The record of a question that failed under `policy`.
     pub fn failed(question: &Question, policy: &str, error: &AnswerError) -> Self {
         Self {
             error: Some(Failure::of(error)),
@@ -183,7 +182,7 @@ impl Record {
         }
     }
 
-    /// What is known of a question without an answer.
+    /// A record with the fields of a question, without an answer.
     fn unanswered(question: &Question, policy: String) -> Self {
         Self {
             id: question.id.clone(),
@@ -206,13 +205,13 @@ impl Record {
     }
 }
 
-/// Whole files of answers are read where a study wrote them.
+/// Studies write whole files of answers, which other commands read.
 impl Recorded for Record {
     const WRITTEN_BY: Action = Action::Study;
 }
 
 impl Failure {
-    /// What an error is recorded as.
+    /// The recorded form of an error.
     pub fn of(error: &AnswerError) -> Self {
         Self {
             kind: error.kind().to_owned(),
@@ -221,9 +220,9 @@ impl Failure {
     }
 }
 
-/// The first hit that is one of the passages or documents `golds`, or a passage of one: which, and its rank
+/// The first hit that is, or belongs to, one of the passages or documents `golds`: its name in `golds`, and its rank
 /// from 1.
-fn found<'g>(golds: &[&'g str], hits: &[Retrieved]) -> Option<(&'g str, usize)> {
+fn first_gold<'g>(golds: &[&'g str], hits: &[Retrieved]) -> Option<(&'g str, usize)> {
     let ranked = hits.iter().zip(1..);
     ranked
         .filter_map(|(hit, rank)| {
@@ -268,7 +267,7 @@ mod tests {
     fn the_gold_passage_is_found_by_passage_or_by_document() {
         let hits = [("a", 0), ("b", 1), ("b", 2)].map(|(doc, n)| hit(doc, n, "", true));
         let named: [&[&str]; 5] = [&["b#2"], &["b"], &["b#7"], &[], &["c", "b#2", "b"]];
-        let ranks = named.map(|golds| found(golds, &hits));
+        let ranks = named.map(|golds| first_gold(golds, &hits));
         let expected = [Some(("b#2", 3)), Some(("b", 2)), None, None, Some(("b", 2))];
         assert_eq!(ranks, expected);
     }

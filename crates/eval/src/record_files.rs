@@ -1,12 +1,12 @@
-//! How the files of records are named if nobody names them.
+//! Default names of files of records.
 
 use std::path::{Path, PathBuf};
 
-/// The endings of files of questions, and of corpora.
+/// The extensions of files of questions, and of corpora.
 const ENDINGS: [&str; 3] = [".jsonl.gz", ".jsonl", ".ken"];
 
-/// Where records go by default: into the working directory, named after the file of questions, or the
-/// corpus, without its ending, and what was done with it.
+/// The default path of records: in the working directory, named after the file of questions or the corpus, without
+/// its extension, and the command.
 #[must_use]
 pub fn default_file(source: &Path, what: &str) -> PathBuf {
     let name = source.file_name().unwrap_or_default().to_string_lossy();
@@ -15,7 +15,7 @@ pub fn default_file(source: &Path, what: &str) -> PathBuf {
     PathBuf::from(format!("{stem}.{what}"))
 }
 
-/// A file beside the records, under their name with an ending, which nothing else has.
+/// A file beside the records, with their name and another extension.
 #[must_use]
 pub fn with_ending(records: &Path, ending: &str) -> PathBuf {
     let mut beside = records.as_os_str().to_owned();

@@ -1,4 +1,4 @@
-//! Reports in files: as a page for people, and as data for programs that draw them.
+//! Report files: a page for people, and its data for programs.
 
 use std::path::Path;
 

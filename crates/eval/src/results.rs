@@ -1,10 +1,8 @@
-//! The file of per-question results: appended to line by line, and resumed after a stop.
-//!
-//! JSON Lines. The first line holds the settings of the run; every other line is a [`Line`]. A
-//! line is complete once it ends in a newline, so a run killed while writing loses at most the
-//! question it was writing. A power loss takes what was not synced yet, which may leave lines of
-//! zeros: they are dropped, and their questions answered again. Resuming with other settings is
-//! refused: one file is one run.
+//! The file of per-question results: written line by line, and resumed after a stop. It is JSON Lines. The first line
+//! holds the settings of the run; every other line is a [`Line`]. A line is complete once it ends in a newline, so a
+//! killed run loses at most the question that it was writing. A power loss may turn the lines that were not synced
+//! yet into zeros: they are dropped, and their questions answered again. Resuming with different settings is refused:
+//! one file is one run.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{File, TryLockError};
@@ -18,10 +16,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::json_line;
 
-/// What a run's results depend on, by name: policy, model, corpus generation, k, mode, seed.
+/// What a run's results depend on, by name, such as policy, model, corpus generation, k, mode, seed.
 pub type RunSettings = BTreeMap<String, String>;
 
-/// What is kept of one question.
+/// The record of one question.
 pub trait Line: Clone + Serialize + DeserializeOwned {
     /// The question's id.
     fn id(&self) -> &str;
@@ -29,11 +27,11 @@ pub trait Line: Clone + Serialize + DeserializeOwned {
 
 /// A line that other commands read.
 pub trait Recorded: Line {
-    /// What writes files of such lines.
+    /// The command that writes such files.
     const WRITTEN_BY: Action;
 }
 
-/// How the first line of every results file begins.
+/// The beginning of the first line of every results file.
 const HEADER_START: &[u8] = b"{\"settings\":";
 
 /// Why a results file cannot be used.
@@ -91,7 +89,7 @@ pub enum ResultsError {
     },
 }
 
-/// A setting that differs between the file and the run that wants to resume it.
+/// A setting that differs between the file and the run that should resume it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// The setting's name.
@@ -114,11 +112,11 @@ impl From<StorageError> for ResultsError {
 
 pub(crate) fn describe(differences: &[Difference]) -> String {
     let value = |v: &Option<String>| v.clone().unwrap_or_else(|| "unset".to_owned());
-    let each = differences.iter().map(|d| {
+    let settings = differences.iter().map(|d| {
         let (was, now) = (value(&d.recorded), value(&d.current));
         format!("{} was {was} and is now {now}", d.name)
     });
-    each.collect::<Vec<_>>().join(", ")
+    settings.collect::<Vec<_>>().join(", ")
 }
 
 #[derive(Serialize, Deserialize)]
@@ -126,7 +124,7 @@ struct Header {
     settings: RunSettings,
 }
 
-/// An open results file, which this process alone writes.
+/// An open results file, locked for this process.
 #[derive(Debug)]
 pub struct ResultsFile<L> {
     file: AppendFile,
@@ -135,12 +133,12 @@ pub struct ResultsFile<L> {
 }
 
 impl<L: Line> ResultsFile<L> {
-    /// Opens `path` to resume the run of `settings`, or begins it if the file is new or empty. A
-    /// half-written last line is cut off; lines that a power loss emptied are ignored.
+    /// Opens `path` to resume the run of `settings`, or starts it if the file is new or empty. Cuts off a partial
+    /// last line, and ignores lines that a power loss emptied.
     ///
     /// # Errors
-    /// If the file cannot be written, is no results file, was begun with other settings or has a
-    /// broken line other than the last. The file is then left as it was.
+    /// A file that cannot be written, is not a results file, was started with different settings, or has a broken
+    /// line other than the last. The file is then unchanged.
     pub fn open(path: &Path, settings: RunSettings) -> Result<Self, ResultsError> {
         let mut file = AppendFile::open(path, |file| lock(file, path))?;
         let bytes = file.read()?;
@@ -180,22 +178,22 @@ impl<L: Line> ResultsFile<L> {
         self.records.get(id)
     }
 
-    /// Writes one result, in place of an earlier one of the same question, and hands it to the
-    /// system before returning: from then on the end of the process does not take it. Every few
-    /// seconds, and by [`ResultsFile::sync`], what was handed over is brought to the disk.
+    /// Writes one result, replacing an earlier one of the same question. When this returns, the system has the data,
+    /// so it survives the end of the process. The data are synced to the disk every few seconds, and by
+    /// [`ResultsFile::sync`].
     ///
     /// # Errors
-    /// If it cannot be written, for instance for want of space; the results before it are kept.
+    /// The file cannot be written, for instance on a full disk; earlier results are kept.
     pub fn append(&mut self, record: L) -> Result<(), ResultsError> {
         self.append_line(&record)?;
         self.records.insert(record.id().to_owned(), record);
         Ok(())
     }
 
-    /// Brings all results to the disk, so that a power loss does not take them either.
+    /// Syncs all results to the disk, so that they survive a power loss.
     ///
     /// # Errors
-    /// If the system cannot.
+    /// The system cannot sync.
     pub fn sync(&mut self) -> Result<(), ResultsError> {
         Ok(self.file.sync()?)
     }
@@ -223,8 +221,8 @@ fn complete(bytes: &[u8]) -> usize {
     bytes.iter().rposition(|&b| b == b'\n').map_or(0, |n| n + 1)
 }
 
-/// Whether what a file without a line holds is the beginning of a header, or one that a power loss
-/// emptied: it may be overwritten. Nothing follows a header before that is on the disk.
+/// Whether a file without a complete line holds the beginning of a header, or one that a power loss emptied, so that
+/// it may be overwritten. Nothing is written after a header before it is synced.
 fn is_header_cut_short(text: &[u8]) -> bool {
     let shared = text.len().min(HEADER_START.len());
     text[..shared] == HEADER_START[..shared] || text.iter().all(|byte| *byte == 0)
@@ -233,7 +231,7 @@ fn is_header_cut_short(text: &[u8]) -> bool {
 /// The results of a finished or stopped run, whatever its settings, sorted by id.
 ///
 /// # Errors
-/// Where the file cannot be read, holds other records or has a broken line other than the last: all
+/// A file that cannot be read, holds other records or has a broken line other than the last: always
 /// [`ResultsError::Unread`].
 pub fn read_results<L: Recorded>(path: &Path) -> Result<Vec<L>, ResultsError> {
     let unread = |source| ResultsError::Unread {
@@ -242,14 +240,14 @@ pub fn read_results<L: Recorded>(path: &Path) -> Result<Vec<L>, ResultsError> {
     };
     let records = read_records(path).map_err(unread)?;
     let mut records: Vec<L> = records.into_values().collect();
-    records.sort_by(|one: &L, other| one.id().cmp(other.id()));
+    records.sort_by(|a: &L, b| a.id().cmp(b.id()));
     Ok(records)
 }
 
-/// By id.
+/// The records by id.
 ///
 /// # Errors
-/// Where the file cannot be read, holds other records or has a broken line other than the last.
+/// A file that cannot be read, holds other records or has a broken line other than the last.
 pub(crate) fn read_records<L: Line>(path: &Path) -> Result<HashMap<String, L>, ResultsError> {
     let bytes = std::fs::read(path).map_err(StorageError::new("read", path))?;
     parse(path, &bytes[..complete(&bytes)], None)
@@ -258,7 +256,7 @@ pub(crate) fn read_records<L: Line>(path: &Path) -> Result<HashMap<String, L>, R
 /// The settings of a finished or stopped run.
 ///
 /// # Errors
-/// Where the file cannot be read or is no results file.
+/// A file that cannot be read or is not a results file.
 pub fn read_settings(path: &Path) -> Result<RunSettings, ResultsError> {
     let mut line = Vec::new();
     File::open(path)
@@ -267,7 +265,7 @@ pub fn read_settings(path: &Path) -> Result<RunSettings, ResultsError> {
     header(path, &line)
 }
 
-/// The settings that the first line of a file holds.
+/// The settings in the first line of a file.
 fn header(path: &Path, line: &[u8]) -> Result<RunSettings, ResultsError> {
     let header = serde_json::from_slice(line).map(|header: Header| header.settings);
     header.map_err(|_| ResultsError::NotResults {
@@ -275,9 +273,8 @@ fn header(path: &Path, line: &[u8]) -> Result<RunSettings, ResultsError> {
     })
 }
 
-/// Reads complete lines: the header, which must have the `settings` where there are any, and the
-/// records. Of two records of one question the later counts; lines that a power loss emptied count
-/// as never written.
+/// Reads complete lines: the header, which must match `settings` if given, and the records. Of two records of one
+/// question the later counts; lines that a power loss emptied are ignored.
 fn parse<L: Line>(
     path: &Path,
     lines: &[u8],
@@ -305,7 +302,7 @@ fn parse<L: Line>(
     Ok(records)
 }
 
-/// The settings that are not the same.
+/// The settings that differ.
 pub(crate) fn differences(recorded: &RunSettings, current: &RunSettings) -> Vec<Difference> {
     let mut names: Vec<&String> = recorded.keys().chain(current.keys()).collect();
     names.sort();
@@ -352,7 +349,7 @@ mod tests {
         [("k".to_owned(), "5".to_owned())].into()
     }
 
-    /// A file of ten records, and where its second record begins.
+    /// A file of ten records, and the offset of its second record.
     fn ten(path: &Path) -> (Vec<u8>, usize) {
         let mut file = ResultsFile::open(path, settings()).unwrap();
         for number in 0..10 {
@@ -372,7 +369,7 @@ mod tests {
         let (bytes, second) = ten(&path);
         let is_known =
             |file: &ResultsFile<Noted>, number: usize| file.get(&format!("q{number}")).is_some();
-        // From within one record to within another, of which the rest is left.
+        // From inside one record to inside another, the rest of which remains.
         for (start, end, lost) in [
             (second, second + 10, 1..2),
             (second + 5, second + 150, 1..4),

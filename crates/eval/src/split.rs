@@ -1,20 +1,19 @@
-//! The one split of questions. It goes by what a question is about, so that of two questions about one subject never
-//! one teaches what the other measures; and by nothing else, so that whatever is trained, calibrated or evaluated
-//! with the same share held out leaves out the same questions, in whatever file and order they come. No seed is
-//! part of it.
+//! The one split of questions. It depends only on a question's subject, so that training and evaluation never share a
+//! subject, and everything that is trained, calibrated or evaluated with the same share held out leaves out the same
+//! questions, in any file and order. It has no seed.
 
 use std::collections::HashSet;
 
 use ken_answer::chance;
 use ken_language::fingerprint_of_texts;
 
-/// What is about a subject.
+/// Something with a subject.
 pub trait AboutSubject {
-    /// The subject that the metadata of the question name, else the words of the question.
+    /// The subject in the question's metadata, else the words of the question.
     fn subject(&self) -> &str;
 }
 
-/// Where a subject stands in `[0, 1)`, as if drawn: by its words alone. What is below a share is held out.
+/// A pseudo-random number in `[0, 1)` derived from a subject's words. Subjects below a share are held out.
 #[must_use]
 pub fn place_in_split(subject: &str) -> f64 {
     let words = subject.trim().to_lowercase();
@@ -23,66 +22,67 @@ pub fn place_in_split(subject: &str) -> f64 {
     f64::from(number) / (f64::from(u32::MAX) + 1.0)
 }
 
-/// Whether something is among the share that nothing is trained or calibrated on.
+/// Whether this is in the held-out share, which is not used for training or calibration.
 #[must_use]
-pub fn is_held_out(one: &impl AboutSubject, share: f64) -> bool {
-    place_in_split(one.subject()) < share
+pub fn is_held_out(item: &impl AboutSubject, share: f64) -> bool {
+    place_in_split(item.subject()) < share
 }
 
-/// Which of some questions something was taught nothing about: `[questions]`. Where it was taught one, it was taught
-/// something about its subject, and so about all others on that.
+/// For each question, whether nothing was taught about its subject: `[questions]`. A taught question teaches about
+/// its subject, and so about all questions on that subject.
 pub fn untaught<T>(
     questions: &[T],
     subject: impl Fn(&T) -> &str,
     is_taught: impl Fn(&T) -> bool,
 ) -> Vec<bool> {
-    let words = |one: &T| subject(one).trim().to_lowercase();
-    let taught = questions.iter().filter(|one| is_taught(one)).map(words);
+    let words = |q: &T| subject(q).trim().to_lowercase();
+    let taught = questions.iter().filter(|q| is_taught(q)).map(words);
     let taught: HashSet<String> = taught.collect();
     let each = questions.iter();
-    each.map(|one| !taught.contains(&words(one))).collect()
+    each.map(|q| !taught.contains(&words(q))).collect()
 }
 
-/// The half that what is about a subject belongs to, 0 or 1, where thresholds for one half are chosen on the other.
-/// It has nothing to do with the place: what is held out is halved evenly too.
+/// The half of a subject, 0 or 1, for choosing the thresholds of one half on the other. It is independent of the
+/// held-out share, which is halved evenly too.
 #[must_use]
 pub fn half(seed: u64, subject: &str) -> usize {
     usize::from(chance(seed, subject.trim()) >= 0.5)
 }
 
-/// The shares of questions that a training leaves out and validates on.
+/// The shares of questions that a training holds out and validates on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Split {
-    /// Of all, those that are left out for evaluation.
+    /// The share of all questions that is held out for evaluation.
     pub held_out: f64,
-    /// Of the others, those that validate.
+    /// The share of the others that validates.
     pub validation: f64,
 }
 
 impl Split {
-    /// Whether something is not left out.
-    pub fn keeps(self, one: &impl AboutSubject) -> bool {
-        !is_held_out(one, self.held_out)
+    /// Whether this is not held out.
+    pub fn keeps(self, item: &impl AboutSubject) -> bool {
+        !is_held_out(item, self.held_out)
     }
 
-    /// Whether something that is not left out validates.
-    pub fn validates(self, one: &impl AboutSubject) -> bool {
-        is_held_out(one, self.held_out + self.validation * (1.0 - self.held_out))
+    /// Whether this, which is not held out, validates.
+    pub fn validates(self, item: &impl AboutSubject) -> bool {
+        let share = self.held_out + self.validation * (1.0 - self.held_out);
+        is_held_out(item, share)
     }
 }
 
-/// A share that is held out, at a place of its own for each of several trainings.
+/// A held-out share that differs between trainings.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fold {
     /// The share, in `(0, 1)`.
     pub share: f64,
-    /// Which of the trainings it is. The first holds out what [`is_held_out`], each other one the share behind that
-    /// of the one before, and where that ends, from the beginning.
+    /// The number of the training. Number 0 holds out what [`is_held_out`] does, and each other number the next
+    /// share, wrapping around at 1.
     pub number: usize,
 }
 
 impl Fold {
-    /// Whether what is about a subject is held out.
+    /// Whether a subject is held out.
     #[must_use]
     pub fn holds_out(self, subject: &str) -> bool {
         let begin = self.number as f64 * self.share;

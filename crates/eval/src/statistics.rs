@@ -1,57 +1,54 @@
-//! The small statistics of a summary: mean, percentile, and, from `ken_probe`, the confidence
-//! interval of a share.
-//!
-//! Pure functions of numbers; what they are applied to is decided in `summary`.
+//! The small statistics of a summary: mean, percentile, and, from `ken_probe`, the confidence interval of a share.
+//! Pure functions of numbers.
 
 pub use ken_probe::wilson_interval;
 use serde::Serialize;
 
-/// The arithmetic mean; `None` of nothing.
+/// The arithmetic mean; `None` without numbers.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// A number that was measured again and again, as with several seeds.
+/// A number that was measured repeatedly, as with several seeds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Spread {
-    /// Its mean; `None` where it was never defined.
+    /// The mean of the defined values; `None` if there are none.
     pub mean: Option<f64>,
-    /// The standard deviation of a single one, estimated from these; `None` of fewer than two.
+    /// The sample standard deviation of a single measurement; `None` for fewer than two values.
     pub deviation: Option<f64>,
-    /// Each, in order; `None` where it was not defined.
+    /// The values, in order; `None` if not defined.
     pub each: Vec<Option<f64>>,
 }
 
 impl Spread {
     /// The spread of some numbers.
-    pub fn of(each: Vec<Option<f64>>) -> Self {
-        let known: Vec<f64> = each.iter().copied().flatten().collect();
+    pub fn of(values: Vec<Option<f64>>) -> Self {
+        let known: Vec<f64> = values.iter().copied().flatten().collect();
         let center = mean(&known);
         let squares = known
             .iter()
-            .map(|one| (one - center.unwrap_or_default()).powi(2))
+            .map(|value| (value - center.unwrap_or_default()).powi(2))
             .sum::<f64>();
         Self {
             mean: center,
             deviation: (known.len() > 1).then(|| (squares / (known.len() - 1) as f64).sqrt()),
-            each,
+            each: values,
         }
     }
 }
 
-/// 1 for what is true, 0 for what is not.
+/// 1 for true, 0 for false.
 pub fn number(yes: bool) -> f64 {
     f64::from(u8::from(yes))
 }
 
-/// The share of outcomes that are true; `None` of nothing.
+/// The share of outcomes that are true; `None` without outcomes.
 pub fn share(outcomes: impl IntoIterator<Item = bool>) -> Option<f64> {
     mean(&outcomes.into_iter().map(number).collect::<Vec<_>>())
 }
 
-/// The `percent`-th percentile (0 to 100) by linear interpolation between the closest ranks, which
-/// is numpy's default: the value at position `percent / 100 * (n - 1)` of the sorted values.
-/// `None` of nothing.
+/// The `percent`-th percentile (0 to 100) by linear interpolation between the closest ranks, numpy's default: the
+/// value at position `percent / 100 * (n - 1)` of the sorted values. `None` without values.
 pub fn percentile(values: &[f64], percent: f64) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -65,12 +62,12 @@ pub fn percentile(values: &[f64], percent: f64) -> Option<f64> {
 /// The rank of each value, from 1 for the smallest; equal values share the mean of their ranks.
 pub fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|&one, &other| values[one].total_cmp(&values[other]));
+    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
     let mut ranks = vec![0.0; values.len()];
     let mut below = 0;
-    for same in order.chunk_by(|&one, &next| values[one] == values[next]) {
+    for same in order.chunk_by(|&index, &next| values[index] == values[next]) {
         let shared = below as f64 + (same.len() as f64 + 1.0) / 2.0;
-        same.iter().for_each(|&at| ranks[at] = shared);
+        same.iter().for_each(|&index| ranks[index] = shared);
         below += same.len();
     }
     ranks

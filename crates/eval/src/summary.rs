@@ -1,7 +1,5 @@
-//! The averages of an evaluation over its questions.
-//!
-//! Scores of single questions are in `record`; the percentile and interval definitions in
-//! `statistics`. Nothing is formatted here.
+//! Averages of an evaluation over its questions. Scores of single questions are in `record`; the percentile and
+//! interval definitions in `statistics`. Callers format the numbers.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +11,15 @@ use crate::correctness::style_of;
 use crate::record::Record;
 use crate::statistics::{mean, percentile, share, wilson_interval};
 
-/// The aggregate of a run. Shares lie in 0..=1 and are `None` where no question counts for them.
+/// The aggregate of a run. Shares are in 0..=1 and `None` if no question counts for them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
     /// Number of questions.
     pub n: usize,
-    /// How many of them could not be answered; they count as wrong.
+    /// How many of them failed; they count as wrong.
     pub failed: usize,
-    /// Questions of which a signal that was to decide cannot tell: they were searched for, their evidence was kept, or
-    /// their answer withheld.
+    /// Questions for which a deciding signal could not tell, so that the policy searched, kept the evidence, or
+    /// withheld the answer.
     pub cannot_tell: usize,
     /// The policy that was evaluated.
     pub policy: String,
@@ -31,7 +29,7 @@ pub struct Summary {
     pub em: Option<f64>,
     /// 95 % Wilson interval of `em`, low and high.
     pub em_interval: Option<[f64; 2]>,
-    /// Mean token F1; `None` in style full, where answers say more than a gold answer.
+    /// Mean token F1; `None` in style full, whose answers are longer than a gold answer.
     pub f1: Option<f64>,
     /// Share of answers in which a gold answer occurs.
     pub contains: Option<f64>,
@@ -41,25 +39,24 @@ pub struct Summary {
     pub answered_wrong: Option<f64>,
     /// 95 % Wilson interval of `answered_wrong`, low and high.
     pub answered_wrong_interval: Option<[f64; 2]>,
-    /// Of the answers that were withheld, the share that is wrong.
+    /// Of the withheld answers, the share that is wrong.
     pub right_abstentions: Option<f64>,
     /// Share of questions for which the corpus was searched.
     pub retrieval_ratio: Option<f64>,
-    /// Share of questions that were answered with evidence; smaller than that where a policy reviews evidence
-    /// and drops some.
+    /// Share of questions that were answered with evidence; smaller than `retrieval_ratio` if a policy reviews
+    /// evidence and drops some.
     pub evidence_ratio: Option<f64>,
-    /// Search results that were retrieved; with a reranker, chunks kept.
+    /// Retrieved search results; with a reranker, kept chunks.
     pub search_results: Count,
-    /// Gold-answer coverage: of the questions that retrieved passages and have a gold answer, the
-    /// share for which at least one passage in the prompt holds a gold answer, compared after the
-    /// normalization of exact match ("Less LLM, More Documents", section 5.1). With the policy
-    /// `always` these are all questions, as in the paper, and it bounds exact match for a reader
-    /// that only copies.
+    /// Gold-answer coverage: of the questions that retrieved passages and have a gold answer, the share for which a
+    /// passage in the prompt contains a gold answer, compared after the normalization of exact match ("Less LLM, More
+    /// Documents", section 5.1). With the policy `always` these are all questions, as in the paper, and it bounds
+    /// exact match for a reader that only copies.
     pub gold_coverage: Option<f64>,
-    /// Of the questions that searched and name a gold passage, the share for which it was
-    /// retrieved, at any rank up to the run's k.
+    /// Of the questions that searched and name a gold passage, the share that retrieved it, at any rank up to the
+    /// run's k.
     pub gold_recall: Option<f64>,
-    /// The same, where the gold passage was retrieved first.
+    /// As above, but at rank 1.
     pub gold_first: Option<f64>,
     /// Calls of the model: one for each text that it wrote, judged or inspected.
     pub model_calls: Count,
@@ -67,8 +64,8 @@ pub struct Summary {
     pub retriever_calls: Count,
     /// Tokens that the model read and wrote.
     pub tokens: TokenSummary,
-    /// Tokens that the model read and wrote for all questions, by right answer; `None` where none is right (tokens per
-    /// correctness of OverSearchQA).
+    /// Tokens that the model read and wrote for all questions, per right answer; `None` without a right answer
+    /// (tokens per correctness of OverSearchQA).
     pub tokens_per_right: Option<f64>,
     /// Milliseconds per question.
     pub latency_ms: LatencySummary,
@@ -84,7 +81,7 @@ pub struct TokenSummary {
 }
 
 impl TokenSummary {
-    /// Tokens that the model read and wrote for a question; `None` where there was none.
+    /// Tokens that the model read and wrote per question; `None` without questions.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         Some(self.prompt.mean? + self.completion.mean?)
@@ -95,7 +92,7 @@ impl TokenSummary {
     }
 }
 
-/// Something that is counted for each question.
+/// A count over questions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Count {
     /// Per question.
@@ -107,13 +104,13 @@ pub struct Count {
 /// Milliseconds of a run: percentiles of whole questions and of each stage.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LatencySummary {
-    /// Mean time of a question; `None` where none was answered.
+    /// Mean time of a question; `None` if none was answered.
     pub mean: Option<f64>,
-    /// Median time of a question; `None` likewise.
+    /// Median time of a question; `None` if none was answered.
     pub p50: Option<f64>,
-    /// 95th percentile of the time of a question; `None` likewise.
+    /// 95th percentile of the time of a question; `None` if none was answered.
     pub p95: Option<f64>,
-    /// By stage, each over the questions that went through it.
+    /// By stage, over the questions that went through it.
     pub stages: BTreeMap<String, StageLatency>,
 }
 
@@ -126,11 +123,10 @@ pub struct StageLatency {
     pub p95: Option<f64>,
 }
 
-/// The key of the whole time in [`Record::timing_ms`].
+/// The key of the total time in [`Record::timing_ms`].
 const TOTAL: &str = "total";
 
-/// Averages `records`, the answers under `policy`. The order of the records does not matter beyond
-/// the last bits of the means.
+/// Averages `records`, the answers under `policy`. Their order only affects the last bits of the means.
 pub fn summarize(policy: &str, records: &[Record]) -> Summary {
     let f1: Vec<f64> = records.iter().map(|r| r.f1).collect();
     let style = style_of(records);
@@ -160,10 +156,10 @@ pub fn summarize(policy: &str, records: &[Record]) -> Summary {
         answered: share(records.iter().map(Record::is_answered)),
         answered_wrong: share(wrong.iter().copied()),
         answered_wrong_interval: wilson_interval(
-            wrong.iter().filter(|one| **one).count(),
+            wrong.iter().filter(|is_wrong| **is_wrong).count(),
             wrong.len(),
         ),
-        right_abstentions: share(withheld.map(|one| !one.em)),
+        right_abstentions: share(withheld.map(|withheld| !withheld.em)),
         retrieval_ratio: share(records.iter().map(Record::searched)),
         evidence_ratio: share(records.iter().map(|r| r.route == Some(Source::Corpus))),
         search_results: count(records, |r| r.retrieved.len()),

@@ -1,4 +1,4 @@
-//! Lines of text files, plain or gzip, each with its number. What a line means is up to whoever reads it.
+//! Lines of plain or gzip text files, with their numbers.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -15,8 +15,8 @@ pub(crate) enum LineFault {
     },
 }
 
-/// Gives each line of a file that is not blank to `take`, with its number, counted from 1. Gzip is recognized by content,
-/// and a byte order mark is left out. `fault` words what is wrong with a line.
+/// Passes each line of a file that is not blank to `take`, with its number, counted from 1. Recognizes gzip by
+/// content, and skips a byte order mark. `fault` makes the error of a line.
 ///
 /// # Errors
 /// A file that cannot be read or is not UTF-8, and those of `take`.

@@ -1,5 +1,5 @@
-//! Abstaining on a model and a corpus of which it is set what they know: thresholds are chosen on probed questions, and
-//! on other questions the pipeline keeps what was promised.
+//! Abstaining on a model and a corpus with known contents: thresholds are chosen on probed questions, and on other
+//! questions the pipeline keeps the promise.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -21,8 +21,8 @@ const GOAL: Goal = Goal::Errors {
     confidence: 0.9,
 };
 
-/// What a question is: known to the model, told by the corpus, or told by neither, where the corpus has nothing
-/// but a look-alike.
+/// The kinds of questions: known to the model, stated by the corpus, or neither, with only a look-alike in the
+/// corpus.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Known,
@@ -44,7 +44,7 @@ fn facts() -> Vec<Fact> {
             wrong: ["Vera Lund", "Odo Finch", "Per Holm"]
                 .map(str::to_owned)
                 .to_vec(),
-            // Sure and unsure ones of each kind, so that no threshold tells them apart without errors.
+            // Sure and unsure ones of each kind, so that no threshold separates them without errors.
             known: match kind(number) {
                 Kind::Known => 0.4 + 0.6 * drawn,
                 Kind::Told | Kind::Nowhere => 0.2 * drawn,
@@ -75,7 +75,7 @@ fn pipeline(folder: &TempDir) -> Pipeline {
     with_facts(folder, facts(), text, FnEmbedder::blind())
 }
 
-/// The questions of one half by their numbers, in threes so that each has all kinds.
+/// The questions of one half by their numbers, in threes with one of each kind.
 fn half(second: bool) -> Vec<Question> {
     let all = questions_of(&facts()).into_iter().enumerate();
     let own = all.filter(|(number, _)| (number / 3 % 2 == 1) == second);
@@ -89,7 +89,7 @@ fn share_of(records: &[ken_eval::Record], of: Kind, is: impl Fn(&ken_eval::Recor
         .filter(|record| kind(number(record)) == of)
         .map(is)
         .collect();
-    own.iter().filter(|one| **one).count() as f64 / own.len() as f64
+    own.iter().filter(|outcome| **outcome).count() as f64 / own.len() as f64
 }
 
 fn scores(records: &[ProbeRecord], question: Signal, answer: Signal) -> [Vec<Option<f64>>; 2] {
@@ -141,13 +141,13 @@ fn other_questions_keep_what_was_promised_and_nowhere_questions_are_left() {
             summary.answered.unwrap() > 0.3,
             "{question} {answer}: {summary:?}"
         );
-        let withheld = |kind| share_of(&answers, kind, |one| one.withheld.is_some());
+        let withheld = |kind| share_of(&answers, kind, |record| record.withheld.is_some());
         let [known, told, nowhere] = [Kind::Known, Kind::Told, Kind::Nowhere].map(withheld);
         assert!(
             nowhere > 0.7 && known.max(told) < nowhere - 0.1,
             "{question} {answer}: {known} {told} {nowhere}"
         );
-        // Always answering, a third of the answers is wrong.
+        // Always answering, a third of the answers are wrong.
         pipeline.settings.abstain = None;
         let always = live(&mut pipeline, Policy::ALWAYS, &half(true), BATCH);
         let always = summarize("always", &always).answered_wrong.unwrap();

@@ -1,5 +1,5 @@
-//! Multiple-choice questions through the whole pipeline: answered, compared, calibrated and labeled for routers
-//! as they are asked, with their choices.
+//! Multiple-choice questions through the whole pipeline: answered, compared, calibrated and labeled for routers with
+//! their choices.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -20,7 +20,7 @@ use fixture::{compared, live, probed, signals, with_corpus};
 const QUESTIONS: usize = 20;
 const BATCH: usize = 6;
 
-/// Half is known, by letter or in other words of the same choice; the rest is in the corpus.
+/// Half is known, by letter or in other words for the same choice; the rest is in the corpus.
 fn facts() -> Vec<Fact> {
     let each = (0..QUESTIONS).map(|number| Fact {
         question: format!("which bird sings number{number}?"),
@@ -87,7 +87,7 @@ fn an_answer_is_right_by_the_choice_that_it_names() {
     assert!(
         always
             .iter()
-            .all(|one| one.em && one.contains && one.f1 == 1.0)
+            .all(|record| record.em && record.contains && record.f1 == 1.0)
     );
     let never = live(&mut pipeline, Policy::NEVER, &questions(), BATCH);
     for (number, record) in never.iter().enumerate() {
@@ -96,14 +96,14 @@ fn an_answer_is_right_by_the_choice_that_it_names() {
         assert_eq!(record.em, names_right, "{number}: {}", record.answer);
     }
 
-    // The choices are shown, whatever the style, and told with the answer.
+    // The choices are shown in either style, and returned with the answer.
     pipeline.settings.policy = Policy::NEVER;
     pipeline.settings.style = Style::Full;
     let question = &questions()[0];
     let go_on = &mut |_: ken_answer::Event<'_>| ControlFlow::Continue(());
     let answer = pipeline.answer(question.prompt(), go_on).unwrap();
     let shown = prompt::from_memory(question.prompt());
-    // The table counts the words of what changes from prompt to prompt.
+    // The table counts the words of the part that differs between prompts.
     assert_eq!(answer.tokens.prompt, shown.input.split_whitespace().count());
     assert_eq!((answer.style, answer.choice), (Style::Short, Some('B')));
     assert_eq!(answer.choices, question.choices);
@@ -141,7 +141,12 @@ fn what_was_probed_is_what_policies_measure() {
     let scores = signal_scores(&records, Signal::CERTAINTY, 10).unwrap();
     let observed = observe(&records, (Signal::CERTAINTY, &scores), None, (&[], 0), 0).unwrap();
     assert_eq!(observed.observations.len(), QUESTIONS);
-    assert!(observed.observations.iter().all(|one| one.always == 1.0));
+    assert!(
+        observed
+            .observations
+            .iter()
+            .all(|observation| observation.always == 1.0)
+    );
     let labels = router_labels(&records, Target::Mastery).unwrap();
     let asked = labels.questions();
     let same = |(asked, question): (&QuestionPrompt<'_>, &Question)| {

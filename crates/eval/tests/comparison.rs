@@ -1,5 +1,5 @@
-//! Policies compared on a model with a known boundary: what is put together of two answers and what
-//! was measured is what the pipeline answers under each policy, at the cost that it has there.
+//! Policies compared on a model with a known boundary: what a comparison composes from two answers and the
+//! measurements is what the pipeline answers under each policy, at the same cost.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -19,7 +19,7 @@ use fixture::{compared, live, probed, questions_of, signals, with_facts};
 
 const BATCH: usize = 7;
 
-/// As many questions of each kind: known and not, whose evidence helps, harms or does nothing.
+/// Equally many questions of each kind: known and not, with evidence that helps, harms or does nothing.
 const EACH: usize = 8;
 
 /// What the model knows, copies, and how often noise misleads it.
@@ -63,7 +63,7 @@ fn policies(names: &str) -> Vec<Policy> {
     names.split(',').map(|name| name.parse().unwrap()).collect()
 }
 
-/// Holds what is put together against what the pipeline does; returns what was put together.
+/// Compares the composed records with the pipeline's; returns the composed ones.
 fn held_against_the_pipeline(
     folder: &TempDir,
     pipeline: &mut Pipeline,
@@ -75,7 +75,7 @@ fn held_against_the_pipeline(
         let done = live(pipeline, policy, &questions(), BATCH);
         let mut done = summarize(&policy.to_string(), &done);
         let mut summary = put_together.summary.clone();
-        // Times are of the machine; which stages there are is of the policy.
+        // Times depend on the machine; the stages depend on the policy.
         let stages = |summary: &Summary| -> Vec<String> {
             summary.latency_ms.stages.keys().cloned().collect()
         };
@@ -107,16 +107,16 @@ fn what_is_put_together_is_what_the_pipeline_does() {
     let summaries = held_against_the_pipeline(&folder, &mut pipeline, &policies);
     let dropped = summaries
         .iter()
-        .filter(|one| one.evidence_ratio < one.retrieval_ratio);
+        .filter(|summary| summary.evidence_ratio < summary.retrieval_ratio);
     let dropped = dropped.count();
     assert!(
         dropped >= 5,
         "of most reviews some questions drop the evidence: {dropped}"
     );
-    // Of each policy some questions retrieve and some do not.
+    // Under each policy some questions retrieve and some do not.
     let ratios: Vec<f64> = summaries
         .iter()
-        .map(|one| one.retrieval_ratio.unwrap())
+        .map(|summary| summary.retrieval_ratio.unwrap())
         .collect();
     assert!(
         ratios[2..]
@@ -126,7 +126,11 @@ fn what_is_put_together_is_what_the_pipeline_does() {
             >= 8,
         "{ratios:?}"
     );
-    assert!(summaries.iter().all(|one| one.answered == Some(1.0)));
+    assert!(
+        summaries
+            .iter()
+            .all(|summary| summary.answered == Some(1.0))
+    );
 }
 
 #[test]
@@ -148,7 +152,9 @@ fn what_is_withheld_is_what_the_pipeline_withholds() {
         let mut pipeline = pipeline(&folder);
         pipeline.settings.abstain = Some(abstain.parse().unwrap());
         let summaries = held_against_the_pipeline(&folder, &mut pipeline, &policies);
-        let withholds = summaries.iter().filter(|one| one.answered < Some(1.0));
+        let withholds = summaries
+            .iter()
+            .filter(|summary| summary.answered < Some(1.0));
         assert!(withholds.count() >= 5, "{abstain}");
         for summary in summaries.iter().filter(|one| one.answered > Some(0.0)) {
             let (right, answered) = (summary.em.unwrap(), summary.answered.unwrap());
@@ -177,12 +183,12 @@ fn what_is_withheld_pays() {
     let mut pipeline = pipeline(&folder);
     pipeline.settings.abstain = Some("certainty@0.2".parse().unwrap());
     let always = &held_against_the_pipeline(&folder, &mut pipeline, &policies("always"))[0];
-    // Memory and evidence that agree on nothing are mostly wrong: of kind 4 all are withheld.
+    // Answers whose samples do not agree, from memory or evidence, are mostly wrong: all of kind 4 are withheld.
     assert!(always.answered.unwrap() < 0.85, "{always:?}");
     assert!(always.right_abstentions.unwrap() > 0.9, "{always:?}");
     assert!(always.answered_wrong.unwrap() < 0.4, "{always:?}");
     let answers = live(&mut pipeline, Policy::ALWAYS, &questions(), BATCH);
-    let withheld = answers.iter().filter(|one| one.withheld.is_some());
+    let withheld = answers.iter().filter(|record| record.withheld.is_some());
     for record in withheld {
         assert!(record.answer.is_empty() && !record.em && record.f1 == 0.0);
         assert!(!record.withheld.as_ref().unwrap().answer.is_empty());
@@ -202,11 +208,11 @@ fn gains_are_over_the_better_of_never_and_always() {
     assert_eq!(comparison.better, Arm::Never);
     let [never, always] = [comparison.never_em, comparison.always_em].map(Option::unwrap);
     let oracle = &comparison.policies[2];
-    for one in &comparison.policies {
-        let ahead = one.summary.em.unwrap() - never;
-        assert!((one.vs_better.em.unwrap() - ahead).abs() < 1e-12);
+    for policy in &comparison.policies {
+        let ahead = policy.summary.em.unwrap() - never;
+        assert!((policy.vs_better.em.unwrap() - ahead).abs() < 1e-12);
         let lead = ahead / (oracle.summary.em.unwrap() - never);
-        assert!((one.of_oracle_lead.unwrap() - lead).abs() < 1e-12);
+        assert!((policy.of_oracle_lead.unwrap() - lead).abs() < 1e-12);
     }
     assert!((comparison.policies[1].vs_better.em.unwrap() - (always - never)).abs() < 1e-12);
     // What the model answers with evidence has been read; what the search found has not.
@@ -237,7 +243,7 @@ fn statistics_are_those_of_the_set_boundary() {
         let found = comparison
             .policies
             .iter()
-            .find(|one| one.summary.policy == name);
+            .find(|policy| policy.summary.policy == name);
         found.unwrap_or_else(|| panic!("{name}"))
     };
     let oracle = of("oracle");
@@ -247,7 +253,7 @@ fn statistics_are_those_of_the_set_boundary() {
         (oracle.not_harming, oracle.strict_preference),
         (Some(1.0), Some(1.0))
     );
-    // It reads what is beneficial alone, all of which memory answers wrong.
+    // It reads only beneficial evidence, all for questions that memory answers wrong.
     assert_eq!(
         (oracle.trusted_right, oracle.doubted_right),
         (Some(0.75), Some(0.0))
@@ -268,8 +274,10 @@ fn statistics_are_those_of_the_set_boundary() {
     }
     assert!((oracle.vs_always.em.unwrap() - 0.2).abs() < 1e-12);
     // Each of them is named: those of kind 2 are harmed and those of kind 1 helped.
-    let (helped, harmed): (Vec<&Changed>, Vec<&Changed>) =
-        comparison.changed.iter().partition(|one| one.is_helped);
+    let (helped, harmed): (Vec<&Changed>, Vec<&Changed>) = comparison
+        .changed
+        .iter()
+        .partition(|question| question.is_helped);
     assert_eq!(
         (helped.len() * 5, harmed.len() * 5),
         (comparison.n, comparison.n)
@@ -277,13 +285,14 @@ fn statistics_are_those_of_the_set_boundary() {
     assert!(
         harmed
             .iter()
-            .all(|one| one.right.contains(&"never".to_owned()))
+            .all(|question| question.right.contains(&"never".to_owned()))
     );
-    for one in helped {
+    for question in helped {
         assert!(
-            one.right.contains(&"always".to_owned()) && !one.right.contains(&"never".to_owned())
+            question.right.contains(&"always".to_owned())
+                && !question.right.contains(&"never".to_owned())
         );
-        assert!(one.right.contains(&"oracle".to_owned()) && one.always != one.never);
+        assert!(question.right.contains(&"oracle".to_owned()) && question.always != question.never);
     }
     // Of three kinds known from memory one is misled.
     assert!((comparison.misled.unwrap() - 1.0 / 3.0).abs() < 1e-12);
@@ -343,7 +352,7 @@ fn statistics_are_those_of_the_set_boundary() {
     let page = report("Clocks", &comparison, &[]).html();
     assert!(page.contains("<figure") && page.contains("uncertainty:perplexity"));
     assert!(!page.contains("NaN"));
-    // It is self-contained: beside the name of drawings in the script it names no address.
+    // It is self-contained: besides the name of drawings in the script it names no address.
     assert_eq!(page.matches("http").count(), 1);
     assert!(page.contains("createElementNS(\"http://www.w3.org/2000/svg\""));
 }
@@ -456,7 +465,7 @@ fn answers_are_not_written_again_to_be_measured() {
         for (measured, taken, record) in each {
             assert!(taken.greedy.is_some(), "{taken:?}");
             assert_eq!(taken.greedy, measured.greedy);
-            let [measured, taken] = [measured, taken].map(|one| one.costs[&Step::Greedy]);
+            let [measured, taken] = [measured, taken].map(|measured| measured.costs[&Step::Greedy]);
             assert_eq!(taken.tokens, measured.tokens);
             assert_eq!(taken.calls, measured.calls);
             let answering = record.timing_ms["read"] + record.timing_ms["write"];
@@ -506,8 +515,14 @@ fn what_was_probed_with_another_model_is_refused() {
         let samples = record.samples.from_self.as_ref().unwrap();
         let texts = |samples: &mut dyn Iterator<Item = &str>| samples.collect::<Vec<_>>().join("|");
         assert_eq!(
-            texts(&mut signals.without.samples.iter().map(|one| one.text.as_str())),
-            texts(&mut samples.iter().take(10).map(|one| one.text.as_str())),
+            texts(
+                &mut signals
+                    .without
+                    .samples
+                    .iter()
+                    .map(|sample| sample.text.as_str())
+            ),
+            texts(&mut samples.iter().take(10).map(|sample| sample.text.as_str())),
             "the first of those that were probed"
         );
     }

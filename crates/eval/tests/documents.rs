@@ -1,4 +1,4 @@
-//! Documents first, on a model with a known boundary: what it reads, what it knows, and neither.
+//! Documents first, on a model with a known boundary: an answer that it reads, one that it knows, and neither.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -35,8 +35,8 @@ fn questions(n: usize) -> Vec<Question> {
     (0..n).map(question).collect()
 }
 
-/// A made-up system: by the question's number it answers from itself, or finds the gold passage
-/// first, second or not at all.
+/// A made-up system: depending on the question's number, it answers from memory, or retrieves the gold passage first,
+/// second or not at all.
 fn answer(question: &Question) -> Result<Answer, AnswerError> {
     let i: usize = question.id[1..].parse().unwrap();
     let hit = |doc: String, text: String, in_prompt| Retrieved {
@@ -120,7 +120,7 @@ fn each(
 ) -> impl FnMut(&[QuestionPrompt<'_>]) -> Result<Vec<Result<Answer, AnswerError>>, AnswerError> {
     move |texts| {
         let find = |asked: &QuestionPrompt<'_>| {
-            let same = |one: &&Question| one.question == asked.question;
+            let same = |question: &&Question| question.question == asked.question;
             questions.iter().find(same).unwrap()
         };
         Ok(texts.iter().map(find).map(&mut answer).collect())
@@ -141,7 +141,7 @@ fn the_summary_counts_what_it_says() {
     assert_eq!(summary.contains, Some(0.6));
     assert_eq!(summary.retrieval_ratio, Some(0.6));
     assert_eq!(summary.gold_coverage, Some(4.0 / 6.0));
-    // 8 searched but names no gold passage; 1 and 6 come first, 2 and 7 second, 3 not at all.
+    // 8 searched but names no gold passage; 1 and 6 retrieve it first, 2 and 7 second, 3 not at all.
     assert_eq!(summary.gold_recall, Some(4.0 / 5.0));
     assert_eq!(summary.gold_first, Some(2.0 / 5.0));
     assert_eq!(summary.tokens.prompt.total, 1045);

@@ -1,4 +1,4 @@
-//! Policies compared by full answers: what is put together is what the pipeline answers, and an answer is right that
+//! Policies compared by full answers: composed answers equal those of the pipeline, and an answer is right if it
 //! contains a golden one.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -21,7 +21,7 @@ use fixture::{questions_of, with_facts};
 
 const BATCH: usize = 7;
 
-/// What the model knows, copies, and how often noise misleads it.
+/// The shares that the model knows and copies, and how often noise misleads it.
 const KINDS: [(f64, f64, f64); 4] = [
     (1.0, 1.0, 0.0),
     (0.0, 1.0, 0.0),
@@ -116,7 +116,7 @@ fn what_is_put_together_is_what_the_pipeline_answers() {
         assert_eq!(told(&put_together.summary), told(&done), "{policy}");
         assert_eq!(done.em, Some(right / questions.len() as f64), "{policy}");
         assert_eq!(put_together.summary.f1, None);
-        // Answers from memory in place of evidence say so, and contain the golden answer all the same.
+        // Answers from memory instead of evidence say so, and still contain the golden answer.
         let is_marked = records.iter().any(|one| one.is_right() && !one.em);
         assert!(is_marked || policy != Policy::DOCUMENTS);
     }

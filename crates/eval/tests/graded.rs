@@ -1,6 +1,5 @@
-//! Policies that choose k on a model with a known boundary: some questions it knows, some are answered by the best
-//! search result, some only by the third. What a comparison puts together, and what probing records, is what the
-//! pipeline does.
+//! Policies that choose k on a model with a known boundary: it knows some questions, the best search result answers
+//! some, and only the third answers others. Comparisons and probe records agree with the pipeline.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -23,8 +22,8 @@ use fixture::{exact_probe, live, questions_of, with_corpus};
 const BATCH: usize = 9;
 const FACTS: usize = 160;
 
-/// What the model knows of each kind, among how many wrong answers, and which search result holds the answer.
-/// Kinds 2 and 3 look the same to it; one in four it gets right.
+/// For each kind, what the model knows, among how many wrong answers, and which search result contains the answer.
+/// The model cannot distinguish kinds 2 and 3; it gets one in four right.
 const KINDS: [(f64, usize, usize); 8] = [
     (1.0, 1, 1),
     (1.0, 1, 1),
@@ -135,7 +134,7 @@ fn what_is_put_together_is_what_the_pipeline_does() {
         (summary.em.unwrap(), summary.search_results.mean.unwrap())
     };
     assert_eq!(of(0), (1.0, 3.0));
-    // The third search result is what two of eight kinds need.
+    // Two of eight kinds need the third search result.
     assert_eq!(of(1), (0.75, 1.0));
     assert_eq!(of(2), (0.75, 2.0));
     // As right as always, with 4 kinds at one and 2 at three.
@@ -172,7 +171,7 @@ fn thresholds_that_nobody_gives_are_those_of_the_other_half() {
         (Some(0.0), Some(10.0 / 8.0))
     );
     assert_eq!(graded.yardstick.needless_skipped, Some(20.0 * 2.0 / 60.0));
-    // At no k of its own does it lose that little, so everything is as always.
+    // None of its own k loses that little, so everything is as always.
     assert_eq!(
         (short.yardstick.loss, short.yardstick.search_results),
         (Some(0.0), Some(3.0))

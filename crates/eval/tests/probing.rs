@@ -1,5 +1,5 @@
-//! Whole probes of a model with a known boundary: what is measured is what was set, a run resumes
-//! where it was stopped, and bad questions do no harm to others.
+//! Whole probes of a model with a known boundary: measured values are the true ones, a run resumes where it was
+//! stopped, and bad questions do not affect others.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -27,7 +27,7 @@ use fixture::{answering, exact_probe, rows, with_corpus};
 
 const SAMPLES: usize = 30;
 
-/// A question, what the model makes of it, and what the corpus says.
+/// A question, the model's answers, and the corpus's evidence.
 struct Case {
     id: &'static str,
     question: &'static str,
@@ -218,16 +218,16 @@ fn what_is_measured_is_what_was_set() {
     assert_eq!(summary.effect_on_confidence.beneficial, Some(0.25));
     assert_eq!(summary.effect_on_confidence.harmful, Some(0.25));
     assert_eq!(summary.effect_on_confidence.neutral, Some(0.5));
-    // Masked were the evidence of `known`, which then is known still, and of `learned`.
+    // The evidence of `known`, which is still known then, and of `learned` was masked.
     assert_eq!(summary.mask_copied, Some(0.5));
 }
 
-/// The records without the times that probing took, of which none is like another.
+/// The records without the times of probing, which always differ.
 fn untimed(records: &[ProbeRecord]) -> Vec<ProbeRecord> {
     let mut records = records.to_vec();
-    for cost in records.iter_mut().flat_map(|one| {
-        let with = one.costs_with_evidence.values_mut();
-        one.costs.values_mut().chain(with)
+    for cost in records.iter_mut().flat_map(|record| {
+        let with = record.costs_with_evidence.values_mut();
+        record.costs.values_mut().chain(with)
     }) {
         assert!(std::mem::take(&mut cost.ms) > 0.0);
     }
@@ -308,7 +308,7 @@ fn bad_questions_are_told_and_harm_no_other() {
     let empty = record(&records, "empty");
     assert_eq!(empty.error.as_ref().unwrap().kind, "empty_question");
     assert_eq!(empty.samples, Conditions::default());
-    // The table answers nothing, always, which says nothing about its certainty.
+    // The table always answers nothing, which says nothing about its certainty.
     let nothing = record(&records, "nothing");
     assert_eq!(nothing.confidence.from_self, Some(0.0));
     assert_eq!(nothing.certainty.from_self, None);
@@ -342,7 +342,7 @@ fn choices_are_read_by_letter() {
     let pipeline = closed_book(TableModel::new(vec![fact]).unwrap());
     let choice = question(json!({"id": "c", "question": "which is a bird?",
         "golden_answers": ["the wren"], "metadata": {"choices": ["the trout", "the wren"]}}));
-    // Choices in the metadata are taken over by the reader of files.
+    // The reader of files takes choices from the metadata.
     let path = folder.path().join("questions.jsonl");
     let line = json!({"id": choice.id, "question": choice.question,
         "golden_answers": choice.golden_answers, "metadata": choice.metadata});
@@ -386,7 +386,7 @@ fn what_cannot_work_is_refused_before_a_sample_is_paid_for() {
     };
     let again = Run::new(5, &cancel, |_| {});
     let probed = probe(&blind, &questions(), &mut file, again).unwrap();
-    // For whom all texts are alike, every answer means the same.
+    // For an embedder with equal vectors, all answers mean the same.
     for record in &probed.records {
         assert_eq!(record.certainty.from_self, Some(1.0), "{}", record.id);
     }

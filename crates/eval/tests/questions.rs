@@ -155,7 +155,7 @@ fn empty_absent_and_truncated_files_are_errors() {
 fn a_sample_is_fixed_by_its_seed() {
     let questions: Vec<Question> = read((0..100).map(line).collect::<String>().as_bytes()).unwrap();
     let drawn = sample(questions.clone(), 6, 7);
-    // Recorded once: a change would silently give every published run other questions.
+    // Recorded once: a change would silently give every published run different questions.
     assert_eq!(ids(&drawn), ["q2", "q28", "q38", "q47", "q59", "q90"]);
     assert_ne!(ids(&sample(questions.clone(), 6, 8)), ids(&drawn));
     assert_eq!(sample(questions.clone(), 100, 7), questions);

@@ -1,5 +1,5 @@
-//! What policies cost is counted alike where samples, judgments and greedy answers are taken live
-//! and where they were recorded by probing: on a model that takes its time.
+//! Costs of policies are counted alike whether samples, judgments and greedy answers are taken live or were recorded
+//! by probing, on a slow model.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -19,7 +19,7 @@ use fixture::{live, probed, with_corpus};
 const QUESTIONS: usize = 8;
 const BATCH: usize = 4;
 
-/// What a text, and a judgment, takes.
+/// The time of a text, and of a judgment.
 const WRITING: Duration = Duration::from_millis(4);
 const JUDGING: Duration = Duration::from_millis(2);
 
@@ -42,7 +42,7 @@ fn pipeline(folder: &TempDir) -> Pipeline {
             (format!("d{number}"), text)
         })
         .collect();
-    // A table that takes its time.
+    // A slow table.
     let model = TableModel::new(facts).unwrap().on_call(|call| {
         std::thread::sleep(match call {
             Call::Generate { texts, .. } => WRITING * texts as u32,
@@ -63,7 +63,7 @@ fn questions() -> Vec<Question> {
     each.collect()
 }
 
-/// All retrieve but `never` and the last, which answers with what it had drafted.
+/// All retrieve except `never` and the last, which answers with its draft.
 fn compared(pipeline: &mut Pipeline, policies: &[Policy], records: &[ProbeRecord]) -> Comparison {
     let folder = tempfile::tempdir().unwrap();
     fixture::compared(&folder, pipeline, policies, &questions(), records, BATCH)
@@ -82,8 +82,8 @@ fn policies() -> Vec<Policy> {
     POLICIES.iter().map(|name| name.parse().unwrap()).collect()
 }
 
-/// What the table's model takes of a question under a policy, whose samples are 10 of those recorded. A
-/// busy machine takes longer, nothing takes less.
+/// The costs of the table's model for a question under a policy, with 10 of the recorded samples. A busy machine
+/// takes longer, never less.
 fn least(policy: &str) -> Duration {
     match policy {
         "prompt@0" => JUDGING + WRITING,
@@ -109,7 +109,7 @@ fn a_report_from_records_counts_what_a_live_run_pays() {
                 &policy.to_string(),
                 &live(&mut pipeline, policy, &questions(), BATCH),
             );
-            // Samples are drawn by other seeds, of one or two words each.
+            // Samples are drawn with other seeds, of one or two words each.
             let drawn = done.latency_ms.stages.contains_key("sample");
             let written = |summary: &Summary| summary.tokens.completion.mean.unwrap();
             assert!(
@@ -146,12 +146,12 @@ fn fewer_samples_than_were_probed_cost_less() {
     let records = probed(&pipeline, &questions(), 12, BATCH);
     let costs = &records[1].costs;
     let samples = records[1].samples.from_self.as_ref().unwrap();
-    let written: usize = samples.iter().map(|one| one.written).sum();
+    let written: usize = samples.iter().map(|sample| sample.written).sum();
     assert_eq!(costs[&Step::Sample].calls.model, 12);
     assert_eq!(costs[&Step::Sample].tokens.completion, written);
     let taken = ken_eval::calibration::recorded(&records[1], 3);
     let cost = taken.costs[&Step::Sample];
-    let first: usize = samples.iter().take(3).map(|one| one.written).sum();
+    let first: usize = samples.iter().take(3).map(|sample| sample.written).sum();
     assert_eq!((cost.calls.model, cost.tokens.completion), (3, first));
     assert_eq!(cost.tokens.prompt, costs[&Step::Sample].tokens.prompt);
     let (part, whole) = (cost.ms, costs[&Step::Sample].ms);

@@ -1,5 +1,5 @@
-//! Measures of retrieval: against values recorded from ir-measures, and against a plain reference; and files that cannot be
-//! read. `fixtures/README.md` says how the values were recorded.
+//! Measures of retrieval against values recorded from ir-measures and against a plain reference, and files that
+//! cannot be read. `fixtures/README.md` says how the values were recorded.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -40,7 +40,7 @@ fn recorded() -> Recorded {
     serde_json::from_str(include_str!("fixtures/retrieval.json")).unwrap()
 }
 
-/// A file in a folder of its own.
+/// A file in its own folder.
 fn file(name: &str, text: &str) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -63,7 +63,7 @@ fn queries_of(text: &str) -> Result<Vec<SearchQuery>, RetrievalError> {
     read_queries(&path)
 }
 
-/// Queries of ids with what was judged for them.
+/// Queries by id with their judgments.
 fn judged<'a>(ids: impl IntoIterator<Item = &'a String>, qrels: Qrels) -> Vec<JudgedQuery> {
     let queries = ids.into_iter().map(|id| SearchQuery {
         id: id.clone(),
@@ -133,7 +133,12 @@ fn systems_are_compared_with_the_first() {
     let [first, second] = &evaluation.systems[..] else {
         panic!("{evaluation:?}")
     };
-    assert!(first.measures.iter().all(|one| one.against_first.is_none()));
+    assert!(
+        first
+            .measures
+            .iter()
+            .all(|measure| measure.against_first.is_none())
+    );
     let against = second.measures[0].against_first.as_ref().unwrap();
     assert_eq!(against.difference, first.measures[0].mean.map(|mean| -mean));
     assert!(against.p.unwrap() < 0.05 && against.better == 0 && against.worse > 5);
@@ -143,7 +148,7 @@ fn systems_are_compared_with_the_first() {
         evaluation
             .notices
             .iter()
-            .any(|one| one.starts_with(&notice)),
+            .any(|shown| shown.starts_with(&notice)),
         "{evaluation:?}"
     );
     let twice = evaluate_retrieval(&queries, &[one.clone(), one], 100, 0).unwrap_err();
@@ -277,15 +282,15 @@ fn ids_that_fit_nothing_are_told() {
 fn plainly(judgments: &Judgments, ranked: &[DocumentScore], k: usize) -> Vec<f64> {
     let mut order: Vec<(f32, &str)> = ranked
         .iter()
-        .map(|one| (one.score, one.document.as_str()))
+        .map(|document| (document.score, document.document.as_str()))
         .collect();
-    order.sort_by(|one, other| other.partial_cmp(one).unwrap());
+    order.sort_by(|a, b| b.partial_cmp(a).unwrap());
     let relevance = |document: &str| judgments.get(document).copied().unwrap_or(0).max(0) as f64;
     let mut best: Vec<f64> = judgments
         .keys()
         .map(|document| relevance(document))
         .collect();
-    best.sort_by(|one, other| other.total_cmp(one));
+    best.sort_by(|a, b| b.total_cmp(a));
     let relevant = best.iter().filter(|relevance| **relevance > 0.0).count() as f64;
     if relevant == 0.0 {
         return vec![0.0; 5];

@@ -1,5 +1,5 @@
-//! Tuning on a model with a known boundary: what is measured is what the pipeline answers in either style, at the cost that
-//! it has there, and the policy that pays is found.
+//! Tuning on a model with a known boundary: measured answers and costs are those of the pipeline in either style, and
+//! the policy that pays is found.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -23,7 +23,7 @@ use fixture::{questions_of, with_facts};
 
 const BATCH: usize = 7;
 
-/// Facts of some kinds: what the model knows, copies, and how often noise misleads it.
+/// Facts of several kinds: what the model knows, copies, and how often noise misleads it.
 fn facts(kinds: &[(f64, f64, f64)], each: usize) -> Vec<Fact> {
     (0..kinds.len() * each)
         .map(|number| {
@@ -151,18 +151,18 @@ fn what_is_measured_is_what_answers_in_either_style() {
             let mean = |of: &dyn Fn(&Record) -> usize| {
                 Some(records.iter().map(of).sum::<usize>() as f64 / records.len() as f64)
             };
-            let right = mean(&|one| usize::from(one.is_right()));
+            let right = mean(&|record| usize::from(record.is_right()));
             assert_eq!(row.accuracy, right, "{policy} {style}");
-            let searches = mean(&|one| one.calls.retriever);
+            let searches = mean(&|record| record.calls.retriever);
             assert_eq!(row.searches, searches, "{policy} {style}");
-            let tokens = mean(&|one| one.tokens.prompt + one.tokens.completion);
+            let tokens = mean(&|record| record.tokens.prompt + record.tokens.completion);
             assert_eq!(row.tokens, tokens, "{policy} {style}");
             assert_eq!((row.policy, row.tried), (policy, policy));
-            ratios.push(mean(&|one| {
-                usize::from(one.route == Some(ken_policy::Source::Corpus))
+            ratios.push(mean(&|record| {
+                usize::from(record.route == Some(ken_policy::Source::Corpus))
             }));
         }
-        // Of each policy that decides some questions use evidence and some do not.
+        // Under each policy some questions use evidence and some do not.
         let mut mixed = [2, 4, 5].into_iter().filter_map(|at| ratios[at]);
         assert!(
             mixed.all(|ratio| (0.01..0.99).contains(&ratio)),
@@ -171,7 +171,7 @@ fn what_is_measured_is_what_answers_in_either_style() {
     }
 }
 
-/// Has the answers in a folder taken an unknown time, so that tokens alone say what a question costs.
+/// Makes the times of the answers in a folder unknown, so that only tokens show costs.
 fn forget_times(folder: &Path) {
     for name in ["never.jsonl", "always.jsonl"] {
         let path = folder.join(name);

@@ -1,8 +1,8 @@
-//! URLs: which are local, and what of them may be shown.
+//! URLs: which are local, and which parts may be shown.
 
 use url::{Host, Url};
 
-/// The part that a message may show of a text that may be a URL: neither user info nor query.
+/// The part of a text, possibly a URL, that a message may show: neither user info nor query.
 #[must_use]
 pub fn without_secrets(text: &str) -> &str {
     let (address, query) = text.split_at(text.find(['?', '#']).unwrap_or(text.len()));

@@ -1,4 +1,4 @@
-//! The certificates against which servers are checked.
+//! The certificates that verify servers.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! The setup of connections, and requests that follow redirects.
+//! Setting up connections, and requests that follow redirects.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -31,11 +31,11 @@ pub struct Settings {
     pub connections: usize,
 }
 
-/// An agent for which neither a status nor a redirect is an error. Bodies are not compressed, so that
+/// An agent that treats neither a status nor a redirect as an error. Bodies are not compressed, so that
 /// ranges count bytes of the file itself.
 ///
 /// # Errors
-/// The bundle of certificates cannot be used.
+/// If the bundle of certificates cannot be used.
 pub fn agent(settings: &Settings) -> Result<Agent, BadCertificates> {
     let mut config = Agent::config_builder()
         .tls_config(certificates::tls(settings.certificates.as_deref())?)
@@ -70,10 +70,10 @@ pub fn get(
     token: Option<&str>,
     headers: &[(&str, &str)],
 ) -> Result<Response<Body>, Error> {
-    let mut at = url.clone();
+    let mut current = url.clone();
     for _ in 0..=MOST_REDIRECTS {
-        let mut request = agent.get(at.as_str());
-        if let Some(token) = token.filter(|_| at.origin() == url.origin()) {
+        let mut request = agent.get(current.as_str());
+        if let Some(token) = token.filter(|_| current.origin() == url.origin()) {
             request = request.header("Authorization", format!("Bearer {token}"));
         }
         for (name, value) in headers {
@@ -84,9 +84,10 @@ pub fn get(
         let (301..=303 | 307 | 308, Some(location)) = (response.status().as_u16(), location) else {
             return Ok(response);
         };
-        let next = location.to_str().ok().and_then(|to| at.join(to).ok());
+        let next = location.to_str().ok().and_then(|to| current.join(to).ok());
         let next = next.filter(|next| matches!(next.scheme(), "http" | "https"));
-        at = next.ok_or_else(|| Error::BadUri("a redirect to an invalid address".to_owned()))?;
+        current =
+            next.ok_or_else(|| Error::BadUri("a redirect to an invalid address".to_owned()))?;
     }
     Err(Error::TooManyRedirects)
 }

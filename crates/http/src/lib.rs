@@ -2,7 +2,7 @@
 //! endpoints.
 //!
 //! ```
-//! // What a message or a log may show of an address.
+//! // The part of an address that a message or a log may show.
 //! assert_eq!(ken_http::without_secrets("https://user:key@host/v1?token=1"), "host/v1");
 //! ```
 

@@ -1,8 +1,8 @@
-//! Cutting a request off while its thread waits: for the handshake, for the server to take what is sent, or
-//! for what it answers. The connection is closed, so that a server does no more for nobody.
+//! Cutting a request off while its thread waits: for the handshake, for the server to take the request, or
+//! for the response. It closes the connection, so that the server stops the work.
 //!
-//! ureq tells a connection nothing of the request that uses it. So a request has a thread of its own, on
-//! which its line is set, and connections note whose they are.
+//! ureq does not tell a connection which request uses it. So every request has a thread of its own, with
+//! its line in a thread-local, and connections note their line.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -27,24 +27,24 @@ struct State {
     connection: Weak<Connection>,
 }
 
-/// A connection, and the line that uses it or did so last.
+/// A connection, and the line that uses it or used it last.
 struct Connection {
     handle: Weak<dyn ShutdownHandle>,
     user: Mutex<Line>,
 }
 
 impl Line {
-    /// Has the requests of this thread go this way from now on.
+    /// Makes this the line of all later requests of this thread.
     pub fn take(&self) {
         CURRENT.set(Some(self.clone()));
     }
 
-    /// Closes the connection that the request uses, and any that it would use yet.
+    /// Closes the connection that the request uses, and any that it will use.
     pub fn cut(&self) {
         let mut state = locked(&self.0);
         state.is_cut = true;
         if let Some(connection) = state.connection.upgrade() {
-            // Idle connections are used again, so that it may be another's by now.
+            // Idle connections are reused, so another line may have it by now.
             let user = locked(&connection.user);
             if Arc::ptr_eq(&user.0, &self.0) {
                 connection.close();
@@ -90,7 +90,7 @@ impl Connector<()> for Lines {
         details: &ConnectionDetails<'_>,
         chained: Option<()>,
     ) -> Result<Option<OnLine>, Error> {
-        // A proxy is talked to over a connection that is made first: that one is to be closed.
+        // A proxy's connection is made first, and it is the one to close.
         let made = Arc::new(Mutex::new(None));
         let (line, make) = (current(), Arc::clone(&made));
         let register = Arc::clone(&details.register_shutdown);
@@ -124,7 +124,7 @@ impl Connector<()> for Lines {
     }
 }
 
-/// A connection that notes whose it is.
+/// A connection that notes its line.
 pub(crate) struct OnLine {
     transport: Box<dyn Transport>,
     connection: Option<Arc<Connection>>,
@@ -136,7 +136,7 @@ impl Transport for OnLine {
     }
 
     fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), Error> {
-        // Whatever is asked for begins by being sent.
+        // Every request begins with sending.
         if let (Some(line), Some(connection)) = (current(), &self.connection) {
             line.uses(connection);
         }
@@ -187,7 +187,7 @@ mod tests {
         .unwrap()
     }
 
-    /// Asks on a thread of its own.
+    /// Sends a request on its own thread.
     fn ask(
         agent: &ureq::Agent,
         url: &str,

@@ -13,12 +13,12 @@ const LONGEST_REQUESTED: Duration = Duration::from_secs(120);
 /// How often a waiting thread checks whether to stop.
 pub const GLANCE: Duration = Duration::from_millis(20);
 
-/// Whether a result is still waited for, and for how long.
+/// Whether the caller still waits for a result, and for how long.
 pub trait Patience {
-    /// Whether nobody waits any more.
+    /// Whether the caller no longer waits.
     fn is_over(&self) -> bool;
 
-    /// The time after which nobody will; `None` where there is no end to it.
+    /// The time for which the caller still waits; `None` without a limit.
     fn left(&self) -> Option<Duration> {
         None
     }
@@ -30,7 +30,7 @@ impl Patience for AtomicBool {
     }
 }
 
-/// An attempt that failed.
+/// A failed attempt.
 #[derive(Debug)]
 pub struct Failed<E> {
     /// The cause.
@@ -66,7 +66,7 @@ impl<E> From<E> for Failed<E> {
     }
 }
 
-/// How often and after how long a request is retried.
+/// How often a request is retried, and after which waits.
 #[derive(Debug, Clone, Copy)]
 pub struct Retry {
     /// Retries after the first attempt.
@@ -74,7 +74,7 @@ pub struct Retry {
     /// The longest wait before the first retry, doubled with each, up to 30 s. The actual wait is random
     /// below that, but at least what the server requests.
     pub backoff: Duration,
-    /// The most that all waits together may take; `None` for any.
+    /// The longest total of all waits; `None` without a limit.
     pub in_all: Option<Duration>,
 }
 
@@ -92,8 +92,8 @@ impl Retry {
         (number < self.retries && requested <= LONGEST_REQUESTED).then(|| drawn.max(requested))
     }
 
-    /// Retries passing failures, while somebody waits for the result; the attempt must check that too.
-    /// What cannot be retried before patience ends fails at once.
+    /// Retries passing failures while the caller waits for the result; the attempt must check that too.
+    /// Fails at once if patience ends before the next retry.
     ///
     /// # Errors
     /// The first lasting failure, or the last passing one.
@@ -131,7 +131,7 @@ pub fn is_passing(status: u16) -> bool {
 }
 
 /// The wait that the server requests: `retry-after-ms`, as OpenAI's API and ken itself give it, or
-/// `Retry-After` in seconds or as a date (RFC 9110, section 10.2.3), by the server's clock where it tells it.
+/// `Retry-After` in seconds or as a date (RFC 9110, section 10.2.3), by the server's clock if it sends its time.
 #[must_use]
 pub fn requested_wait(headers: &HeaderMap) -> Option<Duration> {
     let text = |name| Some(headers.get(name)?.to_str().ok()?.trim());
@@ -149,7 +149,7 @@ pub fn requested_wait(headers: &HeaderMap) -> Option<Duration> {
     Some(date(after)?.duration_since(now).unwrap_or_default())
 }
 
-/// Waits, but no longer than somebody waits for what follows.
+/// Waits, but no longer than the caller waits for the result.
 pub fn pause(duration: Duration, patience: &impl Patience) {
     let end = Instant::now() + duration;
     while !patience.is_over() {
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(retry.wait(41, None), None);
     }
 
-    /// Somebody who waits for so long.
+    /// A caller who waits this long.
     struct Until(Instant);
 
     impl Patience for Until {
@@ -259,7 +259,7 @@ mod tests {
         ] {
             assert_eq!(wait(lines), expected, "{lines:?}");
         }
-        // By the clock of this machine where the server does not tell the time.
+        // By the clock of this machine if the server does not tell the time.
         let later = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(100));
         let wait = wait(&[("retry-after", &later)]).unwrap();
         assert!((90_000..=100_000).contains(&wait), "{wait}");

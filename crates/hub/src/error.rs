@@ -55,7 +55,7 @@ pub enum HubError {
     #[error("none of the configured package indexes has a wheel of `{name}`")]
     #[diagnostic(remedy = "check the name and `pip config list` (index-url, find-links)")]
     PackageNotFound { name: String },
-    /// An index that was asked without pip.
+    /// An index that was queried without pip.
     #[error("{page} does not list `{name}` as JSON: {detail}")]
     #[diagnostic(
         remedy = "install Python 3 with pip, which reads older indexes too, or set PIP_INDEX_URL"
@@ -108,7 +108,7 @@ pub enum HubError {
         remedy = "try again later; the download continues where it stopped"
     )]
     Status { url: String, status: u16 },
-    /// A file differs from what was announced or pinned.
+    /// A file differs from the announced or pinned one.
     #[error("`{file}` failed its check: expected sha256 {expected}, got {got}")]
     #[diagnostic(
         remedy = "the bad bytes were deleted; pull again, and if it repeats, do not trust the source"
@@ -135,7 +135,7 @@ pub enum HubError {
         path: PathBuf,
         source: std::io::Error,
     },
-    /// `announced`: the size in bytes that the source states, where it does.
+    /// `announced`: the size in bytes that the source states, if it does.
     #[error("`{what}` is refused: it has more than {most} bytes{}", announced.map_or(String::new(), |n| format!(" ({n} are announced)")))]
     #[diagnostic(
         remedy = "if the source can be trusted and the file is meant to be that large, set {MOST_GB} to more gigabytes"
@@ -168,7 +168,7 @@ pub enum HubError {
 }
 
 impl HubError {
-    /// What a source does not announce turned out larger than `most` bytes.
+    /// A file without an announced size turned out larger than `most` bytes.
     pub(crate) fn too_large(what: String, most: u64) -> Self {
         Self::TooLarge {
             what,

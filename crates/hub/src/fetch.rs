@@ -18,7 +18,7 @@ use crate::folders::settle;
 use crate::progress::{Stage, Watch};
 use crate::transfer::Transfer;
 
-/// How often in a row an attempt that brings no new byte is repeated.
+/// The most consecutive retries without a new byte.
 pub(crate) const RETRY: Retry = Retry {
     retries: 2,
     backoff: Duration::from_millis(500),
@@ -42,7 +42,7 @@ pub(crate) struct Download<'a> {
     pub(crate) sha256: Option<&'a str>,
     /// The announced size.
     pub(crate) bytes: Option<u64>,
-    /// The size limit in bytes, whatever is announced.
+    /// The size limit in bytes, regardless of the announced size.
     pub(crate) most: u64,
     /// The name to report progress under.
     pub(crate) label: &'a str,
@@ -87,7 +87,7 @@ impl Client {
         })
     }
 
-    /// The response at `url`. A status that may pass is an error, as `refused` words it.
+    /// The response at `url`. A transient status is an error, which `refused` makes.
     fn get(
         &self,
         url: &Url,
@@ -187,7 +187,7 @@ impl Client {
             label: job.label,
             start: offset,
             total: announced.max(job.bytes),
-            // More than the hub announced is another file; its checksum would fail only at the end.
+            // A file larger than announced is another one; its checksum would fail only at the end.
             most: job.bytes.map_or(job.most, |bytes| bytes.min(job.most)),
         };
         let mut file = open_at(part, offset)?;
@@ -214,7 +214,7 @@ impl Client {
     }
 }
 
-/// Checks a finished file against what was announced.
+/// Checks a finished file against the announced size and checksum.
 fn check(job: &Download, part: &Path, watch: &mut Watch) -> Result<(), HubError> {
     let (expected, got) = match (job.sha256, job.bytes) {
         (Some(sha256), _) => (
@@ -278,7 +278,7 @@ fn shown(url: &Url) -> String {
 /// missing would overwrite its bytes.
 fn length(path: &Path) -> Result<u64, HubError> {
     match std::fs::symlink_metadata(path) {
-        Ok(found) => Ok(found.len()),
+        Ok(metadata) => Ok(metadata.len()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(0),
         Err(error) => Err(io_error("look at", path, error)),
     }

@@ -15,8 +15,8 @@ pub(crate) fn files_below(folder: &Path) -> Vec<(PathBuf, u64)> {
     let mut files = Vec::new();
     for path in entries(folder).unwrap_or_default() {
         match path.symlink_metadata() {
-            Ok(found) if found.is_dir() => files.extend(files_below(&path)),
-            Ok(found) => files.push((path, found.len())),
+            Ok(metadata) if metadata.is_dir() => files.extend(files_below(&path)),
+            Ok(metadata) => files.push((path, metadata.len())),
             Err(_) => {}
         }
     }
@@ -28,7 +28,7 @@ pub(crate) fn remove_stale(parent: &Path, prefix: &str) {
     for path in entries(parent).unwrap_or_default() {
         let name = path.file_name().unwrap_or_default();
         if name.to_string_lossy().starts_with(prefix) {
-            // The next caller deletes what is left.
+            // The next call deletes the rest.
             let _ = std::fs::remove_dir_all(path);
         }
     }

@@ -1,4 +1,4 @@
-//! `hf:` models: lists a repository of the Hugging Face hub and downloads the files a model needs.
+//! `hf:` models: listing a repository of the Hugging Face hub and downloading the files that a model needs.
 //!
 //! Files already in the shared cache of Hugging Face's own tools are copied from there. Downloads go
 //! through [`crate::fetch`], which resumes, limits sizes, checks SHA-256, uses this machine's
@@ -48,11 +48,11 @@ const NEEDED: [&str; 15] = [
     "model.safetensors.index.json",
 ];
 
-/// What was downloaded.
+/// The downloaded files.
 pub(crate) struct Fetched {
     /// The commit that the revision resolved to.
     pub(crate) commit: String,
-    /// The folder with these files and no others.
+    /// The folder that holds exactly these files.
     pub(crate) folder: PathBuf,
     /// The files, relative to the folder.
     pub(crate) files: Vec<FileRecord>,
@@ -179,7 +179,7 @@ pub(crate) fn fetch(
     })
 }
 
-/// Where Hugging Face's own tools keep files and the token.
+/// The folder where Hugging Face's own tools keep files and the token.
 fn shared_cache(environment: &Environment) -> Option<PathBuf> {
     match environment.get("HF_HOME") {
         Some(home) => Some(home.into()),
@@ -257,8 +257,8 @@ fn chosen_files(
 }
 
 fn named_file(repository: &str, file: &str, listing: &Listing) -> Result<RemoteFile, HubError> {
-    let found = listing.siblings.iter().find(|remote| remote.path == file);
-    found.cloned().ok_or_else(|| {
+    let remote = listing.siblings.iter().find(|remote| remote.path == file);
+    remote.cloned().ok_or_else(|| {
         let paths: Vec<String> = listing.siblings.iter().map(|r| r.path.clone()).collect();
         HubError::FileNotFound {
             container: repository.to_owned(),
@@ -272,7 +272,7 @@ fn named_file(repository: &str, file: &str, listing: &Listing) -> Result<RemoteF
 /// sentence embedder's modules, without other formats of the same weights.
 fn needed_files(repository: &str, listing: &Listing) -> Result<Vec<RemoteFile>, HubError> {
     let files = &listing.siblings;
-    // The table of a static embedder stands in a module's folder.
+    // The table of a static embedder is in a module's folder.
     let has_weights = |path: &str| is_weights(path) || is_table(path);
     if !files.iter().any(|f| has_weights(&f.path)) {
         let paths = files.iter().map(|f| f.path.clone());
@@ -321,7 +321,7 @@ fn copy_file(
     let unwritable = |e| io_error("write", destination, e);
     let mut from = ken_storage::open_linked(source)?;
     let mut to = ken_storage::create(destination)?;
-    let total = from.metadata().ok().map(|found| found.len());
+    let total = from.metadata().ok().map(|metadata| metadata.len());
     let transfer = Transfer::whole(Stage::Downloading, label, total, most);
     transfer.run(&mut from, watch, |chunk| {
         to.write_all(chunk.map_err(unreadable)?).map_err(unwritable)
@@ -367,8 +367,8 @@ mod tests {
             "pytorch_model.bin",
         ];
         let all = listing(&[&needed[..], &others].concat());
-        let found = needed_files("o/r", &all).expect("needed");
-        let paths: Vec<&str> = found.iter().map(|f| f.path.as_str()).collect();
+        let files = needed_files("o/r", &all).expect("needed");
+        let paths: Vec<&str> = files.iter().map(|f| f.path.as_str()).collect();
         assert_eq!(paths, needed);
     }
 
@@ -379,8 +379,8 @@ mod tests {
             "0_StaticEmbedding/tokenizer.json",
             "modules.json",
         ];
-        let found = needed_files("o/r", &listing(&paths)).expect("needed");
-        assert_eq!(found.len(), paths.len());
+        let needed = needed_files("o/r", &listing(&paths)).expect("needed");
+        assert_eq!(needed.len(), paths.len());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! All models with short names, by these and by their references.
+//! Looking up models with short names, by short name and by reference.
 
 use crate::open_models::open_models;
 use crate::short_names::{ShortName, defaults};

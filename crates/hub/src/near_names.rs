@@ -1,4 +1,4 @@
-//! Suggests similar names for one that was not found, for error messages.
+//! Suggesting similar names for an unknown one, for error messages.
 
 use strsim::sorensen_dice;
 

@@ -1,13 +1,13 @@
-//! Open models that answer over documents, by size: data that ages, and so has a date. All are of families
-//! that ken reads, in files of 4 to 6 bits a weight, and none asks for an account.
+//! Open models that answer over documents, by size. The list ages, so it has a date. All are of families
+//! that ken supports, in files of 4 to 6 bits a weight, and need no account.
 
 use crate::short_names::ShortName;
 
 /// When the list was last checked.
 pub const LISTED_ON: &str = "2026-11-28";
 
-/// What every model needs in memory beside its weights and what grows with them, which is keys and values of some two
-/// thousand tokens.
+/// The bytes of memory that any model needs besides its weights and the keys and values of some two thousand tokens, which
+/// grow with the weights.
 const BESIDE: u64 = 300_000_000;
 
 /// An open model.
@@ -15,14 +15,14 @@ const BESIDE: u64 = 300_000_000;
 pub struct OpenModel {
     /// Its name, file and size.
     pub known: ShortName,
-    /// What it may be used under.
+    /// Its license.
     pub licence: &'static str,
-    /// The languages that it was made for; empty where these are dozens.
+    /// The languages that it was made for; empty if there are dozens.
     pub languages: &'static [&'static str],
 }
 
 impl OpenModel {
-    /// Bytes of memory that answering with it takes: its weights, what grows with them, and what does not.
+    /// The bytes of memory that answering with it takes: its weights, its keys and values, and a constant.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         self.known.bytes + self.known.bytes / 5 + BESIDE
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_language_is_one_of_those_listed_or_any() {
-        let speaks = |at: usize, language: &str| MODELS[at].speaks(language);
+        let speaks = |index: usize, language: &str| MODELS[index].speaks(language);
         assert!(speaks(0, "Greek") && speaks(1, "English") && !speaks(1, "German"));
     }
 }

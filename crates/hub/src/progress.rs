@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::HubError;
 
-/// What a pull or a verification is doing.
+/// The stages of a pull or a verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// Waiting for another process that pulls the same model.
@@ -24,7 +24,7 @@ pub struct Progress {
     pub file: String,
     /// Bytes of the file that this stage has processed; a resumed download starts above zero.
     pub bytes_done: u64,
-    /// Bytes of the file, where known.
+    /// Bytes of the file, if known.
     pub bytes_total: Option<u64>,
     /// The current stage.
     pub stage: Stage,

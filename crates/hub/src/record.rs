@@ -32,7 +32,7 @@ pub struct FileRecord {
 pub struct ModelRecord {
     /// The reference that was pulled.
     pub reference: ModelReference,
-    /// The one file that the reference names; `None` where the model is a folder.
+    /// The one file that the reference names; `None` if the model is a folder.
     pub file: Option<String>,
     /// Its files.
     pub files: Vec<FileRecord>,
@@ -50,7 +50,7 @@ impl ModelRecord {
     }
 }
 
-/// Reads the record in `folder`; `None` where there is none.
+/// Reads the record in `folder`; `None` if there is none.
 pub(crate) fn read(folder: &Path) -> Result<Option<ModelRecord>, HubError> {
     let path = folder.join(RECORD_NAME);
     let file = match ken_storage::open(&path) {

@@ -82,7 +82,7 @@ impl FromStr for ModelReference {
 }
 
 impl ModelReference {
-    /// Whether the cache holds such models.
+    /// Whether the cache holds models of this kind.
     pub(crate) fn is_cached(&self) -> bool {
         matches!(self, Self::HuggingFace { .. } | Self::PyPi { .. })
     }

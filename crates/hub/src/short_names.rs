@@ -39,7 +39,7 @@ const DEFAULTS: [ShortName; 2] = [
     },
 ];
 
-/// The defaults, which are small: whoever names one has it fetched.
+/// The default models, which are small enough to be fetched as soon as they are named.
 pub fn defaults() -> &'static [ShortName] {
     &DEFAULTS
 }

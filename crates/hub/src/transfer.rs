@@ -1,11 +1,11 @@
-//! Bytes on their way from a reader: reported, bounded, and stopped once cancelled.
+//! Reading the bytes of a file, with progress, a size limit and cancellation.
 
 use std::io::{Error, ErrorKind, Read};
 
 use crate::error::HubError;
 use crate::progress::{Stage, Watch};
 
-/// How much is read between two looks at the cancel flag.
+/// The bytes read between two checks of the cancel flag.
 const CHUNK_BYTES: usize = 256 * 1024;
 
 /// The bytes of one file.
@@ -13,16 +13,16 @@ pub(crate) struct Transfer<'a> {
     pub(crate) stage: Stage,
     /// The name to report progress under.
     pub(crate) label: &'a str,
-    /// Bytes that came before.
+    /// The bytes received earlier.
     pub(crate) start: u64,
-    /// Bytes of the whole file, where known.
+    /// Bytes of the whole file, if known.
     pub(crate) total: Option<u64>,
     /// The most bytes that the whole file may have.
     pub(crate) most: u64,
 }
 
 impl<'a> Transfer<'a> {
-    /// A file from its beginning, see the fields.
+    /// A file from its beginning; see the fields.
     pub(crate) fn whole(stage: Stage, label: &'a str, total: Option<u64>, most: u64) -> Self {
         Self {
             stage,

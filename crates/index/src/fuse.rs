@@ -1,17 +1,17 @@
-//! One ranking out of the dense and the lexical one.
+//! Fusing the dense and the lexical ranking into one.
 //!
-//! Ranks alone say little: a passage that is somewhere in both lists, by a function word and by chance, beats the best
-//! of one. So scores are added, each made comparable first.
+//! Ranks alone say little: a passage that is in both lists by a function word and by chance beats the best
+//! of one list. So hybrid search adds the scores, after making each comparable.
 //!
-//! - Dense: how many standard deviations a cosine is above what passages have by chance ([`Spread`]), a sixth of
-//!   that. Of N passages without any relation to the query the nearest is about √(2 ln N) deviations above the mean; the
-//!   less the best one exceeds that, the less all of them count, down to next to nothing. So an embedder that does not
-//!   know the language of a corpus leaves the ranking to the words, and orders what these do not find.
-//! - Lexical: the BM25 score divided by the geometric mean of the best score and of the most that a passage could have for
-//!   the query, terms included that the corpus does not hold. So a passage with all words of the query
-//!   counts, and one that is best by a few of them counts less.
+//! - Dense: a sixth of the number of standard deviations by which a cosine exceeds the mean of the corpus ([`Spread`]).
+//!   Of N passages unrelated to the query, the nearest is about √(2 ln N) deviations above the mean; the less the best
+//!   cosine exceeds that, the less all cosines count, down to [`LEAST`]. So an embedder that does not know the language
+//!   of a corpus leaves the ranking to the words, and orders only the passages that share none with the query.
+//! - Lexical: the BM25 score divided by the geometric mean of the best score and the highest score that a passage could
+//!   have for the query, including terms that the corpus does not hold. So a passage with all words of the query counts
+//!   fully, and one that is best by only a few of them counts less.
 //!
-//! Where scores are not comparable, as in Milvus, ranks are fused: Cormack, Clarke and Büttcher, "Reciprocal rank fusion
+//! If scores are not comparable, as in Milvus, ranks are fused: Cormack, Clarke and Büttcher, "Reciprocal rank fusion
 //! outperforms Condorcet and individual rank learning methods" (SIGIR 2009): the score of a passage d is
 //! Σᵣ 1 / (60 + r(d)) over the rankings r that hold it, where r(d) counts from 1.
 
@@ -24,17 +24,17 @@ use crate::top_k::{Candidate, Place};
 /// The constant of the paper, which dampens the weight of the first ranks.
 const K: f64 = 60.0;
 
-/// Deviations above the mean that count as much as the best that words can say.
+/// Deviations above the mean that count as much as the best lexical score.
 const DEVIATIONS: f32 = 6.0;
 
 /// The best cosine counts fully from the second of these multiples of √(2 ln N) deviations on, and least below the
 /// first (`results/2026-11-30-fusion`).
 const CHANCE: [f32; 2] = [1.0, 1.4];
 
-/// What cosines count at least, so that passages without a word of the query have an order.
+/// The least weight of cosines, so that passages without a word of the query have an order.
 const LEAST: f32 = 0.02;
 
-/// What is taken where a corpus is too small to tell: the usual spread of embedders whose cosines are 0 by chance.
+/// Used if a corpus is too small to tell: the usual spread of embedders whose cosines are 0 by chance.
 const USUAL: Spread = Spread {
     mean: 0.0,
     deviation: 0.1,
@@ -51,16 +51,16 @@ pub fn fused_depth(k: usize) -> usize {
 pub(crate) struct Rankings<'a> {
     pub(crate) dense: &'a [Candidate],
     pub(crate) lexical: &'a [Candidate],
-    /// What the corpus has by chance; `None` where it is too small to tell.
+    /// Of the cosines in the corpus; `None` if it is too small to tell.
     pub(crate) spread: Option<Spread>,
-    /// Passages of the corpus.
+    /// The number of passages in the corpus.
     pub(crate) passages: usize,
-    /// The most that a lexical score could be.
+    /// The highest lexical score that a passage could have.
     pub(crate) most_lexical: f32,
 }
 
 /// The best `k` by the sum of both scores, best first; of equal sums the one that comes earlier in the corpus. A passage
-/// that only one ranking holds has the last score of the dense one, or none of the lexical one.
+/// that is only in the lexical ranking gets the last score of the dense one; one that is only in the dense ranking gets no lexical score.
 pub(crate) fn by_scores(rankings: &Rankings<'_>, k: usize) -> Vec<Candidate> {
     let Rankings { dense, lexical, .. } = rankings;
     let spread = rankings.spread.unwrap_or(USUAL);
@@ -81,21 +81,21 @@ pub(crate) fn by_scores(rankings: &Rankings<'_>, k: usize) -> Vec<Candidate> {
     let unit = (most * rankings.most_lexical.max(most)).sqrt();
     let mut scores: HashMap<Place, f32> = lexical
         .iter()
-        .map(|found| (found.place, trust * last / DEVIATIONS))
+        .map(|candidate| (candidate.place, trust * last / DEVIATIONS))
         .collect();
-    for found in *dense {
-        scores.insert(found.place, trust * above(found.score) / DEVIATIONS);
+    for candidate in *dense {
+        scores.insert(candidate.place, trust * above(candidate.score) / DEVIATIONS);
     }
     if unit > 0.0 {
-        for found in *lexical {
-            *scores.entry(found.place).or_default() += found.score / unit;
+        for candidate in *lexical {
+            *scores.entry(candidate.place).or_default() += candidate.score / unit;
         }
     }
     let mut fused: Vec<Candidate> = scores
         .into_iter()
         .map(|(place, score)| Candidate { score, place })
         .collect();
-    fused.sort_unstable_by(|one, other| other.cmp(one));
+    fused.sort_unstable_by(|a, b| b.cmp(a));
     fused.truncate(k);
     fused
 }
@@ -144,7 +144,7 @@ mod tests {
     fn fused(rankings: &Rankings<'_>) -> Vec<(u32, f32)> {
         let fused = by_scores(rankings, 10).into_iter();
         fused
-            .map(|found| (found.place.ordinal, found.score))
+            .map(|candidate| (candidate.place.ordinal, candidate.score))
             .collect()
     }
 
@@ -161,17 +161,17 @@ mod tests {
             most_lexical: 9.0,
         };
         // The best is 6 deviations above the mean, 3 times what chance gives 7 passages; words count in sixths.
-        let [one, two, three] = fused(&rankings)[..] else {
-            panic!("three passages");
-        };
-        assert_eq!((one.0, two.0, three.0), (2, 1, 3));
-        assert!((one.1 - (0.5 + 4.0 / 6.0)).abs() < 1e-5, "{one:?}");
-        assert!((two.1 - 1.0).abs() < 1e-5, "{two:?}");
-        assert!((three.1 - (0.5 + 1.0 / 6.0)).abs() < 1e-5, "{three:?}");
+        let expected: [(u32, f32); 3] = [(2, 0.5 + 4.0 / 6.0), (1, 1.0), (3, 0.5 + 1.0 / 6.0)];
+        let fused = fused(&rankings);
+        assert_eq!(fused.len(), expected.len());
+        for ((place, score), (expected_place, expected_score)) in fused.into_iter().zip(expected) {
+            assert_eq!(place, expected_place);
+            assert!((score - expected_score).abs() < 1e-5, "{place}: {score}");
+        }
     }
 
     #[test]
-    fn what_is_no_nearer_than_by_chance_leaves_it_to_the_words() {
+    fn cosines_no_better_than_chance_leave_the_order_to_the_words() {
         let rankings = Rankings {
             dense: &ranking(&[(4, 0.45), (2, 0.44), (1, 0.43)]),
             lexical: &ranking(&[(3, 2.0), (2, 1.0)]),

@@ -13,17 +13,17 @@ use crate::{IndexError, Mode, Recall};
 pub struct Hit {
     /// The passage.
     pub passage: Passage,
-    /// The larger, the more relevant. The scale depends on the mode: the cosine in [-1, 1], BM25
+    /// Higher is more relevant. The scale depends on the mode: the cosine in [-1, 1], BM25
     /// from 0 up, or the sum of both, each made comparable.
     pub score: f32,
 }
 
-/// A search result by the place of its passage.
+/// A search result that names the place of its passage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RankedPlace {
-    /// The number of its segment among those of the corpus.
+    /// The index of its segment in the corpus.
     pub segment: usize,
-    /// The ordinal of the passage in it.
+    /// The ordinal of the passage in the segment.
     pub ordinal: usize,
     /// As in [`Hit`].
     pub score: f32,
@@ -37,10 +37,10 @@ pub struct Index {
 
 impl Index {
     /// Opens the indexes of all segments. Files above a MiB are mapped, not read: their sizes are
-    /// checked, and what they hold when it is first read.
+    /// checked now, and each block of them when a search first reads it.
     ///
     /// # Errors
-    /// Names the file of a segment that is missing or damaged.
+    /// If a file of a segment is missing or damaged; the error names it.
     pub fn open(corpus: Arc<Corpus>) -> Result<Index, IndexError> {
         let segments: Vec<_> = corpus
             .segments()
@@ -51,7 +51,7 @@ impl Index {
         Ok(Index { corpus, rankings })
     }
 
-    /// With another recall of dense search than [`Recall::default`].
+    /// Replaces the recall of dense search, [`Recall::default`].
     #[must_use]
     pub fn with_recall(mut self, recall: Recall) -> Self {
         self.rankings.recall = recall;
@@ -63,7 +63,7 @@ impl Index {
         &self.corpus
     }
 
-    /// Tells what is searched, and at which recall where that is not the default.
+    /// Identifies the corpus, and the recall if that is not the default.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         let corpus = self.corpus.fingerprint();
@@ -73,11 +73,11 @@ impl Index {
         }
     }
 
-    /// The `k` best passages, best first, of the selected ones, or else of all live ones; fewer
-    /// where fewer match. Of equal scores, the passage that comes earlier in the corpus is first.
+    /// The `k` best passages, best first, among the selected ones, or else among all live ones; fewer
+    /// if fewer match. Of equal scores, the passage that comes earlier in the corpus is first.
     ///
     /// # Errors
-    /// Where the query's vector is missing, of the wrong size or not finite in a mode that needs
+    /// If the query's vector is missing, of the wrong size or not finite in a mode that needs
     /// it, or a passage cannot be read.
     pub fn search(
         &self,
@@ -89,10 +89,10 @@ impl Index {
         let segments = self.corpus.segments();
         let places = self.places(query, mode, k, selection)?.into_iter();
         places
-            .map(|found| {
+            .map(|place| {
                 Ok(Hit {
-                    passage: segments[found.segment].passage(found.ordinal)?,
-                    score: found.score,
+                    passage: segments[place.segment].passage(place.ordinal)?,
+                    score: place.score,
                 })
             })
             .collect()
@@ -123,11 +123,11 @@ impl Index {
                 .map_or(0, |segment| segment.live_passage_count()),
         };
         let ranking = self.rankings.rank(query, mode, k, &is_live, &live_count)?;
-        let found = ranking.into_iter().map(|candidate| RankedPlace {
+        let places = ranking.into_iter().map(|candidate| RankedPlace {
             segment: candidate.place.segment as usize,
             ordinal: candidate.place.ordinal as usize,
             score: candidate.score,
         });
-        Ok(found.collect())
+        Ok(places.collect())
     }
 }

@@ -25,7 +25,7 @@ impl fmt::Display for Mode {
     }
 }
 
-/// A name that is no search mode.
+/// A name that is not a search mode.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[error("unknown search mode {received:?} (dense, lexical and hybrid are known)")]
 pub struct UnknownMode {

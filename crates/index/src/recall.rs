@@ -1,4 +1,4 @@
-//! The recall that a search is to reach.
+//! The recall that dense search aims at.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,10 +9,10 @@ use std::str::FromStr;
 pub struct Recall(f64);
 
 impl Recall {
-    /// Every one of the nearest passages.
+    /// All of the nearest passages.
     pub const EXACT: Recall = Recall(1.0);
 
-    /// As a number.
+    /// The share of the nearest passages that a search finds, in `[0, 1]`.
     #[must_use]
     pub fn share(self) -> f64 {
         self.0
@@ -31,7 +31,7 @@ impl fmt::Display for Recall {
     }
 }
 
-/// A text that is no recall.
+/// A text that is not a recall.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[error("{received:?} is no recall (a number above 0, at most 1)")]
 pub struct UnknownRecall {

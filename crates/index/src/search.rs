@@ -1,7 +1,6 @@
 //! Ranking the passages of a corpus for a query: the mode decides which searches run.
 //!
-//! This works on the folders of segments and on places; the corpus knows which passages are live,
-//! and what they say.
+//! It works on the folders of segments and on places; the corpus knows which passages are live, and their texts.
 
 use std::sync::OnceLock;
 
@@ -16,7 +15,7 @@ use crate::{IndexError, Mode, Recall};
 /// A search query.
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'a> {
-    /// The text. No character of it is syntax.
+    /// The text. It has no syntax.
     pub text: &'a str,
     /// The embedding of the text by the corpus's embedder, L2-normalized: `[dimensions]`. Lexical
     /// search does not need it.
@@ -27,7 +26,7 @@ impl<'a> Query<'a> {
     /// The vector, checked against the dimensions of the corpus.
     ///
     /// # Errors
-    /// Where it is missing, of another length or not finite.
+    /// If it is missing, of another length or not finite.
     pub fn checked_vector(&self, mode: Mode, dimensions: usize) -> Result<&'a [f32], IndexError> {
         let vector = self.vector.ok_or(IndexError::QueryVectorMissing { mode })?;
         if vector.len() != dimensions {
@@ -54,7 +53,7 @@ pub(crate) struct Rankings {
 }
 
 impl Rankings {
-    /// Opens the indexes of segments given by folder and number of passages.
+    /// Opens the indexes of `segments`, each a folder and its number of passages.
     pub(crate) fn open<F: Into<CheckedFolder> + Copy>(
         segments: &[(F, usize)],
         dimensions: usize,
@@ -108,8 +107,8 @@ impl Rankings {
         if let Some(background) = self.background.get() {
             return Ok(background);
         }
-        let read = Background::read(&self.dense)?;
-        Ok(self.background.get_or_init(|| read))
+        let background = Background::read(&self.dense)?;
+        Ok(self.background.get_or_init(|| background))
     }
 }
 
@@ -145,7 +144,7 @@ mod tests {
         (Rankings::open(&segments, 2).unwrap(), dirs)
     }
 
-    fn found(query: &Query<'_>, mode: Mode, dead: Option<u32>) -> Vec<u32> {
+    fn ordinals(query: &Query<'_>, mode: Mode, dead: Option<u32>) -> Vec<u32> {
         let is_live = |place: Place| Some(place.ordinal) != dead;
         let (rankings, _dirs) = opened();
         let ranking = rankings.rank(query, mode, 10, &is_live, &|_| 3).unwrap();
@@ -158,11 +157,11 @@ mod tests {
             text: "whale",
             vector: Some(&[1.0, 0.0]),
         };
-        assert_eq!(found(&query, Mode::Dense, None), [0, 2, 1]);
-        assert_eq!(found(&query, Mode::Lexical, None), [1, 2]);
+        assert_eq!(ordinals(&query, Mode::Dense, None), [0, 2, 1]);
+        assert_eq!(ordinals(&query, Mode::Lexical, None), [1, 2]);
         // By vectors 0 has 1.67, 2 has 1 and 1 nothing; by words 1 and 2 have 0.67.
-        assert_eq!(found(&query, Mode::Hybrid, None), [2, 0, 1]);
-        assert_eq!(found(&query, Mode::Hybrid, Some(1)), [2, 0]);
+        assert_eq!(ordinals(&query, Mode::Hybrid, None), [2, 0, 1]);
+        assert_eq!(ordinals(&query, Mode::Hybrid, Some(1)), [2, 0]);
     }
 
     #[test]
@@ -171,8 +170,8 @@ mod tests {
             text: "",
             vector: Some(&[0.0, 1.0]),
         };
-        assert_eq!(found(&query, Mode::Hybrid, None), [1, 2, 0]);
-        assert_eq!(found(&query, Mode::Lexical, None), [0; 0]);
+        assert_eq!(ordinals(&query, Mode::Hybrid, None), [1, 2, 0]);
+        assert_eq!(ordinals(&query, Mode::Lexical, None), [0; 0]);
     }
 
     #[test]
@@ -180,8 +179,8 @@ mod tests {
         let (rankings, _dirs) = opened();
         let fail = |vector: Option<&[f32]>, mode| {
             let text = "fox";
-            let found = rankings.rank(&Query { text, vector }, mode, 1, &|_| true, &|_| 3);
-            found.unwrap_err()
+            let ranking = rankings.rank(&Query { text, vector }, mode, 1, &|_| true, &|_| 3);
+            ranking.unwrap_err()
         };
         let error = fail(None, Mode::Hybrid).to_string();
         assert_eq!(error, "hybrid search needs the vector of the query");
@@ -200,8 +199,8 @@ mod tests {
             vector: Some(&[1.0, 0.0]),
         };
         for mode in [Mode::Dense, Mode::Lexical, Mode::Hybrid] {
-            let found = rankings.rank(&query, mode, 3, &|_| true, &|_| 3);
-            assert_eq!(found.unwrap(), []);
+            let ranking = rankings.rank(&query, mode, 3, &|_| true, &|_| 3);
+            assert_eq!(ranking.unwrap(), []);
         }
     }
 }

@@ -23,7 +23,7 @@ impl SegmentWriter {
     /// Creates the index in `dir`, the folder of a staged segment that has none yet.
     ///
     /// # Errors
-    /// Where a file cannot be written.
+    /// If a file cannot be written.
     pub fn create(dir: &Path, dimensions: usize, layout: DenseLayout) -> Result<Self, IndexError> {
         Ok(Self {
             dir: dir.to_owned(),
@@ -41,7 +41,7 @@ impl SegmentWriter {
     /// `vector`: `[dimensions]`, L2-normalized.
     ///
     /// # Errors
-    /// Where the vector is of another length or not finite, and where a file cannot be written.
+    /// If the vector is of another length or not finite, or if a file cannot be written.
     pub fn push(&mut self, passage: &Passage, vector: &[f32]) -> Result<(), IndexError> {
         if vector.len() != self.dimensions {
             return Err(IndexError::VectorLength {
@@ -64,7 +64,7 @@ impl SegmentWriter {
     /// about a minute of one for 100,000. They are synced when the segment is published.
     ///
     /// # Errors
-    /// Where a file cannot be written.
+    /// If a file cannot be written.
     pub fn finish(self) -> Result<(), IndexError> {
         self.finish_unless(&AtomicBool::new(false))
     }

@@ -72,7 +72,7 @@ fn publish(dir: &Path, layout: &str) {
     writer.publish(vec![staged]).unwrap();
 }
 
-/// All that can be read and found.
+/// Everything that can be read and found.
 fn answers(dir: &Path) -> Result<Vec<String>, String> {
     let said = |error: &dyn std::fmt::Display| error.to_string();
     let corpus = Arc::new(Corpus::open(dir).map_err(|error| said(&error))?);

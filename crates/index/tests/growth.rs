@@ -1,4 +1,4 @@
-//! Text takes time in proportion to its length to become terms, and a query no more than a fixed time, whatever the
+//! Splitting a text into terms takes time in proportion to its length, and a query takes at most a fixed time, for any
 //! text.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -14,10 +14,10 @@ const LONGER: usize = 8;
 /// The longer text may take this many times as long; with the square, it would be [`LONGER`] times [`LONGER`].
 const MOST: f64 = 2.5 * LONGER as f64;
 
-/// Below this a time says nothing: it is that of the caches and of the system's memory.
+/// A shorter time means nothing: it depends on the caches and the system's memory.
 const LEAST: Duration = Duration::from_millis(20);
 
-/// Tries, of which the best counts.
+/// The number of tries, of which the best counts.
 const TRIES: usize = 10;
 
 type Text = fn(usize) -> String;
@@ -82,7 +82,7 @@ fn random(bytes: usize) -> String {
     all
 }
 
-/// The CPU time of this thread, where the system reports it: others may keep the processor busy.
+/// The CPU time of this thread, if the system reports it: others may keep the processor busy.
 fn computed() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanoseconds = text.split_whitespace().next()?.parse().ok()?;
@@ -98,7 +98,7 @@ fn time(call: &impl Fn()) -> Duration {
     }
 }
 
-/// Holds the times of both sizes against each other. What disturbs a try does not disturb all.
+/// Compares the times of both sizes. A disturbance hits some tries, but not all.
 fn grows_with_its_length(sizes: impl Iterator<Item = usize>) {
     let sizes: Vec<usize> = sizes.collect();
     for (name, text) in TEXTS {
@@ -134,7 +134,7 @@ fn terms_take_time_in_proportion_to_texts_at_length() {
     grows_with_its_length((17..22).step_by(2).map(|power| 1 << power));
 }
 
-/// However long a query is, what is read of it is bounded.
+/// Only a bounded part of a long query is read.
 #[test]
 fn a_query_takes_a_bounded_time() {
     for (name, text) in TEXTS {

@@ -27,7 +27,7 @@ fn settings() -> Settings {
     }
 }
 
-/// Publishes one generation of documents, each of one passage, or of none where the text is empty:
+/// Publishes one generation of documents, each of one passage, or of none if the text is empty:
 /// id, text, vector.
 fn publish(dir: &Path, documents: &[(&str, &str, [f32; 2])]) {
     publish_as(dir, documents, DenseLayout::default());
@@ -175,7 +175,7 @@ fn an_open_index_outlives_its_files() {
             for entry in std::fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
                 let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-                // What is said of documents and passages is the corpus's.
+                // The properties of documents and passages come from the corpus.
                 let is_other = name.starts_with("documents") || name.starts_with("passages");
                 if path.is_file() && !is_other {
                     files.push(path);

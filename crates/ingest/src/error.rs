@@ -1,10 +1,10 @@
-//! What can go wrong while documents are ingested.
+//! The errors of ingesting documents.
 
 use ken_corpus::CorpusError;
 use ken_documents::ReadError;
 use ken_language::ModelError;
 
-/// Why documents could not be ingested. What was published before stays.
+/// Documents could not be ingested. Generations published before stay.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[error(transparent)]
 #[allow(missing_docs)] // the variants are named by what failed

@@ -11,7 +11,7 @@ use crate::IngestError;
 pub(crate) struct KnownVectors {
     known: Known,
     dimensions: usize,
-    /// The mapped ones, by segment.
+    /// The mapped vectors, by segment.
     open: HashMap<String, SegmentVectors>,
 }
 
@@ -34,16 +34,16 @@ impl KnownVectors {
         };
         let segment = &published.segment;
         let vectors = self.open.get(segment.id());
-        let mut found = HashMap::new();
+        let mut by_text = HashMap::new();
         let mut buffer = RowBuffer::default();
         for ordinal in published.passages {
             let passage = segment.passage(ordinal)?;
             let text = titled(&passage.full_title(), &passage.text);
             if let Some(vectors) = vectors {
-                found.insert(text, vectors.row(ordinal, &mut buffer)?.to_vec());
+                by_text.insert(text, vectors.row(ordinal, &mut buffer)?.to_vec());
             }
         }
-        Ok(found)
+        Ok(by_text)
     }
 
     /// The published document of this id, with the vectors of its segment mapped.

@@ -1,5 +1,5 @@
 //! The offline path: documents to passages to vectors to a published generation of a corpus.
-//! Answers no question and knows nothing of routes.
+//! This crate answers no questions and knows nothing of routes.
 //!
 //! ```
 //! use std::io::Write;

@@ -1,5 +1,5 @@
-//! Merging many small segments into few large ones: in passing, while documents are ingested, and
-//! on demand, to compact a corpus.
+//! Merging many small segments into few large ones: while documents are ingested, and
+//! on demand to compact a corpus.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,13 +51,13 @@ pub fn compact(
         writer.check_segments(&ids(segments))?;
     }
     for segments in &fragmented {
-        let mut each = || {
+        let mut on_passage = || {
             done.passages += 1;
             if done.passages.is_multiple_of(1024) {
                 progress(done);
             }
         };
-        let staged = merged(writer, segments, Pruned::Dropped, &mut each, cancel)?;
+        let staged = merged(writer, segments, Pruned::Dropped, &mut on_passage, cancel)?;
         let Some(staged) = staged else {
             return Ok((writer.generation(), true));
         };
@@ -104,12 +104,12 @@ fn due(shards: &[Vec<Arc<Segment>>]) -> Option<Vec<Arc<Segment>>> {
 }
 
 /// A staged segment with the live documents of some segments of a shard; `None` soon after `cancel`
-/// has been set. `each` is called after every passage.
+/// has been set. `on_passage` is called after every passage.
 fn merged(
     writer: &mut Writer,
     segments: &[Arc<Segment>],
     pruned: Pruned,
-    each: &mut dyn FnMut(),
+    on_passage: &mut dyn FnMut(),
     cancel: &AtomicBool,
 ) -> Result<Option<StagedSegment>, IngestError> {
     let shard = segments.first().map_or(0, |segment| segment.shard());
@@ -121,7 +121,7 @@ fn merged(
         let vectors = SegmentVectors::open(segment.files(), segment.passage_count(), dimensions)?;
         let copied = staged.copy(segment, pruned, |ordinal, passage| {
             index.push(&passage, vectors.row(ordinal, &mut buffer)?)?;
-            each();
+            on_passage();
             match cancel.load(Ordering::Relaxed) {
                 true => Err(Stopped::ByCaller),
                 false => Ok(()),
@@ -164,7 +164,7 @@ fn by_shard(writer: &Writer) -> Vec<Vec<Arc<Segment>>> {
     shards
 }
 
-/// Whether everything in a segment is live.
+/// Whether all documents and passages of a segment are live.
 fn is_whole(segment: &Segment) -> bool {
     segment.live_document_count() == segment.document_count()
         && segment.live_passage_count() == segment.passage_count()

@@ -1,4 +1,4 @@
-//! What a run would change, without embedding or writing anything.
+//! The changes that a run would make, without embedding or writing anything.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use ken_documents::{Documents, ReadError, ReadIds};
 use crate::IngestError;
 use crate::sync::{Moves, Origins, is_gone, is_missing, other_file};
 
-/// What a run would change: the ids of documents.
+/// The ids of the documents that a run would change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Preview {
-    /// New ones.
+    /// Those that would be added.
     pub added: Vec<String>,
     /// Those that would be replaced.
     pub replaced: Vec<String>,
@@ -21,7 +21,7 @@ pub struct Preview {
     pub moved: Vec<(String, String)>,
     /// Those that would be deleted.
     pub deleted: Vec<String>,
-    /// How many would stay as they are.
+    /// How many would stay unchanged.
     pub unchanged: usize,
     /// How many could not be read; then none would be deleted.
     pub broken: usize,
@@ -29,8 +29,8 @@ pub struct Preview {
     pub interrupted: bool,
 }
 
-/// What [`ingest`](crate::ingest()) would change in the corpus folder, which need not be there; `sync` and `on_broken` are
-/// as in [`Ingest`](crate::Ingest).
+/// The changes that [`ingest`](crate::ingest()) would make in the corpus folder, which need not exist. `sync` and
+/// `on_broken` are as in [`Ingest`](crate::Ingest).
 ///
 /// # Errors
 /// A damaged corpus; the first document that cannot be read, unless `on_broken` takes it.

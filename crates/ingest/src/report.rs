@@ -2,16 +2,16 @@
 
 use serde::Serialize;
 
-/// What a run did.
+/// The counts of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// New documents.
     pub added: usize,
-    /// New documents with the contents of others that are gone: they were moved.
+    /// New documents with the contents of others that are gone; these were moved.
     pub moved: usize,
-    /// Documents that were deleted, since they are gone.
+    /// Documents that were deleted, since they are gone from the folders.
     pub deleted: usize,
-    /// Whether nothing was deleted, since not everything could be read.
+    /// Whether a sync deleted nothing, since not everything could be read.
     pub not_synced: bool,
     /// Documents whose passages were replaced.
     pub replaced: usize,
@@ -23,11 +23,11 @@ pub struct Report {
     pub other_shards: usize,
     /// Passages written.
     pub passages: usize,
-    /// Those of them whose vectors were reused, since their text did not change.
+    /// Passages among these whose vectors were reused, since their text did not change.
     pub reused: usize,
-    /// Passages that the embedder truncates, so that their end does not count in dense search.
+    /// Passages that the embedder truncates, so that dense search ignores their ends.
     pub longer_than_embedder: usize,
-    /// The generation published last; 0 where there is none.
+    /// The generation published last; 0 if there is none.
     pub generation: u64,
     /// Whether the run was interrupted. Running it again ingests the rest.
     pub interrupted: bool,

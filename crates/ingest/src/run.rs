@@ -27,7 +27,7 @@ const CUT_AHEAD: usize = 1;
 /// Batches that may wait to be written: as many as are embedded while a segment is published.
 const WRITE_BEHIND: usize = PUBLISH_PASSAGES / BATCH_PASSAGES;
 
-/// What to ingest, and how.
+/// The documents to ingest, and the settings.
 pub struct Ingest<'a> {
     /// The documents, none of them read yet.
     pub documents: Documents,
@@ -37,7 +37,7 @@ pub struct Ingest<'a> {
     pub cut: Cut,
     /// Embeds the passages.
     pub embedder: &'a dyn Embedder,
-    /// The embedder's name, by which it is found again to embed queries.
+    /// The embedder's name, by which searches find it to embed queries.
     pub embedder_reference: &'a str,
     /// How documents are split; `None` for the corpus's sharding, or one shard if it is new.
     pub sharding: Option<Sharding>,
@@ -46,7 +46,7 @@ pub struct Ingest<'a> {
     /// Ingests the documents of this shard only, counted from 0. Runs for the other shards have to
     /// read the same documents in the same order, each into a corpus of its own.
     pub only_shard: Option<u32>,
-    /// Folders and files whose documents are deleted from the corpus where they were not read again; none are where
+    /// Folders and files whose documents are deleted from the corpus if they were not read again; none are deleted if
     /// anything could not be read. Documents that only moved keep their vectors.
     pub sync: &'a [PathBuf],
     /// Called with the error of each document that cannot be read, which is skipped; `None` to end
@@ -60,11 +60,11 @@ pub struct Ingest<'a> {
 /// also their stop flag.
 ///
 /// # Errors
-/// The first document that cannot be read, cut, embedded or written ends the run; what was
-/// published before stays.
+/// The first document that cannot be read, cut, embedded or written ends the run; generations
+/// published before stay.
 ///
 /// # Panics
-/// If the embedder does; nothing is left running.
+/// If the embedder panics; no thread is left running.
 pub fn ingest(
     run: Ingest<'_>,
     progress: &mut dyn FnMut(Progress),
@@ -87,12 +87,11 @@ pub fn ingest(
     let unreadable = documents.has_unreadable();
     let published = known.clone();
     thread::scope(|scope| {
-        let (found, to_cut) = sync_channel(READ_AHEAD);
+        let (read, to_cut) = sync_channel(READ_AHEAD);
         let (ready, to_embed) = sync_channel(CUT_AHEAD);
         let (done, to_publish) = sync_channel(WRITE_BEHIND);
-        let reader = scope.spawn(move || {
-            stages::read(documents, &known, split, moves, on_broken, cancel, &found)
-        });
+        let reader = scope
+            .spawn(move || stages::read(documents, &known, split, moves, on_broken, cancel, &read));
         let cutter =
             scope.spawn(move || stages::cut(to_cut, cut, embedder, &published, cancel, &ready));
         let publisher = Publisher::new(writer, dimensions, layout, cancel);
@@ -106,7 +105,7 @@ pub fn ingest(
             let _ = done.send(Embedded::End);
         }
         drop(done);
-        // What is written was read before what is embedded, and so its errors come first.
+        // Documents that are being written were read before those being embedded, so their errors come first.
         let (written, mut writer) = joined(publisher)?;
         let mut report = Report {
             unchanged: seen.unchanged,
@@ -153,7 +152,7 @@ fn open(run: &Ingest<'_>) -> Result<Writer, IngestError> {
     Ok(Writer::create(run.corpus, settings)?)
 }
 
-/// The result of a stage; its panic is resumed here.
+/// The result of a stage; resumes its panic.
 fn joined<T>(stage: ScopedJoinHandle<'_, T>) -> T {
     stage.join().unwrap_or_else(|panic| resume_unwind(panic))
 }

@@ -36,7 +36,7 @@ impl Split {
     }
 
     /// The shard of the next document; `None` if it belongs to another run. A known document stays
-    /// where it is.
+    /// in its shard.
     pub(crate) fn shard(&mut self, id: &str, state: DocumentState) -> Option<u32> {
         let assigned = match (state, self.only) {
             (DocumentState::New, _) | (_, Some(_)) => Some(self.assigner.assign(id)),

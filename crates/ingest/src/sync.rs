@@ -1,4 +1,4 @@
-//! A corpus in step with folders: what of them it holds, and what is no longer there.
+//! Syncing a corpus with folders: the documents that it has from them, and those that are gone.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ken_corpus::{CorpusError, Document, Known, ListedDocument};
 use ken_documents::{ReadError, ReadIds, origin_of};
 
-/// The folders and files with which a corpus is kept in step.
+/// The folders and files that a corpus is synced with.
 pub(crate) struct Origins(Vec<PathBuf>);
 
 impl Origins {
@@ -36,7 +36,7 @@ impl Origins {
         origin.is_some_and(|origin| self.0.iter().any(|root| origin.starts_with(root)))
     }
 
-    /// The ids of the documents whose files are gone, by the digests of their contents: whatever is new with the same
+    /// The ids of the documents whose files are gone, by the digests of their contents: a new document with the same
     /// contents was moved.
     pub(crate) fn movable(&self, known: &Known) -> Result<Moves, CorpusError> {
         let documents = self.documents(known)?.into_iter();
@@ -59,15 +59,15 @@ impl Origins {
     }
 }
 
-/// Whether a document is gone: it was not read again, and its file is no longer there, or was read and has it no more. What
-/// this run does not read, such as a format that only a command did, is left alone.
+/// Whether a document is gone: it was not read again, and its file is gone, or was read and no longer has it. Files that
+/// this run does not read, such as those of a format that needed a command, keep their documents.
 pub(crate) fn is_missing(document: &ListedDocument, read: &ReadIds) -> bool {
     let has_read = |origin: &String| read.has_read(origin);
     !read.contains(&document.id)
         && (is_gone(document) || document.origin.as_ref().is_some_and(has_read))
 }
 
-/// The error of a document that would replace that of another file, which is still there: two folders hold files of the
+/// The error for a document that would replace one of another file that still exists, since two folders hold files with the
 /// same name. Records have ids of their own.
 pub(crate) fn other_file(document: &Document, published: Option<&str>) -> Option<ReadError> {
     let (path, other) = document.origin.as_deref().zip(published)?;
@@ -79,7 +79,7 @@ pub(crate) fn other_file(document: &Document, published: Option<&str>) -> Option
     })
 }
 
-/// Whether the file of a document is no longer there.
+/// Whether the file of a document is gone.
 pub(crate) fn is_gone(document: &ListedDocument) -> bool {
     let origin = document.origin.as_deref().map(Path::new);
     origin.is_some_and(|origin| !origin.exists())
@@ -90,7 +90,7 @@ pub(crate) fn is_gone(document: &ListedDocument) -> bool {
 pub(crate) struct Moves(HashMap<String, String>);
 
 impl Moves {
-    /// The id that a new document had, which no other then had.
+    /// The former id of a new document with this digest. Each is given once.
     pub(crate) fn take(&mut self, digest: impl FnOnce() -> String) -> Option<String> {
         match self.0.is_empty() {
             true => None,

@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let answer = pipeline.answer(question.as_str(), &mut |event| {
         if let Event::Text(text) = event {
             print!("{text}");
-            // An answer is no less right if the screen is late.
+            // A late screen makes an answer no less right.
             let _ = std::io::stdout().flush();
         }
         ControlFlow::Continue(())

@@ -1,5 +1,5 @@
-//! Measures what the model knows of some questions, alone and with the evidence of a corpus. Records are kept in a file, so that
-//! another call goes on where this one was ended:
+//! Measures what the model knows about some questions, alone and with the evidence of a corpus. It keeps the records
+//! in a file, from which an interrupted run resumes:
 //!
 //! ```sh
 //! cargo run --release -p ken-rag --example probe -- notes.ken questions.jsonl probe.jsonl

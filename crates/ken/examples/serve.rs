@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let settings = Settings::resolve(None, [(Key::corpus, corpus.into())])?;
     let stop = Arc::new(AtomicBool::new(false));
     let access = Access::open(settings.server_keys.clone())?;
-    // Without keys, only this machine is listened to.
+    // Without keys, the server listens to this machine only.
     let listener = ken_server::bind(settings.listen, &access)?;
     let log: Log = Arc::new(|entry| eprintln!("{entry:?}"));
     let served = Served::open(&Setup::quiet(&settings, &stop), None, log)?;

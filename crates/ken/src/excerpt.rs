@@ -1,4 +1,4 @@
-//! The part of a text that fits what was asked for, where not all of it is shown.
+//! The part of a text that fits what was asked for, if not all of it is shown.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -11,15 +11,15 @@ const BEFORE: usize = 40;
 /// Shorter words say little of what a text is about, unless they hold a digit.
 const LONGER: usize = 4;
 
-/// Part of a text on one line, and where words in it were wanted, in bytes.
+/// Part of a text on one line, and the places of wanted words in it, in bytes.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Excerpt {
     pub(crate) text: String,
     pub(crate) marks: Vec<Range<usize>>,
 }
 
-/// The part of a text, of at most `most` characters, that has the most words of those wanted: each is
-/// worth the number beside the text that it stands in. Where it has none, the text's beginning.
+/// The part of a text, of at most `most` characters, with the most wanted words: each counts as much as the number
+/// beside the text that it stands in. If there are none, the text's beginning.
 pub(crate) fn excerpt(text: &str, wanted: &[(&str, usize)], most: usize) -> Excerpt {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let worth = worth(wanted);
@@ -58,7 +58,7 @@ pub(crate) fn excerpt(text: &str, wanted: &[(&str, usize)], most: usize) -> Exce
     }
 }
 
-/// Where the part begins that has the most of what is wanted within so many characters.
+/// The start of the part with the highest sum of wanted words within so many characters.
 fn start(
     line: &[char],
     fitting: &[(Range<usize>, String)],
@@ -74,7 +74,7 @@ fn start(
             .collect();
         seen.iter().map(|word| worth[*word]).sum::<usize>()
     };
-    // Of equals, the first.
+    // The first of equals.
     let best = (0..fitting.len()).rev().max_by_key(|&from| total(from));
     let first = best.map_or(0, |from| fitting[from].0.start);
     match first.checked_sub(BEFORE) {
@@ -88,16 +88,16 @@ fn start(
 /// What each word is worth.
 fn worth(wanted: &[(&str, usize)]) -> BTreeMap<String, usize> {
     let mut worth = BTreeMap::new();
-    for (text, each) in wanted {
+    for (text, value) in wanted {
         for (_, word) in words(text) {
             let known = worth.entry(word).or_default();
-            *known = (*each).max(*known);
+            *known = (*value).max(*known);
         }
     }
     worth
 }
 
-/// The words of a text that say something, with their places in characters.
+/// The telling words of a text, with their places in characters.
 fn words(text: &str) -> impl Iterator<Item = (Range<usize>, String)> {
     placed_words(text).filter(|(place, word)| {
         place.len() >= LONGER
@@ -130,7 +130,7 @@ mod tests {
         let shown = shown.text;
         assert!(shown.contains("The lamp turns every"), "{shown}");
         assert!(shown.starts_with('…') && shown.ends_with('…'), "{shown}");
-        // What answers counts for more than what asks.
+        // Words of the answer count for more than those of the question.
         let shown = excerpt(&text, &[("white", 3), ("red buoys", 1)], 60).text;
         assert!(shown.contains("white"), "{shown}");
         let begins = excerpt(&text, &[("Who sings?", 1)], 24);

@@ -1,6 +1,5 @@
-//! Ctrl-C: the first asks the running work to stop where nothing is lost, the
-//! second ends the program at once. Where the program only waits for input there
-//! is nothing to lose, and the first ends it.
+//! Ctrl-C: the first asks the running work to stop where nothing is lost, the second ends the program at once. While
+//! the program only waits for input, nothing can be lost, and the first ends it.
 
 use std::io::{self, BufRead, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,13 +16,13 @@ static RAISED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 /// Whether the program waits for input.
 static WAITING: AtomicBool = AtomicBool::new(false);
 
-/// Starts to listen. The flag rises at the first Ctrl-C; long work looks at it.
+/// Starts to listen. The flag rises at the first Ctrl-C; long work checks it.
 pub(crate) fn listen() -> Result<&'static Arc<AtomicBool>> {
     ctrlc::set_handler(|| {
         if RAISED.swap(true, Ordering::SeqCst) || WAITING.load(Ordering::SeqCst) {
             leave();
         }
-        // If stderr is gone there is nobody to tell.
+        // If stderr is gone, this reaches no one.
         let _ = writeln!(io::stderr(), "\nstopping (Ctrl-C again ends at once)");
     })
     .map_err(Failure::other)
@@ -31,8 +30,8 @@ pub(crate) fn listen() -> Result<&'static Arc<AtomicBool>> {
     Ok(&RAISED)
 }
 
-/// The next line of standard input, without its end; `None` where the input ends.
-/// Ctrl-C ends the program while it waits.
+/// The next line of standard input, without its end; `None` at the end of the input. Ctrl-C ends the program while it
+/// waits.
 pub(crate) fn next_line() -> io::Result<Option<String>> {
     waiting(|| io::stdin().lock().lines().next().transpose())
 }
@@ -41,11 +40,11 @@ pub(crate) fn next_line() -> io::Result<Option<String>> {
 pub(crate) enum Line {
     /// Its bytes, without its end.
     Whole(Vec<u8>),
-    /// It has more bytes than are taken; they are left out.
+    /// It has more bytes than allowed; they are left out.
     TooLong,
 }
 
-/// As [`next_line`], for lines of programs: of one that has more than `most` bytes nothing is kept.
+/// As [`next_line`], for lines of programs: nothing is kept of a line with more than `most` bytes.
 pub(crate) fn next_line_within(most: usize) -> io::Result<Option<Line>> {
     waiting(|| line_within(&mut io::stdin().lock(), most))
 }
@@ -79,7 +78,7 @@ fn line_within(input: &mut impl BufRead, most: usize) -> io::Result<Option<Line>
     }
 }
 
-/// Does what waits for input. Ctrl-C ends the program meanwhile.
+/// Runs something that waits for input. Meanwhile, Ctrl-C ends the program.
 fn waiting<T>(read: impl FnOnce() -> T) -> T {
     WAITING.store(true, Ordering::SeqCst);
     if RAISED.load(Ordering::SeqCst) {

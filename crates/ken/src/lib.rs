@@ -1,6 +1,5 @@
-//! The command line: reads arguments and settings, runs one verb, and turns its
-//! outcome into output and an exit code. All work is done by the libraries. It is a library itself so that the
-//! Python package has the same program in it.
+//! The command line: reads arguments and settings, runs one verb, and turns its outcome into output and an exit code.
+//! The libraries do all the work. It is a library itself so that the Python package contains the same program.
 
 mod arguments;
 mod commands;
@@ -29,8 +28,8 @@ use crate::failure::{Failure, Result};
 
 pub use failure::wording::action as worded_action;
 
-/// Runs the program with its arguments, of which the first is its name, and gives its exit code. For one call in a
-/// process: it listens for Ctrl-C from then on.
+/// Runs the program with its arguments, the first of which is its name, and returns its exit code. To be called once
+/// in a process: it listens for Ctrl-C from then on.
 #[must_use]
 pub fn main_with(given: &[OsString]) -> u8 {
     let (arguments, matches) = match parse(given) {
@@ -152,11 +151,11 @@ fn on_one_line(error: clap::Error, given: &[OsString]) -> clap::Error {
     if shown == given {
         return error;
     }
-    // What is refused for its control characters alone would be taken without.
+    // An argument that is refused only for its control characters would be accepted without them.
     parse(&shown).err().unwrap_or_else(|| {
-        let said = error.to_string();
-        let said = said.trim().trim_start_matches("error: ");
-        clap::Error::raw(error.kind(), format!("{}\n", terminal::line(said)))
+        let message = error.to_string();
+        let message = message.trim().trim_start_matches("error: ");
+        clap::Error::raw(error.kind(), format!("{}\n", terminal::line(message)))
     })
 }
 

@@ -1,4 +1,4 @@
-//! What goes to stdout: data, as text or JSON. Progress, remarks and errors are not written here.
+//! Output on stdout: data, as text or JSON. Progress, remarks and errors are not written here.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -32,13 +32,13 @@ pub(crate) fn line(text: impl fmt::Display) -> Result<()> {
     ))
 }
 
-/// Writes text as it is, without a line end, and at once: for tokens that
-/// arrive one by one, and for what has lines of its own.
+/// Writes text as it is, without a line end, and at once: for tokens that arrive one by one, and for text with lines
+/// of its own.
 pub(crate) fn text(text: &str) -> Result<()> {
     bytes(for_stdout(text, terminal::text).as_bytes())
 }
 
-/// Writes a piece of a text that arrives bit by bit. On a terminal its lines end between words, and a word appears
+/// Writes a piece of a text that arrives bit by bit. On a terminal its lines break between words, and a word appears
 /// when it is whole.
 pub(crate) fn piece(flow: &mut Flow, piece: &str) -> Result<()> {
     match terminal::is_on_stdout() {
@@ -47,12 +47,12 @@ pub(crate) fn piece(flow: &mut Flow, piece: &str) -> Result<()> {
     }
 }
 
-/// Writes a line of parts; on a terminal, what continues it begins after so many spaces.
+/// Writes a line of parts; on a terminal, its continuation begins after `indent` spaces.
 pub(crate) fn styled(line: &Styled, indent: usize) -> Result<()> {
     bytes(line.shown(indent).as_bytes())
 }
 
-/// Writes part of a passage below the line that names it, with the words marked that were wanted.
+/// Writes part of a passage below the line that names it, with the wanted words marked.
 pub(crate) fn excerpt(excerpt: &Excerpt) -> Result<()> {
     let mut line = Styled::default().plain("      ");
     let mut end = 0;
@@ -119,12 +119,12 @@ pub(crate) fn share(value: Option<f64>) -> String {
     number(value, 3)
 }
 
-/// The 95 % interval behind its number, or nothing.
+/// The 95 % interval after its number, or nothing.
 pub(crate) fn interval(interval: Option<[f64; 2]>) -> String {
     ken_report::bracketed(interval, 3)
 }
 
-/// So many of what is named in the singular.
+/// A count with its noun, which is given in the singular.
 pub(crate) fn counted<N: Copy + fmt::Display + PartialEq + From<u8>>(
     count: N,
     what: &str,
@@ -151,7 +151,7 @@ pub(crate) fn place(passage_id: &str, chunk: Option<&Range<usize>>) -> String {
     }
 }
 
-/// What stands in one line before a passage's text: its document's title, the headings over it, its pages.
+/// The line before a passage's text: its document's title, the headings over it, its pages.
 pub(crate) fn titled(title: &str, location: &Location) -> String {
     let titled = location.titled(title);
     match location.pages() {
@@ -161,7 +161,7 @@ pub(crate) fn titled(title: &str, location: &Location) -> String {
     }
 }
 
-/// Adds where a passage stands to what is shown of it.
+/// Adds a passage's location to what is shown of it.
 pub(crate) fn add_location(shown: &mut Value, location: &Location) {
     if let (Some(shown), Ok(Value::Object(known))) =
         (shown.as_object_mut(), serde_json::to_value(location))

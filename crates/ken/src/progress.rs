@@ -1,5 +1,5 @@
 //! Draws the progress that the libraries report as data: on stderr, in one line of any terminal, with the mean rate
-//! and the remaining time once there is one, and not at all where stderr is no terminal.
+//! and the remaining time once these are known, and not at all if stderr is no terminal.
 
 use std::fmt::Write;
 use std::sync::LazyLock;
@@ -15,10 +15,10 @@ const BYTES_OPEN: &str = "{prefix} {spinner} {bytes}{rate}";
 const ITEMS: &str = "{prefix} {wide_bar} {pos}/{len}{rate}{left}";
 const ITEMS_OPEN: &str = "{prefix} {spinner}{rate}";
 
-/// Columns that are left to all but the label: counts, a rate, the time left.
+/// Columns for everything but the label: counts, a rate, the remaining time.
 const BESIDE_LABEL: usize = 36;
 
-/// All that is drawn at a time.
+/// All lines that are drawn.
 static LINES: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 
 /// Draws nothing from now on.
@@ -26,15 +26,14 @@ pub(crate) fn hide() {
     LINES.set_draw_target(ProgressDrawTarget::hidden());
 }
 
-/// What is counted.
+/// The unit of progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
     Bytes,
     Items,
 }
 
-/// One line of progress at a time; a new label starts a new line. It clears
-/// itself when dropped.
+/// One line of progress; a new label starts a new line. Dropping it clears the line.
 pub(crate) struct Display {
     bar: ProgressBar,
     label: String,
@@ -62,7 +61,7 @@ impl Display {
         self.bar.set_position(done);
     }
 
-    /// As [`Display::show`], for items of which the number is known.
+    /// As [`Display::show`], for items whose number is known.
     pub(crate) fn show_items(&mut self, label: &str, done: usize, total: usize) {
         self.show(label, Unit::Items, done as u64, Some(total as u64));
     }
@@ -73,7 +72,7 @@ impl Display {
         self.bar.set_prefix(fitted(&format!("{label}: {known}")));
     }
 
-    /// Shows how far documents are taken in, by the bytes of their files.
+    /// Shows the progress of an ingest, by the bytes of its files.
     pub(crate) fn show_ingest(&mut self, step: &ken_ingest::Progress) {
         self.show(
             "ingest",
@@ -104,13 +103,13 @@ impl Drop for Display {
     }
 }
 
-/// Draws how many items of all are done, until it is dropped.
+/// Draws how many of all items are done, until it is dropped.
 pub(crate) fn counting(label: &str) -> impl FnMut(usize, usize) + use<> {
     let (mut display, label) = (begun(label), label.to_owned());
     move |done, total| display.show_items(&label, done, total)
 }
 
-/// Shows that work has begun, of which nothing else is known yet.
+/// Shows that work has begun, before anything else is known.
 pub(crate) fn begun(label: &str) -> Display {
     let mut display = Display::new();
     display.show(label, Unit::Items, 0, None);
@@ -129,7 +128,7 @@ fn bar(label: &str, unit: Unit, done: u64, total: Option<u64>) -> ProgressBar {
     bar
 }
 
-/// Work that was taken up again stands at `start`, which is no speed.
+/// Resumed work begins at `start`, which does not count for the rate.
 fn style(unit: Unit, start: u64, total: Option<u64>) -> ProgressStyle {
     let template = match (unit, total) {
         (Unit::Bytes, Some(_)) => BYTES,
@@ -160,7 +159,7 @@ fn style(unit: Unit, start: u64, total: Option<u64>) -> ProgressStyle {
         .progress_chars("=> ")
 }
 
-/// What one takes as a rate, which is never 0.
+/// The rate of work that takes `each_s` seconds an item; never 0.
 fn worded_rate(unit: Unit, each_s: f64) -> String {
     let rate = 1.0 / each_s.max(1e-9);
     match unit {
@@ -182,7 +181,7 @@ fn worded_time(seconds: f64) -> String {
     }
 }
 
-/// A label as long as the line leaves room for.
+/// A label cut to the room on the line.
 fn fitted(label: &str) -> String {
     let columns = terminal_size::terminal_size_of(std::io::stderr());
     let columns = columns.map_or(80, |(width, _)| usize::from(width.0));

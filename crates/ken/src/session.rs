@@ -1,4 +1,4 @@
-//! What every verb is called with: the settings, how it shows its outcome, and what stops it.
+//! What every verb gets: the settings, how it shows its outcome, and what stops it.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -17,9 +17,9 @@ pub(crate) struct Session<'a> {
     pub(crate) settings: &'a Settings,
     /// The arguments of the program, its name first.
     pub(crate) given: &'a [OsString],
-    /// Whether the outcome is shown as JSON.
+    /// Whether to show the outcome as JSON.
     pub(crate) json: bool,
-    /// Whether nothing is shown but the outcome.
+    /// Whether to show nothing but the outcome.
     pub(crate) quiet: bool,
     /// Raised by Ctrl-C.
     pub(crate) stop: &'a Arc<AtomicBool>,
@@ -36,7 +36,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// As `open` does it, which shows on a terminal that it takes its time.
+    /// Opens something by `open`, and shows on a terminal that this takes time.
     pub(crate) fn opening<T>(
         &self,
         open: impl FnOnce(Setup<'a>) -> Result<T, SetupError>,
@@ -49,7 +49,7 @@ impl<'a> Session<'a> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// For callbacks that may stop what calls them.
+    /// For callbacks that may stop their caller.
     pub(crate) fn unless_stopped(&self) -> ControlFlow<()> {
         match self.is_stopped() {
             true => ControlFlow::Break(()),
@@ -58,16 +58,16 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Tells of a key that is withheld, the first time.
+/// Reports a withheld key, the first time.
 pub(crate) fn warn_once(withheld: &SetupError) {
     static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
-    if told.insert(withheld.to_string()) {
+    let mut warned = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    if warned.insert(withheld.to_string()) {
         failure::warn(withheld);
     }
 }
 
-/// Draws how far a model is fetched.
+/// Draws the progress of fetching a model.
 pub(crate) fn fetch_progress() -> FetchProgress {
     let mut display = Display::new();
     Box::new(move |step| display.show_hub(&step))

@@ -1,5 +1,5 @@
-//! How output looks where a terminal shows it: parts that are strong, marked or dim, and lines that end between words.
-//! Each part is escaped before it is styled.
+//! How output looks on a terminal: strong, marked and dim parts, and lines that break between words. Each part is
+//! escaped before it is styled.
 
 use std::borrow::Cow;
 use std::io;
@@ -42,12 +42,12 @@ impl Look {
 static ON_STDOUT: LazyLock<bool> = LazyLock::new(|| has_styles(&io::stdout()));
 static ON_STDERR: LazyLock<bool> = LazyLock::new(|| has_styles(&io::stderr()));
 
-/// Whether a stream gets styles: as --color says, else a terminal does that neither NO_COLOR nor TERM deny it to.
+/// Whether a stream gets styles: as --color says, or else if it is a terminal, unless NO_COLOR or TERM deny it.
 fn has_styles(stream: &impl anstream::stream::RawStream) -> bool {
     AutoStream::choice(stream) != ColorChoice::Never
 }
 
-/// Says when there are styles, for all that is written from now on.
+/// Sets when there are styles, for all later output.
 pub(crate) fn choose(choice: clap::ColorChoice) {
     let choice = match choice {
         clap::ColorChoice::Auto => ColorChoice::Auto,
@@ -85,7 +85,7 @@ impl Styled {
         self
     }
 
-    /// The line, on a terminal broken between words; what continues it begins after so many spaces.
+    /// The line, broken between words on a terminal, where its continuation begins after `indent` spaces.
     pub(crate) fn shown(&self, indent: usize) -> String {
         match terminal::is_on_stdout() {
             true => Flow::new(terminal::columns(), indent).push(&format!("{}\n", self.0)),
@@ -94,13 +94,13 @@ impl Styled {
     }
 }
 
-/// Breaks text between words, while it arrives in pieces. Code, tables and what is indented stay as they are.
+/// Breaks text between words as it arrives in pieces. Code, tables and indented lines stay as they are.
 pub(crate) struct Flow {
     columns: usize,
     indent: usize,
     /// Columns of the line so far.
     column: usize,
-    /// Spaces after the last word, which a break takes the place of.
+    /// Spaces after the last word, which a break replaces.
     gap: String,
     word: String,
     /// Whether a block of code is open.
@@ -125,7 +125,7 @@ impl Flow {
         }
     }
 
-    /// What can be shown of the text so far; a word can when it has ended.
+    /// The text that can be shown so far; a word can when it has ended.
     pub(crate) fn push(&mut self, text: &str) -> String {
         let mut shown = String::new();
         for letter in text.chars() {
@@ -140,7 +140,7 @@ impl Flow {
                     shown += &self.place_word();
                     self.gap.push(letter);
                 }
-                // A line may break before each character of Han, but not before what closes a sentence.
+                // A line may break before each Han character, but not before closing punctuation.
                 wide if wide.width() == Some(2) && wide.is_alphanumeric() => {
                     shown += &self.place_word();
                     self.word.push(wide);
@@ -151,7 +151,7 @@ impl Flow {
         shown
     }
 
-    /// The word with the gap before it, or with a line's end in place of the gap.
+    /// The word with the gap before it, or with a line break in place of the gap.
     fn place_word(&mut self) -> String {
         let word = std::mem::take(&mut self.word);
         if word.is_empty() {
@@ -193,7 +193,7 @@ mod tests {
         let text = "The lamp turns every nine seconds.";
         let expected = "The lamp\n  turns\n  every\n  nine\n  seconds.";
         assert_eq!(flowed(10, 2, &[text]), expected);
-        // However it arrives.
+        // However the text arrives.
         let letters: Vec<&str> = text.split_inclusive(|_| true).collect();
         assert_eq!(flowed(10, 2, &letters), expected);
         assert_eq!(

@@ -1,5 +1,5 @@
-//! Text as a terminal may be sent it. Names, documents, models and endpoints are whatever strangers wrote, and a
-//! terminal obeys control characters: it clears the screen, sets its title, forges lines. They are shown as
+//! Text that is safe to send to a terminal. Names, documents, models and endpoints hold whatever strangers wrote, and
+//! a terminal obeys control characters: it clears the screen, sets its title, forges lines. They are shown as
 //! `\u{1b}` instead.
 
 use std::borrow::Cow;
@@ -7,13 +7,13 @@ use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::sync::LazyLock;
 
-/// Whether stdout is a terminal. Whatever else it is gets every byte as it is.
+/// Whether stdout is a terminal. Anything else gets every byte as it is.
 static ON_STDOUT: LazyLock<bool> = LazyLock::new(|| io::stdout().is_terminal());
 
 /// Longer lines of text are hard to read.
 const MOST_COLUMNS: usize = 100;
 
-/// Of a terminal that does not tell.
+/// For a terminal that does not tell its width.
 const USUAL_COLUMNS: usize = 80;
 
 pub(crate) fn is_on_stdout() -> bool {
@@ -22,12 +22,12 @@ pub(crate) fn is_on_stdout() -> bool {
 
 /// The columns that text on stdout may take.
 pub(crate) fn columns() -> usize {
-    let told = terminal_size::terminal_size_of(io::stdout());
-    let columns = told.map_or(USUAL_COLUMNS, |(width, _)| usize::from(width.0));
+    let size = terminal_size::terminal_size_of(io::stdout());
+    let columns = size.map_or(USUAL_COLUMNS, |(width, _)| usize::from(width.0));
     columns.min(MOST_COLUMNS)
 }
 
-/// What is written to stdout: text, escaped by one of the functions below where that is a terminal.
+/// Text for stdout, escaped by one of the functions below if stdout is a terminal.
 pub(crate) fn for_stdout(text: &str, escape: fn(&str) -> Cow<'_, str>) -> Cow<'_, str> {
     match *ON_STDOUT {
         true => escape(text),
@@ -35,18 +35,18 @@ pub(crate) fn for_stdout(text: &str, escape: fn(&str) -> Cow<'_, str>) -> Cow<'_
     }
 }
 
-/// Says something in one line on stderr, whatever that is: a log is read as lines, too.
+/// Writes a remark to stderr in one line, whatever it holds: a log is read as lines, too.
 pub(crate) fn remark(text: impl fmt::Display) {
     labelled("", text);
 }
 
 /// As [`remark`], after a label of ken's own.
 pub(crate) fn labelled(label: &str, text: impl fmt::Display) {
-    // If stderr is gone there is nobody to tell.
+    // If stderr is gone, this reaches no one.
     let _ = writeln!(io::stderr().lock(), "{label}{}", line(&text.to_string()));
 }
 
-/// Whether a terminal obeys the character, or a person reads other text than is there: controls, and what turns
+/// Whether a terminal obeys the character, or a person would read other text than is there: controls, and what turns
 /// the direction of writing.
 fn is_obeyed(letter: char) -> bool {
     letter.is_control() || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -54,7 +54,7 @@ fn is_obeyed(letter: char) -> bool {
 
 /// Text of several lines: its line breaks and tabs stay.
 pub(crate) fn text(text: &str) -> Cow<'_, str> {
-    // What ends a line elsewhere ends it here as well.
+    // Line ends of other systems end lines here as well.
     let text = match text.contains("\r\n") {
         true => Cow::Owned(text.replace("\r\n", "\n")),
         false => Cow::Borrowed(text),
@@ -72,7 +72,7 @@ pub(crate) fn line(text: &str) -> Cow<'_, str> {
     escaped(text, is_shown, by_number)
 }
 
-/// JSON, whose meaning stays: its own escapes take the place of what it lets stand.
+/// JSON with the same meaning: JSON escapes replace the characters that it lets stand.
 pub(crate) fn json(text: &str) -> Cow<'_, str> {
     let is_shown = |letter| is_obeyed(letter) && letter != '\n';
     escaped(text, is_shown, |letter| {

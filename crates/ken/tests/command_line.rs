@@ -1,5 +1,5 @@
-//! The binary as a user meets it: exit code, stdout and stderr of whole calls.
-//! What needs a model is tested elsewhere.
+//! The binary as a user meets it: exit code, stdout and stderr of whole calls. Anything that needs a model is tested
+//! elsewhere.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// What a call left behind.
+/// The result of a call.
 struct Outcome {
     code: i32,
     stdout: String,
@@ -22,7 +22,7 @@ impl Outcome {
     }
 }
 
-/// Calls the binary in a folder of its own, with nothing set but an empty home.
+/// Calls the binary in its own folder, with nothing set but an empty home.
 fn ken(folder: &Path, arguments: &[&str]) -> Outcome {
     ken_with(folder, arguments, &[])
 }

@@ -1,10 +1,9 @@
-//! The laboratory: measurements that become training data, and what is trained and pruned by them.
+//! The laboratory: turns measurements into training data, heads, tuned models and pruned corpora.
 //!
 //! [`mod@label`] finds the source of knowledge that helps most with each question, and [`mod@mastery`] how much of a
-//! corpus a model already knows. [`heads`] trains routers, gates and pruners on these measurements, [`examples`] words
-//! them for the tuning of a language model, and [`tuning`] tunes it. [`pruning`] finds the passages that a corpus
-//! can do without, and [`export`] writes records as tables. This crate loads no model and opens no corpus: it is
-//! given them.
+//! corpus a model already knows. [`heads`] trains routers, gates and pruners on these measurements, [`examples`]
+//! words them for the tuning of a language model, and [`tuning`] tunes it. [`pruning`] finds the passages that a
+//! corpus can do without, and [`export`] writes records as tables. Callers load the models and open the corpora.
 //!
 //! ```
 //! use ken_lab::pruning::count;

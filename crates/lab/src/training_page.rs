@@ -1,4 +1,4 @@
-//! A training run as a page: the loss, the learning rate and the gradient norm by step.
+//! A page of a training run: the loss, the learning rate and the gradient norm by step.
 
 use ken_report::{Axis, Figure, Report, Section, Series};
 use ken_train::{History, StepRecord};
@@ -15,7 +15,7 @@ pub(crate) fn training_to_html(title: &str, history: &History) -> String {
     let validations = history
         .validations
         .iter()
-        .map(|one| (one.step as f64, one.loss));
+        .map(|validation| (validation.step as f64, validation.loss));
     let by_step = |name: &str, axis: &str, value: fn(&StepRecord) -> f64| {
         let points = history
             .steps

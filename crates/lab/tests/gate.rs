@@ -1,5 +1,5 @@
-//! The gate on a model with a known boundary: learned from what was probed, it refuses the evidence that
-//! misleads, and what a comparison puts together is what the pipeline does.
+//! The gate on a model with a known boundary: learned from probe records, it refuses misleading evidence, and a
+//! comparison composes what the pipeline does.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -27,8 +27,8 @@ use fixture::{answering, compared, live, probed, questions_of, with_facts};
 const BATCH: usize = 9;
 const FACTS: usize = 160;
 
-/// Every other fact stands in the corpus, under words of its own; of the others the corpus has a look-alike
-/// with few of their words, which misleads where the model knows the answer.
+/// The corpus has every other fact, in its own words; for the rest it has a look-alike that shares few of their
+/// words, which misleads if the model knows the answer.
 fn facts() -> Vec<Fact> {
     let each = (0..FACTS).map(|number| {
         let covered = number % 2 == 0;
@@ -115,7 +115,7 @@ fn a_gate_refuses_what_misleads() {
         ]
         .map(|name| name.parse().unwrap())
         .to_vec();
-        // Once with what was probed and once without, the same comes out.
+        // With and without the probe records, the results are the same.
         let own = tempfile::tempdir().unwrap();
         let comparison = compared(&own, &mut pipeline, &policies, &questions, &[], BATCH);
         let own = tempfile::tempdir().unwrap();
@@ -170,9 +170,13 @@ fn without_a_gate_each_half_is_weighed_by_one_of_the_other() {
     let comparison = compare(&questions, &out).unwrap();
     let gated = &comparison.policies[1];
     assert!(gated.of_oracle_lead.unwrap() > 0.8, "{gated:?}");
-    // By kind: what is covered uses its evidence, what is not answers from memory.
+    // By kind: covered questions use their evidence, the others are answered from memory.
     let by = comparison.by.unwrap();
-    let groups: Vec<(&str, usize)> = by.groups.iter().map(|one| (&*one.value, one.n)).collect();
+    let groups: Vec<(&str, usize)> = by
+        .groups
+        .iter()
+        .map(|group| (&*group.value, group.n))
+        .collect();
     assert_eq!(groups, [("covered", FACTS / 2), ("other", FACTS / 2)]);
     let used = |group: usize| by.groups[group].policies[1].evidence_ratio.unwrap();
     assert!(used(0) > 0.9 && used(1) < 0.6, "{by:?}");
@@ -229,7 +233,7 @@ fn thresholds_come_from_what_was_probed() {
     let scores = |signal| signal_scores(&records, signal, 2).unwrap();
     let (of_search, of_evidence) = (scores(search), scores(evidence));
     let alone = observe(&records, (evidence, &of_evidence), None, (&[], 0), 3).unwrap();
-    // Evidence that helps shares more words with its question, and so does some that is not needed.
+    // Helpful evidence shares more words with its question, and so does some needless evidence.
     let area = alone.auroc().unwrap();
     assert!((0.7..0.95).contains(&area), "{area}");
     let review = Some((evidence, of_evidence.as_slice()));

@@ -1,4 +1,4 @@
-//! Routers learned without golden answers, from words, by a difference of means, and what they are held against.
+//! Routers learned without golden answers, from words, by a difference of means, and their controls.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -22,7 +22,7 @@ use fixture::{answering, probed, questions_of, statement, with_facts};
 const TRADES: [&str; 4] = ["baker", "ferryman", "miller", "smith"];
 const TOWNS: usize = 50;
 
-/// Of the first two trades the model knows the masters; of the others it guesses, each time otherwise.
+/// The model knows the masters of the first two trades; for the others it guesses differently each time.
 fn facts() -> Vec<Fact> {
     let each = TRADES.iter().enumerate().flat_map(|(number, trade)| {
         (0..TOWNS).map(move |town| Fact {
@@ -43,7 +43,7 @@ fn pipeline(folder: &TempDir) -> Pipeline {
     with_facts(folder, facts(), statement, FnEmbedder::bag_of_words())
 }
 
-/// Questions as users ask them: nobody knows the answers.
+/// Questions without golden answers, as users ask them.
 fn raw() -> Vec<Question> {
     let mut questions = questions_of(&facts());
     for question in &mut questions {
@@ -92,7 +92,7 @@ fn raw_questions_teach_what_golden_answers_would() {
     for target in [Target::Certainty, Target::SemanticEntropy] {
         for shape in [Shape::Logistic, Shape::MeanDifference] {
             let (head, report) = learned(&unanswered, target, shape);
-            // Eight samples of some fifty questions tell only roughly which are certain.
+            // Eight samples of some fifty questions show only roughly which are certain.
             assert!(report.measured.target_auroc.unwrap() > 0.85, "{report:?}");
             assert_eq!(
                 (report.measured.auroc, report.measured.mastered),
@@ -102,7 +102,7 @@ fn raw_questions_teach_what_golden_answers_would() {
                 report.measured.border > 0.0 && report.left_out == 0,
                 "{report:?}"
             );
-            // Where there are golden answers, they judge it, and change nothing else.
+            // If there are golden answers, they only evaluate it.
             let (again, judged) = learned(&answered, target, shape);
             assert_eq!(again.fingerprint(), head.fingerprint());
             assert!(judged.measured.auroc.unwrap() > 0.95, "{judged:?}");

@@ -1,5 +1,5 @@
-//! Whole runs of labeling with a model whose boundary is known: labels are what the truth says, a
-//! run resumes where it was stopped, and bad questions do no harm to others.
+//! Whole runs of labeling with a model with a known boundary: labels are true, a run resumes where it was stopped,
+//! and bad questions do not affect others.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -27,10 +27,10 @@ use tempfile::TempDir;
 
 use fixture::{retriever, rows};
 
-/// Texts lie in a direction by their length, so that some are near to each other.
+/// The direction of a text follows from its length, so that some are near to each other.
 static LENGTHS: LazyLock<FnEmbedder> = LazyLock::new(|| FnEmbedder::by_length(40.0));
 
-/// A question, what the model makes of it, what the two corpora say, and which source helps.
+/// A question, the model's answers, the contents of the two corpora, and the source that helps.
 struct Case {
     id: &'static str,
     question: &'static str,
@@ -115,7 +115,7 @@ fn table() -> TableModel {
     table.writing_texts(&[&instruction])
 }
 
-/// The table, with its calls counted, and perhaps without scores.
+/// The table, with its calls counted, and optionally without scores.
 struct Counted {
     table: TableModel,
     calls: Arc<AtomicUsize>,

@@ -1,5 +1,5 @@
-//! Routers and pruners learned on a model with a known boundary: what they predict is what was set,
-//! the policy does as they say, and labels that teach nothing are refused.
+//! Routers and pruners learned on a model with a known boundary: their predictions are right, the policy follows
+//! them, and labels that teach nothing are refused.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -26,7 +26,7 @@ use tempfile::TempDir;
 
 use fixture::{answered, answering, questions_of, statement, with_facts};
 
-/// Trades of which the model knows the masters, and others.
+/// Trades whose masters the model knows, and others.
 const KNOWN: [&str; 4] = ["clockmaker", "baker", "painter", "ferryman"];
 const UNKNOWN: [&str; 4] = ["miller", "smith", "keeper", "weaver"];
 const TOWNS: usize = 40;
@@ -42,7 +42,7 @@ const OPTIONS: LearnOptions = LearnOptions {
     },
 };
 
-/// Has no wish to stop.
+/// Never stops.
 fn go_on(_: usize, _: usize) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
@@ -90,7 +90,7 @@ fn learned(records: &[ProbeRecord]) -> (Head, RouterReport) {
     let labels = router_labels(records, Target::Mastery).unwrap();
     let questions = labels.questions();
     let candidates = [
-        // One that tells nothing, so that there is something to choose from.
+        // A candidate without information, so that there is a choice.
         Candidate {
             input: Input::HiddenState { layer: 1 },
             vocabulary: None,

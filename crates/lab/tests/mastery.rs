@@ -1,5 +1,5 @@
-//! Whole labelings by models with a known boundary: the mastery is what was set, a run resumes where
-//! it was stopped, and bad sentences do no harm to others.
+//! Whole labelings by models with a known boundary: the measured mastery is the true one, a run resumes where it was
+//! stopped, and bad sentences do not affect others.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -41,7 +41,7 @@ fn fact(question: String, answer: String, known: bool) -> Fact {
     }
 }
 
-/// Towns with a founder and a year each; the question to each is known to the writer.
+/// Towns with a founder and a year each; the writer knows the question about each.
 struct World {
     sentences: Vec<Sentence>,
     writer: TableModel,
@@ -50,8 +50,8 @@ struct World {
 
 const PER_PASSAGE: usize = 2;
 
-/// A world in which the model knows each fact with probability `p`. With `spoiled`, every third
-/// question to a year is one that the writer holds for invalid.
+/// A world in which the model knows each fact with probability `p`. With `spoiled`, every third question about a year
+/// is one that the writer finds invalid.
 fn world(towns: usize, p: f64, seed: u64, spoiled: bool) -> World {
     let mut sentences = Vec::new();
     let mut writes = Vec::new();
@@ -72,7 +72,7 @@ fn world(towns: usize, p: f64, seed: u64, spoiled: bool) -> World {
                 if valid { "True" } else { "False" }.to_owned(),
                 true,
             ));
-            // What is dropped must not count: the model answers it wrong.
+            // Dropped questions must not count: the model answers them wrong.
             knows.push(fact(question, answer, known && valid));
         }
         sentences.push(Sentence {
@@ -89,7 +89,7 @@ fn world(towns: usize, p: f64, seed: u64, spoiled: bool) -> World {
     }
 }
 
-/// What stands at the end of the prompt that a question is written to.
+/// The end of the prompt that a question is written to.
 fn wanted(sentence: &str, answer: &str) -> String {
     let gap = sentence.replacen(answer, "____", 1);
     let kind = if answer.len() == 4 {
@@ -100,7 +100,7 @@ fn wanted(sentence: &str, answer: &str) -> String {
     format!("{gap}\nMissing: {kind}\nQuestion:")
 }
 
-/// And of the one by which it is judged.
+/// The end of the prompt that judges it.
 fn judged(question: &str, answer: &str) -> String {
     format!("Question: {question}\nAnswer: {answer}\n")
 }
@@ -137,7 +137,7 @@ fn run(path: &Path, world: &World, batch: usize) -> Outcome<MasteryRecord> {
 fn a_model_that_answers_in_sentences_has_mastered_what_it_says() {
     let knows = [true, true, false, false];
     let mut told = world(2, 1.0, 0, false);
-    // It says the right thing about the first town, in a sentence, and something else about the second.
+    // It states the truth about the first town, in a sentence, and something else about the second.
     let facts = (0..2).flat_map(|town| {
         let founder = format!("Founder{town}x");
         let year = (1000 + town).to_string();
@@ -170,7 +170,11 @@ fn a_model_that_answers_in_sentences_has_mastered_what_it_says() {
         let cancel = AtomicBool::new(false);
         let run = Run::new(4, &cancel, |_| {});
         let labeled = label_mastery(&work, &told.sentences, &mut file, run).unwrap();
-        let found: Vec<Option<f64>> = labeled.records.iter().map(|one| one.mastery).collect();
+        let found: Vec<Option<f64>> = labeled
+            .records
+            .iter()
+            .map(|record| record.mastery)
+            .collect();
         assert_eq!(found, masteries.map(Some), "{correctness}");
     }
     let identity = |correctness| {

@@ -1,5 +1,5 @@
-//! Pruning a corpus on a model with a known boundary: what goes is what is known, ratios are exact, and
-//! a guarantee is kept or refused.
+//! Pruning a corpus on a model with a known boundary: known passages are pruned, ratios are exact, and a guarantee is
+//! kept or refused.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -31,7 +31,7 @@ use tempfile::TempDir;
 
 use fixture::ingested;
 
-/// Trades of which the model knows the masters, and others. A third of all passages is known.
+/// Trades whose masters the model knows, and others. The model knows a third of all passages.
 const KNOWN: [&str; 2] = ["clockmaker", "baker"];
 const UNKNOWN: [&str; 4] = ["miller", "smith", "keeper", "weaver"];
 const TOWNS: usize = 50;
@@ -47,7 +47,7 @@ const OPTIONS: LearnOptions = LearnOptions {
     },
 };
 
-/// Has no wish to stop.
+/// Never stops.
 fn go_on(_: usize, _: usize) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
@@ -71,7 +71,7 @@ fn take_in(folder: &TempDir, passages: &[(String, String, bool)]) -> Corpus {
     ingested(folder, "corpus", documents, &FnEmbedder::bag_of_words())
 }
 
-/// What labeling would have measured, of three questions a sentence.
+/// The measurements of a labeling with three questions per sentence.
 fn records(passages: &[(String, String, bool)]) -> Vec<MasteryRecord> {
     let each = passages.iter().enumerate().map(|(number, (id, text, known))| {
         // One in ten is measured wrong.
@@ -109,9 +109,9 @@ fn ordered(index: &Index, candidates: &Selection, method: Method<'_>) -> Vec<Sco
 }
 
 fn ids(corpus: &Corpus, order: &[Scored]) -> Vec<String> {
-    let id = |one: &Scored| {
-        let segment = &corpus.segments()[one.segment as usize];
-        segment.passage(one.ordinal as usize).unwrap().doc_id
+    let id = |passage: &Scored| {
+        let segment = &corpus.segments()[passage.segment as usize];
+        segment.passage(passage.ordinal as usize).unwrap().doc_id
     };
     order.iter().map(id).collect()
 }
@@ -120,8 +120,8 @@ fn ids(corpus: &Corpus, order: &[Scored]) -> Vec<String> {
 fn known_share(corpus: &Corpus, order: &[Scored]) -> f64 {
     let known: BTreeSet<String> = passages()
         .into_iter()
-        .filter(|one| one.2)
-        .map(|one| one.0)
+        .filter(|passage| passage.2)
+        .map(|passage| passage.0)
         .collect();
     let gone = ids(corpus, order);
     gone.iter().filter(|id| known.contains(*id)).count() as f64 / gone.len() as f64
@@ -149,7 +149,7 @@ fn what_goes_is_what_is_known() {
     );
     let all = candidates(corpus).unwrap();
     assert_eq!(all.total(), passages().len());
-    // At the share that is known indeed.
+    // At the true share of known passages.
     let goes = count(1.0 / 3.0, all.total());
     assert_eq!(goes, 100);
     let by_head = ordered(
@@ -193,8 +193,8 @@ fn equal_scores_go_by_their_ids_however_the_corpus_lies() {
             &AtomicBool::new(false),
         );
         let mut scored = scored.unwrap().unwrap();
-        for one in &mut scored {
-            one.score = (one.score * 4.0).round();
+        for passage in &mut scored {
+            passage.score = (passage.score * 4.0).round();
         }
         scored[0].score = f32::NAN;
         let order = order(index.corpus(), scored).unwrap();
@@ -260,10 +260,10 @@ fn earlier_marks_by_score_are_replaced_and_others_stay() {
         );
         let marks: Vec<PlaceMark> = order[..count(ratio, order.len())]
             .iter()
-            .map(|one| PlaceMark {
-                segment: one.segment as usize,
-                ordinal: one.ordinal as usize,
-                score: f64::from(one.score),
+            .map(|passage| PlaceMark {
+                segment: passage.segment as usize,
+                ordinal: passage.ordinal as usize,
+                score: f64::from(passage.score),
             })
             .collect();
         writer.replace_pruned(REASON, REASON, &marks).unwrap();
@@ -297,7 +297,7 @@ fn a_threshold_leaves_out_what_a_ratio_would_prune() {
     let all = corpus.passage_count();
     for ratio in [0.1, 0.3, 0.5, 0.9] {
         let threshold = plan.threshold(ratio).unwrap();
-        // Equal scores go together.
+        // Equal scores are pruned together.
         assert!(threshold.pruned >= count(ratio, all), "{threshold:?}");
         let filter = format!("NOT mastery>={}", threshold.score);
         let filter: Filter = filter.parse().unwrap();
@@ -338,7 +338,7 @@ fn largest(
     largest_of(index, order, order.len(), asked, max_loss)
 }
 
-/// Where no more than `most` can go.
+/// A limit of `most` pruned passages.
 fn largest_of(
     index: &Index,
     order: &[Scored],
@@ -374,8 +374,11 @@ fn the_largest_ratio_keeps_the_guarantee_on_every_question_counted() {
             reader: None,
         },
     );
-    // Of what the model does not know, which is what is asked.
-    let unknown: Vec<_> = passages().into_iter().filter(|one| !one.2).collect();
+    // The questions are about what the model does not know.
+    let unknown: Vec<_> = passages()
+        .into_iter()
+        .filter(|passage| !passage.2)
+        .collect();
     let kept = largest(&index, &by_head, &asked(&unknown), 0.05);
     assert_eq!((kept.questions, kept.coverage), (200, 1.0));
     let ratio = kept.ratio.unwrap();
@@ -384,15 +387,18 @@ fn the_largest_ratio_keeps_the_guarantee_on_every_question_counted() {
         kept.loss <= kept.loss_bound && kept.loss_bound <= 0.05,
         "{kept:?}"
     );
-    // Counted by hand: what is gone at that ratio and was asked.
+    // Counted by hand: the asked passages that are pruned at that ratio.
     let gone = ids(index.corpus(), &by_head[..count(ratio, by_head.len())]);
-    let lost = unknown.iter().filter(|one| gone.contains(&one.0)).count();
+    let lost = unknown
+        .iter()
+        .filter(|passage| gone.contains(&passage.0))
+        .count();
     assert!((kept.loss - lost as f64 / 200.0).abs() < 1e-12, "{kept:?}");
-    // No more go than can, and the ratio is one of all passages.
+    // No more than the limit are pruned, and the ratio is one of all passages.
     let most = by_head.len() / 10;
     let kept = largest_of(&index, &by_head, most, &asked(&unknown), 0.05);
     assert_eq!(kept.ratio, Some(0.1), "{kept:?}");
-    // By lot every hundredth loses a hundredth.
+    // Randomly, every hundredth loses a hundredth.
     let by_lot = ordered(&index, &all, Method::Random { seed: 1 });
     let ratio = largest(&index, &by_lot, &asked(&unknown), 0.05)
         .ratio
@@ -488,12 +494,16 @@ fn labels_of_something_else_are_refused() {
         "limit",
     );
     check(
-        refused(&|records| records.iter_mut().for_each(|one| one.mastery = Some(1.0))),
+        refused(&|records| {
+            records
+                .iter_mut()
+                .for_each(|record| record.mastery = Some(1.0))
+        }),
         "one_value",
         "limit",
     );
     check(
-        refused(&|records| records.iter_mut().for_each(|one| one.mastery = None)),
+        refused(&|records| records.iter_mut().for_each(|record| record.mastery = None)),
         "no_labels",
         "writer",
     );
@@ -545,7 +555,7 @@ fn questions_that_made_the_labels_guarantee_nothing() {
         .collect();
     let labels = pruner_labels(&records).unwrap();
     let (head, _) = learn_pruner(&labels, &corpus, &stored(&corpus), OPTIONS, &mut go_on).unwrap();
-    // Whether the labels are at hand or only the pruner that was learned from them.
+    // With the labels, or only with the pruner that was learned from them.
     for basis in [
         Basis::new(None, Some(labels.clone())).unwrap(),
         Basis::new(Some(head), None).unwrap(),
@@ -559,7 +569,7 @@ fn questions_that_made_the_labels_guarantee_nothing() {
         );
         assert!(error.remedy().unwrap().mentions("held_out"), "{error}");
         assert_eq!(
-            basis.taught(asked.iter().map(|one| one.text.as_str())),
+            basis.taught(asked.iter().map(|question| question.text.as_str())),
             taught.len()
         );
     }

@@ -1,5 +1,5 @@
-//! Cancelling work that nobody waits for any more: a token that belongs to a question, and models bound
-//! to it. It knows neither threads nor networks; whoever waits looks at the token now and again.
+//! Cancelling work whose result is no longer wanted: a token that belongs to a question, and models bound
+//! to it. It knows neither threads nor networks; the code that waits checks the token now and then.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -11,7 +11,7 @@ use crate::error::ModelError;
 
 type Cause = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// Tells whether work is still wanted. Clones tell the same.
+/// Tells whether work is still wanted. Clones share its state.
 #[derive(Clone, Default)]
 pub struct CancelToken {
     causes: Vec<Cause>,
@@ -19,7 +19,7 @@ pub struct CancelToken {
 }
 
 impl CancelToken {
-    /// Set once a cause holds.
+    /// A token that is set once a cause holds.
     #[must_use]
     pub fn when(cause: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         Self {
@@ -28,20 +28,20 @@ impl CancelToken {
         }
     }
 
-    /// Set once a flag is raised.
+    /// A token that is set once a flag is raised.
     #[must_use]
     pub fn raised_by(flag: Arc<AtomicBool>) -> Self {
         Self::when(move || flag.load(Ordering::Relaxed))
     }
 
-    /// Set from a deadline on as well.
+    /// The token, also set from a deadline on.
     #[must_use]
     pub fn by(mut self, deadline: Instant) -> Self {
         self.deadline = Some(self.deadline.map_or(deadline, |own| own.min(deadline)));
         self
     }
 
-    /// Set once one of both is.
+    /// A token that is set once either of both is.
     #[must_use]
     pub fn or(mut self, other: &Self) -> Self {
         self.causes.extend(other.causes.iter().cloned());
@@ -57,14 +57,14 @@ impl CancelToken {
         self.left().is_some_and(|left| left.is_zero()) || self.causes.iter().any(|cause| cause())
     }
 
-    /// The time until the deadline, where there is one.
+    /// The time until the deadline, if there is one.
     #[must_use]
     pub fn left(&self) -> Option<Duration> {
         let deadline = self.deadline?;
         Some(deadline.saturating_duration_since(Instant::now()))
     }
 
-    /// For callbacks.
+    /// [`ControlFlow::Break`] once the token is set, for callbacks.
     pub fn flow(&self) -> ControlFlow<()> {
         match self.is_set() {
             true => ControlFlow::Break(()),

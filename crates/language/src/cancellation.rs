@@ -1,5 +1,5 @@
-//! Models bound to a token: they are asked for nothing once it is set. A model that has a way of its own
-//! to leave in the middle of a call is bound by that.
+//! Models bound to a token: they get no calls once it is set. A model that can itself
+//! stop in the middle of a call is bound by its own means.
 
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::response::{Generation, Score};
 use crate::source_chooser::SourceChooser;
 use crate::text_model::TextModel;
 
-/// Pairs of texts between which the token is looked at.
+/// The pairs of texts between two checks of the token.
 const SLICE: usize = 16;
 
-/// A language model whose calls end with a token. What it generates ends between pieces of prompts and of
+/// A language model whose calls end with a token: between pieces of prompts and of generated
 /// texts.
 #[must_use]
 pub fn bound_model(model: Arc<dyn LanguageModel>, token: &CancelToken) -> Arc<dyn LanguageModel> {

@@ -1,4 +1,4 @@
-//! Models that take conversations as other programs send them.
+//! Models that take conversations in the form in which other programs send them.
 
 use std::ops::ControlFlow;
 
@@ -6,19 +6,19 @@ use serde_json::{Map, Value};
 
 use crate::error::ModelError;
 
-/// Which requests a server is given.
+/// The requests that a server gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
-    /// All: it is another program.
+    /// All, since it is another program.
     All,
-    /// Those that ask for what `ken` has no prompt for: several answers, log probabilities, and tools.
+    /// Those beyond `ken`'s prompts: for several answers, log probabilities, and tools.
     Beyond {
-        /// Whether it can be offered tools.
+        /// Whether it can call tools.
         tools: bool,
     },
 }
 
-/// For which of OpenAI's routes a request is.
+/// The route of OpenAI's API that a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Api {
     /// `/chat/completions`.
@@ -27,16 +27,16 @@ pub enum Api {
     Completions,
 }
 
-/// A server of OpenAI's completions, which is given another program's request as it came.
+/// A server of OpenAI's completions, which gets another program's request unchanged.
 pub trait ChatServer: Send + Sync {
-    /// Which requests it is given.
+    /// The requests that it gets.
     fn takes(&self) -> Takes;
 
-    /// Sends a request, whose model is named here, and tells `on_reply` what comes: the completion, or of a stream
-    /// each chunk. A break closes the connection. A stream tells what it cost at its end where the server can.
+    /// Sends a request, whose model this sets, and passes the reply to `on_reply`: the completion, or each chunk of a
+    /// stream. A break closes the connection. A stream reports its usage at its end if the server can.
     ///
     /// # Errors
-    /// A server that refuses, fails or is stopped. What came before was told.
+    /// If the server refuses, fails or is stopped, possibly after some chunks.
     fn forward(
         &self,
         api: Api,

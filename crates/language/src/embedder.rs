@@ -1,4 +1,4 @@
-//! What every embedder can be asked, on this machine or behind an endpoint.
+//! The interface of embedders, on this machine or behind an endpoint.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::cancel::CancelToken;
 use crate::error::ModelError;
 
-/// What a text is for: embedders trained for search treat the two sides differently.
+/// The role of a text: embedders trained for search treat the two sides differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
     /// A question or search query.
@@ -23,11 +23,11 @@ pub trait Embedder: Send + Sync {
     /// The length of an embedding.
     fn dimensions(&self) -> usize;
 
-    /// The longest input in tokens; longer texts are truncated. `None` where the embedder does not
-    /// report it, and refuses what is too long.
+    /// The longest input in tokens; longer texts are truncated. `None` if the embedder does not
+    /// report it, and refuses texts that are too long.
     fn max_tokens(&self) -> Option<usize>;
 
-    /// The embeddings of texts, in their order.
+    /// The embeddings of texts, in order.
     ///
     /// # Shapes
     /// Returns `[texts][dimensions]`.
@@ -36,8 +36,8 @@ pub trait Embedder: Send + Sync {
     /// A text that the tokenizer refuses, an embedder that fails.
     fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, ModelError>;
 
-    /// As [`Embedder::embed`], for work that nobody waits for: where it can, it leaves the way to all other
-    /// calls.
+    /// As [`Embedder::embed`], for background work: if the embedder can, it gives all other calls
+    /// precedence.
     ///
     /// # Errors
     /// As [`Embedder::embed`].
@@ -45,7 +45,7 @@ pub trait Embedder: Send + Sync {
         self.embed(texts, role)
     }
 
-    /// How many texts a call needs to make good use of the embedder. Who may have to stop early gives it no
+    /// How many texts a call needs to make good use of the embedder. A caller that may have to stop early passes no
     /// more at once.
     fn at_once(&self) -> usize {
         16
@@ -70,8 +70,8 @@ pub trait Embedder: Send + Sync {
         }
     }
 
-    /// The same embedder with calls that end within a moment once a token is set, whatever they wait for;
-    /// `None` where a call can only be left between texts.
+    /// The same embedder, whose calls end within a moment once a token is set, whatever they wait for;
+    /// `None` if a call can only be left between texts.
     /// [`bound_embedder`](crate::bound_embedder) binds every embedder.
     fn bound(&self, _token: &CancelToken) -> Option<Arc<dyn Embedder>> {
         None

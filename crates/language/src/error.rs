@@ -1,4 +1,4 @@
-//! Why a model did not answer, whatever kind of model it is and wherever it runs.
+//! The errors of models of any kind.
 
 use std::error::Error;
 use std::fmt;
@@ -14,17 +14,17 @@ pub struct ModelError {
     fault: Fault,
 }
 
-/// Where a failure lies, and so whether the same request is worth another attempt.
+/// The cause of a failure, which tells whether the same request is worth another attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Fault {
-    /// In the model, whatever it is given.
+    /// In the model, for any input.
     #[default]
     Model,
     /// In this input: the model could still answer another prompt, or embed another text.
     Input,
     /// In this parameter of a request that another program wrote.
     Request(&'static str),
-    /// A model server did not do its part. Its message tells where it is.
+    /// A model server failed. The message names the server.
     Server(ServerFault),
 }
 
@@ -33,29 +33,29 @@ pub enum Fault {
 pub enum ServerFault {
     /// The prompt does not fit into the context of its model.
     TooLong,
-    /// It does not take a parameter, or its value.
+    /// It refuses a parameter, or its value.
     Refuses(String),
-    /// It does not take a request that another program wrote, and says why.
+    /// It refuses a request that another program wrote, and says why.
     RefusesRequest {
-        /// What it says.
+        /// Its message.
         message: String,
-        /// The parameter at fault, where it names one.
+        /// The parameter at fault, if it names one.
         param: Option<String>,
     },
-    /// It limits how often it may be asked, and says for how long, where it does.
+    /// It limits the rate of requests; with the wait that it asks for, if any.
     Limits(Option<Duration>),
     /// It cannot answer now: it is loading, overloaded or gone.
     Unavailable(Option<Duration>),
-    /// It failed, or what came back is broken. It may do better the next time.
+    /// It failed, or sent a broken response. A retry may succeed.
     Failed,
     /// It took too long.
     Late,
-    /// It will not answer requests like this, such as for want of a key.
+    /// It refuses requests like this, such as for want of a key.
     Denies,
 }
 
 impl ModelError {
-    /// The model failed, whatever it is given.
+    /// A failure of the model for any input.
     #[must_use]
     pub fn new(cause: impl Diagnostic + Send + Sync + 'static) -> Self {
         Self {
@@ -64,7 +64,7 @@ impl ModelError {
         }
     }
 
-    /// The same, where `concerns_input` says whether only this input is at fault.
+    /// A failure of which `concerns_input` says whether only this input is at fault.
     #[must_use]
     pub fn concerning_input(self, concerns_input: bool) -> Self {
         match concerns_input {
@@ -73,20 +73,20 @@ impl ModelError {
         }
     }
 
-    /// The same, with the fault where it is.
+    /// A failure with the given fault.
     #[must_use]
     pub fn by(self, fault: Fault) -> Self {
         Self { fault, ..self }
     }
 
-    /// Where the failure lies.
+    /// The cause of the failure.
     #[must_use]
     pub fn fault(&self) -> &Fault {
         &self.fault
     }
 
-    /// Whether the model could still answer another prompt, or embed another text: it is this one
-    /// that does not fit.
+    /// Whether only this input is at fault, so that the model could still answer another prompt, or embed another
+    /// text.
     #[must_use]
     pub fn concerns_input(&self) -> bool {
         matches!(

@@ -1,4 +1,4 @@
-//! Identifying what measurements depend on by a hash.
+//! Hashes that identify the models and settings that measurements depend on.
 
 use sha2::{Digest, Sha256};
 

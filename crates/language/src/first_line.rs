@@ -1,5 +1,5 @@
-//! The answer in what a model writes: its first line that is not blank. The worked examples end each
-//! output with its line, so whatever follows is the start of another example.
+//! The answer in the output of a model: its first line that is not blank. In the worked examples, each
+//! output ends with its line, so later lines begin another example.
 
 /// Takes text piece by piece and keeps the answer.
 #[derive(Debug, Default)]
@@ -9,7 +9,7 @@ pub struct FirstLine {
 }
 
 impl FirstLine {
-    /// Takes the next piece and returns what of it belongs to the answer.
+    /// Takes the next piece and returns the part of it that belongs to the answer.
     pub fn take<'p>(&mut self, piece: &'p str) -> &'p str {
         if self.ended {
             return "";
@@ -26,7 +26,7 @@ impl FirstLine {
         piece
     }
 
-    /// Whether the line is over.
+    /// Whether the line has ended.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.ended

@@ -1,11 +1,11 @@
-//! What a language model, an embedder and a cross-encoder are: traits, prompts, sampling options,
-//! requests and responses, and the token by which work that nobody waits for ends. Implementations are elsewhere, for models on this machine and behind
-//! endpoints. It loads no model, and knows no tensors and no network.
+//! The interfaces of language models, embedders and cross-encoders: traits, prompts, sampling options,
+//! requests and responses, and the token that cancels a call. Other crates implement them, for models on this machine
+//! and behind endpoints. This crate loads no model, and knows no tensors and no network.
 //!
 //! ```
 //! use ken_language::StreamedText;
 //!
-//! // An answer ends where the next question would begin, and what may be its beginning is held back.
+//! // An answer ends where the next question would begin; a possible beginning of it is held back.
 //! let mut answer = StreamedText::new(vec!["\nQuestion".to_owned()].into());
 //! assert_eq!(answer.extend("The keeper\nQ"), "The keeper");
 //! assert_eq!(answer.extend("The keeper\nQuestion: who"), "");

@@ -1,4 +1,4 @@
-//! What every language model can be asked, on this machine or behind an endpoint.
+//! The interface of language models, on this machine or behind an endpoint.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -12,22 +12,21 @@ use crate::response::{Generation, Score, softmax};
 use crate::source_chooser::{DoesNotChoose, SourceChooser};
 use crate::text_model::TextModel;
 
-/// What a model can do beside generating text.
+/// What a model can do besides generating text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capabilities {
     /// Score given continuations: [`LanguageModel::score`] and [`LanguageModel::choose`].
     pub score: bool,
-    /// Report the log probabilities of what it generates.
+    /// Report the log probabilities of generated tokens.
     pub logprobs: bool,
-    /// How many layers there are after which it shows its hidden states, see
-    /// [`LanguageModel::hidden`]; `None` where it shows none.
+    /// The number of layers after which [`LanguageModel::hidden`] shows its states; `None` if it shows none.
     pub hidden_layers: Option<usize>,
-    /// Write whole texts in conversation, as people expect them of an assistant, and not only short
+    /// Write whole texts in conversation, as people expect of an assistant, and not only short
     /// answers.
     pub converses: bool,
-    /// Tell by how likely it finds an answer whether that is right, well enough to refuse others.
+    /// Tell right answers from wrong ones by the probability that it gives them, well enough to refuse the wrong ones.
     pub assures: bool,
-    /// Read the worked examples of prompts; otherwise prompts that differ only in these are the same
+    /// Read the worked examples of prompts; if not, prompts that differ only in these are equal
     /// to it.
     pub examples: bool,
 }
@@ -38,13 +37,13 @@ pub trait LanguageModel: Send + Sync {
     /// Identifies the model: measurements made with one must not be used with another.
     fn fingerprint(&self) -> &str;
 
-    /// What it can do beside generating text.
+    /// What it can do besides generating text.
     fn capabilities(&self) -> Capabilities;
 
     /// The most tokens that a prompt and its answer may have together.
     fn context_tokens(&self) -> usize;
 
-    /// How many tokens a text has in a prompt; an upper estimate where the model does not expose its
+    /// How many tokens a text has in a prompt; an upper estimate if the model does not expose its
     /// tokenizer.
     ///
     /// # Errors
@@ -57,9 +56,9 @@ pub trait LanguageModel: Send + Sync {
     /// A text that the tokenizer refuses.
     fn count_prompt_tokens(&self, prompt: &Prompt) -> Result<usize, ModelError>;
 
-    /// Continues prompts. `on_progress` is told, on the caller's own thread, how prompts are read and each
-    /// text piece by piece as it is generated, and may cancel that. A model that is stopped from outside may return the texts that it has, and
-    /// the others as cancelled.
+    /// Continues prompts. Calls `on_progress`, on the caller's own thread, as prompts are read and with every generated
+    /// piece of a text; it may cancel the text. A model that is stopped from outside may return the texts so far, and the
+    /// others as cancelled.
     ///
     /// # Shapes
     /// Returns `[requests][samples]`.
@@ -105,15 +104,15 @@ pub trait LanguageModel: Send + Sync {
     /// A layer that the model does not have, a model that does not show its states or that fails.
     fn hidden(&self, prompts: &[&Prompt], layer: usize) -> Result<Vec<Vec<f32>>, ModelError>;
 
-    /// The model as one that chooses where its knowledge comes from.
+    /// The model as one that chooses the source of its knowledge.
     ///
     /// # Errors
-    /// A model that was not trained to choose.
+    /// If the model was not trained to choose.
     fn source_chooser(&self) -> Result<&dyn SourceChooser, ModelError> {
         Err(ModelError::new(DoesNotChoose))
     }
 
-    /// The model's server, where it takes conversations as other programs send them.
+    /// The model's server, if it takes conversations as other programs send them.
     fn chat_server(&self) -> Option<&dyn ChatServer> {
         None
     }
@@ -123,7 +122,7 @@ pub trait LanguageModel: Send + Sync {
         None
     }
 
-    /// Parameters of sampling that its server was found to refuse, so that answers do not depend on them.
+    /// Sampling parameters that its server has refused, so that answers do not depend on them.
     fn not_taken(&self) -> Vec<&'static str> {
         Vec::new()
     }
@@ -136,8 +135,8 @@ pub trait LanguageModel: Send + Sync {
         Ok(())
     }
 
-    /// The same model with calls that end within a moment once a token is set, whatever they wait for;
-    /// `None` where a call can only be left between pieces. [`bound_model`](crate::bound_model) binds
+    /// The same model, whose calls end within a moment once a token is set, whatever they wait for;
+    /// `None` if a call can only be left between pieces. [`bound_model`](crate::bound_model) binds
     /// every model.
     fn bound(&self, _token: &CancelToken) -> Option<Arc<dyn LanguageModel>> {
         None

@@ -1,4 +1,4 @@
-//! What every cross-encoder can be asked.
+//! The interface of cross-encoders.
 
 use crate::error::ModelError;
 
@@ -8,7 +8,7 @@ pub trait PairScorer: Send + Sync {
     /// Identifies the model: scores of one must not be compared with those of another.
     fn fingerprint(&self) -> &str;
 
-    /// The score of each pair of query and passage, in their order: the larger, the more relevant.
+    /// The score of each pair of query and passage, in order; higher is more relevant.
     /// A pair that is too long is truncated at the end of its longer text.
     ///
     /// # Errors

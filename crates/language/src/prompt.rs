@@ -8,9 +8,9 @@ use crate::source_prompts::Sourced;
 /// An input and the output expected for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WorkedExample<'a> {
-    /// What the model is given.
+    /// The input of the model.
     pub input: &'a str,
-    /// What it should write.
+    /// The expected output.
     pub output: &'a str,
 }
 
@@ -19,30 +19,30 @@ pub struct WorkedExample<'a> {
 pub enum Examples {
     /// Written with the program.
     Fixed(&'static [WorkedExample<'static>]),
-    /// Found while it runs, as inputs and their outputs; many prompts may share them.
+    /// Chosen at run time, as inputs and their outputs; many prompts may share them.
     Found(Arc<[(String, String)]>),
 }
 
 impl Examples {
-    /// The examples in their order.
+    /// The examples in order.
     pub fn iter(&self) -> impl Iterator<Item = WorkedExample<'_>> {
-        let (fixed, found): (&[WorkedExample<'static>], &[(String, String)]) = match self {
+        let (fixed, chosen): (&[WorkedExample<'static>], &[(String, String)]) = match self {
             Self::Fixed(examples) => (examples, &[]),
             Self::Found(examples) => (&[], examples),
         };
-        let found = found
+        let chosen = chosen
             .iter()
             .map(|(input, output)| WorkedExample { input, output });
-        fixed.iter().copied().chain(found)
+        fixed.iter().copied().chain(chosen)
     }
 
-    /// How many there are.
+    /// The number of examples.
     #[must_use]
     pub fn len(&self) -> usize {
         self.iter().count()
     }
 
-    /// Whether there is none.
+    /// Whether there are no examples.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -57,35 +57,35 @@ impl PartialEq for Examples {
 
 impl Eq for Examples {}
 
-/// What a model is to write.
+/// The kind of text that a model is to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reply {
-    /// A line, as the worked examples end.
+    /// A line, like the outputs of the worked examples.
     #[default]
     Line,
-    /// As many lines as it takes. A model that converses is asked in a conversation, whatever form its
+    /// As many lines as it takes. A model that converses gets the prompt as a conversation, whatever form its
     /// other prompts have.
     Text,
-    /// The model's turn in the conversation of an application: it is asked in a conversation wherever it can be.
+    /// The model's turn in the conversation of an application. The prompt is a conversation if the model can converse.
     Turn,
 }
 
 /// An instruction, worked examples, and an input that asks for an output. A model that continues text
-/// is given it as text, one that only takes conversations as turns.
+/// gets it as text, one that only takes conversations as turns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
-    /// What is to be done.
+    /// The task.
     pub instruction: Cow<'static, str>,
-    /// How it is done.
+    /// Examples of the task.
     pub examples: Examples,
-    /// What it is to be done to.
+    /// The input of the task.
     pub input: String,
-    /// How the output begins; empty where all of it is to be written.
+    /// The beginning of the output; empty if the model is to write all of it.
     pub begun: String,
-    /// What the output is.
+    /// The kind of output.
     pub reply: Reply,
-    /// The same for models that mark where knowledge comes from, which read this instead; `None`
-    /// where no knowledge is asked for.
+    /// The form of the prompt for models that mark the source of knowledge, which read this instead; `None`
+    /// if the prompt asks for no knowledge.
     pub sourced: Option<Sourced>,
 }
 
@@ -118,7 +118,7 @@ impl Prompt {
         (shared, self.rest())
     }
 
-    /// The input, and how the output begins after a space.
+    /// The input, and after a space the beginning of the output.
     #[must_use]
     pub fn rest(&self) -> Cow<'_, str> {
         match self.begun.as_str() {
@@ -138,9 +138,9 @@ mod tests {
             input: "Q: a\nA:",
             output: "b",
         }]);
-        let found = Examples::Found(Arc::new([("Q: a\nA:".to_owned(), "b".to_owned())]));
-        assert_eq!(fixed, found);
-        assert_eq!((fixed.len(), found.is_empty()), (1, false));
+        let chosen = Examples::Found(Arc::new([("Q: a\nA:".to_owned(), "b".to_owned())]));
+        assert_eq!(fixed, chosen);
+        assert_eq!((fixed.len(), chosen.is_empty()), (1, false));
         assert_ne!(fixed, Examples::Fixed(&[]));
         let prompt = |examples| Prompt {
             instruction: "Answer.".into(),
@@ -151,7 +151,7 @@ mod tests {
             sourced: None,
         };
         let expected = ("Answer.\n\nQ: a\nA: b\n\n".to_owned(), "Q: c\nA:".into());
-        assert_eq!(prompt(found).text(), expected);
+        assert_eq!(prompt(chosen).text(), expected);
         assert_eq!(prompt(fixed.clone()).text(), expected);
 
         let begun = prompt(fixed).continued("x");

@@ -1,4 +1,4 @@
-//! What a language model is asked for.
+//! The requests to language models.
 
 use std::sync::Arc;
 
@@ -53,19 +53,19 @@ pub struct GenerateOptions {
     pub schema: Option<OutputSchema>,
 }
 
-/// A format of answers that there is not.
+/// An unknown format of answers.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error(
     "the type has to be `text`, `json_object`, or `json_schema` with a `schema` that is an object"
 )]
 pub struct UnknownFormat;
 
-/// A JSON Schema that an answer has to fulfil as JSON.
+/// A JSON Schema that an answer must satisfy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutputSchema(Arc<Value>);
 
 impl OutputSchema {
-    /// Takes a schema. Whether it can be enforced is decided when it is used.
+    /// Takes a schema. Only using it shows whether it can be enforced.
     #[must_use]
     pub fn new(schema: Value) -> Self {
         Self(Arc::new(schema))
@@ -74,7 +74,7 @@ impl OutputSchema {
     /// The schema of a `response_format` of OpenAI's API, or of the `text.format` of its responses; `None` for plain text.
     ///
     /// # Errors
-    /// An unknown type, a schema that is no object.
+    /// An unknown type, a schema that is not an object.
     pub fn of_format(format: &Value) -> Result<Option<Self>, UnknownFormat> {
         let schema = match format["type"].as_str() {
             Some("text") => return Ok(None),
@@ -111,10 +111,10 @@ impl GenerateOptions {
     }
 }
 
-/// A prompt that is to be continued.
+/// A prompt to be continued.
 #[derive(Debug, Clone, Copy)]
 pub struct GenerateRequest<'a, P> {
-    /// What is continued.
+    /// The prompt.
     pub prompt: &'a P,
     /// How many continuations are generated; at least 1. They differ by their random numbers only.
     pub samples: usize,
@@ -122,12 +122,12 @@ pub struct GenerateRequest<'a, P> {
     pub options: &'a GenerateOptions,
 }
 
-/// What a caller is told while its requests are served. Its answer may cancel what it is told of.
+/// The progress of a caller's requests. The callback may cancel the request or text that it is called for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Progress<'a> {
-    /// So many tokens of a request's prompt have been read. A model on this machine says so after each
-    /// part of a prompt, and again from time to time while there is nothing else to say, so that a
-    /// caller that does not want the answer any longer can cancel the request.
+    /// Some tokens of a request's prompt have been read. A model on this machine reports this after each
+    /// part of a prompt, and again from time to time while it has nothing else to report, so that a
+    /// caller that no longer wants the answer can cancel the request.
     Reading {
         /// The request's index.
         request: usize,
@@ -136,7 +136,7 @@ pub enum Progress<'a> {
         /// Tokens of the prompt.
         tokens: usize,
     },
-    /// A text goes on. To break cancels the text.
+    /// A piece of a text was generated. A break cancels the text.
     Text(Piece<'a>),
 }
 
@@ -147,17 +147,17 @@ pub struct Piece<'a> {
     pub request: usize,
     /// The sample's index.
     pub sample: usize,
-    /// What follows the pieces before.
+    /// The text after the earlier pieces.
     pub text: &'a str,
-    /// The tokens written since the piece before, where a [`TextRequest`](crate::TextRequest) asks for log probabilities.
+    /// The tokens written since the last piece, if a [`TextRequest`](crate::TextRequest) asks for log probabilities.
     pub logprobs: &'a [TokenLogprob],
 }
 
 /// A prompt, and the continuations to be scored.
 #[derive(Debug, Clone, Copy)]
 pub struct ScoreRequest<'a, P> {
-    /// What comes before.
+    /// The prompt.
     pub prompt: &'a P,
-    /// None of them empty.
+    /// The continuations, none of them empty.
     pub continuations: &'a [&'a str],
 }

@@ -1,4 +1,4 @@
-//! What a language model answers.
+//! The responses of language models.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ pub enum Finish {
     End,
     /// A stop string was generated.
     StopString,
-    /// As many tokens as allowed, or as the context holds.
+    /// It reached the most tokens allowed, or the end of the context.
     Length,
     /// The caller cancelled it.
     Cancelled,
-    /// A filter of the model server withheld it, or the rest of it.
+    /// A filter of the model server withheld it or its rest.
     Filtered,
-    /// The model refused, and its server tells that apart from an answer.
+    /// The model refused, and its server distinguishes that from an answer.
     Refused,
     /// The model called a tool instead.
     ToolCall,
@@ -40,27 +40,27 @@ impl Finish {
 /// A generated continuation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Generation {
-    /// The text, without the stop string and without what the model thought.
+    /// The text, without the stop string and without the thoughts of the model.
     pub text: String,
-    /// What the model said where it refused.
+    /// The words of the model's refusal, if it refused.
     pub refusal: Option<String>,
     /// How many tokens were generated.
     pub tokens: usize,
-    /// Natural-log probability at temperature 1 of each token, and of the end-of-text token where the
-    /// model ended by one and reports it: `[tokens]` or `[tokens + 1]`. `None` where the model reports
+    /// Natural-log probability at temperature 1 of each token, and of the end-of-text token if the
+    /// model ended with it and reports it: `[tokens]` or `[tokens + 1]`. `None` if the model reports
     /// none.
     pub logprobs: Option<Vec<f32>>,
-    /// Entropy in nats of the distribution that each of these was chosen from, at temperature 1, where
+    /// Entropy in nats of the distribution that each of these was chosen from, at temperature 1, if
     /// the model reports it.
     pub entropies: Option<Vec<f32>>,
-    /// Of a greedy answer: how far the probability of each of these is above that of the second most
-    /// likely token, at temperature 1, where the model reports it.
+    /// For a greedy answer, how much the probability of each of these exceeds that of the second most
+    /// likely token, at temperature 1, if the model reports it.
     pub margins: Option<Vec<f32>>,
     /// Why it ended.
     pub finish: Finish,
     /// Tokens of the prompt.
     pub prompt_tokens: usize,
-    /// Time to read the prompt, or its share where several were read at once; zero where the model does
+    /// Time to read the prompt, or its share if several were read at once; zero if the model does
     /// not measure it apart from generation.
     pub prompt_time: Duration,
     /// Time to generate the answer.
@@ -72,7 +72,7 @@ pub struct Generation {
 pub struct TokenLogprob {
     /// The token id.
     pub id: u32,
-    /// The text that the token adds; its name in the vocabulary if it is no text by itself, such as a part of a character.
+    /// The text that the token adds; its name in the vocabulary if it is not text by itself, such as a part of a character.
     pub text: String,
     /// Natural-log probability at temperature 1, given all tokens before it; `None` for the first token of a text.
     pub logprob: Option<f32>,
@@ -88,7 +88,7 @@ pub struct Score {
 }
 
 impl Score {
-    /// Natural-log probability of the whole continuation; NaN of no token, which says nothing and is not certain.
+    /// Natural-log probability of the whole continuation; NaN without tokens, so that no evidence does not count as certainty.
     #[must_use]
     pub fn sum(&self) -> f64 {
         match self.logprobs.is_empty() {
@@ -104,8 +104,8 @@ pub fn total(numbers: &[f32]) -> f64 {
     numbers.iter().map(|&number| f64::from(number)).sum()
 }
 
-/// Probabilities in proportion to the exponentials of these numbers, such as log probabilities; all NaN where one
-/// is, or where none is possible.
+/// Probabilities in proportion to the exponentials of these numbers, such as log probabilities; all NaN if one
+/// is, or if none is possible.
 #[must_use]
 pub fn softmax(logits: &[f64]) -> Vec<f64> {
     let top = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -126,7 +126,9 @@ mod tests {
         assert!(nothing.sum().is_nan());
         for scores in [[f64::NAN, -1.0], [f64::NEG_INFINITY; 2]] {
             assert!(
-                softmax(&scores).iter().all(|one| one.is_nan()),
+                softmax(&scores)
+                    .iter()
+                    .all(|probability| probability.is_nan()),
                 "{scores:?}"
             );
         }

@@ -1,21 +1,21 @@
-//! Models that choose themselves where the knowledge behind an answer comes from (SR-RAG).
+//! Models that choose the source of the knowledge for an answer themselves (SR-RAG).
 
 use crate::error::ModelError;
 use crate::prompt::Prompt;
 
 /// A language model that was trained to choose between its own knowledge and corpora.
 pub trait SourceChooser {
-    /// The names of the corpora that it was trained to choose among, beside its own knowledge.
+    /// The names of the corpora that it was trained to choose among, besides its own knowledge.
     fn corpora(&self) -> Vec<&str>;
 
-    /// Whether it was trained to write what it knows before it answers from that.
+    /// Whether it was trained to write down its knowledge and answer from that.
     fn verbalizes(&self) -> bool;
 
-    /// The probability of all corpora together above which one is to be used, where it was chosen in training on
-    /// questions that it was not taught.
+    /// The total probability of the corpora above which one of them is used. It was chosen on questions
+    /// held out of training; `None` without such a choice.
     fn threshold(&self) -> Option<f64>;
 
-    /// Which source the model would choose after each question, and its state there (SR-RAG, section
+    /// The source that the model would choose after each question, and its state there (SR-RAG, section
     /// 3.4). Text generated later for the same question continues from there.
     ///
     /// # Shapes
@@ -30,17 +30,17 @@ pub trait SourceChooser {
     ) -> Result<Vec<SourceChoice>, ModelError>;
 }
 
-/// What a model makes of a question before it has any knowledge.
+/// A model's view of a question before it has any knowledge.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SourceChoice {
     /// The probability of each source, given that it is one of them: of the model itself, and of the
     /// corpora in their order. They add up to 1.
     pub probabilities: Vec<f64>,
-    /// The residual stream after the layer that was asked for, `[hidden]`.
+    /// The residual stream after the requested layer, `[hidden]`.
     pub state: Vec<f32>,
 }
 
-/// The model was not trained to choose where its knowledge comes from.
+/// The model was not trained to choose the source of its knowledge.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[error("the model was not trained to choose between what it knows and a corpus")]
 #[diagnostic(remedy = "train it by <TrainSelfRoute>, and name it by <adapter> DIR")]

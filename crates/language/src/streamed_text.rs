@@ -1,9 +1,9 @@
-//! Which part of a growing text can be given out.
+//! The part of a growing text that can be given out.
 
 use std::sync::Arc;
 
-/// A growing text, and how much of it was released: the part that can no longer change, which are
-/// whole characters that cannot be the start of a stop string.
+/// A growing text, which is released up to where it can no longer change: whole
+/// characters that cannot be the start of a stop string.
 pub struct StreamedText {
     stop: Arc<[String]>,
     text: String,
@@ -27,16 +27,16 @@ impl StreamedText {
     /// Takes the whole text so far and returns what can be released now.
     pub fn extend(&mut self, whole: &str) -> &str {
         self.text = whole.to_owned();
-        let found = self
+        let stop = self
             .stop
             .iter()
             .filter(|stop| !stop.is_empty())
             .filter_map(|stop| self.text.find(stop.as_str()))
             .min();
-        let end = if let Some(at) = found {
-            self.text.truncate(at);
+        let end = if let Some(stop) = stop {
+            self.text.truncate(stop);
             self.stopped = true;
-            at
+            stop
         } else {
             let whole = self
                 .text
@@ -47,17 +47,19 @@ impl StreamedText {
         self.release(end)
     }
 
-    /// Ends the text and releases what was held back.
+    /// Ends the text and releases the part that was held back.
     pub fn finish(&mut self) -> &str {
         self.release(self.text.len())
     }
 
-    /// What was released so far.
+    /// The part released so far.
     #[must_use]
     pub fn released(&self) -> &str {
         // The tokenizer may have changed characters that were released already.
         let most = self.released.min(self.text.len());
-        let end = (0..=most).rev().find(|at| self.text.is_char_boundary(*at));
+        let end = (0..=most)
+            .rev()
+            .find(|end| self.text.is_char_boundary(*end));
         &self.text[..end.unwrap_or_default()]
     }
 

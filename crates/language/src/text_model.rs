@@ -1,4 +1,4 @@
-//! Models that continue text as it stands: tokens in, tokens and log probabilities out, without a prompt of `ken`'s.
+//! Models that continue raw text: tokens in, tokens and log probabilities out, without a prompt of `ken`'s.
 
 use std::ops::ControlFlow;
 
@@ -49,7 +49,7 @@ pub struct TokenizerInfo {
     pub chat_template: Option<String>,
 }
 
-/// A language model whose tokenizer is at hand.
+/// A language model whose tokenizer is available.
 pub trait TextModel: Send + Sync {
     /// Tokenizes a text. Special tokens written out in it are read as such; `add_special` adds those that the tokenizer puts
     /// around every text.

@@ -1,6 +1,6 @@
-//! Telling what a model thinks from what it answers. Models that think write their thoughts before the answer,
-//! between marks of their own; some templates open the thoughts in the prompt, so that only the end is marked.
-//! Thoughts are no part of the answer, whether it comes whole or in pieces.
+//! Separating a model's thoughts from its answer, whether the text comes whole or in pieces. Models that think write
+//! their thoughts before the answer, between marks of their own; some templates open the thoughts in the prompt, so that
+//! only their end is marked.
 
 /// How thoughts begin and end. Letter case does not matter.
 const MARKS: [(&str, &str); 11] = [
@@ -17,8 +17,8 @@ const MARKS: [(&str, &str); 11] = [
     ("<|channel|>commentary", "<|channel|>final<|message|>"),
 ];
 
-/// How thoughts without a first mark mostly begin. A text that begins so is only held back until it is known
-/// whether it is one, so an answer that does is delayed and not lost.
+/// How thoughts without a first mark mostly begin. A text that begins so is held back until a closing mark or its end
+/// shows what it is, so an answer that begins so is delayed but not lost.
 const OPENINGS: [&str; 16] = [
     "okay",
     "ok,",
@@ -38,18 +38,18 @@ const OPENINGS: [&str; 16] = [
     "首先",
 ];
 
-/// A closing mark after one of these is spoken of and ends nothing.
+/// A closing mark after one of these is quoted, and ends nothing.
 const QUOTES: [char; 3] = ['`', '"', '\''];
 
-/// Where in a text it is.
+/// The position in a text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum State {
-    /// Where thoughts or the answer begin.
+    /// At its start, before thoughts or the answer.
     #[default]
     Begins,
     /// In thoughts that end with this mark.
     Thinks(&'static str),
-    /// In the answer, unless a closing mark says that it was none.
+    /// In the answer, unless a closing mark shows that it was thoughts.
     Answers,
 }
 
@@ -58,15 +58,15 @@ enum State {
 pub struct Thoughts {
     raw: String,
     state: State,
-    /// Where the answer begins, as far as that is known.
+    /// The offset of the answer, as far as it is known.
     start: usize,
-    /// Before this no mark is to be looked for.
+    /// The offset from which marks are searched for.
     searched: usize,
-    /// How far the answer was given out.
+    /// The offset up to which the answer was given out.
     given: usize,
-    /// Whether nothing is given out before the end is known.
+    /// Whether all text is held back until the end of the thoughts is known.
     holds: bool,
-    /// Whether a text that begins as thoughts do is held back.
+    /// Whether a text that begins like thoughts is held back.
     suspects: bool,
     has_thoughts: bool,
     is_unmarked: bool,
@@ -74,13 +74,13 @@ pub struct Thoughts {
 }
 
 impl Thoughts {
-    /// Takes what follows a prompt that may have opened the thoughts already.
+    /// For a text after a prompt that may have opened the thoughts already.
     #[must_use]
     pub fn after(prompt: &str) -> Self {
         let prompt = prompt.trim_end();
         let opened = MARKS.iter().find(|(open, _)| {
             let tail = prompt.len().checked_sub(open.len());
-            tail.is_some_and(|at| starts_with(&prompt.as_bytes()[at..], open))
+            tail.is_some_and(|tail| starts_with(&prompt.as_bytes()[tail..], open))
         });
         match opened {
             Some((_, close)) => Self {
@@ -92,8 +92,8 @@ impl Thoughts {
         }
     }
 
-    /// Takes a text whose first mark may be missing: one that begins as thoughts do is held back until they have
-    /// ended, or the text has.
+    /// For a text whose first mark may be missing: one that begins like thoughts is held back until these or the text
+    /// end.
     #[must_use]
     pub fn suspected() -> Self {
         Self {
@@ -102,7 +102,7 @@ impl Thoughts {
         }
     }
 
-    /// Takes a text of which nothing is wanted before it is known to be the answer.
+    /// For a text that is held back until it is known to be the answer.
     #[must_use]
     pub fn held() -> Self {
         Self {
@@ -111,13 +111,13 @@ impl Thoughts {
         }
     }
 
-    /// Takes the next piece and returns what follows in the answer.
+    /// Takes the next piece and returns the next part of the answer.
     pub fn take(&mut self, piece: &str) -> &str {
         self.raw.push_str(piece);
         self.go_on()
     }
 
-    /// Returns what of the answer was held back: no piece follows.
+    /// Ends the text, and returns the part of the answer that was held back.
     pub fn finish(&mut self) -> &str {
         self.ended = true;
         self.go_on()
@@ -138,7 +138,7 @@ impl Thoughts {
         self.has_thoughts
     }
 
-    /// Whether the beginning of the thoughts was not marked, so that they may have been given out as an answer.
+    /// Whether the thoughts began without a mark, so that they may have been given out as an answer.
     #[must_use]
     pub fn is_unmarked(&self) -> bool {
         self.is_unmarked
@@ -211,32 +211,32 @@ fn starts_with(text: &[u8], mark: &str) -> bool {
     head.is_some_and(|head| head.eq_ignore_ascii_case(mark.as_bytes()))
 }
 
-/// Whether a text may go on to be a mark.
+/// Whether a text is the beginning of a mark.
 fn is_begun(text: &[u8], mark: &str) -> bool {
     let head = mark.as_bytes().get(..text.len());
     text.len() < mark.len() && head.is_some_and(|head| head.eq_ignore_ascii_case(text))
 }
 
-/// Where a mark begins, from a place on.
+/// The offset of a mark, from `from` on.
 fn find(text: &str, mark: &str, from: usize) -> Option<usize> {
     let bytes = text.as_bytes().get(from..)?;
     let mut places = bytes.windows(mark.len());
-    let at = places.position(|place| place.eq_ignore_ascii_case(mark.as_bytes()))?;
-    Some(from + at)
+    let distance = places.position(|place| place.eq_ignore_ascii_case(mark.as_bytes()))?;
+    Some(from + distance)
 }
 
-/// The same of a mark that is not spoken of.
+/// The offset of a mark that is not quoted, from `from` on.
 fn unquoted(text: &str, mark: &str, mut from: usize) -> Option<usize> {
     loop {
-        let at = find(text, mark, from)?;
-        if !text[..at].ends_with(QUOTES) {
-            return Some(at);
+        let start = find(text, mark, from)?;
+        if !text[..start].ends_with(QUOTES) {
+            return Some(start);
         }
-        from = at + mark.len();
+        from = start + mark.len();
     }
 }
 
-/// How many bytes at the end of a text, from a place on, may go on to be one of some marks.
+/// How many bytes at the end of a text, from `from` on, are the beginning of a mark.
 fn begun(text: &str, from: usize, marks: &[&str]) -> usize {
     let longest = marks
         .iter()
@@ -244,19 +244,19 @@ fn begun(text: &str, from: usize, marks: &[&str]) -> usize {
         .max()
         .unwrap_or_default();
     let first = from.max(text.len().saturating_sub(longest));
-    let mut places = (first..text.len()).filter(|&at| text.is_char_boundary(at));
-    let open = places.find(|&at| {
-        let end = &text.as_bytes()[at..];
+    let mut starts = (first..text.len()).filter(|&start| text.is_char_boundary(start));
+    let open = starts.find(|&start| {
+        let end = &text.as_bytes()[start..];
         marks.iter().any(|mark| is_begun(end, mark))
     });
-    open.map_or(0, |at| text.len() - at)
+    open.map_or(0, |start| text.len() - start)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// What is given out in pieces of so many characters, and the answer.
+    /// The output for pieces of so many characters, and the answer.
     fn read(mut thoughts: Thoughts, text: &str, size: usize) -> (String, String) {
         let characters: Vec<char> = text.chars().collect();
         let mut given = String::new();
@@ -288,12 +288,12 @@ mod tests {
         ("<think>a</think>", ""),
         ("<think>a\nb\nc", ""),
         ("<think>", ""),
-        // What only begins like a mark.
+        // Texts that only begin like a mark.
         ("<thin air", "<thin air"),
         ("<", "<"),
         ("a <think> tag", "a <think> tag"),
         ("5 </ 6", "5 </ 6"),
-        // A closing mark that is spoken of, and one that ends thoughts.
+        // A quoted closing mark, and one that ends thoughts.
         ("Close it with `</think>`.", "Close it with `</think>`."),
         (
             "Okay, a boat.\n</think>\n\nAt berth 14.",
@@ -326,7 +326,7 @@ mod tests {
         assert_eq!(thoughts.take(" berth <"), " berth ");
         assert_eq!(thoughts.take(" 14"), "< 14");
         assert!(!thoughts.has_thoughts());
-        // One that begins as thoughts do is kept to the end.
+        // A text that begins like thoughts is held back to its end.
         let mut thoughts = Thoughts::suspected();
         assert_eq!(thoughts.take("Okay, at berth 14."), "");
         assert_eq!(thoughts.finish(), "Okay, at berth 14.");

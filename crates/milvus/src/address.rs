@@ -1,5 +1,5 @@
-//! The address of a corpus in Milvus: `milvus://HOST:PORT/COLLECTION`, or `milvus+https://` where
-//! the connection is encrypted. Nothing is connected here.
+//! The address of a corpus in Milvus: `milvus://HOST:PORT/COLLECTION`, or `milvus+https://` for an encrypted
+//! connection. Parsing one connects to nothing.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -7,14 +7,14 @@ use std::str::FromStr;
 
 const SCHEME: &str = "milvus://";
 
-/// Encrypted by TLS.
+/// The scheme of connections encrypted by TLS.
 const ENCRYPTED: &str = "milvus+https://";
 
-/// A host whose name contains this is taken by the SDK for a directory of servers. It would send
-/// the token to whichever server that names.
+/// The SDK takes a host whose name contains this for a directory of servers, and would send the token to whichever
+/// server the directory names.
 const GLOBAL_CLUSTER: &str = "global-cluster";
 
-/// The port where none is given.
+/// The port of addresses that give none.
 const DEFAULT_PORT: u16 = 19530;
 
 /// Milvus's own limit for the name of a collection.
@@ -29,7 +29,7 @@ pub struct MilvusAddress {
     collection: String,
 }
 
-/// An address was written wrongly.
+/// The error for a malformed address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[error("{given:?} is no address of a collection: {reason}")]
 #[diagnostic(
@@ -37,14 +37,14 @@ pub struct MilvusAddress {
     remedy = "write milvus://HOST:PORT/COLLECTION, as milvus://127.0.0.1:19530/notes is, or milvus+https://HOST:PORT/COLLECTION"
 )]
 pub struct AddressError {
-    /// What was written.
+    /// The text as written.
     pub given: String,
     /// What is wrong with it.
     pub reason: &'static str,
 }
 
 impl MilvusAddress {
-    /// Whether a text claims to be such an address, valid or not.
+    /// Whether a text has the scheme of such an address, valid or not.
     #[must_use]
     pub fn has_scheme(text: &str) -> bool {
         text.starts_with(SCHEME) || text.starts_with(ENCRYPTED)
@@ -145,7 +145,7 @@ impl FromStr for MilvusAddress {
     }
 }
 
-/// The given text without what may be a password.
+/// The given text without anything that may be a password.
 fn without_password(given: &str) -> String {
     match given.rsplit_once('@') {
         Some((_, host)) => format!("…@{host}"),

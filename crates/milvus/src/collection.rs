@@ -27,11 +27,10 @@ use crate::schema::{
 };
 use crate::token::Token;
 
-/// How many passages are fetched at once; fewer where they do not fit into an answer.
+/// How many passages are fetched at once; fewer if they do not fit into one answer.
 const FETCHED_AT_ONCE: usize = 256;
 
-/// A collection that holds a corpus, ready to search from any number of threads. A clone shares the
-/// connection.
+/// A collection that holds a corpus, searchable from any number of threads. Clones share the connection.
 #[derive(Clone)]
 pub struct Collection {
     connection: Arc<Connection>,
@@ -42,12 +41,12 @@ pub struct Collection {
 }
 
 impl Collection {
-    /// Opens a collection that a push has completed. `token` is for a server that requires one; the
-    /// active shards are those that are searched.
+    /// Opens a collection that a push has completed. `token` is for a server that requires one; searches read the
+    /// active shards only.
     ///
     /// # Errors
-    /// A server that does not answer; a collection that is missing, is not ken's or is not
-    /// complete; more shards than there are.
+    /// A server that does not answer; a collection that is missing, is not ken's or is not complete; more active
+    /// shards than there are.
     pub fn open(
         address: &MilvusAddress,
         token: Option<&Token>,
@@ -92,7 +91,7 @@ impl Collection {
         Ok(self)
     }
 
-    /// Its address.
+    /// The collection's address.
     #[must_use]
     pub fn address(&self) -> &MilvusAddress {
         &self.connection.address
@@ -120,7 +119,7 @@ impl Collection {
         active.map(|shard| shard.passages as usize).sum()
     }
 
-    /// Identifies what is searched, and how: results under the same text can be compared.
+    /// Identifies the state of the corpus and how it is searched: results with equal fingerprints are comparable.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         let Identity {
@@ -129,8 +128,8 @@ impl Collection {
         format!("{fingerprint} in Milvus by {index}, {}", self.active)
     }
 
-    /// The `k` best passages, best first, of those that are not pruned and match the filters; fewer
-    /// where fewer match. Of equal scores the smaller passage id comes first.
+    /// The `k` best passages, best first, of those that are not pruned and match the filters; fewer if fewer match.
+    /// Passages with equal scores are ordered by id.
     ///
     /// # Errors
     /// A query that does not fit, a lexical search without a lexical index, more than 16,384
@@ -184,7 +183,7 @@ impl Collection {
         let request = SearchRequest::builder()
             .vector_field(WORD_COUNTS)
             .vectors(SearchVectors::EmbeddedText(vec![words]));
-        // milvus-lite returns BM25 as a distance: less than 0, and the farther the better.
+        // milvus-lite returns BM25 as a negative distance: the lower, the more relevant.
         let ranking = self.ranking(request, k)?.into_iter();
         Ok(ranking.map(|(id, score)| (id, score.abs())).collect())
     }
@@ -208,10 +207,10 @@ impl Collection {
             .limit(i64::try_from(k).unwrap_or(i64::MAX))
             .consistency_level(ConsistencyLevel::Bounded);
         let response = call!("search" within SHORT, &self.connection => search(request))?;
-        let Some(found) = response.results().get_results().first() else {
+        let Some(results) = response.results().get_results().first() else {
             return Ok(Vec::new());
         };
-        let ids = match found.get_ids() {
+        let ids = match results.get_ids() {
             Ids::VarChar(ids) => ids.as_slice(),
             other if other.is_empty() => &[],
             _ => return Err(self.connection.unreadable(&"its ids are no strings")),
@@ -219,27 +218,27 @@ impl Collection {
         let mut ranking: Vec<(PassageId, f32)> = ids
             .iter()
             .map(|id| PassageId(id.clone()))
-            .zip(found.get_scores().iter().copied())
+            .zip(results.get_scores().iter().copied())
             .filter(|(_, score)| score.is_finite())
             .collect();
-        // The order is the server's, except among equal scores, where the server's is arbitrary.
-        for equals in ranking.chunk_by_mut(|(_, one), (_, other)| one == other) {
-            equals.sort_by(|(id, _), (other, _)| id.cmp(other));
+        // The server orders passages with equal scores arbitrarily.
+        for ties in ranking.chunk_by_mut(|(_, left), (_, right)| left == right) {
+            ties.sort_by(|(left, _), (right, _)| left.cmp(right));
         }
         Ok(ranking)
     }
 
-    /// The live passage of an id, where it fits the filters.
+    /// The live passage with this id, if it matches the filters.
     ///
     /// # Errors
     /// A server that fails.
     pub fn find(&self, id: &str) -> Result<Option<Passage>, MilvusError> {
-        let one = id_in(std::iter::once(id));
-        let filter = format!("{} and ({one})", self.condition);
+        let has_id = id_in(std::iter::once(id));
+        let filter = format!("{} and ({has_id})", self.condition);
         Ok(self.fetch_where(filter, 1)?.into_iter().next())
     }
 
-    /// Fetches the passages of ids.
+    /// Fetches the passages of a ranking.
     fn fetch(&self, best: Vec<(PassageId, f32)>) -> Result<Vec<Hit>, MilvusError> {
         let mut passages = HashMap::with_capacity(best.len());
         let ids: Vec<&str> = best.iter().map(|(id, _)| id.as_str()).collect();
@@ -285,7 +284,7 @@ impl Collection {
     }
 }
 
-/// Has the server load the collection, as far as its index is kept in memory.
+/// Makes the server load the collection, as far as its index is kept in memory.
 pub(crate) fn load(connection: &Connection) -> Result<(), MilvusError> {
     let limit_ms = LONG.as_millis() as i64;
     let request = LoadCollectionRequest::builder()

@@ -1,5 +1,5 @@
-//! The connection to a server: it blocks on the SDK's calls, with a time limit and with errors that
-//! say what was tried. It does not know which calls there are.
+//! The connection to a server: blocks on the SDK's calls, limits their time, and reports errors that say what was
+//! tried. It does not know which calls there are.
 
 use std::time::Duration;
 
@@ -22,9 +22,8 @@ pub(crate) const SHORT: Duration = Duration::from_secs(60);
 /// How long building an index or loading a collection may take.
 pub(crate) const LONG: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How often a call is tried where the server is too busy or, for calls that change nothing, does
-/// not answer. The backoff grows up to 3 s: a search, which somebody waits for, gives up after two
-/// seconds.
+/// How often a call is tried if the server is too busy or, for calls that change nothing, does not answer. The
+/// backoff grows up to 3 s: a search gives up after two seconds, since a person may be waiting for it.
 pub(crate) const SEARCH_ATTEMPTS: u32 = 5;
 /// A push gives up after 17 seconds, more than servers delay a second flush.
 pub(crate) const PUSH_ATTEMPTS: u32 = 10;
@@ -96,15 +95,13 @@ impl Connection {
         self.address.server()
     }
 
-    /// The collection's name.
     pub(crate) fn collection(&self) -> &str {
         self.address.collection()
     }
 
     /// Blocks on a call. `action` is what it does, as a verb.
     ///
-    /// # Errors
-    /// What the server says, or that it says nothing within `limit`.
+    /// The server's error, or a timeout after `limit`.
     pub(crate) fn wait<T>(
         &self,
         action: &'static str,
@@ -127,7 +124,6 @@ impl Connection {
         }
     }
 
-    /// Queries the collection.
     pub(crate) fn query(
         &self,
         action: &'static str,
@@ -147,8 +143,8 @@ impl Connection {
     }
 }
 
-/// What a call about the collection returns, as [`Connection::wait`] does. The request's builder names
-/// no collection yet.
+/// The result of a call about the collection, as [`Connection::wait`] returns it. The request's builder names no
+/// collection yet.
 macro_rules! call {
     ($action:literal within $limit:ident, $connection:expr => $method:ident($builder:expr)) => {{
         let connection: &$crate::connection::Connection = $connection;

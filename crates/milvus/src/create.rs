@@ -31,7 +31,7 @@ pub(crate) fn create(
         Ok(()) => lexical,
         Err(refused) if refused.is_refusal() => {
             let dense = Identity::new(corpus, index, false);
-            // Where this fails too, BM25 was not the problem.
+            // If this fails too, BM25 was not the problem.
             create_as(connection, &dense).map_err(|_| refused)?;
             dense
         }
@@ -47,8 +47,8 @@ pub(crate) fn create(
     }
 }
 
-/// Refuses an index whose name the server accepts but which it never builds: after its next start
-/// it could not load the collection.
+/// Refuses an index that the server accepts by name but never builds: after a restart, the server could not load the
+/// collection.
 fn refuse_unknown(connection: &Connection, index: IndexKind) -> Result<(), MilvusError> {
     if index != IndexKind::DiskAnn {
         return Ok(());
@@ -120,7 +120,7 @@ fn has_index(connection: &Connection, field: &str) -> Result<bool, MilvusError> 
     let request = DescribeIndexRequest::builder().field_name(field);
     let described = call!("describe an index" within SHORT, connection => describe_index(request));
     let described = match described {
-        // This is how servers say that there is none.
+        // Servers refuse to describe a missing index.
         Err(error) if error.is_refusal() => return Ok(false),
         described => described?,
     };

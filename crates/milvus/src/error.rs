@@ -1,4 +1,4 @@
-//! What can go wrong with a corpus in Milvus, with the remedy beside the message.
+//! The errors of corpora in Milvus, with the remedy beside the message.
 
 use ken_corpus::{CorpusError, Setting};
 use ken_diagnostic::{Remedy, remedy};
@@ -6,7 +6,7 @@ use ken_index::IndexError;
 
 use crate::index_kind::IndexKind;
 
-/// A corpus could not be pushed to Milvus, or not be searched there.
+/// A corpus could not be pushed to Milvus or searched there.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[allow(missing_docs)] // the messages say what variants and fields are
 pub enum MilvusError {
@@ -157,7 +157,7 @@ pub enum MilvusError {
 }
 
 impl MilvusError {
-    /// Whether the server answered that it will not.
+    /// Whether the server refused the call.
     pub(crate) fn is_refusal(&self) -> bool {
         let Self::Call { failure, .. } = self else {
             return false;
@@ -171,11 +171,11 @@ impl MilvusError {
 pub enum Failure {
     /// The connection broke.
     Lost,
-    /// There was no answer in time.
+    /// The server did not answer in time.
     TimedOut,
     /// The token is missing or wrong.
     Denied,
-    /// The server answered that it will not.
+    /// The server refused the call.
     Refused,
     /// The answer is larger than one message may be.
     AnswerTooLarge,

@@ -61,7 +61,7 @@ pub(crate) fn state(segment: &Segment) -> Result<String, CorpusError> {
 }
 
 impl Identity {
-    /// The record of a collection to which nothing was sent yet.
+    /// The record of a collection that holds no passages yet.
     pub(crate) fn new(corpus: &Corpus, index: IndexKind, lexical: bool) -> Self {
         Self {
             format: FORMAT,
@@ -76,7 +76,7 @@ impl Identity {
         }
     }
 
-    /// Reads the record; `None` where there is no collection.
+    /// Reads the record; `None` if there is no collection.
     ///
     /// # Errors
     /// [`MilvusError::NotOurs`], [`MilvusError::OtherFormat`], and any error of a call.
@@ -117,7 +117,7 @@ impl Identity {
     /// The JSON in the property.
     ///
     /// # Errors
-    /// None in practice: all of it can be written as JSON.
+    /// None in practice: every record can be written as JSON.
     pub(crate) fn to_text(&self, connection: &Connection) -> Result<String, MilvusError> {
         serde_json::to_string(self).map_err(|error| connection.unreadable(&error))
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum IndexKind {
-    /// What the server thinks best.
+    /// The server's choice.
     #[default]
     AutoIndex,
     /// A graph in memory.
@@ -23,7 +23,7 @@ pub enum IndexKind {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown index {given:?}: the indexes are diskann, hnsw and autoindex")]
 pub struct UnknownIndexKind {
-    /// What was written.
+    /// The text as written.
     pub given: String,
 }
 

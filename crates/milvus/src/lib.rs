@@ -13,7 +13,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-// What only the client uses.
+// Some items serve the client only.
 #![cfg_attr(not(feature = "client"), allow(dead_code))]
 #![cfg_attr(
     test,

@@ -1,5 +1,4 @@
-//! What takes the place of the client in a build without it: there is no collection, and opening one
-//! or pushing to one is an error.
+//! Replaces the client in a build without it: there is no collection, and opening one or pushing to one is an error.
 #![allow(missing_docs)] // The client's documentation holds.
 #![cfg_attr(feature = "client", allow(dead_code, unreachable_pub))]
 

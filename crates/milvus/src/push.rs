@@ -1,9 +1,9 @@
 //! Bringing a collection to the state of a corpus's generation.
 //!
-//! What is gone is deleted first, then what is new or changed is sent, segment by segment. The
-//! collection records which segments it holds in full, and in what state, so that an interrupted
-//! push resumes, and one after a change sends the change only. An entry is withdrawn before
-//! anything it covers is touched. For a segment without an entry, the server is asked what it has.
+//! A push first deletes what the corpus no longer holds, then sends what is new or changed, segment by segment. The
+//! collection records which segments it holds in full, and in what state, so that an interrupted push resumes and a
+//! later one sends the changes only. The push withdraws an entry before it touches anything that the entry covers.
+//! For a segment without an entry, it asks the server what it has.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,18 +29,18 @@ use crate::schema::{DIGEST, ID, PRUNED, partition};
 use crate::sweep::{of_shard, sweep};
 use crate::token::Token;
 
-/// How many passages are compared with what the server has at once.
+/// How many passages are compared at once with those on the server.
 const COMPARED_AT_ONCE: usize = 256;
 
-/// About how many bytes are sent at once. Servers take 64 MB.
+/// The approximate size of a request with rows. Servers take 64 MB.
 const SENT_AT_ONCE: usize = 8 << 20;
 
 /// How often the record of complete segments is written.
 const RECORDED_EVERY: Duration = Duration::from_secs(30);
 
-/// Brings the collection to the state of the corpus, which is open with all shards. A missing
-/// collection is created, with the requested index. `token` is for a server that requires one. When
-/// `stop` is set it ends after the batch that is being sent; the next push resumes there.
+/// Brings the collection to the state of the corpus, which is open with all shards. A missing collection is created,
+/// with the requested index. `token` is for a server that requires one. Setting `stop` ends the push after its
+/// current batch; the next push resumes there.
 ///
 /// # Errors
 /// A server that does not answer, goes away or refuses; a collection that is not ken's, holds
@@ -55,16 +55,16 @@ pub fn push(
     stop: &AtomicBool,
 ) -> Result<Pushed, MilvusError> {
     let connection = Connection::open(address, token, PUSH_ATTEMPTS)?;
-    let found = Identity::read(&connection)?;
-    let is_new = found.is_none();
-    let was_complete = found.as_ref().is_some_and(|found| found.complete);
-    let identity = match found {
+    let existing = Identity::read(&connection)?;
+    let is_new = existing.is_none();
+    let was_complete = existing.as_ref().is_some_and(|existing| existing.complete);
+    let identity = match existing {
         None => create(&connection, corpus, index.unwrap_or_default())?,
-        Some(found) => {
-            check(&found, corpus, address, index)?;
-            complete_parts(&connection, &found)?;
+        Some(existing) => {
+            check(&existing, corpus, address, index)?;
+            complete_parts(&connection, &existing)?;
             load(&connection)?;
-            revised(found, corpus)?
+            revised(existing, corpus)?
         }
     };
     let mut push = Push {
@@ -91,12 +91,12 @@ pub fn push(
 
 /// Refuses a collection that holds another corpus.
 fn check(
-    found: &Identity,
+    existing: &Identity,
     corpus: &Corpus,
     address: &MilvusAddress,
     index: Option<IndexKind>,
 ) -> Result<(), MilvusError> {
-    let difference = found.settings.difference(corpus.settings());
+    let difference = existing.settings.difference(corpus.settings());
     // A collection has an index of its own.
     if let Some((what, collection, own)) = difference.filter(|(what, ..)| *what != Setting::Dense) {
         return Err(MilvusError::OtherCorpus {
@@ -108,9 +108,9 @@ fn check(
         });
     }
     match index {
-        Some(requested) if requested != found.index => Err(MilvusError::OtherIndex {
+        Some(requested) if requested != existing.index => Err(MilvusError::OtherIndex {
             address: address.to_string(),
-            found: found.index,
+            found: existing.index,
             requested,
         }),
         _ => Ok(()),
@@ -119,18 +119,18 @@ fn check(
 
 /// The record of a collection that holds one state of the corpus while it is brought to another: it
 /// keeps the unchanged segments, and marks every shard where passages may be gone for sweeping.
-fn revised(found: Identity, corpus: &Corpus) -> Result<Identity, MilvusError> {
+fn revised(existing: Identity, corpus: &Corpus) -> Result<Identity, MilvusError> {
     let states: BTreeMap<&str, (u32, String)> = (corpus.segments().iter())
         .map(|segment| Ok((segment.id(), (segment.shard(), state(segment)?))))
         .collect::<Result<_, MilvusError>>()?;
     let all = || 0..corpus.settings().sharding.count;
-    let mut unswept: BTreeSet<u32> = found.unswept.iter().copied().collect();
-    // What was sent on the way to an abandoned state is not recorded.
-    if !found.complete && found.fingerprint != corpus.fingerprint() {
+    let mut unswept: BTreeSet<u32> = existing.unswept.iter().copied().collect();
+    // Rows sent on the way to an abandoned state are not recorded.
+    if !existing.complete && existing.fingerprint != corpus.fingerprint() {
         unswept.extend(all());
     }
     let mut segments = BTreeMap::new();
-    for (id, recorded) in found.segments {
+    for (id, recorded) in existing.segments {
         match states.get(id.as_str()) {
             Some((_, now)) if *now == recorded => {
                 segments.insert(id, recorded);
@@ -145,11 +145,11 @@ fn revised(found: Identity, corpus: &Corpus) -> Result<Identity, MilvusError> {
     Ok(Identity {
         segments,
         unswept: unswept.into_iter().collect(),
-        ..Identity::new(corpus, found.index, found.lexical)
+        ..Identity::new(corpus, existing.index, existing.lexical)
     })
 }
 
-/// How many passages of a segment a collection holds: all of its live documents.
+/// How many passages of a segment a complete collection holds: those of its live documents, pruned or not.
 fn whole(segment: &Segment) -> u64 {
     (segment.live_passage_count() + segment.pruned_count()) as u64
 }
@@ -172,7 +172,7 @@ struct Push<'a> {
 }
 
 impl Push<'_> {
-    /// Returns whether it was stopped before the end.
+    /// Returns whether `stop` ended it early.
     fn run(&mut self) -> Result<bool, MilvusError> {
         self.identity.complete = self.is_up_to_date();
         self.identity.write(&self.connection)?;
@@ -200,7 +200,7 @@ impl Push<'_> {
             && segments.all(|segment| recorded.contains_key(segment.id()))
     }
 
-    /// Deletes what is gone; false where it was stopped.
+    /// Deletes what is gone; false if `stop` ended it early.
     fn sweep(&mut self) -> Result<bool, MilvusError> {
         while let Some(&shard) = self.identity.unswept.last() {
             let (deleted, stopped) = sweep(&self.connection, self.corpus, shard, self.stop)?;
@@ -214,7 +214,7 @@ impl Push<'_> {
         Ok(true)
     }
 
-    /// Sends what is new or changed; false where it was stopped.
+    /// Sends what is new or changed; false if `stop` ended it early.
     fn send(&mut self) -> Result<bool, MilvusError> {
         let corpus = self.corpus;
         for segment in corpus.segments() {
@@ -262,12 +262,11 @@ impl Push<'_> {
         let partition = partition(segment.shard());
         let passages = ordinals.iter().map(|&ordinal| segment.passage(ordinal));
         let passages = passages.collect::<Result<Vec<_>, _>>()?;
-        let existing = match self.is_new {
-            true => HashMap::new(),
-            false => {
-                let ids = passages.iter().map(|passage| passage.id.as_str());
-                self.existing(&partition, id_in(ids), passages.len())?
-            }
+        let existing = if self.is_new {
+            HashMap::new()
+        } else {
+            let ids = passages.iter().map(|passage| passage.id.as_str());
+            self.existing(&partition, id_in(ids), passages.len())?
         };
         let mut buffer = RowBuffer::default();
         let mut added = Vec::new();
@@ -277,7 +276,7 @@ impl Push<'_> {
             let pruned = !segment.is_live(ordinal);
             let digest = digest(&passage, vector, pruned);
             let rows = match existing.get(passage.id.as_str()) {
-                Some(found) if *found == digest => {
+                Some(existing_digest) if *existing_digest == digest => {
                     self.pushed.kept += 1;
                     continue;
                 }
@@ -296,7 +295,7 @@ impl Push<'_> {
         self.send_rows(&partition, changed, true)
     }
 
-    /// The digests of what the server has of some passages, by id.
+    /// The digests that the server has of some passages, by id.
     fn existing(
         &self,
         partition: &str,
@@ -322,8 +321,8 @@ impl Push<'_> {
         Ok(existing)
     }
 
-    /// Sends rows in batches that a server takes. Replacing rows are sent apart from new ones,
-    /// which cost a server much less.
+    /// Sends rows in batches that a server takes. Rows that replace others go apart from new ones, which cost a
+    /// server much less.
     fn send_rows(
         &mut self,
         partition: &str,
@@ -366,7 +365,7 @@ impl Push<'_> {
         });
     }
 
-    /// Has the server index what it was sent, and counts whether all of it is there.
+    /// Makes the server index the rows that it was sent, and checks by count that it has all of them.
     fn flush_and_count(&mut self) -> Result<(), MilvusError> {
         let request = FlushRequest::builder()
             .collection_names([self.connection.collection()])
@@ -403,8 +402,8 @@ impl Push<'_> {
         Ok(response.results().get_row_count())
     }
 
-    /// The server lost rows, or has more: records that nothing is known of the shard, so that the
-    /// next push compares all of it.
+    /// Forgets the entries of a shard in which the server lost rows or has too many, so that the next push compares
+    /// all of it.
     fn lost_rows(
         &mut self,
         shard: u32,

@@ -2,10 +2,10 @@
 
 use ken_corpus::CorpusInfo;
 
-/// How far a push is.
+/// The progress of a push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Passages that stand in the collection.
+    /// Passages in the collection.
     pub passages: u64,
     /// All passages of the corpus, pruned ones included.
     pub passages_total: u64,
@@ -14,14 +14,14 @@ pub struct Progress {
 /// What a push did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pushed {
-    /// The generation that was pushed, in numbers.
+    /// The counts of the generation that was pushed.
     pub info: CorpusInfo,
     /// Passages that were sent.
     pub sent: u64,
     /// Passages that were deleted.
     pub deleted: u64,
-    /// Passages that stood there already.
+    /// Passages that the collection held already.
     pub kept: u64,
-    /// Whether it was stopped before the end.
+    /// Whether it was stopped early.
     pub interrupted: bool,
 }

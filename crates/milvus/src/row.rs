@@ -22,7 +22,7 @@ pub(crate) struct Row {
     words: Option<String>,
 }
 
-/// Changes whenever anything of a row does, with the same embedder: 32 hex digits.
+/// Changes whenever anything in the row does, given the same embedder: 32 hex digits.
 pub(crate) fn digest(passage: &Passage, vector: &[f32], pruned: bool) -> String {
     let mut hasher = blake3::Hasher::new();
     let metadata = Value::Object(passage.metadata.clone()).to_string();
@@ -38,9 +38,9 @@ pub(crate) fn digest(passage: &Passage, vector: &[f32], pruned: bool) -> String 
     hasher.finalize().to_hex()[..32].to_owned()
 }
 
-/// Where a passage stands, as JSON.
+/// A passage's location as JSON.
 fn location(passage: &Passage) -> Value {
-    // Its fields are texts and numbers.
+    // Cannot fail: its fields are texts and numbers.
     serde_json::to_value(&passage.location).unwrap_or_default()
 }
 
@@ -182,14 +182,14 @@ pub(crate) fn columns(rows: Vec<Row>) -> Vec<FieldData> {
     columns
 }
 
-/// A query for the lexical index; `None` where it has no words.
+/// A query for the lexical index; `None` if the query has no words.
 pub(crate) fn query_words(text: &str) -> Option<String> {
     let terms = query_terms(text);
     (!terms.is_empty()).then(|| as_words(terms))
 }
 
-/// Terms as a text that every analyzer takes apart into just these: what is no plain letter or
-/// digit is written in hexadecimal. So Milvus counts the words that ken finds, in any language.
+/// Terms as a text that every analyzer splits into exactly these: a term with anything but ASCII letters and digits
+/// is written in hexadecimal. So Milvus counts the words that ken finds, in any language.
 fn as_words(terms: Vec<String>) -> String {
     let plain = |term: &str| term.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let words = terms.into_iter().map(|term| match plain(&term) {

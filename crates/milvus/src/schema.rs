@@ -14,11 +14,11 @@ pub(crate) const ID: &str = "id";
 pub(crate) const DOC_ID: &str = "doc_id";
 pub(crate) const TITLE: &str = "title";
 pub(crate) const TEXT: &str = "text";
-/// Where the passage stands in its document.
+/// The passage's place in its document.
 pub(crate) const LOCATION: &str = "location";
 pub(crate) const METADATA: &str = "metadata";
 pub(crate) const VECTOR: &str = "vector";
-/// Whether it is left out of every result.
+/// Whether search leaves the passage out.
 pub(crate) const PRUNED: &str = "pruned";
 /// The terms of title and text, for BM25.
 pub(crate) const WORDS: &str = "words";

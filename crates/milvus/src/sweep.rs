@@ -1,4 +1,4 @@
-//! Deleting what a partition holds and the corpus no longer does.
+//! Deletes what a partition holds and the corpus no longer does.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,14 +10,14 @@ use crate::error::MilvusError;
 use crate::literal::id_in;
 use crate::schema::{ID, PIECE, partition};
 
-/// The most ids that are queried at once. With the longest ids they still fit into an answer.
+/// The most ids per query: even the longest ones fit into an answer.
 const QUERIED_AT_ONCE: i64 = 2_048;
 
 /// How many passages are deleted at once.
 const DELETED_AT_ONCE: usize = 256;
 
-/// Deletes every passage of a shard's partition that the shard does not hold. Returns how many were
-/// deleted, and whether it was stopped before the end.
+/// Deletes every passage of a shard's partition that the shard does not hold. Returns how many it deleted, and
+/// whether `stop` ended it early.
 pub(crate) fn sweep(
     connection: &Connection,
     corpus: &Corpus,
@@ -27,7 +27,7 @@ pub(crate) fn sweep(
     let partition = partition(shard);
     let segments: Vec<&Segment> = of_shard(corpus, shard).collect();
     let mut deleted = 0;
-    // The ranges of pieces that are left, the next one last.
+    // The remaining ranges of pieces, the next one last.
     let mut pieces = vec![(i64::MIN, i64::MAX)];
     while let Some((first, last)) = pieces.pop() {
         if stop.load(Ordering::Relaxed) {
@@ -35,7 +35,7 @@ pub(crate) fn sweep(
         }
         let ids = ids_between(connection, &partition, first, last)?;
         if ids.len() as i64 >= QUERIED_AT_ONCE && first < last {
-            // There may be more than were returned.
+            // The server may have more than it returned.
             let middle = first.midpoint(last);
             pieces.push((middle + 1, last));
             pieces.push((first, middle));
@@ -79,7 +79,7 @@ fn ids_between(
     last: i64,
 ) -> Result<Vec<String>, MilvusError> {
     let mut bounds = Vec::new();
-    // The smallest number of all has no literal.
+    // `i64::MIN` has no literal.
     if first > i64::MIN {
         bounds.push(format!("{PIECE} >= {first}"));
     }

@@ -1,5 +1,5 @@
-//! The secret by which a server knows a user. It is never shown, and over an unencrypted connection
-//! it is sent to this machine only.
+//! The secret by which a server knows a user. It is never shown; over an unencrypted connection it goes to this
+//! machine only.
 
 use std::fmt;
 
@@ -24,14 +24,14 @@ impl Token {
         }
     }
 
-    /// The same token, and whether it may be sent to other machines over unencrypted connections.
+    /// Sets whether the token may be sent to other machines over unencrypted connections.
     #[must_use]
     pub fn allowed_in_plain_text(mut self, allowed: bool) -> Self {
         self.in_plain_text = allowed;
         self
     }
 
-    /// A text from the server with the token, and the password in it, redacted.
+    /// Redacts the token, and the password in it, in a text from the server.
     pub(crate) fn redacted(&self, text: &str) -> String {
         let password = self.text.split_once(':').map(|(_, password)| password);
         let mut redacted = text.to_owned();

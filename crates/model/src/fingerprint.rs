@@ -1,5 +1,5 @@
-//! Fingerprints of models' files: a hash of all their bytes, and of what else bears on results. They are no check
-//! against forgery.
+//! Fingerprints of models' files: a hash of all their bytes, and of everything else that affects results. They do not
+//! protect against forgery.
 
 use ken_storage::{ReadAt, StorageError};
 use rayon::prelude::*;
@@ -21,7 +21,8 @@ pub(crate) fn of_files(files: &[&ReadAt]) -> Result<String, StorageError> {
     Ok(written(&hash))
 }
 
-/// A fingerprint extended by parts. They are hashed with their lengths, so that no two lists of parts look alike.
+/// A fingerprint extended by parts. They are hashed with their lengths, so that different lists of parts never look
+/// alike.
 pub(crate) fn extended(fingerprint: &str, parts: &[&[u8]]) -> String {
     let mut hash = blake3::Hasher::new();
     for bytes in [&[fingerprint.as_bytes()], parts].concat() {

@@ -1,6 +1,6 @@
-//! Models in files or behind endpoints: decoders that generate and score text on this machine
-//! (`decoder`), encoders that embed it (`encoder`), the arithmetic that both share (`kernels`), and
-//! both behind endpoints (`remote`). Knows nothing of corpora, prompts' contents or routing.
+//! Models in files or behind endpoints: decoders that generate and score text on this machine (`decoder`), encoders
+//! that embed it (`encoder`), the arithmetic that both share (`kernels`), and both behind endpoints (`remote`). Other
+//! crates have the corpora, the prompts and the routing.
 //!
 //! ```no_run
 //! use std::path::Path;

@@ -1,8 +1,7 @@
-//! How much memory this process may still take.
+//! How much more memory this process may take.
 
-/// Bytes that can be allocated without swapping, as the kernel estimates them, and no more than the
-/// process's control group may have and its limit of addresses leaves; `None` where the system does
-/// not tell.
+/// Bytes that can be allocated without swapping, as the kernel estimates, within the limits of the process's control
+/// group and address space; `None` if the system does not report it.
 #[must_use]
 pub fn available_memory() -> Option<u64> {
     let read = |path| std::fs::read_to_string(path).ok();
@@ -21,7 +20,7 @@ fn field(text: &str, name: &str) -> Option<u64> {
     kibibytes.checked_mul(1024)
 }
 
-/// What a limit of the process's addresses (`ulimit -v`) leaves; `None` where there is none.
+/// What the limit of the process's address space (`ulimit -v`) leaves; `None` without a limit.
 fn addresses_left(limits: &str, status: &str) -> Option<u64> {
     let mut lines = limits.lines();
     let line = lines.find_map(|line| line.strip_prefix("Max address space"))?;

@@ -1,5 +1,5 @@
-//! Files that are read whole (settings, tokenizers, templates), each up to a limit, so that no file in
-//! a model's folder can exhaust memory.
+//! Files that are read whole (settings, tokenizers, templates), each up to a limit, so that no file in a model's
+//! folder can exhaust memory.
 
 use std::io::{Error, ErrorKind, Read, Result};
 use std::path::Path;

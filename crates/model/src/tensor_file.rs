@@ -1,6 +1,5 @@
-//! A safetensors file, read tensor by tensor with positioned reads: nothing is memory-mapped, so if
-//! another program truncates the file, a read fails and nothing worse happens. It knows no tensor names
-//! and converts nothing.
+//! A safetensors file, read tensor by tensor with positioned reads: nothing is memory-mapped, so if another program
+//! truncates the file, a read fails and nothing worse happens. Callers know the names of tensors.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -83,7 +82,7 @@ impl TensorFile {
         &self.file
     }
 
-    /// The type, shape and offsets of a tensor; `None` if there is none of that name.
+    /// The type, shape and offsets of a tensor; `None` if there is no tensor of that name.
     pub(crate) fn info(&self, name: &str) -> Option<&TensorInfo> {
         self.metadata.info(name)
     }
@@ -101,7 +100,7 @@ impl TensorFile {
     /// The bytes of a tensor.
     ///
     /// # Errors
-    /// Where they cannot be read.
+    /// A file that cannot be read.
     pub(crate) fn bytes(&self, info: &TensorInfo) -> Result<Cow<'_, [u8]>, TensorFileError> {
         let (from, to) = info.data_offsets;
         let range = self.start + from as u64..self.start + to as u64;

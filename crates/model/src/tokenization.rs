@@ -2,7 +2,7 @@
 
 use ken_storage::contained;
 
-/// What `call` returns; its error or panic as a message.
+/// The result of `call`, with its error or panic as a message.
 pub(crate) fn tokenizing<T>(call: impl FnOnce() -> tokenizers::Result<T>) -> Result<T, String> {
     contained(call)?.map_err(|error| error.to_string())
 }

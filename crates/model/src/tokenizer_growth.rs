@@ -1,5 +1,5 @@
-//! Refuses a `tokenizer.json` that would blow up texts: forty steps that each replace one letter by two
-//! exhaust memory. The tokenizers crate runs any.
+//! Refuses a `tokenizer.json` that would blow up texts: forty steps that each double a letter exhaust memory, and the
+//! tokenizers crate would run them.
 
 use std::fmt;
 
@@ -7,18 +7,18 @@ use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// By how much all steps together may multiply the length of a text. Those of real models triple it at
-/// most, where a space becomes `▁`.
+/// The most by which all steps together may multiply the length of a text. Those of real models at most triple it, by
+/// turning a space into `▁`.
 const MOST_GROWTH: u64 = 256;
-/// What all steps together may put before a text, in bytes. Those of real models put a `▁` there.
+/// The most bytes that all steps together may put before a text. Those of real models put a `▁` there.
 const MOST_PREPENDED: usize = 256;
-/// Pieces of a template that puts special tokens around texts, with the tokens of these.
+/// Most pieces of a template that puts special tokens around texts, with the tokens of these.
 const MOST_PIECES: usize = 1024;
 
-/// How much memory a part may take that is read whole, in bytes. The largest of real models is a table of
-/// characters in base64, of some hundred thousand.
+/// The most memory, in bytes, of a part that is read whole. The largest in real models is a base64 table of
+/// characters, of some hundred thousand bytes.
 const MOST_SIZE: usize = 4 << 20;
-/// What a JSON value takes beside its text, about.
+/// Approximate memory of a JSON value besides its text.
 const VALUE: usize = 64;
 
 /// The parts of the file that transform texts and token sequences.
@@ -32,7 +32,7 @@ struct Steps<Part> {
     post_processor: Part,
 }
 
-/// The memory that a JSON value would take; nothing of it is kept.
+/// Counts the memory that a JSON value would take, without storing it.
 #[derive(Default)]
 struct Size(usize);
 
@@ -92,10 +92,10 @@ impl<'de> Deserialize<'de> for Size {
     }
 }
 
-/// Checks the content of a file. One that cannot be parsed is left to the tokenizers crate.
+/// Checks the content of a file. A file that cannot be parsed is left to the tokenizers crate.
 ///
 /// # Errors
-/// A message that says what would grow.
+/// A message about the part that would grow.
 pub(crate) fn check(content: &[u8]) -> Result<(), String> {
     let Ok(sizes) = serde_json::from_slice::<Steps<Size>>(content) else {
         return Ok(());
@@ -143,14 +143,14 @@ fn nested(step: &Value) -> impl Iterator<Item = &Value> {
         .flatten()
 }
 
-/// By how much a step can multiply the length of a text.
+/// The factor by which a step can multiply the length of a text.
 fn growth(step: &Value) -> u64 {
     let length = |text: &Value| text.as_str().map_or(0, str::len) as u64;
     let content = step.get("content").map_or(0, length);
     let own = match step.get("pattern") {
         Some(pattern) => {
             let replaced = pattern.get("String").map_or(0, length);
-            // A regular expression may match anything, and nothing.
+            // A regular expression may match anything, or nothing.
             match replaced {
                 0 => content.saturating_add(1),
                 bytes => content.div_ceil(bytes).max(1),
@@ -161,7 +161,7 @@ fn growth(step: &Value) -> u64 {
     nested(step).fold(own, |all, step| all.saturating_mul(growth(step)))
 }
 
-/// The bytes that a step puts before a text.
+/// How many bytes a step puts before a text.
 fn prepended(step: &Value) -> usize {
     let own = step
         .get("prepend")
@@ -170,7 +170,7 @@ fn prepended(step: &Value) -> usize {
     own + nested(step).map(prepended).sum::<usize>()
 }
 
-/// The pieces that a step joins, special tokens included.
+/// How many pieces a step joins, special tokens included.
 fn pieces(step: &Value) -> usize {
     let count = |value: Option<&Value>| value.and_then(Value::as_array).map_or(0, Vec::len);
     let tokens = step.get("special_tokens").and_then(Value::as_object);

@@ -1,18 +1,18 @@
-//! What is no answer. What is absent is not agreement: ten samples without a word say as little of what a model
-//! knows as none.
+//! Which outputs are not answers. Missing answers are not agreement: ten empty samples say as little about what a
+//! model knows as no samples.
 
 use ken_language::{Finish, Generation};
 use serde::{Deserialize, Serialize};
 
 use crate::normalize::is_wide_punctuation;
 
-/// Why what a model wrote is no answer, or not all of one.
+/// Why a model's output is not an answer, or not all of one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lack {
-    /// It was cut off before it ended, since it had as many tokens as it may have.
+    /// It reached its limit of tokens before it ended.
     CutOff,
-    /// It was ended, since it went round in circles.
+    /// Generation stopped because it was repeating itself.
     Repeats,
     /// A filter of the model server withheld it, or the rest of it.
     Filtered,
@@ -20,12 +20,12 @@ pub enum Lack {
     Refused(String),
     /// The model called a tool instead.
     ToolCall,
-    /// It holds no word.
+    /// It contains no word.
     Empty,
 }
 
 impl Lack {
-    /// Its name for machines.
+    /// Its name in records.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -38,7 +38,7 @@ impl Lack {
         }
     }
 
-    /// The same for people.
+    /// A sentence for people.
     #[must_use]
     pub fn words(&self) -> &str {
         match self {
@@ -52,8 +52,8 @@ impl Lack {
         }
     }
 
-    /// What is lacking in what was written, of which `text` is the answer; `has_ended` where the answer had before
-    /// the model did, as a line has.
+    /// What the output lacks, where `text` is the answer in it. `has_ended` says that the answer was complete before
+    /// the model stopped, as a line is.
     #[must_use]
     pub fn of(written: &Generation, text: &str, has_ended: bool) -> Option<Self> {
         match written.finish {
@@ -68,8 +68,8 @@ impl Lack {
     }
 }
 
-/// Whether a text says anything: a letter, a digit or a symbol, and not only white space, punctuation and what is
-/// not seen.
+/// Whether a text says anything: it has a letter, a digit or a symbol, and not only white space, punctuation and
+/// invisible characters.
 #[must_use]
 pub fn has_words(text: &str) -> bool {
     text.chars().any(|c| match c {

@@ -1,5 +1,5 @@
-//! Whether answers are right by the judgment of a model that has read the passages, where nobody says what is
-//! right. A model that judges is wrong at times, and knows no more than the passages tell it.
+//! Whether answers are right by the judgment of a model that has read the passages, for questions without golden
+//! answers. The judge makes mistakes, and it knows no more than the passages say.
 
 use ken_language::{LanguageModel, ModelError, Prompt};
 
@@ -11,7 +11,7 @@ use crate::worked_examples;
 /// Tokens of the judge's context that stay free for its verdict.
 const SPARE_TOKENS: usize = 16;
 
-/// Alternates answers that the passages bear out, in their own words too, with ones that they do not.
+/// Alternates answers that the passages support, also in other words, with ones that they do not.
 const BORNE_OUT: FewShot = FewShot {
     instruction: "For each answer to a question, it is written whether the passages show that it is right.",
     examples: worked_examples! {
@@ -36,7 +36,7 @@ const CHINESE_BORNE_OUT: FewShot = FewShot {
     },
 };
 
-/// A question with what was found for it.
+/// A question with the passages retrieved for it.
 #[derive(Debug, Clone, Copy)]
 pub struct Evidenced<'a> {
     /// The question.
@@ -45,11 +45,11 @@ pub struct Evidenced<'a> {
     pub passages: &'a [&'a str],
 }
 
-/// Whether each answer to a question is right, by the judgment of a model that reads the passages: as many of the
-/// first ones as its context holds. An empty answer is wrong, and no model is asked for that.
+/// Whether each answer to a question is right, by the judgment of a model that reads as many of the first passages as
+/// its context holds. An empty answer is wrong; the judge is not asked about it.
 ///
 /// # Shapes
-/// Returns one truth value for each answer; `None` where the judge does not tell, or was stopped from outside.
+/// Returns one truth value for each answer; `None` if the judge gives no verdict, or was stopped from outside.
 ///
 /// # Errors
 /// A question that does not fit into the judge's context without any passage, a judge that fails.
@@ -78,7 +78,7 @@ pub fn judge_answers(
         .collect())
 }
 
-/// The prompt with as many passages as fit, and the words of the verdict.
+/// The prompt with as many passages as fit, and the two words of the verdict.
 fn fitting(
     judge: &dyn LanguageModel,
     asked: Evidenced<'_>,

@@ -1,6 +1,5 @@
-//! Which of the sampled answers say the same: by their normalized text, by the likeness of their
-//! embeddings, or by what a model says follows from what. How much agreement there is, is counted
-//! in `indicators`.
+//! Which of the sampled answers say the same: by their normalized text, by the cosine of their embeddings, or by
+//! mutual entailment as a model judges it. How far the answers agree is computed in `indicators`.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -24,7 +23,7 @@ pub enum Grouping {
         /// Between -1 and 1.
         threshold: f64,
     },
-    /// A model holds that each follows from the other.
+    /// A model judges that each follows from the other.
     Entailment,
 }
 
@@ -38,7 +37,7 @@ impl fmt::Display for Grouping {
     }
 }
 
-/// A text that is none of [`Grouping`].
+/// A text that names no [`Grouping`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is not a way to group answers; there are string, meaning:T, where T is a cosine between -1 \
@@ -64,15 +63,15 @@ impl FromStr for Grouping {
     }
 }
 
-/// The type of each answer by its normalized text. Types are numbered from 0 in the order in which
-/// they come up. As soon as one answer is Chinese, all are normalized as Chinese.
+/// The type of each answer by its normalized text. Types are numbered from 0 in order of first occurrence. If any
+/// answer is Chinese, all are normalized as Chinese.
 #[must_use]
 pub fn types_by_string(answers: &[&str]) -> Vec<usize> {
     distinct(answers).0
 }
 
-/// As [`types_by_string`], where answers whose embeddings have at least this cosine with the first
-/// answer of a type are of that type too. Answers without content are of a type of their own.
+/// As [`types_by_string`], but an answer also joins a type if its embedding has at least this cosine with that of the
+/// type's first answer. Answers without content form a type of their own.
 ///
 /// # Errors
 /// An embedder that fails.
@@ -86,20 +85,20 @@ pub fn types_by_meaning(
     if full.len() < 2 {
         return Ok(labels);
     }
-    let full_texts: Vec<&str> = full.iter().map(|&at| texts[at].as_str()).collect();
+    let full_texts: Vec<&str> = full.iter().map(|&index| texts[index].as_str()).collect();
     let vectors = embedder.embed(&full_texts, Role::Passage)?;
     let mut groups = Groups::new(texts.len());
-    for (at, vector) in full.iter().zip(&vectors) {
-        groups.place(*at, |first| {
-            let other = full.iter().position(|at| *at == first);
+    for (index, vector) in full.iter().zip(&vectors) {
+        groups.place(*index, |first| {
+            let other = full.iter().position(|index| *index == first);
             other.is_some_and(|other| cosine(&vectors[other], vector) >= threshold)
         });
     }
     Ok(groups.relabel(&labels))
 }
 
-/// As [`types_by_string`], where answers of which the model says that each follows from the first
-/// answer of a type, and that from it, are of that type too.
+/// As [`types_by_string`], but an answer also joins a type if the model says that it and the type's first answer
+/// follow from each other.
 ///
 /// # Errors
 /// A model that does not score, or that fails.
@@ -110,10 +109,10 @@ pub fn types_by_entailment(
 ) -> Result<Vec<usize>, ModelError> {
     let (labels, texts) = distinct(answers);
     let mut groups = Groups::new(texts.len());
-    for at in with_content(&texts) {
+    for index in with_content(&texts) {
         let firsts = groups.firsts.clone();
-        let same = entail_each_other(question, &texts[at], &firsts, &texts, model)?;
-        groups.place(at, |first| same.contains(&first));
+        let same = entail_each_other(question, &texts[index], &firsts, &texts, model)?;
+        groups.place(index, |first| same.contains(&first));
     }
     Ok(groups.relabel(&labels))
 }
@@ -139,15 +138,15 @@ fn distinct(answers: &[&str]) -> (Vec<usize>, Vec<String>) {
 
 fn with_content(texts: &[String]) -> Vec<usize> {
     (0..texts.len())
-        .filter(|&at| !texts[at].is_empty())
+        .filter(|&index| !texts[index].is_empty())
         .collect()
 }
 
-/// Distinct texts put together, each type by its first text.
+/// Groups of distinct texts, each represented by its first text.
 struct Groups {
     /// The first text of each type.
     firsts: Vec<usize>,
-    /// By text, the first text of its type: itself, where it was not placed.
+    /// For each text, the first text of its type; itself if `place` has not moved it.
     first_of: Vec<usize>,
 }
 
@@ -159,7 +158,7 @@ impl Groups {
         }
     }
 
-    /// Puts a text to the first type whose first text is the same, or makes it a new type.
+    /// Adds a text to the first type whose first text is the same, or starts a new type with it.
     fn place(&mut self, text: usize, same: impl Fn(usize) -> bool) {
         match self.firsts.iter().find(|first| same(**first)) {
             Some(first) => self.first_of[text] = *first,
@@ -167,7 +166,7 @@ impl Groups {
         }
     }
 
-    /// The types of answers, given the texts that they have.
+    /// The types of answers, given the index of each answer's text.
     fn relabel(&self, labels: &[usize]) -> Vec<usize> {
         let mut numbers: HashMap<usize, usize> = HashMap::new();
         labels
@@ -180,7 +179,7 @@ impl Groups {
     }
 }
 
-/// The cosine of two vectors; 0 where one has no direction.
+/// The cosine of two vectors; 0 if one of them is zero.
 fn cosine(a: &[f32], b: &[f32]) -> f64 {
     let dot = |a: &[f32], b: &[f32]| -> f64 {
         let products = a.iter().zip(b);
@@ -206,7 +205,7 @@ const FOLLOWS: FewShot = FewShot {
     },
 };
 
-/// Those of `firsts` that follow from the text, and from which it follows.
+/// The texts of `firsts` that follow from the text and that entail it.
 fn entail_each_other(
     question: &str,
     text: &str,
@@ -255,7 +254,7 @@ mod tests {
 
     #[test]
     fn both_must_follow() {
-        // Whatever is shorter follows from what is longer, so only equal lengths go both ways.
+        // The shorter text follows from the longer one, so only texts of equal length entail each other.
         let model = FnModel::first_where(|input| {
             let length = |label: &str| {
                 let line = input.lines().find_map(|line| line.strip_prefix(label));

@@ -1,23 +1,23 @@
-//! Which samples are answers, and how many of them have to be for them to tell anything.
+//! Which samples are answers, and whether there are enough of them to measure anything.
 
 use crate::sample::Sample;
 
-/// The samples that are answers, each with the number of its answer type. `None` where these tell nothing: fewer
-/// than half of what was drawn, or fewer than two.
+/// The samples that are answers, each with its answer type. `None` if they are fewer than two or fewer than half of
+/// the samples.
 ///
-/// A sample without an answer is none: it is empty, was cut off before its line ended, refused or filtered, or a
-/// tool was called. To count it as an answer of its own would call any two of them alike, and a model that says
-/// nothing sure. Where most say nothing, the rest is chance; and one alone agrees with nobody.
+/// A sample that is empty, was cut off before its line ended, was refused or filtered, or called a tool is not an
+/// answer. Counting it as one would make any two of them agree, and a silent model look certain. If most samples are
+/// not answers, the rest is left to chance, and a single answer has no other to agree with.
 ///
 /// # Shapes
-/// `types`: `[samples]`. Returns both of the same length.
+/// `types`: `[samples]`. Returns two lists of equal length.
 #[must_use]
 pub fn answers<'s>(
     samples: &'s [Sample],
     types: &[usize],
 ) -> Option<(Vec<&'s Sample>, Vec<usize>)> {
-    let each = samples.iter().zip(types.iter().copied());
-    let (answers, types): (Vec<_>, Vec<_>) = each.filter(|(one, _)| one.is_answer()).unzip();
+    let pairs = samples.iter().zip(types.iter().copied());
+    let (answers, types): (Vec<_>, Vec<_>) = pairs.filter(|(sample, _)| sample.is_answer()).unzip();
     let are_enough = answers.len() >= 2 && 2 * answers.len() >= samples.len();
     are_enough.then_some((answers, types))
 }
@@ -30,8 +30,8 @@ mod tests {
     fn half_of_the_samples_have_to_be_answers_and_two_at_least() {
         let answers_of = |given: usize, drawn: usize| {
             let samples: Vec<Sample> = (0..drawn)
-                .map(|at| Sample {
-                    text: if at < given { "owl" } else { " " }.to_owned(),
+                .map(|index| Sample {
+                    text: if index < given { "owl" } else { " " }.to_owned(),
                     ..Sample::default()
                 })
                 .collect();

@@ -13,15 +13,15 @@ pub fn letter(choice: usize) -> Option<char> {
         .and_then(|choice| char::from_u32(u32::from('A') + choice))
 }
 
-/// The choice that a model's answer names, by its letter or by its text: `B`, `(b)`, `B. four`. A model
-/// sees each choice after its letter, so a letter names one, alone or before its choice, even where it
-/// is the text of another choice.
+/// The choice that a model's answer names, by its letter or by its text: `B`, `(b)`, `B. four`. A model sees each
+/// choice after its letter, so a letter, alone or before its choice, names that choice even if it is the text of
+/// another.
 #[must_use]
 pub fn named_choice(answer: &str, choices: &[String]) -> Option<usize> {
-    let shown = by_letter(answer, choices).filter(|(at, rest)| {
-        rest.is_empty() || rest.to_lowercase() == choices[*at].trim().to_lowercase()
+    let shown = by_letter(answer, choices).filter(|(index, rest)| {
+        rest.is_empty() || rest.to_lowercase() == choices[*index].trim().to_lowercase()
     });
-    let shown = shown.map(|(at, _)| at);
+    let shown = shown.map(|(index, _)| index);
     shown.or_else(|| by_text_or_letter(answer, choices))
 }
 
@@ -29,16 +29,16 @@ fn by_text_or_letter(answer: &str, choices: &[String]) -> Option<usize> {
     by_text(answer, choices).or_else(|| Some(by_letter(answer, choices)?.0))
 }
 
-/// By its text: as it stands, else in other letter case, else after normalization, to which `5` and
-/// `-5` are the same; of these two where it is that of one choice only.
+/// By its text: verbatim, else ignoring case, else after normalization (which equates `5` and `-5`); the last two
+/// only if exactly one choice matches.
 fn by_text(answer: &str, choices: &[String]) -> Option<usize> {
     let answer = answer.trim();
     if answer.is_empty() {
         return None;
     }
     let only = |is_it: &dyn Fn(&String) -> bool| {
-        let mut found = (0..choices.len()).filter(|&at| is_it(&choices[at]));
-        found.next().filter(|_| found.next().is_none())
+        let mut matching = (0..choices.len()).filter(|&index| is_it(&choices[index]));
+        matching.next().filter(|_| matching.next().is_none())
     };
     let lower = answer.to_lowercase();
     choices
@@ -50,27 +50,27 @@ fn by_text(answer: &str, choices: &[String]) -> Option<usize> {
 
 fn is_same(answer: &str, choice: &String) -> bool {
     let choice = std::slice::from_ref(choice);
-    // Of a choice such as `A` or `+` normalization leaves nothing.
+    // Normalization empties a choice such as `A` or `+`.
     covers("", choice).is_some() && score(answer, choice).exact_match
 }
 
-/// What may follow the letter of a choice. An article is followed by a space, and so it is none.
+/// What may follow the letter of a choice. A space may not: it follows an article.
 const AFTER_LETTERS: [char; 9] = ['.', ')', ':', ',', '）', '：', '、', '，', '。'];
 
-/// By the letter that it begins with, and what follows.
+/// The choice whose letter begins the answer, and the text after it.
 fn by_letter<'a>(answer: &'a str, choices: &[String]) -> Option<(usize, &'a str)> {
     let answer = answer.trim().trim_start_matches(['(', '（']);
     let mut letters = answer.chars();
     let first = letters.next()?.to_ascii_uppercase();
     let after = letters.as_str();
     let alone = after.is_empty() || after.starts_with(AFTER_LETTERS);
-    let at = (u32::from(first)).checked_sub(u32::from('A'))? as usize;
+    let index = (u32::from(first)).checked_sub(u32::from('A'))? as usize;
     let rest = after.trim_start_matches(AFTER_LETTERS).trim();
-    (alone && at < choices.len().min(26)).then_some((at, rest))
+    (alone && index < choices.len().min(26)).then_some((index, rest))
 }
 
-/// The answer type of each answer to a multiple-choice question: answers that name the same choice say the
-/// same, and those that name none are told apart by their words.
+/// The answer type of each answer to a multiple-choice question: answers that name the same choice are of one type,
+/// and those that name none are compared by their words.
 ///
 /// # Shapes
 /// Returns one number for each text, from 0.
@@ -85,8 +85,7 @@ pub fn types_by_choice(texts: &[&str], choices: &[String]) -> Vec<usize> {
     types_by_string(&named.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// The choices that golden answers name, by their texts or else by their letters; none where they
-/// name none.
+/// The choices that golden answers name, by their texts or else by their letters.
 #[must_use]
 pub fn right_choices(golden_answers: &[String], choices: &[String]) -> Vec<usize> {
     let mut right: Vec<usize> = golden_answers

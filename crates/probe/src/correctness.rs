@@ -1,6 +1,5 @@
-//! Whether a sampled answer is right: by exact match, by containing a golden answer, or by the
-//! judgment of a model (KBM, section A.2, which asks one for Chinese). The comparisons themselves
-//! are in `scores` and `choices`.
+//! Whether a sampled answer is right: by exact match, because it contains a golden answer, or by the judgment of a
+//! model (KBM, section A.2, uses one for Chinese). The comparisons themselves are in `scores` and `choices`.
 
 use ken_language::{LanguageModel, ModelError};
 
@@ -17,9 +16,9 @@ pub enum Correctness {
     /// It equals a golden answer after normalization.
     #[default]
     Exact,
-    /// A golden answer stands in it, after normalization.
+    /// It contains a golden answer, after normalization.
     Contains,
-    /// A model holds that it says the same as a golden answer.
+    /// A model judges that it says the same as a golden answer.
     Judge,
 }
 
@@ -30,18 +29,18 @@ named! {
     Correctness::Judge => "judge",
 }
 
-/// What the right answers to a question are.
+/// The right answers to a question.
 #[derive(Debug, Clone, Copy)]
 pub struct Golden<'a> {
     /// Every answer that counts as right.
     pub answers: &'a [String],
-    /// The choices of a multiple-choice question; none for another.
+    /// The choices of a multiple-choice question; empty for any other.
     pub choices: &'a [String],
 }
 
 impl Golden<'_> {
-    /// How well an answer matches. One to a multiple-choice question matches wholly or not at all: where it
-    /// names a right choice, by its letter or its text.
+    /// How well an answer matches. For a multiple-choice question the scores are all 1 if the answer names a right
+    /// choice, by its letter or its text, else 0.
     #[must_use]
     pub fn scores(&self, answer: &str) -> Scores {
         let right = right_choices(self.answers, self.choices);
@@ -57,7 +56,7 @@ impl Golden<'_> {
         }
     }
 
-    /// Whether there are choices, and golden answers that name none of them.
+    /// Whether there are choices, but the golden answers name none of them.
     #[must_use]
     pub fn names_no_choice(&self) -> bool {
         !self.choices.is_empty()
@@ -65,13 +64,13 @@ impl Golden<'_> {
             && right_choices(self.answers, self.choices).is_empty()
     }
 
-    /// Why no answer to the question can be called right or wrong; `None` where it can.
+    /// Why no answer to the question can be scored; `None` if answers can.
     #[must_use]
     pub fn obstacle(&self) -> Option<Obstacle> {
         if self.answers.is_empty() {
             Some(Obstacle::NoGoldenAnswers)
         } else if covers("", self.answers).is_none() {
-            // A letter such as `A` is an article to the normalization, and still names a choice.
+            // To the normalization, a letter such as `A` is an article, but it still names a choice.
             right_choices(self.answers, self.choices)
                 .is_empty()
                 .then_some(Obstacle::EmptyGoldenAnswers)
@@ -91,9 +90,9 @@ pub enum Obstacle {
     EmptyGoldenAnswers,
 }
 
-/// Whether each answer is right. Answers to a multiple-choice question are right that name a right
-/// choice, by its letter or its text, whatever the rule for the others. A judge is not asked about
-/// answers that match exactly, nor about empty ones.
+/// Whether each answer is right. An answer to a multiple-choice question is right if it names a right choice, by its
+/// letter or its text, whatever the rule for other questions. The judge is not asked about exact matches and empty
+/// answers.
 ///
 /// # Shapes
 /// Returns one truth value for each answer.
@@ -105,23 +104,23 @@ pub fn are_right(
     answers: &[(&str, Golden<'_>)],
     judge: &dyn LanguageModel,
 ) -> Result<Vec<bool>, ModelError> {
-    let told: Vec<Option<bool>> = answers
+    let verdicts: Vec<Option<bool>> = answers
         .iter()
         .map(|(answer, golden)| without_judge(correctness, answer, golden))
         .collect();
     let open: Vec<&(&str, Golden<'_>)> = answers
         .iter()
-        .zip(&told)
-        .filter_map(|(answer, told)| told.is_none().then_some(answer))
+        .zip(&verdicts)
+        .filter_map(|(answer, verdict)| verdict.is_none().then_some(answer))
         .collect();
     let mut judged = judgments(judge, &open)?.into_iter();
-    Ok(told
+    Ok(verdicts
         .into_iter()
-        .map(|told| told.or_else(|| judged.next()).unwrap_or(false))
+        .map(|verdict| verdict.or_else(|| judged.next()).unwrap_or(false))
         .collect())
 }
 
-/// The verdict, where no model needs to be asked.
+/// The verdict, if it needs no judge.
 fn without_judge(correctness: Correctness, answer: &str, golden: &Golden<'_>) -> Option<bool> {
     let scores = golden.scores(answer);
     if !right_choices(golden.answers, golden.choices).is_empty() {
@@ -159,8 +158,8 @@ const CHINESE_SAME: FewShot = FewShot {
     },
 };
 
-/// The model's own verdict on each answer. The question is left out, so that only the answers are
-/// compared.
+/// The judge's verdict on each answer. The prompt leaves out the question, so that the judge compares only the
+/// answers.
 fn judgments(
     judge: &dyn LanguageModel,
     answers: &[&(&str, Golden<'_>)],
@@ -194,7 +193,7 @@ mod tests {
             answers: &golden,
             choices: &choices,
         };
-        // A judge for whom every answer with a bird in it is right.
+        // A judge that calls every answer with a bird in it right.
         let judge = FnModel::first_where(|input| input.contains("bird"));
         are_right(correctness, &[(answer, golden)], &judge).unwrap()[0]
     }
@@ -213,8 +212,8 @@ mod tests {
                 Correctness::Contains,
                 Correctness::Judge,
             ];
-            let told = ways.map(|way| right(way, answer, &["Wren"], &[]));
-            assert_eq!(told, expected, "{answer}");
+            let verdicts = ways.map(|way| right(way, answer, &["Wren"], &[]));
+            assert_eq!(verdicts, expected, "{answer}");
         }
         assert!(right(Correctness::Judge, "小鸟 bird", &["鹪鹩"], &[]));
     }

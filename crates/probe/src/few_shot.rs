@@ -6,9 +6,9 @@ use ken_language::{Examples, Prompt, Reply};
 /// An instruction with worked examples of it.
 #[derive(Debug, Clone, Copy)]
 pub struct FewShot {
-    /// What is to be done.
+    /// What to do.
     pub instruction: &'static str,
-    /// How it is done.
+    /// Inputs and outputs that show how.
     pub examples: &'static [WorkedExample<'static>],
 }
 
@@ -26,7 +26,7 @@ impl FewShot {
         }
     }
 
-    /// All its texts, for fingerprints.
+    /// All of its texts, for fingerprints.
     pub fn texts(&self) -> impl Iterator<Item = &'static str> {
         let examples = self.examples.iter();
         let examples = examples.flat_map(|example| [example.input, example.output]);

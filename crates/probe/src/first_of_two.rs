@@ -1,9 +1,9 @@
-//! Asking a model a yes-or-no question: which of two continuations it finds more likely.
+//! Asking a model a yes-or-no question: the probability of one continuation against another.
 
 use ken_language::{LanguageModel, ModelError, Prompt, ScoreRequest};
 
-/// The probability in `[0, 1]` of the first continuation of each prompt, given that it is one of the
-/// two; NaN where the model does not tell.
+/// The probability in `[0, 1]` of the first continuation of each prompt, given that it is one of the two; NaN if the
+/// model does not report it.
 ///
 /// # Shapes
 /// Returns `[prompts]`.

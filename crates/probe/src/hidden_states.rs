@@ -1,16 +1,16 @@
-//! How far apart answers are in the model's hidden states: the model reads each after its prompt. The
-//! score of the states is in `uncertainty`.
+//! How far apart answers are in the model's hidden states. The model reads each answer after its prompt;
+//! `uncertainty` scores the states.
 
 use ken_language::{LanguageModel, ModelError, Prompt};
 
 use crate::uncertainty::eigenscore;
 
-/// The eigenscore of the answers to each prompt, on the state of an answer's last token after half of
-/// the model's layers (Chen and others 2024, INSIDE, section 4). Equal answers are read once.
+/// The eigenscore of the answers to each prompt, computed from the state of each answer's last token after half of
+/// the model's layers (Chen and others 2024, INSIDE, section 4). The model reads equal answers once.
 ///
 /// # Shapes
-/// `answers`: `[prompts][answers]`. Returns `[prompts]`; `None` where [`eigenscore`] gives none, or
-/// where the model shows no states.
+/// `answers`: `[prompts][answers]`. Returns `[prompts]`; `None` if [`eigenscore`] returns it, or if the model exposes
+/// no states.
 ///
 /// # Errors
 /// An answer that does not fit after its prompt, a model that fails.
@@ -23,7 +23,7 @@ pub fn eigenscores(
         return Ok(vec![None; prompts.len()]);
     };
     let mut read: Vec<Prompt> = Vec::new();
-    // For each prompt and answer, which of the texts that are read it is.
+    // The index in `read` of each prompt's answers.
     let places: Vec<Vec<usize>> = prompts
         .iter()
         .zip(answers)

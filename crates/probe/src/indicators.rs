@@ -1,20 +1,20 @@
-//! Confidence and certainty, the effect of evidence on them, and how the two go together (KBM,
-//! section 3.2). Pure functions of what was sampled; nothing is asked of a model here.
+//! Confidence and certainty, the effect of evidence on them, and the correlation of the two (KBM, section 3.2). Pure
+//! functions of the samples; no model is asked here.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// The share of the sampled answers that are correct, in `[0, 1]`; `None` of no answer.
+/// The share of the sampled answers that are correct, in `[0, 1]`; `None` without answers.
 #[must_use]
 pub fn confidence(correct: &[bool]) -> Option<f64> {
     let right = correct.iter().filter(|correct| **correct).count();
     (!correct.is_empty()).then(|| right as f64 / correct.len() as f64)
 }
 
-/// How much the sampled answers agree: 1 − H / ln I, where H is the natural-log entropy of the
-/// shares of the answer types among I answers (KBM, equation 1, scaled to `[0, 1]`). 1 where all
-/// are of one type, as a single answer is; 0 where each is of its own. `None` of no answer.
+/// How much the sampled answers agree: 1 − H / ln I, where H is the natural-log entropy of the shares of the answer
+/// types among I answers (KBM, equation 1, scaled to `[0, 1]`). 1 if all answers are of one type (a single answer
+/// always is); 0 if each has its own. `None` without answers.
 ///
 /// # Shapes
 /// `types`: `[samples]`, the number of each answer's type; only which are equal matters.
@@ -24,8 +24,8 @@ pub fn certainty(types: &[usize]) -> Option<f64> {
         0 => None,
         1 => Some(1.0),
         samples => {
-            // With c of I answers in a type, H = ln I − Σ c ln c / I. So the ends are exact, and in
-            // the order of size equal counts add up to the same bits, whichever types they are of.
+            // With c of I answers in a type, H = ln I − Σ c ln c / I: this form is exact at 0 and 1, and summing in
+            // the order of size gives equal counts the same bits, whatever their types.
             let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
             for label in types {
                 *counts.entry(*label).or_default() += 1;
@@ -39,7 +39,7 @@ pub fn certainty(types: &[usize]) -> Option<f64> {
     }
 }
 
-/// Natural-log entropy of probabilities, of which those of 0 count for nothing.
+/// Natural-log entropy of probabilities; those of 0 contribute nothing.
 pub(crate) fn entropy(shares: &[f64]) -> f64 {
     let terms = shares.iter().filter(|share| **share > 0.0);
     -terms.map(|share| share * share.ln()).sum::<f64>()
@@ -58,7 +58,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// The effect of evidence that takes an indicator from one value to another.
+    /// The effect of evidence that changes an indicator from one value to another.
     #[must_use]
     pub fn between(without: f64, with: f64) -> Self {
         if with > without {
@@ -71,8 +71,7 @@ impl Effect {
     }
 }
 
-/// Pearson's correlation of pairs, in `[-1, 1]`; `None` for fewer than two, or where one side does
-/// not vary.
+/// Pearson's correlation of pairs, in `[-1, 1]`; `None` for fewer than two pairs, or if one side does not vary.
 #[must_use]
 pub fn correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     let count = pairs.len() as f64;
@@ -88,7 +87,7 @@ pub fn correlation(pairs: &[(f64, f64)]) -> Option<f64> {
         yy += y * y;
         xy += x * y;
     }
-    // Of equal values the mean may differ by a last bit, which is no variation.
+    // Rounding may make the mean of equal values differ in its last bit; that is no variation.
     let varies = |value: fn(&(f64, f64)) -> f64| {
         pairs
             .windows(2)

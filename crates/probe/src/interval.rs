@@ -1,4 +1,4 @@
-//! How sure a measured share is: its confidence interval. Pure functions of numbers.
+//! The confidence interval of a measured share. Pure functions of numbers.
 
 /// The two-sided 95 % quantile of the standard normal distribution.
 const Z_95: f64 = 1.959_963_984_540_054;
@@ -14,15 +14,15 @@ pub fn wilson_interval(successes: usize, trials: usize) -> Option<[f64; 2]> {
     Some(wilson_interval_of(successes as f64 / trials, trials))
 }
 
-/// The same for a share in `[0, 1]` that is worth `trials` independent trials, a positive number that
-/// need not be whole.
+/// As [`wilson_interval`], for a share in `[0, 1]` that is worth `trials` independent trials: a positive number, not
+/// necessarily whole.
 #[must_use]
 pub fn wilson_interval_of(share: f64, trials: f64) -> [f64; 2] {
     let z2 = Z_95 * Z_95;
     let center = share + z2 / (2.0 * trials);
     let spread = Z_95 * (share * (1.0 - share) / trials + z2 / (4.0 * trials * trials)).sqrt();
     let scale = 1.0 + z2 / trials;
-    // Exactly at the ends, which rounding would miss by a little.
+    // Rounding would miss the ends by a little.
     let low = if share <= 0.0 {
         0.0
     } else {

@@ -1,6 +1,5 @@
-//! Which source of knowledge helps most with a question, by how likely each of its contexts makes
-//! the right answer (SR-RAG, section 3.3 and appendix B.1). Where the contexts come from, and how
-//! likely the answer is with them, is found elsewhere.
+//! Which source of knowledge helps most with a question, by how likely each of its contexts makes the right answer
+//! (SR-RAG, section 3.3 and appendix B.1). Callers provide the contexts and the likelihoods.
 
 use std::cmp::Ordering;
 
@@ -9,19 +8,19 @@ use serde::{Deserialize, Serialize};
 /// A context, and how much it helps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rated {
-    /// The number of its source.
+    /// The index of its source.
     pub source: usize,
-    /// The natural logarithm of p_M(a | q, c); negative infinity where the answer is impossible.
+    /// The natural logarithm of p_M(a | q, c); negative infinity if the answer is impossible.
     pub logprob: f64,
 }
 
 /// What the contexts of a source are worth together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SourceRating {
-    /// The places of its most and its least helpful context, the first among equals: c+ and c−.
+    /// The indices of its most and its least helpful context, the first among equals: c+ and c−.
     pub extremes: Option<(usize, usize)>,
-    /// How many of its contexts are among the most helpful ones of all sources. Contexts that are as
-    /// helpful as the last of these share the places that are left, so that this may be a fraction.
+    /// How many of its contexts are among the most helpful of all sources. Contexts that tie with the last of these
+    /// share the remaining places, so this may be a fraction.
     pub among_top: f64,
     /// The natural logarithm of the sum of its contexts' likelihoods.
     pub log_sum: f64,
@@ -36,17 +35,16 @@ pub struct Preferred<T> {
     pub sum: T,
 }
 
-/// Rates each of `sources` sources by its contexts, of which the `top` most helpful ones count for
-/// the majority.
+/// Rates each of `sources` sources by its contexts; the `top` most helpful contexts of all count for the majority.
 ///
 /// # Shapes
-/// Returns one rating for each source. A context of a source past them is not counted.
+/// Returns one rating for each source; contexts of a source beyond them are ignored.
 #[must_use]
 pub fn rate(contexts: &[Rated], sources: usize, top: usize) -> Vec<SourceRating> {
     let contexts: Vec<Rated> = contexts.iter().map(comparable).collect();
     let mut order: Vec<f64> = contexts.iter().map(|context| context.logprob).collect();
     order.sort_by(|a, b| b.total_cmp(a));
-    // The places above the last one that counts are certain; those level with it are shared.
+    // Contexts above the last one that counts are certain; those equal to it share what is left.
     let last = order.get(top.min(order.len()).wrapping_sub(1)).copied();
     let count = |with: Ordering, source: Option<usize>| {
         contexts
@@ -63,7 +61,7 @@ pub fn rate(contexts: &[Rated], sources: usize, top: usize) -> Vec<SourceRating>
             let shared = left * count(Ordering::Equal, Some(source));
             SourceRating {
                 extremes: extremes(&contexts, source),
-                // Over one denominator, so that equal shares are equal numbers.
+                // With one denominator, equal shares are equal numbers.
                 among_top: (certain * level.max(1) + shared) as f64 / level.max(1) as f64,
                 log_sum: log_sum(&contexts, source),
             }
@@ -71,8 +69,8 @@ pub fn rate(contexts: &[Rated], sources: usize, top: usize) -> Vec<SourceRating>
         .collect()
 }
 
-/// The source that each rule prefers, by the ratings of all. Ties of the majority are broken by the
-/// sums, and then by order: the first is preferred. `None` where no source has a context.
+/// The source that each rule prefers, by the ratings of all. The sums break ties of the majority, then order does:
+/// the first is preferred. `None` if no source has a context.
 #[must_use]
 pub fn prefer(ratings: &[SourceRating]) -> Option<Preferred<usize>> {
     let best = |compare: &dyn Fn(&SourceRating, &SourceRating) -> Ordering| {
@@ -80,7 +78,7 @@ pub fn prefer(ratings: &[SourceRating]) -> Option<Preferred<usize>> {
             .iter()
             .enumerate()
             .filter(|(_, rating)| rating.extremes.is_some())
-            // The last of equals wins, so from the end.
+            // `max_by` returns the last of equals, so reverse.
             .rev()
             .max_by(|(_, a), (_, b)| compare(a, b))
             .map(|(source, _)| source)
@@ -96,7 +94,7 @@ pub fn prefer(ratings: &[SourceRating]) -> Option<Preferred<usize>> {
     })
 }
 
-/// With what is no number as impossible, and one zero instead of two.
+/// Treats NaN as impossible, and -0.0 as 0.0.
 fn comparable(context: &Rated) -> Rated {
     let logprob = match context.logprob {
         logprob if logprob.is_nan() => f64::NEG_INFINITY,
@@ -109,29 +107,29 @@ fn comparable(context: &Rated) -> Rated {
 }
 
 fn extremes(contexts: &[Rated], source: usize) -> Option<(usize, usize)> {
-    let mut found: Option<(usize, usize)> = None;
+    let mut extremes: Option<(usize, usize)> = None;
     for (place, context) in contexts.iter().enumerate() {
         if context.source != source {
             continue;
         }
-        let (best, worst) = found.unwrap_or((place, place));
+        let (best, worst) = extremes.unwrap_or((place, place));
         let exceeds = |a: usize, b: usize| contexts[a].logprob > contexts[b].logprob;
-        found = Some((
+        extremes = Some((
             if exceeds(place, best) { place } else { best },
             if exceeds(worst, place) { place } else { worst },
         ));
     }
-    found
+    extremes
 }
 
-/// The logarithm of a sum of likelihoods, which does not vanish where each of them is tiny.
+/// The logarithm of a sum of likelihoods, computed so that tiny likelihoods do not vanish.
 fn log_sum(contexts: &[Rated], source: usize) -> f64 {
     let mut logprobs: Vec<f64> = contexts
         .iter()
         .filter(|context| context.source == source)
         .map(|context| context.logprob)
         .collect();
-    // In one order, so that sources with the same likelihoods have the same sum.
+    // A fixed order: sources with the same likelihoods get the same sum.
     logprobs.sort_by(f64::total_cmp);
     match logprobs.last() {
         Some(&top) if top.is_finite() => {

@@ -1,9 +1,9 @@
-//! Measures what a model knows: by sampling it (`sample`), by whether its answers are right
-//! (`correctness`, `scores`, `choices`; `answer_judge` where nobody says what is right) and agree
-//! (`answer_types`), counted in `indicators` and `uncertainty`, where there are answers at all (`absence`); by their hidden states (`hidden_states`); by masking the answers in its evidence
-//! (`mask`); by its own judgment (`self_judgment`); by how likely each source of knowledge makes the
-//! right answer (`labels`); and by questions about what a sentence says (`mastery`). Routing on these
-//! measurements, and keeping them, happens elsewhere.
+//! Measures what a model knows. It samples the model (`sample`), decides which outputs are answers (`absence`,
+//! `answers`), whether they are right (`correctness`, `scores`, `choices`; `answer_judge` without golden answers) and
+//! which of them agree (`answer_types`), and computes `indicators` and `uncertainty` from that, also from
+//! `hidden_states`. It masks the answers in evidence (`mask`), asks the model for its own judgment (`self_judgment`),
+//! compares how likely each source of knowledge makes the right answer (`labels`), and asks about what a sentence
+//! says (`mastery`). Other crates route on these measurements and store them.
 //!
 //! ```
 //! use ken_probe::{certainty, score, types_by_string};

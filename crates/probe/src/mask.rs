@@ -1,9 +1,9 @@
-//! Hiding the golden answers in evidence (MASK, KBM section 3.1). Whether a model then writes `MASK`
-//! is not looked at here.
+//! Hiding the golden answers in evidence (MASK, KBM section 3.1). Other modules check whether a model then writes
+//! `MASK`.
 //!
-//! Text and answers are compared after one normalization for all scripts: NFKC, lower case, without
-//! punctuation and English articles, and without spaces beside scripts that are written without
-//! them. Every character keeps its place in the original, so that only what matched is replaced.
+//! Text and answers are compared after one normalization for all scripts: NFKC, lower case, without punctuation and
+//! English articles, and without spaces next to scripts that use none. Every character keeps its position in the
+//! original, so that only the match is replaced.
 
 use std::ops::Range;
 
@@ -12,10 +12,10 @@ use unicode_normalization::char::is_combining_mark;
 
 use crate::normalize::{is_chinese, is_wide_punctuation};
 
-/// What stands in the place of an answer.
+/// What replaces an answer.
 pub const MASK: &str = "MASK";
 
-/// A text without the answers.
+/// A text whose answers are masked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Masked {
     /// The text, with [`MASK`] for each answer.
@@ -24,9 +24,8 @@ pub struct Masked {
     pub places: usize,
 }
 
-/// Replaces every golden answer that stands in `text` by [`MASK`]. In scripts that part words by
-/// spaces, an answer has to stand as whole words: `art` is not masked in `party`. Answers without
-/// content mask nothing.
+/// Replaces every golden answer in `text` by [`MASK`]. In scripts that separate words by spaces, an answer matches
+/// whole words only: `art` is not masked in `party`. Answers without content mask nothing.
 #[must_use]
 pub fn mask(text: &str, golden_answers: &[String]) -> Masked {
     let letters = letters(text);
@@ -56,7 +55,7 @@ pub fn mask(text: &str, golden_answers: &[String]) -> Masked {
     }
 }
 
-/// A character of the normalized text, and the bytes of the original that it stands for.
+/// A character of the normalized text, and the bytes of the original that it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Letter {
     letter: char,
@@ -70,7 +69,7 @@ fn letters(text: &str) -> Vec<Letter> {
         let normalized = text[bytes.clone()].nfkc().flat_map(char::to_lowercase);
         for letter in normalized {
             let letter = match letter {
-                // Greek writes its sigma in another way where a word ends.
+                // Greek writes sigma differently at the end of a word.
                 'ς' => 'σ',
                 space if space.is_whitespace() => ' ',
                 letter => letter,
@@ -87,14 +86,14 @@ fn letters(text: &str) -> Vec<Letter> {
     without_needless_spaces(without_articles(&letters))
 }
 
-/// Bytes of each character with the marks that belong to it.
+/// The bytes of each character with its combining marks.
 fn units(text: &str) -> Vec<Range<usize>> {
     let mut units: Vec<Range<usize>> = Vec::new();
-    for (at, letter) in text.char_indices() {
-        let end = at + letter.len_utf8();
+    for (offset, letter) in text.char_indices() {
+        let end = offset + letter.len_utf8();
         match units.last_mut() {
             Some(last) if is_combining_mark(letter) => last.end = end,
-            _ => units.push(at..end),
+            _ => units.push(offset..end),
         }
     }
     units
@@ -111,7 +110,7 @@ fn without_articles(letters: &[Letter]) -> Vec<Letter> {
     kept
 }
 
-/// Leaves single spaces between words, and none beside characters that need none.
+/// Leaves single spaces between words, and none next to characters that need none.
 fn without_needless_spaces(letters: Vec<Letter>) -> Vec<Letter> {
     let mut kept: Vec<Letter> = Vec::with_capacity(letters.len());
     let mut space: Option<Letter> = None;
@@ -129,19 +128,19 @@ fn without_needless_spaces(letters: Vec<Letter>) -> Vec<Letter> {
     kept
 }
 
-/// Whether words of this character's script are parted by spaces.
+/// Whether this character's script separates words by spaces.
 fn needs_space(letter: char) -> bool {
     let written_without = matches!(letter,
         // Thai and Lao, Myanmar, Khmer
         '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
         // kana
         | '\u{3040}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}'
-        // Hangul, whose particles stand at the word
+        // Hangul, which attaches particles to words
         | '\u{1100}'..='\u{11ff}' | '\u{ac00}'..='\u{d7af}');
     !written_without && !is_chinese(letter)
 }
 
-/// Where an answer stands in a text, in bytes.
+/// Where an answer occurs in a text, in bytes.
 fn places(text: &str, letters: &[Letter], answer: &str) -> Vec<Range<usize>> {
     let wanted: Vec<char> = self::letters(answer)
         .into_iter()
@@ -151,24 +150,24 @@ fn places(text: &str, letters: &[Letter], answer: &str) -> Vec<Range<usize>> {
     if wanted.is_empty() {
         return places;
     }
-    let mut at = 0;
-    while let Some(window) = letters.get(at..at + wanted.len()) {
-        let found = window.iter().map(|letter| &letter.letter).eq(&wanted);
+    let mut start = 0;
+    while let Some(window) = letters.get(start..start + wanted.len()) {
+        let is_match = window.iter().map(|letter| &letter.letter).eq(&wanted);
         let span = window[0].bytes.start..window[window.len() - 1].bytes.end;
         let ((before, from), (to, after)) = (text.split_at(span.start), text.split_at(span.end));
         let is_whole = ends_at(from.chars().next(), before.chars().rev())
             && ends_at(to.chars().next_back(), after.chars());
-        if found && is_whole {
-            at += wanted.len();
+        if is_match && is_whole {
+            start += wanted.len();
             places.push(span);
         } else {
-            at += 1;
+            start += 1;
         }
     }
     places
 }
 
-/// Whether no word or number goes on from the character at its edge to those outwards of it.
+/// Whether no word or number continues from the edge character to the characters outside it.
 fn ends_at(edge: Option<char>, mut outwards: impl Iterator<Item = char>) -> bool {
     match (edge, outwards.next()) {
         (Some(edge), Some(next)) if is_point(next) && edge.is_numeric() => {
@@ -185,7 +184,7 @@ fn joins(a: char, b: char) -> bool {
     in_word(a) && in_word(b) && needs_space(a) && needs_space(b)
 }
 
-/// What stands inside of numbers.
+/// Whether a character can stand inside a number.
 fn is_point(letter: char) -> bool {
     matches!(letter, '.' | ',')
 }
@@ -261,7 +260,7 @@ mod tests {
             while at + answer.len() <= words.len() {
                 if words[at..at + answer.len()] == answer[..] {
                     number += 1;
-                    // Answers that share a word are one place.
+                    // Answers that share a word are one match.
                     let touched: Vec<i32> = hidden[at..at + answer.len()].to_vec();
                     hidden[at..at + answer.len()].fill(number);
                     for mark in &mut hidden {

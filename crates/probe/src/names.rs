@@ -1,14 +1,14 @@
-//! Names of the values of enums, as people write them.
+//! Names of enum values, as people write them.
 
 /// A text that names no value of an enum.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{received:?} is no {what}; there are {known}")]
 pub struct UnknownName {
-    /// What was given.
+    /// The text.
     pub received: String,
     /// What it should name.
     pub what: &'static str,
-    /// The names that there are.
+    /// The valid names.
     pub known: String,
 }
 

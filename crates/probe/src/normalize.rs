@@ -8,13 +8,12 @@
 //! its own, as the official MLQA script segments Chinese. Runs of other letters and digits stay one
 //! token, so `2008年` is the two tokens `2008 年`.
 //!
-//! Scoring is not here (see `scores`), and nothing here guesses a language beyond looking for
-//! Chinese characters.
+//! Scoring is in `scores`. Nothing here detects languages beyond looking for Chinese characters.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// The rules by which two texts are compared. Both sides of a comparison need the same rules.
+/// The rules by which two texts are compared. Both sides need the same ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rules {
     /// The official SQuAD normalization.
@@ -24,7 +23,7 @@ pub enum Rules {
 }
 
 impl Rules {
-    /// The rules for comparing `a` with `b`: Chinese as soon as either holds a Chinese character.
+    /// The rules for comparing `a` with `b`: Chinese if either contains a Chinese character.
     pub fn for_pair(a: &str, b: &str) -> Self {
         if a.chars().chain(b.chars()).any(is_chinese) {
             Self::Chinese
@@ -119,7 +118,7 @@ pub(crate) fn is_chinese(c: char) -> bool {
         | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Whether most letters of a text are Han characters, and none is kana, so that it is Chinese.
+/// Whether most letters of a text are Han characters and none is kana, so that the text is Chinese.
 #[must_use]
 pub fn is_mostly_chinese(text: &str) -> bool {
     let is_kana = |c: char| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}');
@@ -128,8 +127,8 @@ pub fn is_mostly_chinese(text: &str) -> bool {
     2 * han > letters().count() && !letters().any(is_kana)
 }
 
-/// Punctuation found in Chinese text beside ASCII's, after NFKC: Unicode's category P in the
-/// Latin-1, general and CJK punctuation blocks.
+/// Punctuation in Chinese text besides ASCII's, after NFKC: Unicode's category P in the Latin-1, general and CJK
+/// punctuation blocks.
 pub(crate) fn is_wide_punctuation(c: char) -> bool {
     matches!(c,
         '\u{a1}' | '\u{a7}' | '\u{ab}' | '\u{b6}' | '\u{b7}' | '\u{bb}' | '\u{bf}'

@@ -1,5 +1,5 @@
-//! Drawing answers: the greedy one, and many samples, with their log probabilities. What the prompts
-//! say and what the answers are worth is not decided here.
+//! Drawing answers, the greedy one and random samples, with their log probabilities. Other modules write the prompts
+//! and score the answers.
 
 use std::ops::ControlFlow;
 
@@ -14,44 +14,45 @@ use crate::absence::{Lack, has_words};
 /// One drawn answer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// The answer; empty where the model wrote none.
+    /// The answer; empty if the model wrote none.
     pub text: String,
-    /// Natural-log probability at temperature 1 of the answer and of its end, if the model reports it.
+    /// Natural-log probability at temperature 1 of the answer and its end, if the model reports it.
     pub logprob: Option<f64>,
-    /// The number of those tokens; without log probabilities, those of the answer.
+    /// The number of those tokens; without log probabilities, of the answer's tokens.
     pub tokens: usize,
-    /// The entropy of their distributions, if the model reports it.
+    /// The entropy of the tokens' distributions, if the model reports it.
     pub entropy: Option<TokenEntropy>,
-    /// Of a greedy answer: by how much the probability of the most likely token is above that of the
-    /// second most likely, on average over its first `MARGIN_TOKENS` tokens, if the model reports it.
+    /// Only for a greedy answer: the probability of the most likely token minus that of the second most likely,
+    /// averaged over the first `MARGIN_TOKENS` tokens, if the model reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin: Option<f64>,
-    /// Why it is no answer, or not all of one.
+    /// Why it is not an answer, or not all of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lack: Option<Lack>,
 }
 
-/// The tokens of a greedy answer that its margin is averaged over: a short draft is as informative as
-/// all of it (TARG, Wang and others 2025, draft tens of tokens).
+/// The tokens of a greedy answer over which its margin is averaged: a short draft is as informative as all of it
+/// (TARG, Wang and others 2025, draft tens of tokens).
 const MARGIN_TOKENS: usize = 20;
 
-/// Entropies, in nats, of what an answer's tokens were chosen from at temperature 1.
+/// Entropies, in nats, of the distributions that an answer's tokens come from, at temperature 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TokenEntropy {
-    /// Their mean.
+    /// The mean over tokens.
     pub mean: f64,
     /// The greatest.
     pub max: f64,
 }
 
 impl Sample {
-    /// The answer in what was written; `None` where the model was stopped before its end.
+    /// The answer in a model's output; `None` if the model was stopped before the answer ended.
     #[must_use]
     pub fn of(written: &Generation, line: &FirstLine) -> Option<Self> {
         let stopped = written.finish == Finish::Cancelled && !line.has_ended();
-        let are_told = |told: &&[f32]| !told.is_empty() && told.iter().all(|one| one.is_finite());
-        let logprobs = written.logprobs.as_deref().filter(are_told);
-        let entropies = written.entropies.as_deref().filter(are_told);
+        let are_reported =
+            |values: &&[f32]| !values.is_empty() && values.iter().all(|value| value.is_finite());
+        let logprobs = written.logprobs.as_deref().filter(are_reported);
+        let entropies = written.entropies.as_deref().filter(are_reported);
         (!stopped).then(|| Self {
             text: line.answer().to_owned(),
             logprob: logprobs.map(total),
@@ -60,19 +61,19 @@ impl Sample {
             margin: written
                 .margins
                 .as_deref()
-                .filter(are_told)
+                .filter(are_reported)
                 .and_then(mean_margin),
             lack: Lack::of(written, line.answer(), line.has_ended()),
         })
     }
 
-    /// Whether it is an answer: it says something, and nothing of it is lacking.
+    /// Whether it is a complete answer with content.
     #[must_use]
     pub fn is_answer(&self) -> bool {
         self.lack.is_none() && has_words(&self.text)
     }
 
-    /// Whether it says something of an answer, all of it or, where it was cut off, how it begins.
+    /// Whether it has content: a complete answer, or the beginning of one that was cut off.
     #[must_use]
     pub fn says_something(&self) -> bool {
         matches!(self.lack, None | Some(Lack::CutOff)) && has_words(&self.text)
@@ -82,9 +83,9 @@ impl Sample {
 /// How answers are sampled.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SampleOptions {
-    /// How many to each prompt; at least 1.
+    /// How many answers to each prompt; at least 1.
     pub samples: usize,
-    /// Positive; 1 samples from the model as it is.
+    /// Positive; 1 samples from the model's own distribution.
     pub temperature: f32,
     /// Most tokens of an answer.
     pub max_tokens: usize,
@@ -93,7 +94,7 @@ pub struct SampleOptions {
 /// A prompt, and how its answers are drawn.
 #[derive(Debug, Clone, Copy)]
 pub struct DrawRequest<'a> {
-    /// What the model is given.
+    /// What the model reads.
     pub prompt: &'a Prompt,
     sampling: Sampling,
     samples: usize,
@@ -101,7 +102,7 @@ pub struct DrawRequest<'a> {
 }
 
 impl<'a> DrawRequest<'a> {
-    /// The greedy answer: one, the same each time.
+    /// One greedy answer, the same in every run.
     #[must_use]
     pub fn greedy(prompt: &'a Prompt, max_tokens: usize) -> Self {
         Self {
@@ -112,7 +113,7 @@ impl<'a> DrawRequest<'a> {
         }
     }
 
-    /// Random samples; the same seed gives the same ones.
+    /// Random samples, determined by the seed.
     #[must_use]
     pub fn for_samples(prompt: &'a Prompt, options: SampleOptions, seed: u64) -> Self {
         Self {
@@ -129,7 +130,7 @@ impl<'a> DrawRequest<'a> {
 pub struct Drawn {
     /// The answers.
     pub samples: Vec<Sample>,
-    /// Tokens of the prompt.
+    /// Tokens in the prompt.
     pub prompt_tokens: usize,
     /// Tokens of each answer, without its end: `[samples]`.
     pub written: Vec<usize>,
@@ -150,15 +151,14 @@ impl Drawn {
     }
 }
 
-/// Draws answers to prompts, all in one batch; a prompt that comes twice in a row is read once. An
-/// answer is the first line that is not blank.
+/// Draws answers to prompts in one batch; the model reads a prompt that comes twice in a row once. An answer is the
+/// first line that is not blank.
 ///
 /// # Shapes
-/// Returns `[requests]`; `None` for a request on which the model was stopped from outside before all
-/// its answers were written.
+/// Returns `[requests]`; `None` for a request that was stopped from outside before all its answers were complete.
 ///
 /// # Errors
-/// A prompt that does not fit, a request for no sample, a model that fails.
+/// A prompt that does not fit, a request for no samples, a model that fails.
 pub fn draw(
     model: &dyn LanguageModel,
     requests: &[DrawRequest<'_>],
@@ -166,8 +166,8 @@ pub fn draw(
     draw_watched(model, requests, &mut |_, _| ControlFlow::Continue(()))
 }
 
-/// As [`draw`]. `watch` is given the place of the request and each piece of its answers, or an empty one
-/// while its prompt is read, and may cancel that request.
+/// As [`draw`]. `watch` receives the index of the request and each piece of its answers, or an empty piece while the
+/// model reads its prompt, and may cancel the request.
 ///
 /// # Shapes
 /// As [`draw`]; `None` also for a request that was cancelled.
@@ -179,17 +179,17 @@ pub fn draw_watched(
     asked: &[DrawRequest<'_>],
     watch: &mut dyn FnMut(usize, &str) -> ControlFlow<()>,
 ) -> Result<Vec<Option<Drawn>>, ModelError> {
-    let each: Vec<GenerateOptions> = asked
+    let options: Vec<GenerateOptions> = asked
         .iter()
         .map(|asked| GenerateOptions::new(asked.sampling, asked.max_tokens))
         .collect();
     let requests: Vec<_> = asked
         .iter()
-        .zip(&each)
-        .map(|(asked, each)| GenerateRequest {
+        .zip(&options)
+        .map(|(asked, options)| GenerateRequest {
             prompt: asked.prompt,
             samples: asked.samples,
-            options: each,
+            options,
         })
         .collect();
     let mut lines: Vec<Vec<FirstLine>> = asked
@@ -238,8 +238,7 @@ pub fn draw_watched(
 /// The greedy answer to each prompt, all in one batch.
 ///
 /// # Shapes
-/// Returns `[prompts]`: empty where the model wrote none; `None` for one on which it was stopped from
-/// outside.
+/// Returns `[prompts]`: empty if the model wrote nothing; `None` for a prompt that was stopped from outside.
 ///
 /// # Errors
 /// A prompt that does not fit, a model that fails.
@@ -256,7 +255,7 @@ pub fn greedy_lines(
     Ok(drawn.map(|drawn| drawn.map(Drawn::into_text)).collect())
 }
 
-/// `None` of no token.
+/// `None` without tokens.
 fn mean_margin(margins: &[f32]) -> Option<f64> {
     let draft = &margins[..margins.len().min(MARGIN_TOKENS)];
     (!draft.is_empty()).then(|| total(draft) / draft.len() as f64)
@@ -269,11 +268,10 @@ fn token_entropy(entropies: &[f32]) -> TokenEntropy {
     }
 }
 
-/// The seed of a question's samples: far from those of other questions, and the same in every run
-/// with the same seed.
+/// The seed of a question's samples: unrelated to those of other questions, and determined by `seed`.
 #[must_use]
 pub fn seed_of(seed: u64, question_id: &str) -> u64 {
-    // FNV-1a, and a last mix so that every bit of the text changes every bit of the seed.
+    // FNV-1a, then a final mix so that every bit of the text changes every bit of the seed.
     let mut hash = 0xcbf2_9ce4_8422_2325_u64 ^ seed;
     for byte in question_id.bytes() {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);

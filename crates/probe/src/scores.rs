@@ -1,9 +1,8 @@
 //! How good an answer is against its gold answers: exact match, F1, contains.
 //!
-//! Every score is the best over the gold answers. Edge cases follow the official SQuAD 2.0 script:
-//! gold answers that normalize to nothing do not count, and a question left with none is
-//! unanswerable, so only an answer that normalizes to nothing is right (all scores 1, else 0).
-//! Averages over questions are not made here.
+//! Every score is the best over the gold answers. Edge cases follow the official SQuAD 2.0 script: gold answers that
+//! normalize to nothing do not count; a question without any other is unanswerable, so only an answer that normalizes
+//! to nothing is right (all scores 1, else 0).
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -48,8 +47,7 @@ pub fn score(prediction: &str, golds: &[String]) -> Scores {
     })
 }
 
-/// Whether a gold answer occurs in `text`, by the same rule as [`Scores::contains`]; `None` if no
-/// gold answer has any content, so that there is nothing to find.
+/// Whether a gold answer occurs in `text`, by the rule of [`Scores::contains`]; `None` if no gold answer has content.
 pub fn covers(text: &str, golds: &[String]) -> Option<bool> {
     let compared = Compared::new(text);
     let mut found = None;
@@ -66,7 +64,7 @@ pub fn covers(text: &str, golds: &[String]) -> Option<bool> {
     found
 }
 
-/// A text compared with many gold answers, normalized at most once by each set of rules.
+/// A text to compare with many gold answers, normalized at most once by each set of rules.
 struct Compared<'a> {
     text: &'a str,
     squad: OnceCell<String>,

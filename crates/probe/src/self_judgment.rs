@@ -1,5 +1,5 @@
-//! Asking the model itself whether it needs to look a question up: KBM's prompting baseline
-//! (section 4.1), which takes no sample and no training.
+//! Asking the model itself whether it needs to look a question up: KBM's prompting baseline (section 4.1), which
+//! needs no samples and no training.
 
 use ken_language::{LanguageModel, ModelError, Prompt};
 
@@ -7,7 +7,7 @@ use crate::few_shot::FewShot;
 use crate::first_of_two::first_of_two;
 use crate::worked_examples;
 
-/// Alternates what everyone knows with what nobody has read about.
+/// Alternates common knowledge with details that no model has read about.
 // Small models lean to one word whatever the question. Of nine wordings tried, this one, a statement
 // to be called true or false, follows the question most (results/2026-11-22-main-job).
 const SEARCH_NEEDED: FewShot = FewShot {
@@ -31,9 +31,9 @@ const SEARCH_NEEDED: FewShot = FewShot {
 /// The model's own judgment of a question.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SelfJudgment {
-    /// Probability in `[0, 1]` of "a search is needed" against "it is not"; NaN where the model does not tell.
+    /// Probability in `[0, 1]` of "a search is needed" against "it is not"; NaN if the model does not report it.
     pub need: f64,
-    /// Tokens of the prompt.
+    /// Tokens in the prompt.
     pub prompt_tokens: usize,
 }
 

@@ -1,6 +1,6 @@
-//! Measures of a model's uncertainty by drawn answers, their log probabilities and hidden states:
-//! perplexity, sequence probability, lexical similarity, semantic entropy, eigenscore. The certainty of KBM is in
-//! `indicators`, token entropies come with the answers; nothing is asked of a model here.
+//! Measures of a model's uncertainty from sampled answers, their log probabilities and hidden states: perplexity,
+//! sequence probability, lexical similarity, semantic entropy, eigenscore. KBM's certainty is in `indicators`; token
+//! entropies come with the samples. No model is asked here.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,16 @@ use crate::indicators::entropy;
 use crate::normalize::{Rules, normalize};
 use crate::sample::Sample;
 
-/// The perplexity of an answer: e to the negative mean log probability of its tokens and its end. At
-/// least 1; the larger, the less certain. `None` of one without log probabilities.
+/// The perplexity of an answer: e to the negative mean log probability of its tokens and its end. At least 1; higher
+/// is less certain. `None` without log probabilities.
 #[must_use]
 pub fn perplexity(answer: &Sample) -> Option<f64> {
     let logprob = answer.logprob.filter(|_| answer.tokens > 0)?;
     Some((-logprob / answer.tokens as f64).exp())
 }
 
-/// How unlikely an answer is as a whole: the negative log probability of its tokens and its end, in nats
-/// (maximum sequence probability). At least 0; the larger, the less certain. Of answers as [`perplexity`].
+/// How unlikely an answer is as a whole: the negative log probability of its tokens and its end, in nats (maximum
+/// sequence probability). At least 0; higher is less certain. `None` without log probabilities.
 #[must_use]
 pub fn sequence_surprisal(answer: &Sample) -> Option<f64> {
     answer
@@ -26,8 +26,8 @@ pub fn sequence_surprisal(answer: &Sample) -> Option<f64> {
         .map(|logprob| -logprob)
 }
 
-/// How alike the samples are in their words: the mean ROUGE-L F1 over all pairs, in `[0, 1]`; the
-/// larger, the more certain. Answers without words are like no other. `None` for fewer than two.
+/// How similar the wording of the samples is: the mean ROUGE-L F1 over all pairs, in `[0, 1]`; higher is more
+/// certain. An answer without words has F1 0 with every other. `None` for fewer than two samples.
 #[must_use]
 pub fn lexical_similarity(answers: &[&str]) -> Option<f64> {
     let rules = Rules::for_pair(&answers.concat(), "");
@@ -41,8 +41,8 @@ pub fn lexical_similarity(answers: &[&str]) -> Option<f64> {
         .collect();
     let mut sum = 0.0;
     let mut pairs = 0_usize;
-    for (at, a) in words.iter().enumerate() {
-        for b in &words[at + 1..] {
+    for (index, a) in words.iter().enumerate() {
+        for b in &words[index + 1..] {
             sum += rouge_l(a, b);
             pairs += 1;
         }
@@ -73,9 +73,9 @@ fn common_subsequence(a: &[&str], b: &[&str]) -> usize {
     row[b.len()]
 }
 
-/// The entropy, in nats, over answer types, each as likely as its distinct answers together, by
-/// their probabilities and in proportion to all that was seen. At least 0; the larger, the less
-/// certain. Where one is missing, types are as likely as they are frequent. `None` of no sample.
+/// The entropy, in nats, over answer types. The probability of a type is the sum over its distinct answers,
+/// normalized over all samples. If a sample has no log probability, a type's probability is its frequency instead. At
+/// least 0; higher is less certain. `None` without samples.
 ///
 /// # Shapes
 /// `types`: `[samples]`, the number of each sample's answer type.
@@ -84,8 +84,8 @@ pub fn semantic_entropy(samples: &[&Sample], types: &[usize]) -> Option<f64> {
     if samples.is_empty() {
         return None;
     }
-    let told = |sample: &&Sample| sample.logprob.filter(|logprob| logprob.is_finite());
-    let likely: Option<Vec<f64>> = samples.iter().map(told).collect();
+    let logprob = |sample: &&Sample| sample.logprob.filter(|logprob| logprob.is_finite());
+    let likely: Option<Vec<f64>> = samples.iter().map(logprob).collect();
     let mut weights: BTreeMap<usize, f64> = BTreeMap::new();
     match likely {
         None => {
@@ -95,7 +95,7 @@ pub fn semantic_entropy(samples: &[&Sample], types: &[usize]) -> Option<f64> {
         }
         Some(logprobs) => {
             let top = logprobs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            // An answer that was drawn twice is not twice as likely.
+            // Sampling an answer twice does not make it twice as likely.
             let mut seen: BTreeMap<(usize, &str), f64> = BTreeMap::new();
             for ((sample, label), logprob) in samples.iter().zip(types).zip(logprobs) {
                 let weight = (logprob - top).exp();
@@ -115,13 +115,12 @@ pub fn semantic_entropy(samples: &[&Sample], types: &[usize]) -> Option<f64> {
 /// Keeps the logarithm of an eigenvalue finite (Chen and others 2024, INSIDE, equation 5).
 const REGULARIZER: f64 = 1e-3;
 
-/// The eigenscore of answers: the mean natural logarithm of the eigenvalues of the covariance of
-/// their hidden states, each state centered over its own numbers (Chen and others 2024, INSIDE,
-/// equations 4 to 6). The larger, the less certain. `None` for fewer than two answers, or where a
-/// state holds what is no number or does not vary.
+/// The eigenscore of answers: the mean natural logarithm of the eigenvalues of the covariance of their hidden states,
+/// each state centered by the mean of its own components (Chen and others 2024, INSIDE, equations 4 to 6). Higher is
+/// less certain. `None` for fewer than two answers, or if a state is constant or not finite.
 ///
 /// # Shapes
-/// `states`: `[answers][hidden]`, of equal answers the same.
+/// `states`: `[answers][hidden]`; equal answers have equal states.
 #[must_use]
 pub(crate) fn eigenscore(states: &[&[f32]]) -> Option<f64> {
     let count = states.len();
@@ -137,7 +136,7 @@ pub(crate) fn eigenscore(states: &[&[f32]]) -> Option<f64> {
             numbers.into_iter().map(|number| number - mean).collect()
         })
         .collect();
-    // A state that does not vary says nothing of its answer: equal ones of that kind are no agreement.
+    // A constant state says nothing about its answer, so equal constant states are no agreement.
     if centered
         .iter()
         .any(|state| state.iter().all(|number| *number == 0.0))
@@ -146,19 +145,19 @@ pub(crate) fn eigenscore(states: &[&[f32]]) -> Option<f64> {
     }
     let mut covariance: Vec<Vec<f64>> = centered
         .iter()
-        .map(|one| {
-            let with = |other: &Vec<f64>| one.iter().zip(other).map(|(a, b)| a * b).sum();
+        .map(|state| {
+            let with = |other: &Vec<f64>| state.iter().zip(other).map(|(a, b)| a * b).sum();
             centered.iter().map(with).collect()
         })
         .collect();
-    for (at, row) in covariance.iter_mut().enumerate() {
-        row[at] += REGULARIZER;
+    for (index, row) in covariance.iter_mut().enumerate() {
+        row[index] += REGULARIZER;
     }
     Some(log_determinant(covariance)? / count as f64)
 }
 
-/// The natural logarithm of the determinant of a positive definite matrix, by Cholesky's
-/// decomposition; `None` of another one.
+/// The natural logarithm of the determinant of a positive definite matrix, by Cholesky's decomposition; `None` for
+/// any other matrix.
 fn log_determinant(mut matrix: Vec<Vec<f64>>) -> Option<f64> {
     let mut sum = 0.0;
     for column in 0..matrix.len() {

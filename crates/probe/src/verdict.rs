@@ -1,28 +1,28 @@
-//! A model's verdict on a statement, as one of two words: by their probabilities, or, from a model that does not
-//! score, as it writes it.
+//! A model's verdict on a statement, as one of two words: by their probabilities or, if the model does not score, by
+//! what it writes.
 
 use ken_language::{LanguageModel, ModelError, Prompt};
 
 use crate::first_of_two::first_of_two;
 use crate::sample::greedy_lines;
 
-/// Tokens that a written verdict may take.
+/// Most tokens of a written verdict.
 const VERDICT_TOKENS: usize = 4;
 
 /// A model's verdict.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Verdict {
-    /// Whether the statement holds; `None` where the model does not tell: its probabilities are no numbers, or what
-    /// it wrote says neither yes nor no.
+    /// Whether the statement holds; `None` if the model does not say: its probabilities are NaN, or it wrote neither
+    /// yes nor no.
     pub(crate) holds: Option<bool>,
-    /// How likely that is to the model, in `[0, 1]`; `None` where it wrote its verdict.
+    /// The probability that the statement holds according to the model, in `[0, 1]`; `None` for a written verdict.
     pub(crate) chance: Option<f64>,
 }
 
-/// Asks a model for verdicts, all at once; each prompt has the word that says yes and the one that says no.
+/// Asks a model for verdicts in one batch. Each prompt comes with its words for yes and for no.
 ///
 /// # Shapes
-/// Returns one verdict for each prompt; `None` where the model was stopped from outside.
+/// Returns one verdict for each prompt; `None` if the model was stopped from outside.
 ///
 /// # Errors
 /// A prompt that does not fit into the model's context, a model that fails.
@@ -52,7 +52,7 @@ pub(crate) fn verdicts(
     Ok(each.collect())
 }
 
-/// Whether a written verdict begins with the word for yes; `None` where it begins with none for no either.
+/// Whether a written verdict begins with the word for yes; `None` if it begins with neither word.
 fn says_yes(line: &str, words: [&str; 2]) -> Option<bool> {
     let [yes, no] = words;
     let line = line

@@ -1,5 +1,5 @@
-//! A call from Python: the work is done on a thread of its own without Python's lock, while the calling thread
-//! heeds signals and does for the work what only it may do: run callbacks and iterators.
+//! A call from Python: the work runs on its own thread without Python's lock, while the calling thread heeds signals
+//! and runs callbacks and iterators for the work.
 
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::process;
 /// How often the calling thread looks for Ctrl-C.
 const HEED: Duration = Duration::from_millis(50);
 
-/// As much as the main thread of a program has.
+/// As large as the stack of a program's main thread.
 const STACK_BYTES: usize = 8 << 20;
 
 /// What the work asks of the calling thread.
@@ -35,13 +35,13 @@ impl Stop {
         Self::default()
     }
 
-    /// Ends the call that was given this, where nothing is lost.
+    /// Ends the call that was given this at a point where nothing is lost.
     fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-/// The calling thread, as the work sees it.
+/// The work's handle on the calling thread.
 #[derive(Clone)]
 pub(crate) struct Caller {
     requests: Sender<Request>,
@@ -49,18 +49,17 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// Raised once the call is to end.
+    /// Raised when the call is to end.
     pub(crate) fn stop(&self) -> &Arc<AtomicBool> {
         &self.stop
     }
 
-    /// Set once the call is to end.
+    /// Set when the call is to end.
     pub(crate) fn token(&self) -> CancelToken {
         CancelToken::raised_by(Arc::clone(&self.stop))
     }
 
-    /// Has something done in Python, and waits for what comes of it; `None` where that was an exception, or the
-    /// call is to end.
+    /// Runs `what` in Python and waits for its value; `None` if it raised an exception or the call is to end.
     pub(crate) fn ask<T: Send + 'static>(
         &self,
         what: impl FnOnce(Python<'_>) -> PyResult<T> + Send + 'static,
@@ -75,18 +74,17 @@ impl Caller {
         answer.recv().ok()
     }
 
-    /// Has something done in Python, without waiting. An exception ends the call.
+    /// Runs `what` in Python without waiting. An exception ends the call.
     pub(crate) fn tell(&self, what: impl FnOnce(Python<'_>) -> PyResult<()> + Send + 'static) {
         // The calling thread listens until the work is over.
         let _ = self.requests.send(Box::new(what));
     }
 }
 
-/// Does `work` without Python's lock. Ctrl-C, an exception of a callback and `stop` have it end where nothing is
-/// lost.
+/// Does `work` without Python's lock. Ctrl-C, an exception from a callback and `stop` end it where nothing is lost.
 ///
 /// # Errors
-/// Those of the work; what Python raised meanwhile.
+/// Those of the work; any exception that Python raised meanwhile.
 pub(crate) fn run<T: Send>(
     py: Python<'_>,
     stop: Option<&Stop>,
@@ -116,7 +114,7 @@ pub(crate) fn run<T: Send>(
     raised.map_or_else(|| Ok(outcome?), Err)
 }
 
-/// Does what the work asks for until it is over, and gives the first exception.
+/// Runs the work's requests until it is over, and returns the first exception.
 fn serve(
     asked: &Receiver<Request>,
     stop: &AtomicBool,
@@ -127,7 +125,7 @@ fn serve(
         let outcome = match asked.recv_timeout(HEED) {
             Err(RecvTimeoutError::Disconnected) => return raised,
             Err(RecvTimeoutError::Timeout) if is_over() => return raised,
-            // After an exception nothing runs in Python any more, and who asks for something is told so.
+            // After an exception nothing more runs in Python; dropping a request tells the work so.
             _ if raised.is_some() => continue,
             Err(RecvTimeoutError::Timeout) => Python::try_attach(|py| py.check_signals()),
             Ok(request) => Python::try_attach(|py| request(py).and_then(|()| py.check_signals())),

@@ -1,4 +1,4 @@
-//! A corpus: ingesting, searching, and looking into it. It caches what is open and holds no other state.
+//! A corpus: ingesting, searching, and looking into it. It caches what it has opened and holds no other state.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,10 +21,10 @@ use crate::process::Kept;
 use crate::progress::Progress;
 use crate::settings::{opening, resolved};
 
-/// Search results where the settings do not say how many.
+/// How many search results, if the settings do not say.
 const RESULTS: usize = 10;
 
-/// What is open of a corpus, at one generation.
+/// The open parts of a corpus, at one generation.
 #[derive(Default)]
 struct Open {
     retriever: Option<Kept<Retriever>>,
@@ -39,7 +39,7 @@ pub(crate) struct Corpus {
 }
 
 impl Corpus {
-    /// What searches it.
+    /// The retriever over the corpus, opened on first use.
     pub(crate) fn retriever(
         &self,
         caller: &Caller,
@@ -54,7 +54,7 @@ impl Corpus {
         Ok(retriever)
     }
 
-    /// Its passages and documents.
+    /// The corpus's passages and documents, opened on first use.
     fn stored(&self) -> Result<Arc<Stored>, Failure> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(stored) = &open.stored {
@@ -68,7 +68,7 @@ impl Corpus {
         Ok(stored)
     }
 
-    /// Goes over to the current generation.
+    /// Switches to the current generation.
     fn renew(&self, caller: &Caller) -> Result<(), Failure> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.stored = None;
@@ -87,7 +87,7 @@ impl Corpus {
         Ok(())
     }
 
-    /// Its counts.
+    /// The corpus's counts.
     fn counts(&self, caller: &Caller) -> Result<CorpusInfo, Failure> {
         let progress = Progress::new(caller, None);
         match self.settings.corpus()? {
@@ -102,7 +102,7 @@ impl Corpus {
     }
 }
 
-/// How documents are taken in.
+/// How documents become passages.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Taking {
@@ -125,13 +125,13 @@ impl Corpus {
         })
     }
 
-    /// Where it is.
+    /// The corpus's address.
     #[getter]
     fn address(&self) -> PyResult<String> {
         Ok(self.settings.corpus().map_err(Failure::from)?.to_string())
     }
 
-    /// Whether there is a corpus.
+    /// Whether the corpus exists.
     fn exists(&self) -> PyResult<bool> {
         let address = self.settings.corpus().map_err(Failure::from)?;
         Ok(match address {
@@ -140,17 +140,17 @@ impl Corpus {
         })
     }
 
-    /// Its counts, as JSON.
+    /// The corpus's counts, as JSON.
     fn info(&self, py: Python<'_>) -> PyResult<String> {
         run(py, None, |caller| json(&self.counts(caller)?))
     }
 
-    /// Goes over to the current generation, which others may have published.
+    /// Switches to the current generation, which another process may have published.
     fn refresh(&self, py: Python<'_>) -> PyResult<()> {
         run(py, None, |caller| self.renew(caller))
     }
 
-    /// Takes in documents of files, or records; gives the report as JSON.
+    /// Ingests the documents of files, or records; returns the report as JSON.
     #[pyo3(signature = (paths, records, reading, taking, progress=None, stop=None))]
     #[allow(
         clippy::too_many_arguments,
@@ -206,12 +206,12 @@ impl Corpus {
             }
             let queries: Vec<&str> = queries.iter().map(String::as_str).collect();
             let bound = retriever.bound(&caller.token());
-            let found: Vec<Vec<SearchResult>> = bound.search_many(&queries, mode, k)?;
-            json(&found)
+            let results: Vec<Vec<SearchResult>> = bound.search_many(&queries, mode, k)?;
+            json(&results)
         })
     }
 
-    /// The next documents after one, as JSON.
+    /// The next documents after the given one, as JSON.
     fn documents(&self, py: Python<'_>, after: Option<String>, limit: usize) -> PyResult<String> {
         run(py, None, |_| {
             let stored = self.stored()?;
@@ -220,7 +220,7 @@ impl Corpus {
         })
     }
 
-    /// Deletes documents; gives the counts as JSON.
+    /// Deletes documents; returns the counts as JSON.
     fn delete(&self, py: Python<'_>, ids: Vec<String>) -> PyResult<String> {
         run(py, None, |caller| {
             Writer::open(self.settings.folder()?)?.delete(&ids)?;
@@ -234,7 +234,7 @@ impl Corpus {
         run(py, None, |_| json(&history(self.settings.folder()?)?))
     }
 
-    /// Makes an earlier generation current; gives the counts as JSON.
+    /// Makes an earlier generation current; returns the counts as JSON.
     fn rollback(&self, py: Python<'_>, generation: u64) -> PyResult<String> {
         run(py, None, |caller| {
             Writer::rollback(self.settings.folder()?, generation)?;
@@ -279,7 +279,7 @@ impl Corpus {
     ) -> Result<Report, Failure> {
         let settings = &self.settings;
         let corpus = settings.folder()?;
-        // A wrong path is reported before a model is fetched.
+        // A wrong path fails before a model is fetched.
         let documents = source.documents(reading, settings, caller)?;
         let (embedder, reference) = opening(settings, caller, &progress, |setup| {
             let embedder = setup.embedder(&settings.embedder)?;
@@ -298,10 +298,7 @@ impl Corpus {
             }),
             dense: given::<DenseLayout>("dense", taking.dense.as_ref())?,
             only_shard: taking.only_shard,
-            sync: match taking.sync {
-                true => source.paths(),
-                false => &[],
-            },
+            sync: if taking.sync { source.paths() } else { &[] },
             on_broken: taking.skip_broken.then_some(&on_broken),
         };
         let mut tell = |step: ken_ingest::Progress| match step.read.bytes_total {

@@ -57,7 +57,7 @@ impl Source {
     /// The documents.
     ///
     /// # Errors
-    /// An option that cannot be taken, a path that is not there.
+    /// An option with a bad value; a path that does not exist.
     pub(crate) fn documents(
         &self,
         reading: &Reading,
@@ -74,7 +74,7 @@ impl Source {
         })
     }
 
-    /// The paths, of files.
+    /// The paths; none for records.
     pub(crate) fn paths(&self) -> &[PathBuf] {
         match self {
             Self::Paths(paths) => paths,
@@ -83,8 +83,8 @@ impl Source {
     }
 }
 
-/// The records of an iterator, which runs on the calling thread: it may be bound to that, as a database's cursor is.
-/// They end at an exception, which the call raises.
+/// The records of an iterator, which runs on the calling thread: it may be bound to that thread, as a database's
+/// cursor is. They end at an exception, which the call raises.
 fn records(iterator: Py<PyAny>, caller: Caller) -> impl Iterator<Item = String> + Send {
     let iterator = Arc::new(iterator);
     std::iter::from_fn(move || {
@@ -96,7 +96,7 @@ fn records(iterator: Py<PyAny>, caller: Caller) -> impl Iterator<Item = String> 
     })
 }
 
-/// An option by its text.
+/// Parses the text of an option.
 pub(crate) fn parsed<T: std::str::FromStr<Err: ToString>>(
     name: &'static str,
     text: &str,
@@ -105,7 +105,7 @@ pub(crate) fn parsed<T: std::str::FromStr<Err: ToString>>(
         .map_err(|reason: T::Err| BindingError::argument(name, text, reason.to_string()))
 }
 
-/// An option by its text, where it is given.
+/// Parses the text of an option that may be absent.
 pub(crate) fn given<T: std::str::FromStr<Err: ToString>>(
     name: &'static str,
     text: Option<&String>,
@@ -113,7 +113,7 @@ pub(crate) fn given<T: std::str::FromStr<Err: ToString>>(
     text.map(|text| parsed(name, text)).transpose()
 }
 
-/// Tells of a document that is left out.
+/// Warns about a document that is left out.
 pub(crate) fn warn_of(caller: &Caller) -> impl Fn(&ReadError) + Sync {
     let caller = caller.clone();
     move |error| crate::settings::warn(&caller, format!("skipped: {error}"))

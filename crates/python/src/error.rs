@@ -28,10 +28,10 @@ impl From<Failure> for PyErr {
     }
 }
 
-/// An error as its exception.
+/// Raises an error as `ken.KenError`.
 ///
 /// # Errors
-/// Where the package's own module cannot be imported.
+/// The package's own module cannot be imported.
 pub(crate) fn raised(
     py: Python<'_>,
     error: &(dyn Diagnostic + Send + Sync + 'static),
@@ -45,7 +45,7 @@ pub(crate) fn raised(
     Ok(PyErr::from_value(exception))
 }
 
-/// What only a call from Python can do wrong.
+/// Errors that only a call from Python can cause.
 #[derive(Debug, thiserror::Error, Diagnostic)]
 pub(crate) enum BindingError {
     #[error("this process was forked from one in which ken works, and has none of its threads")]
@@ -76,7 +76,7 @@ pub(crate) enum BindingError {
 }
 
 impl BindingError {
-    /// An argument that cannot be taken.
+    /// An argument with a bad value.
     pub(crate) fn argument(
         name: &'static str,
         given: impl Display,

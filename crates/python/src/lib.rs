@@ -1,5 +1,5 @@
-//! The extension of the Python package: models, corpora and pipelines of the other crates for Python, and the
-//! program `ken`. What it returns is JSON or bytes; `python/ken` makes classes of that. No logic of its own stands here.
+//! The extension of the Python package: the models, corpora and pipelines of the other crates, and the program `ken`.
+//! It returns JSON or bytes, of which `python/ken` makes classes; it has no logic of its own.
 
 #![allow(
     clippy::needless_pass_by_value,
@@ -36,7 +36,7 @@ mod _ken {
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-    /// Runs the program `ken` with its arguments, of which the first is its name, and gives its exit code.
+    /// Runs the program `ken` with its arguments, the first of which is its name, and returns its exit code.
     #[pyfunction]
     fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
         py.detach(|| ken::main_with(&arguments))

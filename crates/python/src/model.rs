@@ -20,11 +20,11 @@ use crate::process::Kept;
 use crate::progress::Progress;
 use crate::settings::{opening, resolved};
 
-/// A language model that is open.
+/// An open language model.
 enum Opened {
-    /// On this machine, which takes text as it stands.
+    /// On this machine; continues raw text.
     Here(Box<Decoder>),
-    /// Behind an endpoint, which takes questions.
+    /// Behind an endpoint; answers questions.
     Behind {
         model: Arc<dyn LanguageModel>,
         url: String,
@@ -38,7 +38,7 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// The model, to be shared.
+    /// The model, for sharing.
     pub(crate) fn shared(&self) -> Arc<dyn LanguageModel> {
         match &*self.opened {
             Opened::Here(decoder) => Arc::new(Decoder::clone(decoder)),
@@ -46,7 +46,7 @@ impl Model {
         }
     }
 
-    /// The decoder, for what only a model on this machine does.
+    /// The decoder, for work that only a model on this machine can do.
     fn decoder(&self) -> Result<&Decoder, SetupError> {
         match &*self.opened {
             Opened::Here(decoder) => Ok(decoder),
@@ -55,7 +55,7 @@ impl Model {
     }
 }
 
-/// What is continued: text as it stands, or a conversation.
+/// What to continue: raw text, or a conversation.
 #[derive(FromPyObject)]
 enum Given {
     Text(String),
@@ -101,7 +101,7 @@ impl Model {
         self.shared().context_tokens()
     }
 
-    /// The token that stands before a text that is scored from its beginning; none of a model behind an endpoint.
+    /// The token before a text that is scored from its beginning; `None` for a model behind an endpoint.
     #[getter]
     fn begin_of_text(&self) -> Option<String> {
         let model = self.shared();
@@ -167,37 +167,38 @@ impl Model {
             let decoder = self.decoder()?.until(&caller.token());
             let prompts = requests
                 .iter()
-                .map(|(prompt, _)| decoder.raw_prompt(prompt));
-            let prompts = prompts.collect::<Result<Vec<_>, _>>()?;
-            let texts = requests.iter().map(|(_, texts)| texts);
-            let texts: Vec<Vec<&str>> = texts
-                .map(|texts| texts.iter().map(String::as_str).collect())
+                .map(|(prompt, _)| decoder.raw_prompt(prompt))
+                .collect::<Result<Vec<_>, _>>()?;
+            let continuations: Vec<Vec<&str>> = requests
+                .iter()
+                .map(|(_, texts)| texts.iter().map(String::as_str).collect())
                 .collect();
-            let asked = prompts.iter().zip(&texts);
-            let asked: Vec<ScoreRequest<'_>> = asked
+            let requests: Vec<ScoreRequest<'_>> = prompts
+                .iter()
+                .zip(&continuations)
                 .map(|(prompt, continuations)| ScoreRequest {
                     prompt,
                     continuations,
                 })
                 .collect();
-            let scores = decoder.score_many(&asked)?;
-            let each = scores.iter().map(|scores| {
-                let each = scores.iter().map(|score| {
+            let scores = decoder.score_many(&requests)?.into_iter().map(|scores| {
+                let scores = scores.iter().map(|score| {
                     json!({ "tokens": score.tokens, "logprobs": score.logprobs, "sum": score.sum() })
                 });
-                each.collect::<Value>()
+                scores.collect::<Value>()
             });
-            Ok(each.collect::<Value>().to_string())
+            Ok(scores.collect::<Value>().to_string())
         })
     }
 
-    /// How many layers there are; none of a model behind an endpoint.
+    /// How many layers the model has; `None` behind an endpoint.
     #[getter]
     fn layers(&self) -> Option<usize> {
         self.shared().capabilities().hidden_layers
     }
 
-    /// The residual streams at the last tokens of texts after a layer, as [`Embedder::embed`] returns vectors, and their width.
+    /// The residual streams after a layer at the last tokens of texts, in the format of [`Embedder::embed`], and
+    /// their width.
     #[pyo3(signature = (texts, layer, stop=None))]
     fn hidden<'py>(
         &self,
@@ -232,33 +233,34 @@ impl Model {
     ) -> Result<Vec<Value>, Failure> {
         match &*self.opened {
             Opened::Here(decoder) => {
-                let read = prompts.iter().map(|given| match given {
+                let prompts = prompts.iter().map(|given| match given {
                     Given::Text(text) => Ok(decoder.raw_prompt(text)?),
                     Given::Conversation(turns) => Ok(decoder.chat_prompt(&messages(turns)?, 0)?),
                 });
-                let read = read.collect::<Result<Vec<_>, Failure>>()?;
-                let written = decoder.generate_many(&requests(&read, samples, options), watch)?;
-                Ok(listed(written, |one| {
+                let prompts = prompts.collect::<Result<Vec<_>, Failure>>()?;
+                let written =
+                    decoder.generate_many(&requests(&prompts, samples, options), watch)?;
+                Ok(listed(written, |sample| {
                     json!({
-                        "text": one.text, "tokens": one.tokens, "logprobs": one.logprobs,
-                        "finish": one.finish.name(), "prompt_tokens": one.prompt_tokens,
+                        "text": sample.text, "tokens": sample.tokens, "logprobs": sample.logprobs,
+                        "finish": sample.finish.name(), "prompt_tokens": sample.prompt_tokens,
                     })
                 }))
             }
             Opened::Behind { model, url } => {
                 let model = bound_model(Arc::clone(model), token);
-                let asked = prompts.iter().map(|given| match given {
+                let prompts = prompts.iter().map(|given| match given {
                     Given::Text(text) => Ok(asked(text)),
                     Given::Conversation(_) => {
                         Err(SetupError::ModelElsewhere { url: url.clone() }.into())
                     }
                 });
-                let asked = asked.collect::<Result<Vec<_>, Failure>>()?;
-                let written = model.generate(&requests(&asked, samples, options), watch)?;
-                Ok(listed(written, |one| {
+                let prompts = prompts.collect::<Result<Vec<_>, Failure>>()?;
+                let written = model.generate(&requests(&prompts, samples, options), watch)?;
+                Ok(listed(written, |sample| {
                     json!({
-                        "text": one.text, "tokens": null, "logprobs": one.logprobs,
-                        "finish": one.finish.name(), "prompt_tokens": one.prompt_tokens,
+                        "text": sample.text, "tokens": null, "logprobs": sample.logprobs,
+                        "finish": sample.finish.name(), "prompt_tokens": sample.prompt_tokens,
                     })
                 }))
             }
@@ -271,21 +273,24 @@ fn requests<'a, P>(
     samples: usize,
     options: &'a GenerateOptions,
 ) -> Vec<GenerateRequest<'a, P>> {
-    let each = prompts.iter().map(|prompt| GenerateRequest {
-        prompt,
-        samples,
-        options,
-    });
-    each.collect()
-}
-
-fn listed<T>(written: Vec<Vec<T>>, shown: impl Fn(T) -> Value) -> Vec<Value> {
-    let each = written.into_iter();
-    each.map(|samples| samples.into_iter().map(&shown).collect::<Value>())
+    prompts
+        .iter()
+        .map(|prompt| GenerateRequest {
+            prompt,
+            samples,
+            options,
+        })
         .collect()
 }
 
-/// A text as the whole of what an endpoint's model is asked.
+fn listed<T>(written: Vec<Vec<T>>, shown: impl Fn(T) -> Value) -> Vec<Value> {
+    written
+        .into_iter()
+        .map(|samples| samples.into_iter().map(&shown).collect())
+        .collect()
+}
+
+/// A text as the whole question to an endpoint's model.
 fn asked(text: &str) -> Prompt {
     Prompt {
         instruction: "".into(),
@@ -298,7 +303,7 @@ fn asked(text: &str) -> Prompt {
 }
 
 fn messages(turns: &[(String, String)]) -> Result<Vec<Message>, Failure> {
-    let each = turns.iter().map(|(role, content)| {
+    let messages = turns.iter().map(|(role, content)| {
         let speaker = match role.as_str() {
             "system" => Speaker::System,
             "user" => Speaker::User,
@@ -310,7 +315,7 @@ fn messages(turns: &[(String, String)]) -> Result<Vec<Message>, Failure> {
         };
         Ok(Message::new(speaker, content.as_str()))
     });
-    each.collect()
+    messages.collect()
 }
 
 fn sampling(
@@ -389,10 +394,7 @@ impl Embedder {
         as_query: bool,
         stop: Option<&Stop>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let role = match as_query {
-            true => Role::Query,
-            false => Role::Passage,
-        };
+        let role = if as_query { Role::Query } else { Role::Passage };
         let bytes = run(py, stop, |caller| {
             let embedder = bound_embedder(Arc::clone(&self.embedder), &caller.token());
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();

@@ -1,4 +1,4 @@
-//! The pipeline: questions answered, decided and judged.
+//! The pipeline: answers questions, decides on them and judges answers.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -18,10 +18,10 @@ use crate::process::Kept;
 use crate::progress::Progress;
 use crate::settings::{opening, resolved};
 
-/// A question with what is to be chosen from.
+/// A question and its choices.
 type Asked = (String, Vec<String>);
 
-/// Everything that answering takes.
+/// Everything needed to answer questions.
 #[pyclass(frozen, module = "ken._ken")]
 pub(crate) struct Pipeline {
     pipeline: Kept<Answering>,
@@ -64,7 +64,7 @@ impl Pipeline {
         })
     }
 
-    /// The policy that decides.
+    /// The policy in use.
     #[getter]
     fn policy(&self) -> String {
         let policy = self.pipeline.settings.policy;
@@ -96,7 +96,7 @@ impl Pipeline {
         })
     }
 
-    /// The answers to questions, each as JSON, or the exception of its failure.
+    /// The answers to questions, each as JSON or as the exception that it failed with.
     #[pyo3(signature = (questions, progress=None, stop=None))]
     fn ask_many(
         &self,
@@ -119,11 +119,11 @@ impl Pipeline {
             progress.tell("answering", total, Some(total));
             Ok(answers)
         })?;
-        let each = answers.into_iter().map(|answer| shown(py, answer));
-        each.collect()
+        let listed = answers.into_iter().map(|answer| shown(py, answer));
+        listed.collect()
     }
 
-    /// What is decided about a question, as JSON: its route and its evidence.
+    /// The decision on a question, as JSON: its route and its evidence.
     #[pyo3(signature = (question, stop=None))]
     fn decide(&self, py: Python<'_>, question: String, stop: Option<&Stop>) -> PyResult<String> {
         run(py, stop, |caller| {
@@ -159,14 +159,14 @@ impl Pipeline {
     }
 }
 
-/// Questions answered at once.
+/// How many questions are answered at once.
 const TOGETHER: usize = 16;
 
 fn prompt((question, choices): &Asked) -> QuestionPrompt<'_> {
     QuestionPrompt { question, choices }
 }
 
-/// Hands on the text of an answer as it is written.
+/// Passes the text of an answer on as the model writes it.
 fn watched(
     event: &Event<'_>,
     on_text: Option<&Arc<Py<PyAny>>>,
@@ -179,11 +179,10 @@ fn watched(
     caller.token().flow()
 }
 
-/// An answer as JSON, or why there is none as an exception that is not raised.
+/// An answer as JSON, or its failure as an exception that is not raised.
 fn shown(py: Python<'_>, answer: Result<Answer, AnswerError>) -> PyResult<Py<PyAny>> {
-    let answer = answer.map(|answer| json(&answer));
     Ok(match answer {
-        Ok(answer) => answer?.into_pyobject(py)?.into_any().unbind(),
+        Ok(answer) => json(&answer)?.into_pyobject(py)?.into_any().unbind(),
         Err(error) => raised(py, &error)?.into_value(py).into_any(),
     })
 }

@@ -1,5 +1,5 @@
-//! Which process ken works in: its threads do not survive a fork, so a forked child is refused, and what it
-//! inherited is left alone.
+//! The process that ken works in: its threads do not survive a fork, so ken refuses to work in a forked child and
+//! leaves alone what the child inherited.
 
 use std::mem;
 use std::ops::Deref;
@@ -11,10 +11,10 @@ use crate::error::{BindingError, Failure};
 /// The process that called ken first.
 static OWNER: OnceLock<u32> = OnceLock::new();
 
-/// The number of threads that models compute with, where somebody named it.
+/// How many threads models compute with, once a caller has said so.
 static THREADS: Mutex<Option<usize>> = Mutex::new(None);
 
-/// Makes sure that this is the process in which ken works.
+/// Checks that this is the process in which ken works.
 ///
 /// # Errors
 /// [`BindingError::Forked`].
@@ -29,10 +29,10 @@ fn is_forked() -> bool {
     OWNER.get().is_some_and(|owner| *owner != process::id())
 }
 
-/// Has models compute with so many threads, from the first call on.
+/// Sets the number of threads that models compute with; only before the first computation.
 ///
 /// # Errors
-/// Another number than that of an earlier call.
+/// A number other than that of an earlier call.
 pub(crate) fn set_threads(wanted: usize) -> Result<(), Failure> {
     let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
     if *threads == Some(wanted) {
@@ -49,7 +49,7 @@ pub(crate) fn set_threads(wanted: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Something with threads. A forked child, in which these are missing, does not end it.
+/// A value with threads. A forked child, which lacks the threads, does not drop it.
 pub(crate) struct Kept<T>(Arc<T>);
 
 impl<T> Kept<T> {

@@ -1,4 +1,4 @@
-//! Progress for Python: a callback that is given what is being done, how much is done, and of how much.
+//! Progress for Python: a callback that receives the name of the work, the amount done, and the total.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ impl Progress {
         }
     }
 
-    /// Says how far the work is that is called `what`.
+    /// Reports the progress of the work named `what`.
     pub(crate) fn tell(&mut self, what: &str, done: u64, total: Option<u64>) {
         let Some(callback) = self.callback.clone() else {
             return;
@@ -44,7 +44,7 @@ impl Progress {
             .tell(move |py| callback.call1(py, (what, done, total)).map(drop));
     }
 
-    /// Says how far a model is fetched.
+    /// Reports the progress of fetching a model.
     pub(crate) fn tell_fetched(&mut self, step: &hub::Progress) {
         self.tell(&step.label(), step.bytes_done, step.bytes_total);
     }

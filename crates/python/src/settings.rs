@@ -14,10 +14,10 @@ use crate::error::Failure;
 use crate::process;
 use crate::progress::Progress;
 
-/// The settings of keywords over those of variables and of the file `config`, or `ken.toml`.
+/// The settings given by keywords, over those of variables and of the file `config`, or `ken.toml`.
 ///
 /// # Errors
-/// An unknown name, a value that cannot be taken.
+/// An unknown name; a value that cannot be taken.
 pub(crate) fn resolved(
     keywords: &Bound<'_, PyDict>,
     config: Option<PathBuf>,
@@ -38,14 +38,14 @@ pub(crate) fn resolved(
     Ok(settings)
 }
 
-/// The value of a keyword as it would be written, or its values; none of `None`.
+/// The value of a keyword as a person would write it, or its several values; empty for `None`.
 fn values(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<OsString>> {
     if value.is_none() {
         return Ok(Vec::new());
     }
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-        let each = value.try_iter()?.map(|item| values(name, &item?));
-        return Ok(each.collect::<PyResult<Vec<_>>>()?.concat());
+        let items = value.try_iter()?.map(|item| values(name, &item?));
+        return Ok(items.collect::<PyResult<Vec<_>>>()?.concat());
     }
     if let Ok(yes) = value.cast::<PyBool>() {
         return Ok(vec![yes.is_true().to_string().into()]);
@@ -65,7 +65,7 @@ fn values(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<OsString>> {
     }
 }
 
-/// Opens what settings name, and tells how far models are fetched.
+/// Opens what settings name, and reports the fetching of models.
 ///
 /// # Errors
 /// Those of `open`.

@@ -1,5 +1,5 @@
-//! SplitMix64: seeded random numbers that are the same on every machine and in every version, so that
-//! whatever was sampled, trained or built with a seed can be reproduced.
+//! SplitMix64: seeded random numbers that are equal on every machine and in every version, so that
+//! a sample, a training run or a build with a seed can be reproduced.
 //!
 //! ```
 //! let mut state = 7;
@@ -38,7 +38,7 @@ pub fn unit(state: &mut u64) -> f64 {
     (next(state) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// Draws the first `count` items at random from all (Fisher-Yates).
+/// Replaces the first `count` items by a random draw from all items (Fisher-Yates).
 pub fn shuffle<T>(items: &mut [T], count: usize, state: &mut u64) {
     for chosen in 0..count.min(items.len()) {
         let offset = below(state, items.len() - chosen);

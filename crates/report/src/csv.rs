@@ -3,7 +3,7 @@
 use crate::{Cell, Table};
 
 impl Table {
-    /// The table as CSV. A column whose numbers may have intervals is followed by `KEY_low` and `KEY_high`; missing
+    /// The table as CSV. Columns `KEY_low` and `KEY_high` follow a column whose numbers may have intervals; missing
     /// values are empty.
     #[must_use]
     pub fn csv(&self) -> String {

@@ -1,24 +1,24 @@
-//! Figures: series of points over two axes. `figure.js` alone draws them, in saved pages and in the console.
+//! Figures: series of points over two axes. `figure.js` draws them, in saved pages and in the console.
 
 use serde::Serialize;
 
 use crate::{Cell, Column, Table};
 
-/// The module of JavaScript that draws figures; it imports nothing.
+/// The JavaScript module that draws figures. It imports nothing.
 pub const FIGURE_SCRIPT: &str = include_str!("figure.js");
 
 /// A figure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Figure {
-    /// Its name, as of files.
+    /// Its name, for files.
     pub name: String,
-    /// What it shows.
+    /// Its caption.
     pub caption: String,
-    /// From left to right.
+    /// The horizontal axis.
     pub across: Axis,
-    /// From below.
+    /// The vertical axis.
     pub up: Axis,
-    /// What is drawn, the later over the earlier.
+    /// The series, later ones drawn over earlier ones.
     pub series: Vec<Series>,
 }
 
@@ -27,23 +27,23 @@ pub struct Figure {
 pub struct Axis {
     /// Its name, with the unit.
     pub name: String,
-    /// Its ends; as far as the points go where this is `None`.
+    /// Its ends; `None` for the range of the points.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<[f64; 2]>,
-    /// Whether only whole numbers stand on it.
+    /// Whether its labels are whole numbers only.
     pub is_whole: bool,
 }
 
-/// Points that belong together.
+/// A series of points.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Series {
     /// Its name in the legend.
     pub name: String,
     /// How it is drawn.
     pub mark: Mark,
-    /// Which color it has, from 0; that of what others are compared with where this is `None`.
+    /// The index of its color, from 0; `None` for the color of a reference.
     pub color: Option<usize>,
-    /// The points, of a line in their order.
+    /// The points; those of a line in order.
     pub points: Vec<Point>,
 }
 
@@ -64,9 +64,9 @@ pub enum Mark {
 /// A point.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Point {
-    /// From left to right.
+    /// The horizontal value.
     pub x: f64,
-    /// From below.
+    /// The vertical value.
     pub y: f64,
     /// The interval of `y`, low and high.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,7 +77,7 @@ pub struct Point {
 }
 
 impl Figure {
-    /// A figure of the series that have points.
+    /// A figure of those series that have points.
     pub fn new(
         name: impl Into<String>,
         caption: impl Into<String>,
@@ -102,7 +102,7 @@ impl Figure {
         self.series.is_empty()
     }
 
-    /// Its numbers: a row a point.
+    /// Its numbers, with one row per point.
     #[must_use]
     pub fn numbers(&self) -> Table {
         let up = Column {
@@ -138,7 +138,7 @@ impl Figure {
 }
 
 impl Axis {
-    /// An axis as far as the points go.
+    /// An axis over the range of the points.
     pub fn around(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -155,7 +155,7 @@ impl Axis {
         }
     }
 
-    /// An axis of whole numbers, as far as the points go.
+    /// An axis of whole numbers over the range of the points.
     pub fn whole(name: impl Into<String>) -> Self {
         Self {
             is_whole: true,
@@ -179,7 +179,7 @@ impl Series {
         }
     }
 
-    /// A dashed line that others are compared with.
+    /// A dashed line, as a reference for others.
     pub fn reference(
         name: impl Into<String>,
         points: impl IntoIterator<Item = impl Into<Point>>,

@@ -1,5 +1,5 @@
-//! Reports as one self-contained page of HTML: dark where the reader's system is, readable on a phone, and with tables
-//! of the numbers in the place of figures where no script runs.
+//! Reports as a self-contained HTML page: dark if the reader's system is, readable on a phone, and with tables
+//! of the numbers in place of figures if scripts are off.
 
 use crate::{FIGURE_SCRIPT, Figure, Report, Section, Table};
 
@@ -14,7 +14,7 @@ impl Report {
     pub fn html(&self) -> String {
         let title = escaped(&self.title);
         let is_figure = |section: &Section| matches!(section, Section::Figure(_));
-        let together = |one: &Section, next: &Section| is_figure(one) && is_figure(next);
+        let together = |section: &Section, next: &Section| is_figure(section) && is_figure(next);
         let body = self.sections.chunk_by(together).map(|sections| {
             let html: String = sections.iter().map(section).collect();
             if is_figure(&sections[0]) {
@@ -33,7 +33,7 @@ impl Report {
         )
     }
 
-    /// What the numbers were measured with.
+    /// The conditions of the measurements.
     fn measured(&self) -> String {
         if self.provenance.is_empty() {
             return String::new();
@@ -67,7 +67,7 @@ fn list<'t>(terms: impl Iterator<Item = [&'t String; 2]>) -> String {
     format!("<dl>{}</dl>\n", terms.collect::<String>())
 }
 
-/// The table in a box of its own, where it may be wider than the page; nothing without rows.
+/// The table in a box of its own, since it may be wider than the page; empty without rows.
 fn table(table: &Table) -> String {
     if table.rows.is_empty() {
         return String::new();
@@ -102,7 +102,7 @@ fn details(table: &Table) -> String {
 }
 
 fn figure(figure: &Figure) -> String {
-    // In a script no character is escaped but by JSON itself.
+    // In a script, only the escapes of JSON apply.
     let json = serde_json::to_string(figure).unwrap_or_default();
     format!(
         "<figure id=\"{}\"><script type=\"application/json\">{}</script><figcaption>{}</figcaption>\
@@ -114,7 +114,7 @@ fn figure(figure: &Figure) -> String {
     )
 }
 
-/// A name of which nothing is left that a file name or an id may not hold.
+/// A name without the characters that a file name or an id may not hold.
 fn file_name(name: &str) -> String {
     let kept = |letter: char| letter.is_ascii_alphanumeric() || letter == '.';
     name.replace(|letter| !kept(letter), "-")

@@ -1,7 +1,7 @@
 //! Reports as data: sections of text, tables and figures, built once and rendered for a terminal, as a page of HTML
-//! and as CSV. Other programs, the server's console among them, draw the same data as JSON. Nothing is measured here.
+//! and as CSV. Other programs, such as the server's console, draw the same data from JSON. This crate measures nothing.
 //!
-//! A table follows from its columns, each with the function that reads its value from a row:
+//! A table is made of columns, each with the function that reads its value from a row:
 //!
 //! ```
 //! use ken_report::{Measure, Report, Table, measures};

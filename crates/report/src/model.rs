@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{Figure, Table};
 
-/// What the numbers were measured with, by name: the model, the corpus, settings, seeds, the command, the version, the
+/// The conditions of the measurements, by name: the model, the corpus, settings, seeds, the command, the version, the
 /// date.
 pub type Provenance = BTreeMap<String, String>;
 
@@ -21,17 +21,17 @@ pub struct Report {
     pub sections: Vec<Section>,
 }
 
-/// A part of a report. Its text is plain, whatever it is rendered to.
+/// A part of a report. Its text is plain; renderers escape it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Section {
     /// Begins a part.
     Heading(String),
-    /// Begins a part of a part.
+    /// Begins a part below a heading.
     Subheading(String),
     /// A paragraph.
     Text(String),
-    /// Explains what is around it; not shown in a terminal.
+    /// Explains the sections around it; not shown in a terminal.
     Note(String),
     /// Names with their values.
     Terms(Vec<(String, String)>),
@@ -44,7 +44,7 @@ pub enum Section {
 }
 
 impl Section {
-    /// A part under a heading; nothing where it holds no table and no figure with data.
+    /// A part under a heading; empty if none of its tables and figures has data.
     pub fn part(heading: impl Into<String>, sections: impl IntoIterator<Item = Self>) -> Vec<Self> {
         let sections: Vec<Self> = sections.into_iter().collect();
         if !sections.iter().any(Self::has_data) {
@@ -74,7 +74,7 @@ impl Report {
         }
     }
 
-    /// The report with what its numbers were measured with.
+    /// Adds the conditions of the measurements.
     #[must_use]
     pub fn measured_with(self, provenance: Provenance) -> Self {
         Self { provenance, ..self }

@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-/// What stands in the place of a missing value.
+/// The sign for a missing value.
 pub const MISSING: &str = "–";
 
 /// A table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Table {
-    /// What it is a table of.
+    /// Its title.
     pub name: String,
     /// Its columns.
     pub columns: Vec<Column>,
@@ -27,7 +27,7 @@ pub struct Column {
     /// The unit of its values, if they have one.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub unit: &'static str,
-    /// Decimals that are shown of numbers; all where this is `None`.
+    /// The decimals shown of numbers; `None` for all.
     pub digits: Option<usize>,
     /// Whether its numbers may have intervals.
     pub has_interval: bool,
@@ -52,7 +52,7 @@ pub enum Cell {
     Text(String),
 }
 
-/// A column, and how its value follows from a row.
+/// A column, and the function that reads its value from a row.
 pub struct Measure<R> {
     key: &'static str,
     name: &'static str,
@@ -62,7 +62,7 @@ pub struct Measure<R> {
     of: fn(&R) -> Cell,
 }
 
-/// The columns of a table, one a line: what kind of values, the name for machines, the name for people, and the value of
+/// The columns of a table, one per line: the kind of values, the name for machines, the name for people, and the value in
 /// a row.
 #[macro_export]
 macro_rules! measures {
@@ -76,7 +76,7 @@ macro_rules! measures {
 }
 
 impl<R> Measure<R> {
-    /// A column of texts, or of numbers of which all digits are shown.
+    /// A column of texts, or of numbers with all their digits.
     pub const fn plain(key: &'static str, name: &'static str, of: fn(&R) -> Cell) -> Self {
         Self {
             key,
@@ -149,7 +149,7 @@ impl<R> Measure<R> {
 }
 
 impl Table {
-    /// The table of some rows by its columns.
+    /// The table of `rows`.
     pub fn of<'m, 'r, R: 'm + 'r>(
         name: impl Into<String>,
         measures: impl IntoIterator<Item = &'m Measure<R>>,
@@ -164,7 +164,7 @@ impl Table {
         }
     }
 
-    /// The columns in which some cell says something.
+    /// The columns with at least one value.
     pub(crate) fn shown(&self) -> Vec<usize> {
         let says = |cell: &Cell| !matches!(cell, Cell::Missing) && *cell != Cell::from("");
         (0..self.columns.len())
@@ -176,7 +176,7 @@ impl Table {
             .collect()
     }
 
-    /// What the cells in some columns of a row read.
+    /// The texts of the cells of a row in these columns.
     pub(crate) fn texts(&self, row: &[Cell], columns: &[usize]) -> Vec<String> {
         let cells = columns
             .iter()
@@ -184,7 +184,7 @@ impl Table {
         cells.collect()
     }
 
-    /// The names of some columns, with their units.
+    /// The names of these columns, with their units.
     pub(crate) fn head(&self, columns: &[usize]) -> Vec<String> {
         let columns = columns.iter().filter_map(|&at| self.columns.get(at));
         columns
@@ -197,7 +197,7 @@ impl Table {
 }
 
 impl Column {
-    /// A column of texts, or of numbers of which all digits are shown.
+    /// A column of texts, or of numbers with all their digits.
     pub fn plain(key: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             key: key.into(),
@@ -208,7 +208,7 @@ impl Column {
 }
 
 impl Cell {
-    /// The cell as a person reads it.
+    /// The cell as text for people.
     #[must_use]
     pub fn shown(&self, digits: Option<usize>) -> String {
         match (self, digits) {
@@ -223,13 +223,13 @@ impl Cell {
     }
 }
 
-/// A number with this many decimals, or the sign for what is missing.
+/// A number with this many decimals, or the sign for a missing value.
 #[must_use]
 pub fn number(value: Option<f64>, digits: usize) -> String {
     value.map_or_else(|| MISSING.to_owned(), |value| format!("{value:.digits$}"))
 }
 
-/// An interval behind its number, or nothing.
+/// An interval after its number, or nothing.
 #[must_use]
 pub fn bracketed(interval: Option<[f64; 2]>, digits: usize) -> String {
     interval.map_or_else(String::new, |[low, high]| {

@@ -7,7 +7,7 @@ impl Report {
     /// `escape`, which must return one line.
     pub fn text(&self, escape: impl Fn(&str) -> String) -> String {
         let mut text = String::new();
-        // A heading is written once something follows it.
+        // A heading is written only if a section follows it.
         let mut headings: Vec<&String> = Vec::new();
         for section in &self.sections {
             let content = match section {
@@ -40,7 +40,7 @@ impl Report {
     }
 }
 
-/// The head and the rows of a table; nothing where it has no rows.
+/// The head and the rows of a table; empty if it has no rows.
 fn rows(table: &Table, escape: impl Fn(&str) -> String) -> Vec<Vec<String>> {
     let columns = table.shown();
     let head = (!table.rows.is_empty()).then(|| table.head(&columns));

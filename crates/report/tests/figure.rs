@@ -6,7 +6,7 @@ use std::process::Command;
 
 use ken_report::{Axis, FIGURE_SCRIPT, Figure, Mark, Point, Series};
 
-/// A document as far as drawing needs it, in which an element is its name, its attributes and its children.
+/// The part of a DOM that drawing needs: an element is its name, its attributes and its children.
 const DOCUMENT: &str =
     "globalThis.document = { createElementNS: (_, name) => ({ name, attributes: {}, children: [],
     setAttribute(key, value) { this.attributes[key] = String(value); },
@@ -15,7 +15,7 @@ const all = (element, name) => [...(element.name === name ? [element] : []),
     ...(element.children ?? []).flatMap((child) => all(child, name))];
 const numbers = (axis, values) => scale(axis, values).numbers.map(([, shown]) => shown).join(' ');";
 
-/// What a program prints that uses the script and a figure.
+/// The output of a program that uses the script and a figure.
 fn run(program: &str, figure: &Figure) -> String {
     let node = std::env::var_os("KEN_TEST_NODE").unwrap_or_else(|| "node".into());
     let figure = serde_json::to_string(figure).unwrap();

@@ -1,7 +1,7 @@
 //! Studies of models and corpus scales, after "Less LLM, More Documents", and the plans that follow from them.
 //!
-//! [`study`] runs a grid of models and corpus scales, [`report`] tells what was measured, and [`plan`] chooses a
-//! set-up for a budget. This crate loads no model and opens no corpus: it is given them.
+//! [`study`] runs a grid of models and corpus scales, [`report`] reports the measurements, and [`plan`] chooses a
+//! set-up for a budget. Callers load the models and open the corpora.
 //!
 //! ```
 //! use ken_scale::study::{Curve, Scores, compensations};

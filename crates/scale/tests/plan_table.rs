@@ -1,4 +1,4 @@
-//! Plans from a table alone: what "Less LLM, More Documents" measured gives known answers.
+//! Plans from a table alone: the measurements of "Less LLM, More Documents" give known answers.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -33,7 +33,10 @@ fn the_papers_tables_give_known_plans() {
         assert_eq!(chosen.name, expected, "{dataset} {least} by {goal}");
     }
     let nq = candidates("NQ");
-    let ten = nq.iter().find(|one| one.name == "1.7B@10").unwrap();
+    let ten = nq
+        .iter()
+        .find(|candidate| candidate.name == "1.7B@10")
+        .unwrap();
     assert_eq!(
         ten.value(Quantity::F1),
         Some(0.4182),

@@ -1,5 +1,5 @@
-//! The cells of a study on a model with a known boundary: what was found once is read as if it had been
-//! searched for, and answers to the same passages are copied as they would be written.
+//! The cells of a study on a model with a known boundary: stored search results are read like new ones, and copied
+//! answers equal new ones.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -49,7 +49,7 @@ fn run(batch: usize, cancel: &AtomicBool) -> Run<'_> {
     Run::new(batch, cancel, |_| {})
 }
 
-/// What is found for the questions of a pipeline.
+/// The evidence for the questions of a pipeline.
 fn found(folder: &Path, pipeline: &Pipeline, questions: &[Question]) -> Vec<Evidence> {
     let mut file = ResultsFile::open(&folder.join("evidence"), RunSettings::new()).unwrap();
     let retriever = pipeline.retriever().unwrap();
@@ -59,7 +59,7 @@ fn found(folder: &Path, pipeline: &Pipeline, questions: &[Question]) -> Vec<Evid
     found.unwrap().records
 }
 
-/// The same model without any corpus, given what was found.
+/// The same model without a corpus, given the evidence.
 fn reading(pipeline: &Pipeline, evidence: &[Evidence]) -> Pipeline {
     let mut reading = Pipeline::new(Arc::clone(&pipeline.model), None, answering());
     reading.settings.policy = Policy::ALWAYS;
@@ -110,7 +110,10 @@ fn what_was_found_once_is_answered_from_as_if_it_had_been_searched_for() {
         for stage in ["embed", "search", "total"] {
             assert!(record.timing_ms.contains_key(stage), "{stage}: {record:?}");
         }
-        let found = evidence.iter().find(|one| one.id == record.id).unwrap();
+        let found = evidence
+            .iter()
+            .find(|evidence| evidence.id == record.id)
+            .unwrap();
         assert!((record.timing_ms["search"] - found.search_ms).abs() < 1e-3);
         assert!(record.timing_ms["total"] >= found.search_ms);
     }
@@ -134,7 +137,7 @@ fn answers_to_the_same_passages_are_copied_as_they_would_be_written() {
         &known,
     );
     known.add(&first, &evidence);
-    // Elsewhere, half of the questions find something else, and the search takes another time.
+    // In another cell, half of the questions retrieve something else, and the search takes another time.
     let mut other = evidence.clone();
     for (place, one) in other.iter_mut().enumerate() {
         one.search_ms = 1000.0;

@@ -1,4 +1,4 @@
-//! n\* from a table alone, held against all that "Less LLM, More Documents" reports of its own tables.
+//! n\* from a table alone, compared with all that "Less LLM, More Documents" reports about its own tables.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -15,13 +15,13 @@ fn curves() -> Vec<Curve> {
 
 fn of<'c>(all: &'c [Compensation], dataset: &str, pair: [&str; 2]) -> &'c Compensation {
     let mut all = all.iter();
-    let is_it = |one: &&Compensation| {
-        one.dataset == dataset && [one.smaller.as_str(), one.larger.as_str()] == pair
+    let is_it = |known: &&Compensation| {
+        known.dataset == dataset && [known.smaller.as_str(), known.larger.as_str()] == pair
     };
     all.find(is_it).unwrap()
 }
 
-/// n\* by a comparison of the caller's, and of the metrics the least or the most.
+/// n\* by the caller's comparison, and the minimum or maximum over the metrics.
 fn by_hand(
     curves: &[Curve],
     dataset: &str,
@@ -60,7 +60,7 @@ fn the_papers_second_table_follows_from_its_others() {
         3 * 10,
         "all pairs of five models on three data sets"
     );
-    assert!(all.iter().all(|one| one.missing.is_empty()));
+    assert!(all.iter().all(|pair| pair.missing.is_empty()));
     for (dataset, expected) in [
         ("NQ", [5, 2, 2, 2]),
         ("TriviaQA", [10, 7, 2, 2]),
@@ -128,7 +128,7 @@ fn missing_cells_make_it_a_bound_and_are_named() {
         (first.n_star, first.told().as_str()),
         (Some(6), "at most 6")
     );
-    let missing: Vec<u32> = first.missing.iter().map(|one| one.n).collect();
+    let missing: Vec<u32> = first.missing.iter().map(|scale| scale.n).collect();
     assert_eq!(missing, [3, 5]);
     let second = of(&all, "NQ", ["1.7B", "4B"]);
     assert_eq!((second.n_star, second.told().as_str()), (None, "unknown"));
@@ -136,7 +136,7 @@ fn missing_cells_make_it_a_bound_and_are_named() {
 }
 
 proptest! {
-    /// What counts is the definition, written out.
+    /// The definition, written out.
     #[test]
     fn n_star_is_the_least_scale_that_reaches_the_goal(
         scores in proptest::collection::vec((0_u8..=20, 0_u8..=20), 2..13),

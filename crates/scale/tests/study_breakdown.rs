@@ -1,4 +1,4 @@
-//! A study broken down by a field: its groups together are the whole, and what is missing is named.
+//! A study broken down by a field: its groups add up to the whole, and missing values are named.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -14,7 +14,7 @@ use ken_scale::study::{
 use proptest::prelude::*;
 use serde_json::json;
 
-/// A question by its kind, and whether it is answered right from memory, and with evidence.
+/// A question with its kind, and whether it is answered right from memory, and with evidence.
 type Answered = (u8, bool, bool);
 
 fn question(place: usize, (kind, ..): &Answered) -> serde_json::Value {
@@ -34,11 +34,11 @@ fn record(question: &Question, right: bool, retriever: usize) -> Record {
     record
 }
 
-/// Writes the questions, and measures them under one condition beside memory and the policy `random:0.5`.
+/// Writes the questions, and measures them under one condition, from memory and under the policy `random:0.5`.
 fn measured(file: &Path, answered: &[Answered]) -> Measured {
     let lines = answered.iter().enumerate();
     let lines: Vec<String> = lines
-        .map(|(at, one)| question(at, one).to_string())
+        .map(|(at, answered)| question(at, answered).to_string())
         .collect();
     std::fs::write(file, lines.join("\n")).unwrap();
     let questions = read_questions(file).unwrap();
@@ -88,8 +88,8 @@ fn measured(file: &Path, answered: &[Answered]) -> Measured {
     Measured {
         manifest,
         cells: BTreeMap::from([
-            (cell(conditions[0]), records(|one| one.1, 0)),
-            (cell(conditions[1]), records(|one| one.2, 1)),
+            (cell(conditions[0]), records(|answered| answered.1, 0)),
+            (cell(conditions[1]), records(|answered| answered.2, 1)),
         ]),
         missing: Vec::new(),
         signals: BTreeMap::new(),
@@ -114,10 +114,10 @@ proptest! {
         let whole = StudyReport::of_study(&measured);
         let groups = StudyBreakdown::of(&measured, "kind").unwrap().groups;
         for group in &groups {
-            let of_group = |one: &&Answered| format!("kind {}", one.0) == group.value;
+            let of_group = |answered: &&Answered| format!("kind {}", answered.0) == group.value;
             let own: Vec<&Answered> = answered.iter().filter(of_group).collect();
             prop_assert_eq!(group.n, own.len());
-            let right = own.iter().filter(|one| one.2).count() as f64 / own.len() as f64;
+            let right = own.iter().filter(|answered| answered.2).count() as f64 / own.len() as f64;
             prop_assert!((group.series[0].scales[0].em.value.unwrap() - right).abs() < 1e-9);
         }
         prop_assert_eq!(groups.iter().map(|group| group.n).sum::<usize>(), answered.len());

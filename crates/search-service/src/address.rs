@@ -1,5 +1,5 @@
-//! The address of a search service, such as `qdrant+http://127.0.0.1:6333/notes?text=body`: which kind of service it is, where
-//! it is, and which of its fields hold what. Nothing is connected here.
+//! The address of a search service, such as `qdrant+http://127.0.0.1:6333/notes?text=body`: the kind of the service, its
+//! URL, and the roles of its fields. Parsing connects to nothing.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,7 +20,7 @@ const VERIFIED: &str = "verify-full";
 /// A corpus behind a search service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceAddress {
-    /// As it is shown; it holds no secret.
+    /// The address as shown, without secrets.
     shown: String,
     pub(crate) kind: Kind,
     /// The service's own URL, without parameters and without a slash at its end.
@@ -28,20 +28,20 @@ pub struct ServiceAddress {
     pub(crate) options: Options,
 }
 
-/// What the parameters of an address say.
+/// The parameters of an address.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// Which fields are the id, the title and the text; known names where they do not say.
+    /// The names of the fields with the id, the title and the text; the known ones if not given.
     pub(crate) names: FieldNames,
-    /// The field of the text, where it is named.
+    /// The field of the text, if given.
     pub(crate) text: Option<String>,
     /// The field of the vectors.
     pub(crate) vector: Option<String>,
-    /// The field that holds the metadata; all fields are metadata where none is named.
+    /// The field that holds the metadata; if not given, all fields are metadata.
     pub(crate) metadata: Option<String>,
     /// How PostgreSQL cuts texts into words.
     pub(crate) language: Option<String>,
-    /// The column of PostgreSQL that has the words of a text.
+    /// The column of PostgreSQL with the words of a text.
     pub(crate) words: Option<String>,
     /// How PostgreSQL compares vectors.
     pub(crate) distance: Option<String>,
@@ -49,7 +49,7 @@ pub(crate) struct Options {
     sslmode: Option<String>,
 }
 
-/// An address was written wrongly.
+/// A malformed address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[error("{given:?} is no address of a search service: {reason}")]
 #[diagnostic(
@@ -57,14 +57,14 @@ pub(crate) struct Options {
     remedy = "write KIND+http://HOST:PORT/PATH, as qdrant+http://127.0.0.1:6333/notes is, where KIND is vector-store, retrieve, elasticsearch, opensearch or qdrant; or postgres://USER@HOST/DATABASE/TABLE"
 )]
 pub struct ServiceAddressError {
-    /// What was written, without secrets.
+    /// The given text, without secrets.
     pub given: String,
     /// Its fault.
     pub reason: String,
 }
 
 impl ServiceAddress {
-    /// Whether a text claims to be such an address, valid or not.
+    /// Whether a text looks like such an address, valid or not.
     #[must_use]
     pub fn has_scheme(text: &str) -> bool {
         Kind::of(text).is_some()
@@ -99,13 +99,13 @@ impl ServiceAddress {
         }
     }
 
-    /// Whether only this machine and the server can read what is sent.
+    /// Whether only this machine and the server can read the traffic.
     pub(crate) fn is_private(&self) -> bool {
         self.is_encrypted() || ken_http::is_loopback(&self.url)
     }
 
-    /// Whether the connection is encrypted, to a server whose certificate is checked. One to PostgreSQL on another machine is, unless
-    /// it is asked for otherwise.
+    /// Whether the connection is encrypted, to a server whose certificate is checked. A connection to PostgreSQL on another
+    /// machine is, unless the address says otherwise.
     pub(crate) fn is_encrypted(&self) -> bool {
         match (self.kind, self.options.sslmode.as_deref()) {
             (Kind::Postgres, None) => !ken_http::is_loopback(&self.url),
@@ -134,7 +134,7 @@ impl FromStr for ServiceAddress {
         if given.contains(['\\', '#']) {
             return Err(error("it has a backslash or a #".to_owned()));
         }
-        // Hosts of other schemes are opaque to the parser, loopback and case among that.
+        // The parser treats hosts of other schemes as opaque, and so misses loopback addresses and case.
         let as_http = rest
             .split_once("://")
             .map(|(_, rest)| format!("http://{rest}"));
@@ -213,12 +213,12 @@ impl Options {
     }
 }
 
-/// A part of a URL with its escaped characters as they are.
+/// A part of a URL with its escapes resolved.
 pub(crate) fn decoded(part: &str) -> String {
     percent_decode_str(part).decode_utf8_lossy().into_owned()
 }
 
-/// An address that is wrong somewhere, for a message.
+/// A malformed address, as a message may show it.
 fn shown(given: &str) -> String {
     match given.contains('@') {
         true => without_secrets(given).to_owned(),

@@ -1,4 +1,4 @@
-//! Requests to one search service by HTTP, retried after transient failures.
+//! HTTP requests to a search service, retried after transient failures.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::error::ServiceError;
 use crate::key::Key;
 use crate::kind::Kind;
 
-/// The longest silence of a service.
+/// The longest time without a byte from a service.
 const SILENCE: Duration = Duration::from_secs(30);
 /// The longest answer in bytes.
 const LARGEST: u64 = 64 << 20;
@@ -51,7 +51,7 @@ impl Client {
         })
     }
 
-    /// The JSON at a path below the service's URL, or the answer to a body that is sent there.
+    /// The JSON at a path below the service's URL, or the answer to `body` there.
     pub(crate) fn call(
         &self,
         address: &ServiceAddress,
@@ -115,12 +115,12 @@ fn header(kind: Kind, key: &str) -> (&'static str, String) {
 fn read(address: &ServiceAddress, status: StatusCode, text: &str) -> Result<Value, ServiceError> {
     let value: Option<Value> = serde_json::from_str(text).ok();
     if !status.is_success() {
-        let said = value.as_ref().and_then(message);
-        let said = said.unwrap_or_else(|| text.trim().to_owned());
+        let message = value.as_ref().and_then(message);
+        let message = message.unwrap_or_else(|| text.trim().to_owned());
         return Err(ServiceError::Status {
             address: address.to_string(),
             status: status.as_u16(),
-            message: said.chars().take(SHOWN).collect(),
+            message: message.chars().take(SHOWN).collect(),
         });
     }
     value.ok_or_else(|| ServiceError::OtherService {
@@ -129,7 +129,7 @@ fn read(address: &ServiceAddress, status: StatusCode, text: &str) -> Result<Valu
     })
 }
 
-/// The words of an error, where these services put them.
+/// The message of an error, from the places where these services put it.
 fn message(answer: &Value) -> Option<String> {
     const PLACES: [&str; 6] = [
         "/error/root_cause/0/reason",
@@ -139,10 +139,10 @@ fn message(answer: &Value) -> Option<String> {
         "/detail",
         "/error",
     ];
-    let said = PLACES
+    let message = PLACES
         .into_iter()
         .find_map(|place| answer.pointer(place)?.as_str());
-    said.map(str::to_owned)
+    message.map(str::to_owned)
 }
 
 fn failure(address: &ServiceAddress, error: &Error) -> Failed<ServiceError> {

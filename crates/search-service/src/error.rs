@@ -1,4 +1,4 @@
-//! What can go wrong with a search service, with the remedy beside the message.
+//! The errors of search services, with the remedy beside the message.
 
 use ken_diagnostic::{Remedy, remedy};
 use ken_http::BadCertificates;
@@ -8,7 +8,7 @@ use ken_index::{IndexError, Mode};
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[allow(missing_docs)] // the messages say what variants and fields are
 pub enum ServiceError {
-    /// Refused before connecting: the key would be sent where others can read it.
+    /// Refused before connecting: others could read the key.
     #[error("the key is not sent to {server}: the connection is not encrypted")]
     #[diagnostic(
         kind = "search_key_in_plain_text",

@@ -1,22 +1,22 @@
-//! Filters of documents in the languages of services.
+//! Translating filters of documents into the languages of services.
 
 use ken_corpus::{Comparison, Filter, number_in};
 use serde_json::{Value, json};
 
 use crate::kind::Kind;
 
-/// A filter as a service takes it. `key` says where a key of the metadata stands there.
+/// A filter in the language of a service. `key` maps a key of the metadata to its place there.
 ///
 /// # Errors
-/// The condition that the service has no words for.
+/// The condition that the service cannot express.
 pub(crate) fn translated(
     filter: &Filter,
     kind: Kind,
     key: &dyn Fn(&str) -> String,
 ) -> Result<Value, String> {
     let all = |filters: &[Filter]| -> Result<Vec<Value>, String> {
-        let each = filters.iter().map(|one| translated(one, kind, key));
-        each.collect()
+        let translations = filters.iter().map(|filter| translated(filter, kind, key));
+        translations.collect()
     };
     let unknown = || filter.to_string();
     match (filter, kind) {
@@ -94,7 +94,7 @@ fn payload(key: &str, comparison: Comparison, value: &str) -> Option<Value> {
         Comparison::NotEqual => Some(json!({ "must_not": [equal()] })),
         Comparison::StartsWith => None,
         order => {
-            // Texts have no order there, but for dates.
+            // Qdrant orders only dates among texts.
             let is_date = value.len() >= 10 && value.as_bytes()[4] == b'-';
             let limit = match number_in(value) {
                 Some(number) => json!(number),
@@ -106,7 +106,7 @@ fn payload(key: &str, comparison: Comparison, value: &str) -> Option<Value> {
     }
 }
 
-/// A query of Elasticsearch, over the field and the one for whole values that texts have beside it by default.
+/// A query of Elasticsearch, over the field and its default subfield for whole values.
 fn field(key: &str, comparison: Comparison, value: &str) -> Option<Value> {
     let either = |query: &dyn Fn(&str) -> Value| {
         let whole = format!("{key}.keyword");
@@ -124,7 +124,7 @@ fn field(key: &str, comparison: Comparison, value: &str) -> Option<Value> {
     })
 }
 
-/// The name that all these services give to a comparison by order.
+/// The name of a comparison by order in all these services.
 fn bound(comparison: Comparison) -> Option<&'static str> {
     match comparison {
         Comparison::Less => Some("lt"),
@@ -135,7 +135,7 @@ fn bound(comparison: Comparison) -> Option<&'static str> {
     }
 }
 
-/// A value as JSON has it: a number or a truth value where it is one.
+/// A value in JSON: a number or a truth value if it is one, else a text.
 fn typed(value: &str) -> Value {
     match serde_json::from_str(value) {
         Ok(typed @ (Value::Number(_) | Value::Bool(_))) => typed,

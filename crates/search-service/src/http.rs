@@ -1,14 +1,14 @@
-//! Searches of services that are reached by HTTP: what each is sent, and what its answers say.
+//! Searches over HTTP: the request to each kind of service, and the records in its answer.
 
 use serde_json::{Map, Value, json};
 
 use crate::address::ServiceAddress;
 use crate::client::Client;
 use crate::error::ServiceError;
-use crate::found::Found;
 use crate::kind::Kind;
+use crate::record::ServiceRecord;
 
-/// A question as a service gets it.
+/// The form of a question that a service gets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Question<'q> {
     Words(&'q str),
@@ -16,19 +16,19 @@ pub(crate) enum Question<'q> {
     Vector(&'q [f32]),
 }
 
-/// What a service says of itself.
+/// The state that a service reports.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct State {
-    /// How many passages it holds, where it says so.
+    /// The number of its passages, if it reports it.
     pub(crate) passages: Option<usize>,
-    /// The length of its vectors, where some are searched.
+    /// The length of its vectors, if it is searched by vectors.
     pub(crate) dimensions: Option<usize>,
 }
 
-/// The most results that OpenAI's API gives.
+/// The most results of OpenAI's API.
 const MOST_OF_VECTOR_STORE: usize = 50;
 
-/// The least number of neighbors among which Elasticsearch looks for the nearest.
+/// The least number of neighbors that Elasticsearch considers for the nearest.
 const CANDIDATES: usize = 100;
 
 /// The best `k` records of a service, best first.
@@ -38,7 +38,7 @@ pub(crate) fn search(
     question: Question<'_>,
     k: usize,
     filters: &[Value],
-) -> Result<Vec<Found>, ServiceError> {
+) -> Result<Vec<ServiceRecord>, ServiceError> {
     let (path, body) = request(address, question, k, filters);
     let answer = client.call(address, path, Some(&body))?;
     records(address.kind, &answer).ok_or_else(|| other_service(address))
@@ -51,7 +51,7 @@ fn other_service(address: &ServiceAddress) -> ServiceError {
     }
 }
 
-/// Where a search is sent, and its body.
+/// The path and the body of a search.
 fn request(
     address: &ServiceAddress,
     question: Question<'_>,
@@ -125,7 +125,7 @@ fn request(
     }
 }
 
-/// What Elasticsearch sends of a document: no vectors.
+/// The fields of a document that Elasticsearch returns: all but the vectors.
 fn source(vector_field: &str) -> Value {
     match vector_field {
         "" => json!(true),
@@ -133,10 +133,10 @@ fn source(vector_field: &str) -> Value {
     }
 }
 
-/// The records of an answer; `None` where it has another form.
-fn records(kind: Kind, answer: &Value) -> Option<Vec<Found>> {
+/// The records of an answer; `None` if it has another form.
+fn records(kind: Kind, answer: &Value) -> Option<Vec<ServiceRecord>> {
     let list = |place: &str| answer.pointer(place)?.as_array();
-    let (records, record): (_, fn(&Value) -> Option<Found>) = match kind {
+    let (records, record): (_, fn(&Value) -> Option<ServiceRecord>) = match kind {
         Kind::VectorStore => (list("/data")?, chunk),
         Kind::Retrieve => (list("/result/0")?, retrieved),
         Kind::Qdrant => (list("/result/points")?, point),
@@ -163,7 +163,7 @@ fn id(value: Option<&Value>) -> Option<String> {
 }
 
 /// A chunk of a file in a vector store.
-fn chunk(record: &Value) -> Option<Found> {
+fn chunk(record: &Value) -> Option<ServiceRecord> {
     let content = record.get("content")?.as_array()?;
     let texts: Vec<&str> = content
         .iter()
@@ -174,7 +174,7 @@ fn chunk(record: &Value) -> Option<Found> {
     if let Some(name) = record.get("filename") {
         fields.insert("title".to_owned(), name.clone());
     }
-    Some(Found {
+    Some(ServiceRecord {
         id: None,
         document: id(record.get("file_id")),
         score: score(record.get("score")),
@@ -182,8 +182,8 @@ fn chunk(record: &Value) -> Option<Found> {
     })
 }
 
-/// A document of a search agent's retriever, with its score or alone.
-fn retrieved(record: &Value) -> Option<Found> {
+/// A document of a search agent's retriever, with or without a score.
+fn retrieved(record: &Value) -> Option<ServiceRecord> {
     let document = record
         .get("document")
         .filter(|document| !document.is_null());
@@ -191,35 +191,35 @@ fn retrieved(record: &Value) -> Option<Found> {
         Some(Value::String(text)) => Map::from_iter([("contents".to_owned(), json!(text))]),
         document => object(document.or(Some(record)))?,
     };
-    Some(Found {
+    Some(ServiceRecord {
         score: score(document.and(record.get("score"))),
         fields,
-        ..Found::default()
+        ..ServiceRecord::default()
     })
 }
 
-fn point(record: &Value) -> Option<Found> {
-    Some(Found {
+fn point(record: &Value) -> Option<ServiceRecord> {
+    Some(ServiceRecord {
         id: id(record.get("id")),
         score: score(record.get("score")),
         fields: object(record.get("payload")).unwrap_or_default(),
-        ..Found::default()
+        ..ServiceRecord::default()
     })
 }
 
-fn hit(record: &Value) -> Option<Found> {
-    Some(Found {
+fn hit(record: &Value) -> Option<ServiceRecord> {
+    Some(ServiceRecord {
         id: id(record.get("_id")),
         score: score(record.get("_score")),
         fields: object(record.get("_source"))?,
-        ..Found::default()
+        ..ServiceRecord::default()
     })
 }
 
 /// Asks a service for its size and the length of its vectors.
 ///
 /// # Errors
-/// One that does not answer, or has not what the address names.
+/// If the service does not answer, or lacks the index, collection or field that the address names.
 pub(crate) fn state(client: &Client, address: &ServiceAddress) -> Result<State, ServiceError> {
     let get = |path: &str| client.call(address, path, None);
     let count = |answer: &Value, place: &str| {
@@ -227,9 +227,9 @@ pub(crate) fn state(client: &Client, address: &ServiceAddress) -> Result<State, 
         count.map(|count| count as usize)
     };
     Ok(match address.kind {
-        // Only a search tells whether there is one.
+        // Only a search shows whether it exists.
         Kind::Retrieve | Kind::Postgres => State::default(),
-        // A key that may search need not be one that may look at stores.
+        // A key that may search may not be allowed to look at stores.
         Kind::VectorStore => match get("") {
             Err(ServiceError::Status {
                 status: 401 | 403, ..
@@ -404,8 +404,8 @@ mod tests {
         let texts = json!({ "result": [[{ "document": "\"T\"\nText.", "score": 0.5 }]] });
         let address = "retrieve+http://b/retrieve".parse().unwrap();
         for (answer, score) in [(plain, 0.0), (scored, 0.5), (texts, 0.5)] {
-            let found = records(Kind::Retrieve, &answer).unwrap().remove(0);
-            let hit = found.hit(&address).unwrap().unwrap();
+            let record = records(Kind::Retrieve, &answer).unwrap().remove(0);
+            let hit = record.hit(&address).unwrap().unwrap();
             assert_eq!(
                 (hit.passage.title.as_str(), hit.passage.text.as_str()),
                 ("T", "Text.")
@@ -418,9 +418,9 @@ mod tests {
         let store = json!({ "data": [{ "file_id": "f", "filename": "n.md", "score": 0.25,
             "attributes": { "a": 1 }, "content": [{ "type": "text", "text": "x" },
             { "type": "text", "text": "y" }] }] });
-        let found = records(Kind::VectorStore, &store).unwrap().remove(0);
-        assert_eq!(found.fields["text"], "x\ny");
-        assert_eq!(found.document.as_deref(), Some("f"));
+        let record = records(Kind::VectorStore, &store).unwrap().remove(0);
+        assert_eq!(record.fields["text"], "x\ny");
+        assert_eq!(record.document.as_deref(), Some("f"));
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! The key of a search service, and to whom it may be sent.
+//! The key of a search service, and the hosts that it may be sent to.
 
 use std::fmt;
 
 use crate::address::ServiceAddress;
 use crate::error::ServiceError;
 
-/// A key or a password. It is never shown, and sent over an unencrypted connection to this machine alone.
+/// A key or a password. It is never shown, and an unencrypted connection carries it only to this machine.
 #[derive(Clone)]
 pub struct Key {
     text: String,
@@ -13,7 +13,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// A key as the environment holds it; white space around it is dropped.
+    /// A key from the environment, without white space around it.
     #[must_use]
     pub fn new(key: &str) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! The kinds of search services: how their addresses begin, and what each can do.
+//! The kinds of search services: the prefixes of their addresses, and their abilities.
 
 use ken_index::Mode;
 
@@ -28,7 +28,7 @@ const SCHEMES: [(&str, Kind); 5] = [
 ];
 
 impl Kind {
-    /// The kind by which an address begins, and the service's own URL after it.
+    /// The kind at the start of an address, and the service's own URL after it.
     pub(crate) fn of(address: &str) -> Option<(Self, &str)> {
         let by_prefix = SCHEMES.into_iter().find_map(|(prefix, kind)| {
             let url = address.strip_prefix(prefix)?;
@@ -42,7 +42,7 @@ impl Kind {
         })
     }
 
-    /// What stands after the server.
+    /// The form of the address after the server.
     pub(crate) fn path(self) -> &'static str {
         match self {
             Self::VectorStore => "v1/vector_stores/ID",
@@ -70,11 +70,11 @@ impl Kind {
         !matches!(self, Self::VectorStore | Self::Retrieve)
     }
 
-    /// How it searches in a mode: by the words, and by the vector of a question; `None` where it cannot. `Hybrid`, the
-    /// default, stands for all that the service can do.
+    /// The searches of a mode: by the words, by the vector of a question, or both; `None` if the service does not offer it.
+    /// `Hybrid`, the default, stands for all searches that the service offers.
     pub(crate) fn searches(self, mode: Mode, has_vectors: bool) -> Option<Searches> {
         let (words, vectors) = match self {
-            // How they search is their own affair.
+            // They decide themselves how they search.
             Self::VectorStore | Self::Retrieve => {
                 let own = Searches {
                     words: true,
@@ -93,7 +93,7 @@ impl Kind {
     }
 }
 
-/// By what a service is searched.
+/// The searches of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Searches {
     pub(crate) words: bool,

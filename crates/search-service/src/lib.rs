@@ -1,5 +1,5 @@
 //! Corpora behind search services that others run: vector stores of OpenAI's API, retrievers of search agents, Elasticsearch,
-//! OpenSearch, Qdrant, and tables of PostgreSQL with pgvector. They are searched and never written, and nothing is embedded here.
+//! OpenSearch, Qdrant, and tables of PostgreSQL with pgvector. This crate searches them, never writes to them, and embeds nothing.
 //!
 //! ```
 //! use ken_search_service::ServiceAddress;
@@ -14,7 +14,6 @@ mod address;
 mod client;
 mod error;
 mod filter;
-mod found;
 mod http;
 mod key;
 mod kind;
@@ -23,6 +22,7 @@ mod postgres;
 #[cfg(not(feature = "postgres"))]
 #[path = "no_postgres.rs"]
 mod postgres;
+mod record;
 mod service;
 
 pub use address::{ServiceAddress, ServiceAddressError};

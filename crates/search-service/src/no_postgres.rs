@@ -1,12 +1,12 @@
-//! What takes the place of the database's client in a build without it: opening a table is an error.
+//! The stand-in for the database client in a build without it: opening a table is an error.
 
 use ken_corpus::Filter;
 
 use crate::address::ServiceAddress;
 use crate::error::ServiceError;
-use crate::found::Found;
 use crate::http::{Question, State};
 use crate::key::Key;
+use crate::record::ServiceRecord;
 
 pub(crate) enum Database {}
 
@@ -27,7 +27,7 @@ impl Database {
         _: Question<'_>,
         _k: usize,
         _: &[Filter],
-    ) -> Result<Vec<Found>, ServiceError> {
+    ) -> Result<Vec<ServiceRecord>, ServiceError> {
         match *self {}
     }
 }

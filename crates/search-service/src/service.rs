@@ -1,4 +1,4 @@
-//! A search service that is open: how it is searched, and what is known of it.
+//! An open search service: searching it, and its properties.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,13 +11,13 @@ use crate::address::ServiceAddress;
 use crate::client::Client;
 use crate::error::ServiceError;
 use crate::filter::translated;
-use crate::found::{Found, Remembered};
 use crate::http::{self, Question, State};
 use crate::key::Key;
 use crate::kind::{Kind, Searches};
 use crate::postgres::Database;
+use crate::record::{Remembered, ServiceRecord};
 
-/// Ranks that are fused have so many results for each that is wanted.
+/// The number of fused results per wanted one.
 const FUSED_DEPTH: usize = 3;
 
 /// A corpus behind a search service. A clone shares its connections, and may be narrowed by filters of its own.
@@ -25,7 +25,7 @@ const FUSED_DEPTH: usize = 3;
 pub struct SearchService {
     address: Arc<ServiceAddress>,
     backing: Backing,
-    /// What embeds questions for it, where it takes vectors.
+    /// The embedder of the questions, if it takes vectors.
     embedder: Arc<EmbedderIdentity>,
     state: State,
     filters: Vec<Filter>,
@@ -34,14 +34,14 @@ pub struct SearchService {
 
 #[derive(Clone)]
 enum Backing {
-    /// With the filters in the service's own language.
+    /// The client, with the filters in the service's own language.
     Http(Client, Vec<Value>),
     Database(Arc<Database>),
 }
 
 impl SearchService {
-    /// Connects, and checks that what the address names is there and that the embedder's vectors fit. A retriever of search
-    /// agents is not asked before the first search.
+    /// Connects, and checks that the index, collection, table or field exists and that the embedder's vectors fit. A retriever
+    /// of search agents is not checked before the first search.
     ///
     /// # Errors
     /// A service that does not answer, refuses the key, or has no such index, collection, table or field.
@@ -81,10 +81,10 @@ impl SearchService {
         })
     }
 
-    /// Finds only what fits all filters, and those that were given before.
+    /// Restricts searches to passages that match all filters, and those given before.
     ///
     /// # Errors
-    /// A condition that the service has no words for.
+    /// A condition that the service cannot express.
     pub fn within(mut self, filters: &[Filter]) -> Result<Self, ServiceError> {
         if let Backing::Http(_, translations) = &mut self.backing {
             let key = |key: &str| match &self.address.options.metadata {
@@ -103,25 +103,25 @@ impl SearchService {
         Ok(self)
     }
 
-    /// Where it is.
+    /// Its address.
     #[must_use]
     pub fn address(&self) -> &ServiceAddress {
         &self.address
     }
 
-    /// What embeds questions for it.
+    /// The embedder of the questions.
     #[must_use]
     pub fn embedder(&self) -> &EmbedderIdentity {
         &self.embedder
     }
 
-    /// How many passages it held when it was opened, where it says so.
+    /// The number of its passages when it was opened, if it reports it.
     #[must_use]
     pub fn passage_count(&self) -> Option<usize> {
         self.state.passages
     }
 
-    /// Tells which service is searched, by which embedder, and how many passages it held: a service keeps no generations.
+    /// Identifies the service, the embedder, and the number of passages: a service has no generations.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         let (embedder, passages) = (&self.embedder.fingerprint, self.state.passages);
@@ -134,7 +134,7 @@ impl SearchService {
         self.searches(mode).is_ok_and(|searches| searches.vectors)
     }
 
-    /// A passage that was found lately and fits the filters; services are not asked for single passages.
+    /// A recent search result that matches the filters; no request is made for single passages.
     #[must_use]
     pub fn find(&self, id: &str) -> Option<Passage> {
         let remembered = self.remembered.lock();
@@ -144,8 +144,8 @@ impl SearchService {
         self.filters.iter().all(fits).then(|| passage.clone())
     }
 
-    /// The `k` best passages, best first: by the words and by the vector of the query, as far as mode and service go, fused by
-    /// their ranks where both are searched.
+    /// The `k` best passages, best first: by the words and by the vector of the query, as mode and service allow, fused by
+    /// ranks if both are searched.
     ///
     /// # Errors
     /// A mode that the service does not offer, a query that does not fit, a service that fails.
@@ -189,7 +189,7 @@ impl SearchService {
     }
 
     fn ranking(&self, question: Question<'_>, k: usize) -> Result<Vec<Hit>, ServiceError> {
-        let found = match &self.backing {
+        let records = match &self.backing {
             Backing::Http(client, filters) => {
                 http::search(client, &self.address, question, k, filters)?
             }
@@ -197,9 +197,9 @@ impl SearchService {
                 database.search(&self.address, question, k, &self.filters)?
             }
         };
-        let hits = found
+        let hits = records
             .into_iter()
-            .map(|found: Found| found.hit(&self.address));
+            .map(|record: ServiceRecord| record.hit(&self.address));
         hits.filter_map(Result::transpose).collect()
     }
 }

@@ -1,6 +1,5 @@
-//! ken as a server: OpenAI's API and ken's own, over models and corpora that are opened by `ken-setup`, with
-//! the one pipeline of `ken-answer`. Wire types stand here and nowhere else. It trains nothing and reads no
-//! documents.
+//! ken as a server: OpenAI's API and ken's own, over models and corpora that `ken-setup` opens, with the one pipeline
+//! of `ken-answer`. Wire types stand here and nowhere else. It trains nothing and reads no documents.
 //!
 //! ```no_run
 //! use std::sync::{Arc, atomic::AtomicBool};

@@ -1,4 +1,4 @@
-//! Listening: connections, how many and how slow they may be, and the end, which lets requests finish.
+//! Listening: connections, how many and how slow they may be, and the shutdown, which lets requests finish.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -22,8 +22,8 @@ use crate::service::library::worker;
 use crate::service::live::{Configured, Live};
 use crate::service::resources::Served;
 
-/// The most connections that the system makes before they are accepted, where it lets a server have as many. Whoever
-/// finds no room there tries again after 1, 3, 7, 15 seconds and so on, long after there is some.
+/// The most connections that the system makes before the server accepts them, if the system allows that many. A
+/// client that finds no room tries again after 1, 3, 7, 15 seconds and so on, long after there is some.
 const BACKLOG: i32 = 4096;
 
 /// How long a client may leave what is written to it unread.
@@ -32,19 +32,19 @@ const READ_WITHIN: Duration = Duration::from_secs(30);
 /// The most headers of a request.
 const HEADERS: usize = 100;
 
-/// How long requests may still take when the server is told to end; then their work is broken off.
+/// How long requests may still take when the server is told to end; then it breaks off their work.
 const DRAIN: Duration = Duration::from_secs(8);
 
-/// How long what was broken off may take to say so.
+/// How long broken-off work may take to say so.
 const BREAK_OFF: Duration = Duration::from_secs(1);
 
-/// How often the flag that ends the server is looked at.
+/// How often the server looks at the flag that ends it.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How often it is looked whether corpora and keys have changed.
+/// How often the server checks whether corpora and keys have changed.
 const RENEW: Duration = Duration::from_secs(1);
 
-/// Why nothing is served.
+/// Why the server cannot start.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum ListenError {
@@ -68,29 +68,28 @@ pub enum ListenError {
     Io(#[from] std::io::Error),
 }
 
-/// Opens the address. One that other machines reach needs keys.
+/// Opens the address. One that other machines can reach needs keys.
 ///
 /// # Errors
-/// An address that cannot be had, or that needs keys.
+/// An address that the system denies, or that needs keys.
 pub fn bind(address: SocketAddr, access: &Access) -> Result<TcpListener, ListenError> {
     if !address.ip().is_loopback() && !access.has_keys() {
         return Err(ListenError::NoKeys { address });
     }
     let listening = || {
         let listener = TcpListener::bind(address)?;
-        // The standard library has room for 128.
+        // The standard library's backlog is 128.
         SockRef::from(&listener).listen(BACKLOG)?;
         Ok(listener)
     };
     listening().map_err(|source| ListenError::Address { address, source })
 }
 
-/// Serves until `stop` is raised, and then until what is being answered is answered, or for ten seconds.
-/// With settings, corpora are renewed when new generations of them are published, and the settings are read
-/// again when somebody wants that.
+/// Serves until `stop` is raised, then until the requests in progress are answered, or for ten seconds. With
+/// settings, it renews corpora when new generations of them are published, and reads the settings again on request.
 ///
 /// # Errors
-/// Threads or sockets that cannot be had.
+/// Threads or sockets that the system denies.
 pub fn serve(
     served: Served,
     access: Access,
@@ -166,7 +165,7 @@ async fn accept(
             }
             Err(_) => continue,
         };
-        // Pieces of an answer are small, and each is wanted at once.
+        // Pieces of an answer are small, and clients want each at once.
         let _ = stream.set_nodelay(true);
         let place = loop {
             if let Some(place) = places.take() {
@@ -199,9 +198,9 @@ async fn accept(
     Ok(())
 }
 
-/// Renews corpora and keys until the server is over. What fails is told once, and tried again.
+/// Renews corpora and keys until the server is over. It logs each failure once, and tries again.
 fn renew(live: &Live, access: &Access, over: &AtomicBool) {
-    let mut told: Vec<(String, String)> = Vec::new();
+    let mut reported: Vec<(String, String)> = Vec::new();
     let mut last = Instant::now();
     while !over.load(Ordering::Relaxed) {
         std::thread::sleep(LOOK);
@@ -223,13 +222,13 @@ fn renew(live: &Live, access: &Access, over: &AtomicBool) {
             let stale = stale.into_iter();
             failed.extend(stale.map(|(name, error)| (name, error.to_string())));
         }
-        for (what, detail) in failed.iter().filter(|one| !told.contains(one)) {
+        for (what, detail) in failed.iter().filter(|failure| !reported.contains(failure)) {
             (served.log)(&Entry::Stale {
                 what: what.clone(),
                 detail: detail.clone(),
             });
         }
-        told = failed;
+        reported = failed;
     }
 }
 
@@ -248,7 +247,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let most = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap();
         let most: usize = most.trim().parse().unwrap();
-        // Nobody accepts. Without room, a connection takes a second at least.
+        // The server accepts none. Without room, a connection takes a second at least.
         let within = Duration::from_millis(900);
         let crowd = (0..most.min(500)).map(|_| TcpStream::connect_timeout(&address, within));
         let crowd: Result<Vec<TcpStream>, std::io::Error> = crowd.collect();

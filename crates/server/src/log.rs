@@ -5,35 +5,35 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-/// Takes entries; it must not block for long.
+/// Receives entries; it must not block for long.
 pub type Log = Arc<dyn Fn(&Entry) + Send + Sync>;
 
 /// An entry of the log.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Entry {
-    /// A request was responded to; a stream only began.
+    /// A request got its response; a stream has only begun.
     Request {
         /// As in the header `x-request-id`.
         request_id: String,
-        /// The id that the client gave it, where it did.
+        /// The id that the client gave it, if any.
         #[serde(skip_serializing_if = "Option::is_none")]
         client_request_id: Option<String>,
         /// `GET` or `POST`.
         method: String,
-        /// The route, not the path; empty where there is none.
+        /// The route, not the path; empty if there is none.
         route: String,
         /// The status of the response.
         status: u16,
         /// Milliseconds until its head.
         ms: f64,
-        /// The id of the key, where one was given.
+        /// The id of the key, if one was given.
         #[serde(skip_serializing_if = "Option::is_none")]
         key: Option<String>,
-        /// The code of the error, where it is one.
+        /// The code of the error, if it is one.
         #[serde(skip_serializing_if = "Option::is_none")]
         code: Option<&'static str>,
-        /// What went wrong in the server, where something did.
+        /// What went wrong in the server, if anything.
         #[serde(skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
     },
@@ -45,7 +45,7 @@ pub enum Entry {
         policy: String,
         /// `self` or `corpus`.
         source: String,
-        /// Whether the answer is withheld, where it is.
+        /// Whether the answer is withheld.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         withheld: bool,
         /// Whether a signal that was to decide cannot tell.
@@ -64,13 +64,13 @@ pub enum Entry {
         request_id: String,
         /// The code of the error.
         code: &'static str,
-        /// What went wrong in the server, where something did.
+        /// What went wrong in the server, if anything.
         #[serde(skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
     },
     /// The server waits at its start for an endpoint that is not there yet.
     Waiting {
-        /// Which, and what it says.
+        /// Which endpoint, and what it says.
         detail: String,
     },
     /// A new generation of a corpus is served.
@@ -84,13 +84,13 @@ pub enum Entry {
     Watched {
         /// As in the header `x-request-id`.
         request_id: String,
-        /// Which of all questions of the policy it is.
+        /// Its number among all questions of the policy.
         number: u64,
         /// The probability with which each is drawn.
         propensity: f64,
         /// `retrieved`, `agrees`, `differs`, `given`, `dropped` or `failed`.
         outcome: &'static str,
-        /// What went wrong in the server, where something did.
+        /// What went wrong in the server, if anything.
         #[serde(skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
     },
@@ -100,11 +100,11 @@ pub enum Entry {
         request_id: String,
         /// `lost`, `kept`, `wrong`, `right`, `dropped` or `failed`.
         verdict: &'static str,
-        /// What went wrong, where something did.
+        /// What went wrong, if anything.
         #[serde(skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
     },
-    /// What the policy measures is distributed otherwise than at calibration. Nothing changes by that.
+    /// What the policy measures is distributed differently than at calibration. This changes nothing.
     Drifted {
         /// The policy.
         policy: String,
@@ -115,24 +115,24 @@ pub enum Entry {
         /// What to do.
         advice: String,
     },
-    /// More was lost, or wrong, than guaranteed: from now on, retrieval is always used.
+    /// More was lost, or wrong, than guaranteed: from now on, the server always retrieves.
     Lapsed {
         /// The policy.
         policy: String,
-        /// By which test.
+        /// The test that showed it.
         test: &'static str,
         /// The mean loss, or share of errors, that is allowed.
         limit: f64,
-        /// What it is.
+        /// The observed mean.
         mean: f64,
-        /// Questions that it is the mean of.
+        /// The number of questions in the mean.
         questions: u64,
         /// What to do.
         advice: String,
     },
-    /// A change of a corpus is over.
+    /// A change of a corpus has ended.
     Job {
-        /// By which it can be asked for.
+        /// The id by which clients can ask for it.
         id: String,
         /// What it did.
         kind: &'static str,
@@ -140,13 +140,13 @@ pub enum Entry {
         corpus: String,
         /// How it ended.
         status: &'static str,
-        /// The generation from which it holds.
+        /// The first generation that contains it.
         #[serde(skip_serializing_if = "Option::is_none")]
         generation: Option<u64>,
-        /// The code of the error, where it failed.
+        /// The code of the error, if it failed.
         #[serde(skip_serializing_if = "Option::is_none")]
         code: Option<&'static str>,
-        /// What went wrong in the server, where something did.
+        /// What went wrong in the server, if anything.
         #[serde(skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
         /// Milliseconds.
@@ -154,35 +154,35 @@ pub enum Entry {
     },
     /// The settings were read again.
     Reload {
-        /// The code of the error, where they could not be used.
+        /// The code of the error, if they could not be used.
         #[serde(skip_serializing_if = "Option::is_none")]
         code: Option<&'static str>,
-        /// Why they could not.
+        /// Why they could not be used.
         #[serde(skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
         /// Milliseconds.
         ms: f64,
     },
-    /// A key is not sent to a server that settings name when they are read again.
+    /// A server named by reread settings does not get a key.
     Withheld {
-        /// Which, to where, and why.
+        /// Which key and server, and why.
         detail: String,
     },
-    /// Something could not be written to the server's folder; it is in memory alone.
+    /// Something could not be written to the server's folder and is in memory only.
     Unwritten {
         /// `traces`, `evals` or `watch`.
         what: &'static str,
         /// Why.
         detail: String,
     },
-    /// Something could not be sent: the first time since something was.
+    /// Something could not be sent, for the first time since the last success.
     Unsent {
         /// `spans`.
         what: &'static str,
         /// Why.
         detail: String,
     },
-    /// Something could not be renewed; what was there is served further.
+    /// Something could not be renewed; the server keeps serving the old state.
     Stale {
         /// What.
         what: String,

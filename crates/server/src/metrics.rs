@@ -1,4 +1,4 @@
-//! What is counted, for Prometheus. Labels take few values, whatever clients ask for.
+//! The metrics, for Prometheus. Labels take few values, whatever clients ask for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicU64;
@@ -24,7 +24,7 @@ type Counters<const N: usize> = Family<Labels<N>, Counter>;
 type Gauges<const N: usize> = Family<Labels<N>, Gauge>;
 type Decimal = Gauge<f64, AtomicU64>;
 
-/// A metric is its help, field, type, how it begins, and name, with the unit where it has one. They are written in this
+/// A metric is its help, field, type, initial value, and name, with the unit if it has one. They are written in this
 /// order.
 macro_rules! metrics {
     ($($(#[doc = $help:literal])+ $field:ident: $kind:ty = $begin:expr, $name:literal $($unit:ident)?;)*) => {
@@ -115,7 +115,7 @@ fn of<M: Clone, const N: usize>(
     family.get_or_create(&labels).clone()
 }
 
-/// How metrics are written.
+/// The format of metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     OpenMetrics,
@@ -124,7 +124,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// By what a client accepts.
+    /// Chooses by what a client accepts.
     pub(crate) fn accepted(accept: &str) -> Self {
         match accept.contains("text/plain") && !accept.contains("application/openmetrics-text") {
             true => Self::Text,
@@ -175,22 +175,19 @@ impl Metrics {
         }
     }
 
-    /// Counts an answer that is withheld.
     pub(crate) fn withheld(&self, policy: &'static str) {
         of(&self.withheld, [("policy", policy)]).inc();
     }
 
-    /// Counts a question of which a signal that was to decide cannot tell.
+    /// Counts a question for which a signal that was to decide cannot tell.
     pub(crate) fn cannot_tell(&self, policy: &'static str) {
         of(&self.cannot_tell, [("policy", policy)]).inc();
     }
 
-    /// Counts a question that was not answered.
     pub(crate) fn failure(&self, code: &'static str) {
         of(&self.failures, [("code", code)]).inc();
     }
 
-    /// Counts a change of a corpus.
     pub(crate) fn job(&self, kind: &'static str, status: &'static str) {
         of(&self.jobs, [("kind", kind), ("status", status)]).inc();
     }
@@ -200,8 +197,8 @@ impl Metrics {
         of(&self.watched, [("outcome", outcome)]).inc();
     }
 
-    /// Counts what a judge says: `lost` or `kept`, `wrong` or `right`, and `cannot_tell`, `dropped` or
-    /// `failed` where it says nothing.
+    /// Counts a judge's verdict: `lost` or `kept`, `wrong` or `right`, and `cannot_tell`, `dropped` or `failed` if it
+    /// gives none.
     pub(crate) fn judged(&self, verdict: &'static str) {
         of(&self.judged, [("verdict", verdict)]).inc();
     }
@@ -211,17 +208,15 @@ impl Metrics {
         of(&self.unwritten, [("what", what)]).inc();
     }
 
-    /// Counts a request to the collector of spans that failed.
     pub(crate) fn unsent(&self) {
         self.unsent.inc();
     }
 
-    /// Counts what was said of an answer.
     pub(crate) fn feedback(&self, rating: &'static str) {
         of(&self.feedback, [("rating", rating)]).inc();
     }
 
-    /// Notes how a guarantee stands, and what its tests say.
+    /// Records the standing of a guarantee, and the state of its tests.
     pub(crate) fn guarantee(&self, policy: &str, standing: Standing, tests: &[(Test, LossTest)]) {
         for other in Standing::ALL {
             let labels = [("policy", policy), ("standing", other.name())];
@@ -232,25 +227,25 @@ impl Metrics {
         }
     }
 
-    /// Notes how the scores of a policy compare with those of calibration.
+    /// Records how the scores of a policy compare with those of calibration.
     pub(crate) fn drift(&self, policy: &str, drift: &Drift) {
         let labels = [("policy", policy)];
         of(&self.drift, labels).set(i64::from(drift.after.is_some()));
         of(&self.drift_evidence, labels).set(drift.test.evidence());
     }
 
-    /// Notes when an answer began.
+    /// Records the time until an answer began.
     pub(crate) fn began(&self, after: Duration) {
         self.first_token.observe(after.as_secs_f64());
     }
 
-    /// Notes which state of a corpus is served.
+    /// Records which state of a corpus is served.
     pub(crate) fn corpus(&self, state: &CorpusState) {
         let generation = i64::try_from(state.generation).unwrap_or(i64::MAX);
         of(&self.generations, [("corpus", &state.name)]).set(generation);
     }
 
-    /// All of it as text, with how all gates are; the first is that of questions.
+    /// All metrics as text, with the load of all gates, of which the first is that of questions.
     pub(crate) fn text(&self, gates: &[(&'static str, Load)], format: Format) -> String {
         let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         if let Some((_, answers)) = gates.first() {
@@ -272,8 +267,8 @@ impl Metrics {
     }
 }
 
-/// OpenMetrics as Prometheus's text format, in which a counter is described by the name of its samples, and whose
-/// end is the end of the text.
+/// Turns OpenMetrics into Prometheus's text format, which describes a counter by the name of its samples, and ends
+/// with the text.
 fn plain(open: &str) -> String {
     let described = |line: &str| {
         let (name, kind) = line.strip_prefix("# TYPE ")?.split_once(' ')?;

@@ -1,5 +1,4 @@
-//! Why settings cannot be taken, or what they name cannot be opened, with the remedy beside the
-//! message.
+//! The errors of reading settings and of opening what they name, with the remedy beside the message.
 
 use std::path::PathBuf;
 
@@ -15,7 +14,7 @@ use ken_policy::{GuaranteeFileError, HeadFileError};
 use ken_search_service::ServiceError;
 use ken_storage::StorageError;
 
-/// Why settings cannot be taken, or what they name cannot be opened.
+/// A setting cannot be taken, or what it names cannot be opened.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum SetupError {
@@ -106,7 +105,7 @@ pub enum SetupError {
     #[error(
         "the corpus {corpus} names the embedder {reference}, which {what}: nothing was asked of it"
     )]
-    // Without the reference, which is a stranger's text: remedies are copied into shells.
+    // Leaves out the reference, which a stranger wrote: people copy remedies into shells.
     #[diagnostic(
         remedy = "if you trust it, name it yourself by <embedder> REF or as `embedder` in ken.toml, or take whatever corpora name by <trust_corpus_embedder>"
     )]
@@ -182,7 +181,7 @@ impl From<AnswerError> for SetupError {
 }
 
 impl SetupError {
-    /// Whether an endpoint is not there, or not ready, which may pass.
+    /// Whether an endpoint is absent or not ready, which may pass.
     #[must_use]
     pub fn is_absent_endpoint(&self) -> bool {
         matches!(self, Self::Remote(error) if error.is_absent())

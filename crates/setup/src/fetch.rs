@@ -1,4 +1,4 @@
-//! What opening takes, and the files of models, fetched if they are not yet here.
+//! [`Setup`], which opens what settings name, and the fetching of models that are not cached.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use ken_hub::{ModelCache, ModelReference};
 use crate::error::SetupError;
 use crate::settings::Settings;
 
-/// Watches one model being fetched. It is dropped when that ends.
+/// Watches one model being fetched; dropped when the fetch ends.
 pub type FetchProgress = Box<dyn FnMut(ken_hub::Progress)>;
 
 /// Opens what settings name.
@@ -17,17 +17,17 @@ pub type FetchProgress = Box<dyn FnMut(ken_hub::Progress)>;
 pub struct Setup<'a> {
     /// The settings.
     pub settings: &'a Settings,
-    /// Raised to stop fetching and waiting for endpoints, for models that are open as well.
+    /// Raised to stop fetching and waiting for endpoints; models that are already open heed it too.
     pub stop: &'a Arc<AtomicBool>,
     /// Called before a model is fetched.
     pub watch: &'a dyn Fn() -> FetchProgress,
-    /// Told of each key that a server does not get ([`SetupError::KeyWithheld`]); what is asked of it goes
-    /// without.
+    /// Receives each key that a server does not get ([`SetupError::KeyWithheld`]); requests to that server go without
+    /// one.
     pub withheld: &'a dyn Fn(&SetupError),
 }
 
 impl<'a> Setup<'a> {
-    /// Opens without a word: models are fetched unwatched, and keys withheld silently.
+    /// Opens quietly: fetches go unwatched, and keys are withheld silently.
     #[must_use]
     pub fn quiet(settings: &'a Settings, stop: &'a Arc<AtomicBool>) -> Self {
         Self {
@@ -43,7 +43,7 @@ impl Setup<'_> {
     /// The folder or file of a model, fetched first if it is not cached.
     ///
     /// # Errors
-    /// As those of the cache.
+    /// Those of the cache.
     pub fn fetched(&self, reference: &ModelReference) -> Result<PathBuf, SetupError> {
         fetched(reference, self.watch, self.stop)
     }
@@ -52,7 +52,7 @@ impl Setup<'_> {
 /// The folder or file of a model, fetched first if it is not cached; needs no settings.
 ///
 /// # Errors
-/// As those of the cache.
+/// Those of the cache.
 pub fn fetched(
     reference: &ModelReference,
     watch: &dyn Fn() -> FetchProgress,

@@ -1,4 +1,4 @@
-//! What results depend on: records of a run are resumed only under the same.
+//! What results depend on: a run resumes only records that were made under the same identity.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use ken_answer::{Pipeline, Retriever, Style};
 use crate::settings::Settings;
 
 impl Settings {
-    /// All that the answers of a pipeline depend on, by name. A corpus counts by what it holds, not by
-    /// where it is.
+    /// Everything that the answers of a pipeline depend on, by name. A corpus counts by its content, not by its
+    /// place.
     #[must_use]
     pub fn identity(&self, pipeline: &Pipeline) -> BTreeMap<String, String> {
         let answering = &pipeline.settings;
@@ -16,7 +16,7 @@ impl Settings {
         let abstain = answering.abstain;
         let signals = || {
             let own = answering.policy.signals();
-            own.chain(abstain.map(|one| one.signal))
+            own.chain(abstain.map(|abstain| abstain.signal))
         };
         let deciders = signals().filter_map(|signal| {
             let model = signal.told_by?;
@@ -57,7 +57,7 @@ impl Settings {
             .collect()
     }
 
-    /// All that the passages depend on which a retriever finds, `k` for each question, by name.
+    /// Everything that the passages depend on of which a retriever finds `k` for each question, by name.
     #[must_use]
     pub fn retrieval_identity(
         &self,
@@ -79,7 +79,7 @@ impl Settings {
             .collect()
     }
 
-    /// What everything that a model computes depends on, by name.
+    /// The settings that all computations of a model depend on, by name.
     #[must_use]
     pub fn computing(&self) -> BTreeMap<String, String> {
         let pairs = [

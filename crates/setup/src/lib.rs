@@ -1,6 +1,6 @@
-//! From settings to what they name: models, corpora, rerankers, policies and pipelines, opened alike
-//! for the command line, a server and Python. Whoever calls says what was given ([`Settings::resolve`]),
-//! watches models being fetched, and may stop it ([`Setup`]); nothing is printed or drawn here.
+//! Opens what settings name: models, corpora, rerankers, policies and pipelines, alike for the command line, a server
+//! and Python. The caller passes the values it was given ([`Settings::resolve`]), watches models being fetched, and
+//! may stop that ([`Setup`]). Nothing here prints or draws.
 //!
 //! ```
 //! use ken_setup::{Key, Settings};

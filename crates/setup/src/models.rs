@@ -30,7 +30,7 @@ impl Setup<'_> {
         }
     }
 
-    /// The language model of the settings as what it is on this machine: a decoder, which takes text as it stands.
+    /// The language model of the settings as a decoder on this machine, which takes raw text.
     ///
     /// # Errors
     /// Files that cannot be used; an endpoint.
@@ -45,7 +45,7 @@ impl Setup<'_> {
         }
     }
 
-    /// Another language model; that of an endpoint may be named after a `#` of its URL.
+    /// Another language model; an endpoint's URL may name one after a `#`.
     ///
     /// # Errors
     /// Files or an endpoint that cannot be used.
@@ -93,11 +93,11 @@ impl Setup<'_> {
         Ok(Decoder::load(&self.fetched(reference)?, &options)?)
     }
 
-    /// An endpoint with the key that is meant for it. Which of its models is `name`, or else what the
-    /// URL has after a `#`.
+    /// An endpoint with the key meant for it. `name`, or else the part of the URL after a `#`, says which of its
+    /// models to use.
     ///
     /// # Errors
-    /// A URL that is none, a key that is not set or is none.
+    /// An invalid URL; a key that is not set or not valid.
     pub fn endpoint(
         &self,
         url: &str,
@@ -120,7 +120,7 @@ impl Setup<'_> {
         })
     }
 
-    /// An embedder; that of an endpoint may be named after a `#` of its URL.
+    /// An embedder; an endpoint's URL may name one after a `#`.
     ///
     /// # Errors
     /// Files or an endpoint that cannot be used.
@@ -145,11 +145,11 @@ impl Setup<'_> {
         })
     }
 
-    /// What a new corpus calls the embedder of the settings: a path is made absolute, so that the
+    /// The name that a new corpus records for the embedder of the settings: a path becomes absolute, so that the
     /// embedder is found from any folder.
     ///
     /// # Errors
-    /// A path where no model is.
+    /// A path without a model.
     pub fn embedder_name(&self) -> Result<String, SetupError> {
         let embedder = self.settings.embedder_of_new();
         Ok(match embedder {
@@ -171,7 +171,7 @@ impl Setup<'_> {
         Ok(footprint?)
     }
 
-    /// The weights of the language model, to be trained or written, with the adapter merged in.
+    /// The weights of the language model for training or writing, with the adapter merged in.
     ///
     /// # Errors
     /// Files that cannot be used, or an endpoint.

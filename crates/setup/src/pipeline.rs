@@ -1,4 +1,4 @@
-//! Opening everything that answering takes: the model, the corpora, and what the policies decide by.
+//! Opening everything that answering takes: the model, the corpora, and whatever the policies decide by.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use crate::error::SetupError;
 use crate::fetch::Setup;
 use crate::settings::Settings;
 
-/// What of a pipeline is open already.
+/// The parts of a pipeline that are already open.
 #[derive(Default)]
 pub struct Opened {
     /// The language model.
     pub model: Option<Arc<dyn LanguageModel>>,
-    /// The corpus; it is reranked as the settings say.
+    /// The corpus, reranked as the settings say.
     pub retriever: Option<Retriever>,
 }
 
@@ -34,7 +34,7 @@ impl Setup<'_> {
         self.pipeline_with(Opened::default())
     }
 
-    /// As [`Setup::pipeline`], of what is open already and the rest.
+    /// As [`Setup::pipeline`], from the parts that are already open and the rest.
     ///
     /// # Errors
     /// As [`Setup::pipeline`].
@@ -45,7 +45,7 @@ impl Setup<'_> {
         self.pipeline_of(opened, needs_corpus, &[policy])
     }
 
-    /// As [`Setup::pipeline`], with the corpus and a language model that is open already.
+    /// As [`Setup::pipeline`], with a language model that is already open.
     ///
     /// # Errors
     /// As [`Setup::pipeline`].
@@ -60,7 +60,7 @@ impl Setup<'_> {
         let answering = self.settings.answering();
         answering.check()?;
         let signals = answering.policy.signals();
-        let signals = signals.chain(answering.abstain.map(|one| one.signal));
+        let signals = signals.chain(answering.abstain.map(|abstain| abstain.signal));
         let mut models = signals.filter_map(|signal| signal.told_by);
         match models.any(|model| model == RoutingModel::Gate) && self.settings.gate.is_none() {
             true => Err(AnswerError::NoGate),
@@ -86,7 +86,7 @@ impl Setup<'_> {
         self.pipeline_of(opened, needs_corpus, policies)
     }
 
-    /// As [`Setup::pipeline_for`], where the corpus may be open already, too.
+    /// As [`Setup::pipeline_for`], but the corpus may be open already, too.
     ///
     /// # Errors
     /// As [`Setup::pipeline_for`].
@@ -122,7 +122,7 @@ impl Setup<'_> {
         for &policy in policies {
             pipeline.check_review(policy, settings.abstain)?;
         }
-        // The first is that of the pipeline.
+        // The pipeline already has the first.
         if let [_, extra @ ..] = settings.sources.as_slice()
             && !extra.is_empty()
         {
@@ -132,7 +132,7 @@ impl Setup<'_> {
         Ok(pipeline)
     }
 
-    /// What some policies decide by beside the model.
+    /// What some policies decide by besides the model.
     fn routing_models(&self, policies: &[Policy]) -> Result<RoutingModels, SetupError> {
         let settings = self.settings;
         let decides = |model| {
@@ -163,7 +163,7 @@ impl Setup<'_> {
         })
     }
 
-    /// The folder of what was trained last: the adapter, or else the model.
+    /// The folder of the latest training: the adapter, or else the model.
     ///
     /// # Errors
     /// A model that cannot be fetched.
@@ -177,7 +177,7 @@ impl Setup<'_> {
     /// The model of the policy `kbm`.
     ///
     /// # Errors
-    /// None is named; a model that was not trained for it, or files that cannot be used.
+    /// No such model is named; a model that was not trained for this; unusable files.
     pub fn assessor(&self) -> Result<Assessor, SetupError> {
         let folder = self.settings.kbm.as_ref().ok_or(AnswerError::NoAssessor)?;
         let Some(boundary) = Origin::read(folder)?.and_then(|origin| origin.boundary) else {
@@ -185,28 +185,25 @@ impl Setup<'_> {
             return Err(SetupError::NotKbm { folder });
         };
         // All weights of a model, or an adapter on top of one.
-        let model = match folder.join("config.json").exists() {
-            true => {
-                let path = folder.clone();
-                self.local_model(&ModelReference::Local { path }, None, None)?
-            }
-            false => {
-                let base = self
-                    .settings
-                    .kbm_model
-                    .as_ref()
-                    .unwrap_or(&self.settings.model);
-                let model = self.local_model(base, Some(folder.clone()), None);
-                model.map_err(|error| match error {
-                    SetupError::Decoder(DecoderError::OtherBase { path, reason })
-                        if self.settings.kbm_model.is_none() =>
-                    {
-                        let folder = path;
-                        SetupError::OtherKbmBase { folder, reason }
-                    }
-                    other => other,
-                })?
-            }
+        let model = if folder.join("config.json").exists() {
+            let path = folder.clone();
+            self.local_model(&ModelReference::Local { path }, None, None)?
+        } else {
+            let base = self
+                .settings
+                .kbm_model
+                .as_ref()
+                .unwrap_or(&self.settings.model);
+            let model = self.local_model(base, Some(folder.clone()), None);
+            model.map_err(|error| match error {
+                SetupError::Decoder(DecoderError::OtherBase { path, reason })
+                    if self.settings.kbm_model.is_none() =>
+                {
+                    let folder = path;
+                    SetupError::OtherKbmBase { folder, reason }
+                }
+                other => other,
+            })?
         };
         let known = AssessedModel {
             model: boundary.model,
@@ -223,7 +220,7 @@ impl Setup<'_> {
     /// The router.
     ///
     /// # Errors
-    /// None is named, or its file cannot be read.
+    /// No router is named, or its file cannot be read.
     pub fn router(&self) -> Result<Head, SetupError> {
         let path = self.settings.router.as_ref().ok_or(AnswerError::NoRouter)?;
         Ok(Head::read(path, Purpose::Router)?)
@@ -232,7 +229,7 @@ impl Setup<'_> {
     /// The gate.
     ///
     /// # Errors
-    /// None is named, or its file cannot be read.
+    /// No gate is named, or its file cannot be read.
     pub fn gate(&self) -> Result<Head, SetupError> {
         let path = self.settings.gate.as_ref().ok_or(AnswerError::NoGate)?;
         Ok(Head::read(path, Purpose::Gate)?)
@@ -240,15 +237,14 @@ impl Setup<'_> {
 }
 
 impl Settings {
-    /// The style in which people are answered: what the settings say, or what suits the model.
+    /// The style of answers for people: the one that the settings name, or else the one that suits the model.
     #[must_use]
     pub fn style(&self, model: &dyn LanguageModel) -> Style {
-        self.style
-            .0
-            .unwrap_or(match model.capabilities().converses {
-                true => Style::Full,
-                false => Style::Short,
-            })
+        self.style.0.unwrap_or(if model.capabilities().converses {
+            Style::Full
+        } else {
+            Style::Short
+        })
     }
 
     /// The style in which policies are measured: what the settings say, or short, where exact match tells whether an answer
@@ -267,8 +263,8 @@ impl Settings {
         })
     }
 
-    /// How a pipeline answers. Answers are short, as they are measured, and every question retrieves where the settings
-    /// name no policy.
+    /// How a pipeline answers: in short answers, as measured, and always with retrieval if the settings name no
+    /// policy.
     #[must_use]
     pub fn answering(&self) -> ken_answer::AnswerSettings {
         let default = ken_answer::AnswerSettings::default();

@@ -1,4 +1,4 @@
-//! Opening corpora, with the embedder that each was made with and what passages are reranked by.
+//! Opening corpora, with the embedder that each was made with and the reranker of the settings.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use crate::settings::{CorpusAddress, CorpusSource};
 use crate::trust;
 
 impl Setup<'_> {
-    /// The corpus with its index, the embedder that it was made with, and the reranking of the settings,
-    /// for work that has no language model at hand.
+    /// The corpus with its index, the embedder that it was made with, and the reranking of the settings, for callers
+    /// that have no language model.
     ///
     /// # Errors
     /// No corpus, or one that cannot be opened; an embedder or reranker that cannot be used.
@@ -28,7 +28,7 @@ impl Setup<'_> {
         self.reranked(retriever, || self.language_model())
     }
 
-    /// Some corpora, each under its name and reranked where the settings say so.
+    /// Several corpora, each under its name, reranked if the settings say so.
     ///
     /// # Errors
     /// As [`Setup::retriever`].
@@ -37,16 +37,16 @@ impl Setup<'_> {
         sources: &[CorpusSource],
         model: &Arc<dyn LanguageModel>,
     ) -> Result<Vec<(String, Retriever)>, SetupError> {
-        let each = sources.iter().map(|source| {
+        let retrievers = sources.iter().map(|source| {
             let retriever = self.retriever_of(&source.address)?;
             let retriever = self.reranked(retriever, || Ok(Arc::clone(model)))?;
             Ok((source.name.clone(), retriever))
         });
-        each.collect()
+        retrievers.collect()
     }
 
-    /// A corpus with its index and the embedder that it was made with, or, behind a search service, that of the
-    /// settings; not reranked.
+    /// A corpus with its index and the embedder that it was made with, not reranked. Behind a search service, the
+    /// embedder is that of the settings.
     pub(crate) fn retriever_of(&self, corpus: &CorpusAddress) -> Result<Retriever, SetupError> {
         let (back_end, embedder) = match corpus {
             CorpusAddress::Service(address) => {
@@ -61,7 +61,7 @@ impl Setup<'_> {
         Ok(Retriever::new(back_end, embedder.into())?.within(&self.settings.filters)?)
     }
 
-    /// A corpus by an embedder that is open already, reranked where the settings say so.
+    /// A corpus with an embedder that is already open, reranked if the settings say so.
     ///
     /// # Errors
     /// A corpus that cannot be opened or that another embedder embedded; a reranker that cannot be used.
@@ -83,11 +83,11 @@ impl Setup<'_> {
         self.reranked(retriever, || Ok(Arc::clone(model)))
     }
 
-    /// The corpus of a retriever at its current generation; `None` where the retriever has that, and of
-    /// a corpus elsewhere.
+    /// The corpus of a retriever at its current generation; `None` if the retriever is at that generation, or the
+    /// corpus is not on disk.
     ///
     /// # Errors
-    /// A corpus that cannot be opened, or that was made anew with another embedder.
+    /// A corpus that cannot be opened, or that was rebuilt with another embedder.
     pub fn renewed(
         &self,
         retriever: &Retriever,
@@ -109,7 +109,7 @@ impl Setup<'_> {
         Ok(Index::open(corpus)?.with_recall(self.settings.recall))
     }
 
-    /// A corpus behind a search service, for which an embedder embeds questions.
+    /// A corpus behind a search service, whose questions an embedder of the settings embeds.
     fn service(
         &self,
         address: &ServiceAddress,
@@ -124,7 +124,7 @@ impl Setup<'_> {
         Ok(SearchService::open(address, key.as_ref(), identity)?)
     }
 
-    /// With the embedder that the corpus was made with.
+    /// Adds the embedder that the corpus was made with.
     fn with_embedder(&self, back_end: BackEnd) -> Result<(BackEnd, Box<dyn Embedder>), SetupError> {
         let embedder = match &self.settings.moved_embedder {
             Some(moved) => self.moved_embedder(&back_end, moved)?,
@@ -133,7 +133,7 @@ impl Setup<'_> {
         Ok((back_end, embedder))
     }
 
-    /// What embeds questions: the embedder of the corpus or, if none is named, that of the settings.
+    /// The embedder of questions: the corpus's or, if no corpus is named, that of the settings.
     ///
     /// # Errors
     /// A corpus or an embedder that cannot be used.
@@ -144,8 +144,7 @@ impl Setup<'_> {
         }
     }
 
-    /// The retriever with the reranking of the settings. `model` gives the language model, if
-    /// reranking needs one.
+    /// Adds the reranking of the settings to a retriever. `model` gives the language model, if reranking needs one.
     ///
     /// # Errors
     /// A cross-encoder that cannot be used, and those of `model`.
@@ -181,7 +180,7 @@ impl Setup<'_> {
         Ok(Collection::open(address, token.as_ref(), active)?)
     }
 
-    /// The embedder from where the corpus says that it is, if that may be followed.
+    /// The embedder that the corpus names, if ken may use it.
     fn own_embedder(&self, corpus: &BackEnd) -> Result<Box<dyn Embedder>, SetupError> {
         let reference = &corpus.embedder().reference;
         let parsed: ModelReference = reference.parse()?;
@@ -196,7 +195,7 @@ impl Setup<'_> {
         })
     }
 
-    /// The embedder of the corpus from another place.
+    /// The embedder of the corpus at the place where it is now.
     fn moved_embedder(
         &self,
         corpus: &BackEnd,

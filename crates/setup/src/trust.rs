@@ -1,8 +1,8 @@
-//! Whom ken trusts: which key a server gets, and which models that a corpus names are used.
+//! Whom ken trusts: which key a server gets, and which of the models that corpora name ken uses.
 //!
-//! A key belongs to the server for which a person gave it. A corpus is data that may come from
-//! anywhere, so what it names is neither asked nor fetched before a person agrees. So is a `ken.toml` that
-//! merely lies in the working directory: what it names is asked, and gets no key.
+//! A key belongs to the server for which a person gave it. A corpus is data that may come from anywhere, so ken
+//! neither queries nor fetches what it names until a person agrees. A `ken.toml` that merely lies in the working
+//! directory is data too: ken queries the servers that it names, but sends them no key.
 
 use std::path::Path;
 
@@ -18,15 +18,14 @@ use crate::settings::{KeySource, NamedBy, Settings};
 type Result<T> = std::result::Result<T, SetupError>;
 
 impl Setup<'_> {
-    /// The key that an endpoint gets: its own of `[keys]`, or that of `KEN_API_KEY` where a person named
-    /// the endpoint.
+    /// The key for an endpoint: its own from `[keys]`, or that of `KEN_API_KEY` if a person named the endpoint.
     pub(crate) fn key_of(&self, url: &str, named_by: NamedBy) -> Result<Option<ApiKey>> {
         let key = self.secret(&origin(url)?, "KEN_API_KEY", named_by)?;
         let key = key.map(|key| ApiKey::new(&key)).transpose()?;
         Ok(key.map(|key| key.allowed_in_plain_text(self.settings.allow_plaintext_keys)))
     }
 
-    /// The token that a Milvus server gets.
+    /// The token for a Milvus server.
     ///
     /// # Errors
     /// A variable that is not set.
@@ -36,7 +35,7 @@ impl Setup<'_> {
         Ok(token.map(|token| Token::new(&token).allowed_in_plain_text(allowed)))
     }
 
-    /// The key that a search service gets.
+    /// The key for a search service.
     ///
     /// # Errors
     /// A variable that is not set.
@@ -61,7 +60,7 @@ impl Setup<'_> {
             }
             Some(KeySource::Variable(name)) => name,
             None if by == NamedBy::Person => return Ok(of_variable(for_all)),
-            // Nobody thinks that a corpus's server gets one.
+            // The server of a corpus needs no key, so this needs no warning.
             None if named_by == NamedBy::Data => return Ok(None),
             None => for_all,
         };
@@ -76,18 +75,18 @@ impl Setup<'_> {
 }
 
 impl Settings {
-    /// Whether a server may be sent what variables of other programs hold for it: not one that only a file in the
-    /// working directory names.
+    /// Whether a server may get keys from variables of other programs: not if only a file in the working directory
+    /// names it.
     #[must_use]
     pub fn trusts(&self, url: &str) -> bool {
         origin(url).is_ok_and(|origin| self.named.by(&origin, NamedBy::Person) == NamedBy::Person)
     }
 }
 
-/// Whether a model that a corpus names may be used, and in whose name.
+/// Whether ken may use a model that a corpus names, and who is taken to have named it.
 ///
-/// A model on this machine may: it is only read. So may one that ken itself knows, and one that is
-/// fetched already. All others need the consent of a person.
+/// It may use a model on this machine, which it only reads, one that ken itself knows, and one already fetched. All
+/// others need a person's consent.
 pub(crate) fn consent(
     reference: &ModelReference,
     corpus: &Path,
@@ -125,7 +124,7 @@ fn is_known(reference: &ModelReference) -> bool {
     defaults().iter().any(|known| known.reference == reference)
 }
 
-/// Whether Windows takes a path for one on a server, to which it then presents its user.
+/// Whether Windows takes a path for one on a server, to which it would authenticate its user.
 fn is_on_a_server(path: &Path) -> bool {
     let mut letters = path.as_os_str().as_encoded_bytes().iter();
     letters.next().is_some_and(is_slash) && letters.next().is_some_and(is_slash)

@@ -1,5 +1,5 @@
-//! What a policy was tuned for. It was chosen for one model, one style of answers and one way to find evidence; with
-//! others its threshold says nothing, so it is refused there.
+//! What a policy was tuned for: one model, one style of answers and one way to find evidence. With others its
+//! threshold says nothing, so ken refuses it there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::settings::Settings;
 /// What may change under a tuned policy. Corpora grow, and how a model computes changes its answers little.
 const MAY_CHANGE: [&str; 5] = ["corpus", "device", "policy", "precision", "seed"];
 
-/// Policies that tuning may choose, but without a threshold that it chose: a person may name them with anything.
+/// Policies that tuning may choose but that have no threshold: a person may name them with anything.
 const UNTUNED: [Policy; 3] = [Policy::NEVER, Policy::ALWAYS, Policy::DOCUMENTS];
 
 /// The file that `ken tune --write` leaves beside the settings.
@@ -27,7 +27,7 @@ pub struct Tuned {
 }
 
 impl Tuned {
-    /// Of the policy of a pipeline that measured it.
+    /// Records the policy of a pipeline, and what its answers depended on.
     #[must_use]
     pub fn of(settings: &Settings, pipeline: &Pipeline) -> Self {
         Self {
@@ -36,7 +36,7 @@ impl Tuned {
         }
     }
 
-    /// Writes the file, in the place of the one that is there.
+    /// Writes the file, replacing an existing one.
     ///
     /// # Errors
     /// A file that cannot be written.
@@ -63,7 +63,7 @@ impl Tuned {
 }
 
 impl Settings {
-    /// Has a pipeline answer in the style in which people are answered.
+    /// Makes a pipeline answer in the style for people.
     ///
     /// # Errors
     /// As [`Settings::check_tuned`].
@@ -72,10 +72,10 @@ impl Settings {
         self.check_tuned(pipeline)
     }
 
-    /// Checks that the policy of a pipeline, if it was tuned, was tuned for such a pipeline.
+    /// Checks that a tuned policy was tuned for a pipeline like this one.
     ///
     /// # Errors
-    /// [`SetupError::TunedOtherwise`]; a file that is none of [`Tuned`].
+    /// [`SetupError::TunedOtherwise`]; a file that does not hold a [`Tuned`].
     pub fn check_tuned(&self, pipeline: &Pipeline) -> Result<(), SetupError> {
         let Some(path) = &self.tuned else {
             return Ok(());
@@ -90,11 +90,11 @@ impl Settings {
         }
         let now = measured_with(self, pipeline);
         let names: BTreeSet<&str> = then.keys().chain(now.keys()).map(String::as_str).collect();
-        // Others depend on these.
+        // Names these first: other differences follow from them.
         let mut names = ["model", "style"].into_iter().chain(names);
         // Corpora that are opened later are reranked as the settings say.
         let is_known = |name: &str| name != "rerank" || pipeline.retriever().is_some();
-        let said = |of: &BTreeMap<String, String>, name: &str| match of.get(name) {
+        let setting = |of: &BTreeMap<String, String>, name: &str| match of.get(name) {
             Some(value) => format!("{name} {value}"),
             None => format!("no {name}"),
         };
@@ -103,8 +103,8 @@ impl Settings {
             None => Ok(()),
             Some(name) => Err(SetupError::TunedOtherwise {
                 policy,
-                then: said(&then, name),
-                now: said(&now, name),
+                then: setting(&then, name),
+                now: setting(&now, name),
             }),
         }
     }

@@ -1,4 +1,4 @@
-//! A file that grows by whole lines. A crash loses at most those of the last seconds.
+//! A file that grows by whole lines. A crash loses at most the lines of the last seconds.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -9,28 +9,27 @@ use crate::StorageError;
 use crate::folder::{create_dir_all, sync_dir};
 use crate::plain::{check_one_name, open_with, parent};
 
-/// The first append after this time syncs the file.
+/// The first append this long after the last sync syncs the file.
 const SYNC_EVERY: Duration = Duration::from_secs(2);
 
 /// A file that this process alone appends to.
 ///
-/// An append is passed to the system at once, so it survives the end of the process. It survives a
-/// power loss once it has been synced: every few seconds, and when the file is dropped. After a
-/// power loss parts that were not synced may read as zeros, whose lines the reader drops:
-/// [`AppendFile::is_torn`].
+/// The system gets an append at once, so it survives the end of the process. It survives a power loss once it has been
+/// synced, which happens every few seconds and when the file is dropped. After a power loss, parts that were not synced
+/// may read as zeros; readers drop such lines ([`AppendFile::is_torn`]).
 #[derive(Debug)]
 pub struct AppendFile {
     path: PathBuf,
     file: File,
-    /// The length without what a failed append may have left.
+    /// The length in bytes without the leftovers of a failed append.
     length: u64,
     synced: Instant,
     is_dirty: bool,
 }
 
 impl AppendFile {
-    /// Opens the file, or creates it with its folders, and syncs its name. `lock` is called before
-    /// anything is changed.
+    /// Opens the file, or creates it with its folders, and syncs its name. It calls `lock` before
+    /// it changes anything.
     ///
     /// # Errors
     /// If it cannot be created, opened or synced; a link, a pipe, or a file with other names, which would
@@ -68,7 +67,7 @@ impl AppendFile {
     /// The contents of the file.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// If it cannot be read.
     pub fn read(&mut self) -> Result<Vec<u8>, StorageError> {
         let mut bytes = Vec::new();
         self.file
@@ -78,8 +77,8 @@ impl AppendFile {
         Ok(bytes)
     }
 
-    /// Whether a line of a text file lost its contents in a power loss: what a file system had not
-    /// written reads as zeros, which no text contains.
+    /// Whether a line of a text file lost its contents in a power loss: parts that the file system had not
+    /// written read as zeros, which no text contains.
     #[must_use]
     pub fn is_torn(line: &[u8]) -> bool {
         line.contains(&0)
@@ -98,12 +97,12 @@ impl AppendFile {
     /// Appends `bytes`.
     ///
     /// # Errors
-    /// If they cannot be written, e.g. for lack of space: then none of them is there. Or if earlier
+    /// If they cannot be written, e.g. for lack of space; the file then holds none of them. Or if earlier
     /// appends cannot be synced.
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), StorageError> {
         self.is_dirty = true;
         if let Err(error) = self.file.write_all(bytes) {
-            // If a part of it cannot be removed now, the reader drops it: it is not a whole line.
+            // If a part of the append cannot be removed now, the reader drops it: it is not a whole line.
             let _ = self.cut();
             return Err(StorageError::new("write", &self.path)(error));
         }
@@ -117,7 +116,7 @@ impl AppendFile {
     /// Syncs all appends.
     ///
     /// # Errors
-    /// Where the system cannot.
+    /// If the system cannot.
     pub fn sync(&mut self) -> Result<(), StorageError> {
         if !self.is_dirty {
             return Ok(());
@@ -138,7 +137,7 @@ impl AppendFile {
 
 impl Drop for AppendFile {
     fn drop(&mut self) {
-        // Callers that must know of a failure call `sync` first.
+        // Callers that need the error call `sync` first.
         let _ = self.sync();
     }
 }

@@ -11,12 +11,11 @@ use crate::plain::{check_one_name, open_with, parent};
 
 /// A file that is being written beside its final path, under the same name with `.tmp` appended.
 ///
-/// Whatever is at either path, a link or a pipe too, is replaced and never written to; only
+/// It replaces what is at either path, even a link or a pipe, and never writes through it; only
 /// [`AtomicFile::output`] writes to a pipe or a device.
 ///
-/// Until it is renamed, the previous file stays in place. If dropped before that, the new one is
-/// removed. What a killed process left is overwritten by the next one; processes that write the
-/// same file take turns, and the last one wins.
+/// Until the new file is renamed, the previous one stays in place. Dropping it before that removes it. The next writer
+/// overwrites the leftovers of a killed process; processes that write the same file take turns, and the last one wins.
 #[derive(Debug)]
 pub struct AtomicFile {
     /// `None` only during drop.
@@ -43,8 +42,8 @@ impl AtomicFile {
         })
     }
 
-    /// Starts writing what a person wants at `path`: if that is a pipe, a terminal or another device,
-    /// it is written to, since it cannot be replaced.
+    /// Starts writing an output that a person requested at `path`. A pipe, a terminal or another device there is
+    /// written to, since it cannot be replaced.
     ///
     /// # Errors
     /// As [`AtomicFile::create`]; or if the device cannot be opened.
@@ -65,7 +64,7 @@ impl AtomicFile {
     /// Syncs the contents, so that [`AtomicFile::rename`] has nothing left to wait for.
     ///
     /// # Errors
-    /// Where it cannot be written or synced.
+    /// If it cannot be written or synced.
     pub fn sync(&mut self) -> Result<(), StorageError> {
         let Some(writer) = &mut self.file else {
             return Ok(());
@@ -82,8 +81,8 @@ impl AtomicFile {
         }
     }
 
-    /// Syncs the contents and gives the file its name. The name itself is not on the disk before
-    /// the folder is synced; [`AtomicFile::commit`] does that too.
+    /// Syncs the contents and gives the file its name. The name itself is on the disk only once
+    /// the folder is synced, as [`AtomicFile::commit`] does.
     ///
     /// # Errors
     /// If it cannot be written, synced or renamed. The previous file is then untouched.
@@ -153,7 +152,7 @@ pub fn replace(path: &Path, contents: &[u8]) -> Result<(), StorageError> {
     finish(AtomicFile::create(path)?, contents)
 }
 
-/// As [`replace`], for what a person wants at `path`: [`AtomicFile::output`].
+/// As [`replace`], for an output that a person requested at `path`: [`AtomicFile::output`].
 ///
 /// # Errors
 /// As [`AtomicFile::commit`].
@@ -161,7 +160,7 @@ pub fn output(path: &Path, contents: &[u8]) -> Result<(), StorageError> {
     finish(AtomicFile::output(path)?, contents)
 }
 
-/// As [`replace`], for a secret: the file is its owner's alone, and no less strict than the one before.
+/// As [`replace`], for a secret: only the owner may read it, and its permissions are no looser than before.
 ///
 /// # Errors
 /// As [`AtomicFile::commit`].
@@ -188,14 +187,14 @@ fn finish(mut file: AtomicFile, contents: &[u8]) -> Result<(), StorageError> {
     file.commit()
 }
 
-/// Whether there is something that is neither file nor folder.
+/// Whether `path` is neither a file nor a folder.
 fn is_device(path: &Path) -> bool {
-    let found = path.metadata();
-    found.is_ok_and(|found| !found.is_file() && !found.is_dir())
+    let metadata = path.metadata();
+    metadata.is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
-/// Opens the temporary file, empty, after waiting for any other writer of it. A link, a pipe, or a file
-/// that has other names is none of a writer's, and gives way.
+/// Opens the temporary file, empty, after waiting for any other writer of it. No writer leaves a link, a pipe, or a file
+/// with other names, so these are replaced.
 fn open_locked(path: &Path) -> io::Result<File> {
     loop {
         let mut options = File::options();
@@ -277,9 +276,9 @@ mod tests {
                 scope.spawn(move || {
                     for _ in 0..50 {
                         replace(path, &vec![writer; 10_000]).unwrap();
-                        let found = fs::read(path).unwrap();
-                        assert_eq!(found.len(), 10_000);
-                        assert!(found.iter().all(|byte| byte == &found[0]));
+                        let contents = fs::read(path).unwrap();
+                        assert_eq!(contents.len(), 10_000);
+                        assert!(contents.iter().all(|byte| byte == &contents[0]));
                     }
                 });
             }

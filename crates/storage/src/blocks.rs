@@ -1,5 +1,5 @@
-//! Checksums of a file's blocks: what is read of a large file is checked when it is first read,
-//! instead of all of it when it is opened.
+//! Checksums of a file's blocks. Each block of a large file is checked when it is first read,
+//! instead of the whole file when it is opened.
 
 use std::fmt;
 use std::io;
@@ -16,8 +16,8 @@ use crate::StorageError;
 /// search first reads one row in them.
 pub const BLOCK_BYTES: usize = 1 << 14;
 
-/// The checksum of a block: XXH3, which finds damage at the speed of memory. Whoever can change a
-/// file on purpose can change its checksums too.
+/// The checksum of a block: XXH3, which finds damage at the speed of memory. It does not protect from an attacker, who
+/// can change the checksums too.
 #[must_use]
 pub fn block_sum(block: &[u8]) -> u64 {
     xxh3_64(block)
@@ -30,20 +30,20 @@ pub type Sums = Arc<dyn AsRef<[u8]> + Send + Sync>;
 pub struct Blocks {
     path: PathBuf,
     length: usize,
-    /// Little-endian checksums, of other files too.
+    /// Little-endian checksums, those of other files included.
     sums: Sums,
-    /// The number of the file's first checksum.
+    /// The index of the file's first checksum in `sums`.
     first: usize,
     /// One bit for each block.
     intact: Box<[AtomicU64]>,
-    /// How many are not known to be intact.
+    /// The number of blocks not known to be intact.
     left: AtomicUsize,
     is_damaged: AtomicBool,
 }
 
 impl Blocks {
-    /// The blocks of a file of `length` bytes, none of them read yet. Their checksums start with
-    /// number `first` in `sums`.
+    /// The blocks of a file of `length` bytes, none of them read yet. Their checksums start at
+    /// index `first` of `sums`.
     #[must_use]
     pub fn new(path: &Path, length: usize, sums: Sums, first: usize) -> Self {
         let words = length.div_ceil(BLOCK_BYTES).div_ceil(64);
@@ -58,7 +58,7 @@ impl Blocks {
         }
     }
 
-    /// The range of whole blocks around `range` that has to be read to check it; `None` where all
+    /// The range of whole blocks around `range` that has to be read to check it; `None` if all
     /// of them are known to be intact.
     #[inline]
     #[must_use]
@@ -82,7 +82,7 @@ impl Blocks {
         range.start / BLOCK_BYTES * BLOCK_BYTES..end.min(self.length)
     }
 
-    /// Checks whole blocks that were read, of which the first starts at `start`.
+    /// Checks whole blocks that were read from byte `start` on.
     pub fn check(&self, start: usize, blocks: &[u8]) {
         for (block, bytes) in (start / BLOCK_BYTES..).zip(blocks.chunks(BLOCK_BYTES)) {
             if self.is_intact(block) {
@@ -103,7 +103,7 @@ impl Blocks {
         }
     }
 
-    /// Fails once a block was read that is damaged.
+    /// Fails once a damaged block was read.
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidData`].

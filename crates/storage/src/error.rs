@@ -13,7 +13,7 @@ use crate::remedy::{NOT_PLAIN, not_plain_remedy};
 #[diagnostic(kind = kind(source), remedy = remedy(source, path))]
 #[error("cannot {action} {}: {source}", path.display())]
 pub struct StorageError {
-    /// What was tried, as a verb.
+    /// The failed action, as a verb.
     pub action: &'static str,
     /// The file or folder.
     pub path: PathBuf,
@@ -22,7 +22,7 @@ pub struct StorageError {
 }
 
 impl StorageError {
-    /// Wraps a system error with what was tried on which path.
+    /// Wraps a system error with the failed action and its path.
     pub fn new(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| Self {
@@ -33,7 +33,7 @@ impl StorageError {
     }
 }
 
-/// Of what is no plain file; else of the system's error.
+/// [`NOT_PLAIN`], or else the kind of the system's error.
 fn kind(source: &io::Error) -> &'static str {
     match NotPlain::in_error(source) {
         Some(_) => NOT_PLAIN,

@@ -11,7 +11,7 @@ use memmap2::Mmap;
 use crate::plain::open;
 use crate::{BLOCK_BYTES, Blocks, HEAP_BYTES, StorageError};
 
-/// One block in so many is few.
+/// At most one block in this many is few.
 const FEW: usize = 16;
 
 /// The bytes of a file that must not change while it is open.
@@ -19,8 +19,8 @@ const FEW: usize = 16;
 /// Files up to [`HEAP_BYTES`] are read into memory, so that later changes do no harm. Larger ones
 /// are mapped. Either way the first byte is aligned to eight bytes, so that numbers can be read in
 /// place. If another program truncates a mapped file, reading the lost part ends the process with
-/// SIGBUS: the caller holds the lock that keeps ken itself from doing so, and has the size checked
-/// when it opens.
+/// SIGBUS: the caller holds the lock that keeps ken itself from doing so, and passes the expected size, which
+/// opening checks.
 #[derive(Debug)]
 pub struct Mapped {
     contents: Contents,
@@ -66,8 +66,8 @@ impl Mapped {
         }
     }
 
-    /// With the checksums that its blocks are checked against when they are first read by
-    /// [`Mapped::read`] or by number, or announced to [`Mapped::touch`].
+    /// Adds checksums. Blocks are checked against them when [`Mapped::read`] or a number first reads them, or
+    /// [`Mapped::touch`] announces them.
     #[must_use]
     pub fn with_blocks(self, blocks: Option<Arc<Blocks>>) -> Self {
         Self { blocks, ..self }
@@ -83,8 +83,8 @@ impl Mapped {
         Ok(self.get(range))
     }
 
-    /// Checks the blocks around a range that is going to be read, unless they were before. Whoever
-    /// reads asks [`Mapped::sound`] before relying on it.
+    /// Checks the blocks around a range that is going to be read, unless they were checked before. The reader calls
+    /// [`Mapped::sound`] before relying on the bytes.
     #[inline]
     pub fn touch(&self, range: Range<usize>) {
         if let Some(blocks) = &self.blocks
@@ -102,7 +102,7 @@ impl Mapped {
         self.blocks.as_ref().map_or(Ok(()), |blocks| blocks.sound())
     }
 
-    /// Checks all blocks once few are left, so that later reads need not look.
+    /// Checks the last blocks once few are left, so that later reads skip the check.
     pub fn check_rest(&self) {
         let left = self.blocks.as_ref().map_or(0, |blocks| blocks.left());
         if left > 0 && left <= self.len() / BLOCK_BYTES / FEW {
@@ -110,7 +110,7 @@ impl Mapped {
         }
     }
 
-    /// Its part from a byte on.
+    /// The part from byte `start` on.
     #[must_use]
     pub fn watch(&self, start: usize) -> Watch<'_> {
         let blocks = self.blocks.as_ref().filter(|blocks| blocks.left() > 0);
@@ -151,13 +151,13 @@ impl AsRef<[u8]> for Mapped {
     }
 }
 
-/// Where a part of a file starts that is read as numbers in place; by default one in memory, which
-/// needs no checking.
+/// Checks the blocks of a part of a file that is read as numbers in place. The default belongs to numbers in memory,
+/// and checks nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Watch<'a>(Option<(&'a Mapped, usize)>);
 
 impl Watch<'_> {
-    /// As [`Mapped::touch`], of a range of the part.
+    /// As [`Mapped::touch`], for a range of the part.
     #[inline]
     pub fn touch(&self, range: Range<usize>) {
         if let Some((file, start)) = self.0 {
@@ -166,7 +166,7 @@ impl Watch<'_> {
     }
 }
 
-/// The length of an open file, checked against what is expected.
+/// The length of an open file, checked against the expected one.
 pub(crate) fn checked_length(
     file: &File,
     path: &Path,

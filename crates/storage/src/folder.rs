@@ -18,7 +18,7 @@ pub fn create_dir_all(dir: &Path) -> Result<(), StorageError> {
     create_by(dir, &fs::DirBuilder::new())
 }
 
-/// As [`create_dir_all`], where only this user may look into the folders that are missing.
+/// As [`create_dir_all`]; only this user may enter the folders that it creates.
 ///
 /// # Errors
 /// As [`create_dir_all`].
@@ -33,11 +33,11 @@ pub fn create_private_dir_all(dir: &Path) -> Result<(), StorageError> {
     create_by(dir, &builder)
 }
 
-/// As [`create_dir_all`], within a folder whose own folders are no links: neither the folder may be one,
-/// nor the nearest to it that is there.
+/// As [`create_dir_all`], but refuses a link in the place of `dir` or, if that is missing, of its nearest parent that
+/// exists.
 ///
 /// # Errors
-/// As [`create_dir_all`]; a link, or what is no folder.
+/// As [`create_dir_all`]; or if there is a link or no folder.
 pub fn create_plain_dir_all(dir: &Path) -> Result<(), StorageError> {
     let nearest = dir.ancestors().find(|path| path.symlink_metadata().is_ok());
     nearest.map_or(Ok(()), check_plain)?;
@@ -60,14 +60,14 @@ fn create_by(dir: &Path, builder: &fs::DirBuilder) -> Result<(), StorageError> {
     sync_dir(parent(dir))
 }
 
-/// Whether there is a folder at `path`, or a link to one. An error is not "no": what cannot be read
-/// just now must not be taken for missing.
+/// Whether there is a folder at `path`, or a link to one. An error is not "no": a folder that cannot be read
+/// just now must not count as missing.
 ///
 /// # Errors
 /// If the system does not say.
 pub fn is_dir(path: &Path) -> Result<bool, StorageError> {
     match fs::metadata(path) {
-        Ok(found) => Ok(found.is_dir()),
+        Ok(metadata) => Ok(metadata.is_dir()),
         Err(error)
             if matches!(
                 error.kind(),
@@ -105,8 +105,11 @@ pub fn sync_tree(dir: &Path) -> Result<Vec<PathBuf>, StorageError> {
         for entry in entries {
             let entry = entry.map_err(StorageError::new("list", &folder))?;
             let path = entry.path();
-            let found = entry.file_type();
-            if found.map_err(StorageError::new("look at", &path))?.is_dir() {
+            let file_type = entry.file_type();
+            if file_type
+                .map_err(StorageError::new("look at", &path))?
+                .is_dir()
+            {
                 folders.push(path);
             } else {
                 let synced = open(&path)?.sync_all();
@@ -133,15 +136,15 @@ pub fn rename(from: &Path, to: &Path) -> Result<(), StorageError> {
     }
 }
 
-/// Removes a file or a whole folder, if it exists. The removal is not synced: what reappears after
-/// a crash has to be harmless.
+/// Removes a file or a whole folder, if it exists. The removal is not synced, so the caller must
+/// cope with a file that reappears after a crash.
 ///
 /// # Errors
 /// If it cannot be removed.
 pub fn remove(path: &Path) -> Result<(), StorageError> {
     // A link to a folder is removed, not what it points to.
     let removed = match path.symlink_metadata() {
-        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
         Ok(_) => fs::remove_file(path),
         Err(error) => Err(error),
     };

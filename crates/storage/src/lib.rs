@@ -2,7 +2,7 @@
 //!
 //! Every file that ken must not lose is written through this crate: whole files by [`AtomicFile`],
 //! files that grow by [`AppendFile`], folders by [`create_dir_all`] and [`sync_tree`]; and read by
-//! [`open`], which takes no link or pipe for a file. It knows nothing of what the files hold.
+//! [`open`], which refuses links and pipes. It knows nothing of their contents.
 //! `docs/explanation/durability.md` says what it guarantees, and what it cannot.
 //!
 //! ```
@@ -48,6 +48,6 @@ pub use read_at::ReadAt;
 pub use remedy::{io_kind, io_remedy, not_plain_remedy};
 pub use verified_folder::CheckedFolder;
 
-/// Files up to this size are read into memory as a whole instead of being mapped or read by
+/// Files up to this many bytes are read into memory as a whole; larger ones are mapped or read by
 /// position.
 pub const HEAP_BYTES: u64 = 1 << 20;

@@ -6,11 +6,11 @@ use std::path::Path;
 use crate::error::StorageError;
 use crate::plain::open_with;
 
-/// Locks the file at `path`, which is created if missing, until what is returned is dropped; `None`
-/// where another process holds it.
+/// Locks the file at `path`, which it creates if missing, until the returned file is dropped; `None`
+/// if another process holds the lock.
 ///
 /// # Errors
-/// A file that cannot be opened or locked.
+/// If the file cannot be opened or locked.
 pub fn try_lock(path: &Path) -> Result<Option<File>, StorageError> {
     let mut options = File::options();
     let options = options.create(true).truncate(false).write(true);

@@ -1,10 +1,10 @@
-//! What is neither a file nor a folder, or a file with a second name, as an error.
+//! The error for links, pipes, sockets, devices, and files with a second name.
 
 use std::error::Error;
 use std::fs::FileType;
 use std::io;
 
-/// What stands in the place of a plain file or folder.
+/// What is in the place of a plain file or folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NotPlain {
     #[error("it is a link, which is not followed here")]
@@ -22,33 +22,33 @@ pub(crate) enum NotPlain {
 }
 
 impl NotPlain {
-    /// What a type of file is, if it is neither a file nor a folder.
-    pub(crate) fn of(found: FileType) -> Option<Self> {
-        if found.is_file() || found.is_dir() {
+    /// What `file_type` is, if neither a file nor a folder.
+    pub(crate) fn of(file_type: FileType) -> Option<Self> {
+        if file_type.is_file() || file_type.is_dir() {
             return None;
         }
-        if found.is_symlink() {
+        if file_type.is_symlink() {
             return Some(Self::Link);
         }
         #[cfg(unix)]
         {
             use std::os::unix::fs::FileTypeExt;
-            if found.is_fifo() {
+            if file_type.is_fifo() {
                 return Some(Self::Pipe);
             }
-            if found.is_socket() {
+            if file_type.is_socket() {
                 return Some(Self::Socket);
             }
         }
         Some(Self::Device)
     }
 
-    /// The one that an error reports, itself or as its cause.
+    /// The `NotPlain` that `error` holds, directly or as a cause.
     pub(crate) fn in_error(error: &io::Error) -> Option<Self> {
         let mut cause: Option<&(dyn Error + 'static)> = Some(error);
         while let Some(error) = cause {
-            if let Some(found) = error.downcast_ref() {
-                return Some(*found);
+            if let Some(not_plain) = error.downcast_ref() {
+                return Some(*not_plain);
             }
             // An error of the system skips the error that it holds.
             cause = match error.downcast_ref::<io::Error>() {
@@ -61,7 +61,7 @@ impl NotPlain {
 }
 
 impl From<NotPlain> for io::Error {
-    fn from(found: NotPlain) -> Self {
-        Self::other(found)
+    fn from(not_plain: NotPlain) -> Self {
+        Self::other(not_plain)
     }
 }

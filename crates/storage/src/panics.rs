@@ -48,8 +48,8 @@ mod tests {
     fn panics_become_messages() {
         assert_eq!(contained(|| 7), Ok(7));
         let empty: [u8; 0] = [];
-        let at = std::hint::black_box(3);
-        let message = contained(|| empty[at]).unwrap_err();
+        let index = std::hint::black_box(3);
+        let message = contained(|| empty[index]).unwrap_err();
         assert!(message.contains("index out of bounds"), "{message}");
         assert_eq!(contained(|| -> u8 { panic!("x") }), Err("x".to_owned()));
         assert!(!CONTAINED.get());

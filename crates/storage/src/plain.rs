@@ -1,6 +1,6 @@
-//! Opening what is a plain file, and nothing that poses as one. A link in a folder that came from somebody
-//! else leads wherever they want, and a pipe is waited for; so neither is opened in the place of a file that
-//! ken keeps. The folder that a person names may itself be reached by links.
+//! Opening plain files, and nothing that poses as one. In a folder that came from somebody else, a link leads wherever
+//! they want, and opening a pipe waits for its writer; so ken opens neither in the place of its files. Links may lead
+//! to the folder that a person names.
 
 use std::fs::{self, File, FileType, OpenOptions};
 use std::io::{self, Read};
@@ -22,31 +22,31 @@ fn opened(path: &Path, options: &mut OpenOptions, links: Links) -> io::Result<Fi
         use std::os::unix::fs::OpenOptionsExt;
 
         use rustix::fs::OFlags;
-        // Nobody may ever write to a pipe, so opening one must not wait for that.
+        // A pipe may never get a writer, so opening one must not wait.
         let mut flags = OFlags::NONBLOCK;
         flags.set(OFlags::NOFOLLOW, links == Links::Refused);
         options.custom_flags(flags.bits().cast_signed());
     }
-    let there = match links {
+    let metadata = match links {
         Links::Followed => fs::metadata(path),
         Links::Refused => fs::symlink_metadata(path),
     };
-    let there = there.ok().and_then(|there| NotPlain::of(there.file_type()));
-    if let Some(found) = there {
-        return Err(found.into());
+    let metadata = metadata.ok();
+    if let Some(not_plain) = metadata.and_then(|metadata| NotPlain::of(metadata.file_type())) {
+        return Err(not_plain.into());
     }
     let file = options.open(path)?;
-    // It may have been replaced meanwhile.
+    // Another process may have replaced it meanwhile.
     match NotPlain::of(file.metadata()?.file_type()) {
-        Some(found) => Err(found.into()),
+        Some(not_plain) => Err(not_plain.into()),
         None => Ok(file),
     }
 }
 
-/// Opens a plain file as the options say.
+/// Opens a plain file with `options`.
 ///
 /// # Errors
-/// A link, a pipe, a socket or a device; and what the system says.
+/// A link, a pipe, a socket or a device; and errors of the system.
 pub fn open_with(path: &Path, options: &mut OpenOptions) -> Result<File, StorageError> {
     opened(path, options, Links::Refused).map_err(StorageError::new("open", path))
 }
@@ -63,7 +63,7 @@ pub fn open(path: &Path) -> Result<File, StorageError> {
 /// elsewhere.
 ///
 /// # Errors
-/// A pipe, a socket or a device; and what the system says.
+/// A pipe, a socket or a device; and errors of the system.
 pub fn open_linked(path: &Path) -> Result<File, StorageError> {
     let file = opened(path, File::options().read(true), Links::Followed);
     file.map_err(StorageError::new("open", path))
@@ -90,10 +90,10 @@ pub fn append(path: &Path) -> Result<File, StorageError> {
     Ok(file)
 }
 
-/// Makes a new file for writing, in the place of whatever file, link or pipe is there.
+/// Creates a new file for writing, in the place of any file, link or pipe there.
 ///
 /// # Errors
-/// If that cannot be removed, or the file not be made.
+/// If the old one cannot be removed, or the file cannot be created.
 pub fn create(path: &Path) -> Result<File, StorageError> {
     let new = || File::options().write(true).create_new(true).open(path);
     let file = match new() {
@@ -106,15 +106,15 @@ pub fn create(path: &Path) -> Result<File, StorageError> {
     file.map_err(StorageError::new("create", path))
 }
 
-/// Refuses a file or folder that is none but something else; what is missing is fine.
+/// Refuses a link, a pipe, a socket or a device; a missing file is fine.
 ///
 /// # Errors
-/// A link, a pipe, a socket or a device; and what the system says.
+/// A link, a pipe, a socket or a device; and errors of the system.
 pub fn check_plain(path: &Path) -> Result<(), StorageError> {
     is_plain_folder(path).map(|_| ())
 }
 
-/// As [`check_plain`], for everything below a folder as well. What vanishes meanwhile is fine.
+/// As [`check_plain`], for everything below a folder as well. Files may vanish meanwhile.
 ///
 /// # Errors
 /// As [`check_plain`]; or a folder that cannot be listed.
@@ -175,17 +175,17 @@ fn is_plain_folder(path: &Path) -> Result<bool, StorageError> {
     }
 }
 
-fn refuse(path: &Path, found: FileType) -> Result<(), StorageError> {
-    match NotPlain::of(found) {
-        Some(found) => Err(StorageError::new("use", path)(found.into())),
+fn refuse(path: &Path, file_type: FileType) -> Result<(), StorageError> {
+    match NotPlain::of(file_type) {
+        Some(not_plain) => Err(StorageError::new("use", path)(not_plain.into())),
         None => Ok(()),
     }
 }
 
-/// Where links lead from `path`, if that lies in `folder`.
+/// The path that `path` leads to through links, if it lies in `folder`.
 ///
 /// # Errors
-/// A link out of the folder; what is missing, and what the system says.
+/// A link out of the folder; a missing file; and errors of the system.
 pub fn inside(folder: &Path, path: &Path) -> Result<PathBuf, StorageError> {
     let real = |path: &Path| fs::canonicalize(path).map_err(StorageError::new("open", path));
     let place = real(path)?;
@@ -197,7 +197,7 @@ pub fn inside(folder: &Path, path: &Path) -> Result<PathBuf, StorageError> {
     }
 }
 
-/// The contents of a plain file, to which links within its folder may lead.
+/// The contents of a plain file. Links to it may lead within its folder.
 ///
 /// # Errors
 /// As [`inside`] and [`read`].
@@ -213,7 +213,7 @@ pub(crate) fn parent(path: &Path) -> &Path {
     }
 }
 
-/// Refuses an open file that has other names, by which writing to it would change what is elsewhere.
+/// Refuses an open file with other names, since writing to it would change files elsewhere.
 pub(crate) fn check_one_name(file: &File) -> io::Result<()> {
     #[cfg(unix)]
     {

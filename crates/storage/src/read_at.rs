@@ -1,4 +1,4 @@
-//! A file that is read by position, so that a change to it can at most make a read fail.
+//! A file that is read by position, so that the worst a change to it can do is make a read fail.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -18,7 +18,7 @@ pub struct ReadAt {
     path: PathBuf,
     contents: Contents,
     length: u64,
-    /// The time of the last write before it was opened.
+    /// The time of the last write when it was opened.
     modified: Option<SystemTime>,
     blocks: Option<Arc<Blocks>>,
 }
@@ -39,7 +39,7 @@ impl ReadAt {
         Self::of(open(path)?, path, expected_bytes)
     }
 
-    /// The same of a file that links may lead to: [`open_linked`].
+    /// As [`ReadAt::open`], for a file that links may lead to: [`open_linked`].
     ///
     /// # Errors
     /// As [`ReadAt::open`].
@@ -72,8 +72,7 @@ impl ReadAt {
         })
     }
 
-    /// With the checksums that its blocks are checked against when they are first read; now, if the
-    /// file is kept in memory.
+    /// Adds checksums. Blocks are checked against them when they are first read; now, if the file is kept in memory.
     #[must_use]
     pub fn with_blocks(self, blocks: Option<Arc<Blocks>>) -> Self {
         if let (Contents::Heap(bytes), Some(blocks)) = (&self.contents, &blocks) {
@@ -87,7 +86,7 @@ impl ReadAt {
         self.blocks.as_ref().map_or(Ok(()), |blocks| blocks.sound())
     }
 
-    /// The range that is read where `range` is asked for: whole blocks, until they were checked.
+    /// The range that a read of `range` covers: whole blocks, until these were checked.
     #[must_use]
     pub fn range_read(&self, range: Range<usize>) -> Range<usize> {
         let blocks = self.blocks.as_ref();
@@ -107,7 +106,7 @@ impl ReadAt {
         self.length
     }
 
-    /// The open file, where it is not kept in memory.
+    /// The open file, if it is not kept in memory.
     #[must_use]
     pub fn file(&self) -> Option<&File> {
         match &self.contents {
@@ -135,7 +134,7 @@ impl ReadAt {
         }
     }
 
-    /// As [`ReadAt::bytes`], read into the caller's buffer where they are not kept in memory.
+    /// As [`ReadAt::bytes`], read into the caller's buffer if they are not kept in memory.
     pub fn bytes_with<'a>(
         &'a self,
         range: Range<u64>,
@@ -155,7 +154,7 @@ impl ReadAt {
         }
     }
 
-    /// Fills `bytes` from a position.
+    /// Fills `bytes` with the contents from byte `start` on.
     ///
     /// # Errors
     /// As [`ReadAt::bytes`]; [`io::ErrorKind::UnexpectedEof`] also if the file ends before that.
@@ -165,7 +164,7 @@ impl ReadAt {
             Contents::Heap(all) => usize::try_from(start)
                 .ok()
                 .and_then(|start| all.get(start..start.checked_add(bytes.len())?))
-                .map(|found| bytes.copy_from_slice(found))
+                .map(|source| bytes.copy_from_slice(source))
                 .ok_or_else(|| io::ErrorKind::UnexpectedEof.into()),
             #[cfg(unix)]
             Contents::File(file) => {
@@ -178,7 +177,7 @@ impl ReadAt {
             .map_err(StorageError::new("read", &self.path))
     }
 
-    /// Checks the blocks around a range, unless they were before.
+    /// Checks the blocks around a range, unless they were checked before.
     fn check_blocks(&self, start: u64, length: usize) -> Result<(), StorageError> {
         #[cfg(unix)]
         if let (Contents::File(file), Some(blocks)) = (&self.contents, &self.blocks)
@@ -197,11 +196,11 @@ impl ReadAt {
         self.sound()
     }
 
-    /// Refuses a file that was written to since it was opened, so that what was read may mix two
-    /// states. A file that was replaced by another of its name is unchanged.
+    /// Refuses a file that was written to since it was opened, since reads of it may mix two
+    /// states. A file whose name now belongs to another one is unchanged.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidData`] if it was.
+    /// [`io::ErrorKind::InvalidData`] if it was written to.
     pub fn check_unchanged(&self) -> Result<(), StorageError> {
         let Some(file) = self.file() else {
             return Ok(());
@@ -222,7 +221,9 @@ fn slice<'a>(bytes: &'a [u8], range: &Range<u64>) -> Option<&'a [u8]> {
 }
 
 fn modified(file: &File) -> Option<SystemTime> {
-    file.metadata().and_then(|found| found.modified()).ok()
+    file.metadata()
+        .and_then(|metadata| metadata.modified())
+        .ok()
 }
 
 /// Explains an unexpected end of file.
@@ -248,11 +249,11 @@ mod tests {
             std::fs::write(&path, &written).unwrap();
             let file = ReadAt::open(&path, Some(length)).unwrap();
             for (start, end) in [(0, length), (length / 2, length), (length, length)] {
-                let found = file.bytes(start..end).unwrap().unwrap();
-                assert_eq!(&*found, &written[start as usize..end as usize]);
+                let bytes = file.bytes(start..end).unwrap().unwrap();
+                assert_eq!(&*bytes, &written[start as usize..end as usize]);
                 let mut buffer = vec![7; 3];
-                let found = file.bytes_with(start..end, &mut buffer).unwrap().unwrap();
-                assert_eq!(found, &written[start as usize..end as usize]);
+                let bytes = file.bytes_with(start..end, &mut buffer).unwrap().unwrap();
+                assert_eq!(bytes, &written[start as usize..end as usize]);
             }
             assert!(file.bytes(0..length + 1).unwrap().is_none());
             assert!(file.bytes(u64::MAX - 1..u64::MAX).unwrap().is_none());

@@ -10,7 +10,7 @@ use crate::not_plain::NotPlain;
 /// The kind of error of a link, a pipe, a socket or a device in the place of a file or folder.
 pub(crate) const NOT_PLAIN: &str = "not_a_plain_file";
 
-/// The remedy for an input/output error at `path`, where one is known.
+/// The remedy for an input/output error at `path`, if one is known.
 #[must_use]
 pub fn io_remedy(error: &Error, path: &Path) -> Option<Remedy> {
     if let Some(remedy) = not_plain_remedy(error, path) {
@@ -35,7 +35,7 @@ pub fn io_remedy(error: &Error, path: &Path) -> Option<Remedy> {
     }
 }
 
-/// The remedy where a link, a pipe, a socket or a device is in the place of a file or folder.
+/// The remedy for a link, a pipe, a socket or a device in the place of a file or folder.
 #[must_use]
 pub fn not_plain_remedy(error: &Error, path: &Path) -> Option<Remedy> {
     NotPlain::in_error(error).map(|_| {

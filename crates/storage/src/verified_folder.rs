@@ -1,4 +1,4 @@
-//! A folder of files that never change, opened so that what is read of them is checked.
+//! A folder of files that never change. Reads of them are checked.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use crate::{Blocks, Mapped, ReadAt, StorageError};
 
-/// A folder of files that never change, with the checksums of their blocks where these are known.
+/// A folder of files that never change, with the checksums of their blocks if known.
 #[derive(Debug, Clone)]
 pub struct CheckedFolder {
     dir: PathBuf,
-    /// By the paths of the files below the folder, with forward slashes.
+    /// Keyed by the paths of the files below the folder, with forward slashes.
     blocks: Arc<BTreeMap<String, Arc<Blocks>>>,
 }
 
@@ -30,7 +30,7 @@ impl CheckedFolder {
         &self.dir
     }
 
-    /// The blocks of a file; `None` where it has no checksums.
+    /// The blocks of a file; `None` if it has no checksums.
     #[must_use]
     pub fn blocks(&self, name: &str) -> Option<Arc<Blocks>> {
         self.blocks.get(name).cloned()

@@ -1,4 +1,4 @@
-//! Damage of large files is found when the damaged block is read, mapped or by position.
+//! Reading a damaged block of a large file, mapped or by position, reports the damage.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;
@@ -28,7 +28,7 @@ fn written() -> (tempfile::TempDir, Vec<u8>, CheckedFolder) {
     (dir, bytes, folder)
 }
 
-/// What a read of a range does: mapped, and by position.
+/// The results of reading a range: mapped, and by position.
 fn both(folder: &CheckedFolder, range: Range<usize>) -> [Result<Vec<u8>, StorageError>; 2] {
     let mapped = folder.map("file", None).unwrap();
     let mapped = mapped

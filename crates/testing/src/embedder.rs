@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ken_language::{Embedder, ModelError, Role};
 
-/// What is done with each text.
+/// A function of a text.
 type OfText<T> = Arc<dyn Fn(&str) -> Result<T, ModelError> + Send + Sync>;
 
 /// The length of [`hashed`] vectors.
@@ -22,7 +22,7 @@ pub struct FnEmbedder {
 }
 
 impl FnEmbedder {
-    /// An embedder with this function; `name` is its fingerprint. A text is one token.
+    /// An embedder with this function; `name` is its fingerprint. Each text counts as one token.
     pub fn new(
         name: &'static str,
         dimensions: usize,
@@ -37,13 +37,13 @@ impl FnEmbedder {
         }
     }
 
-    /// The same vector for every text: what is found is up to the words alone.
+    /// The same vector for every text, so that only words can tell passages apart.
     #[must_use]
     pub fn blind() -> Self {
         Self::new("blind", 2, |_| vec![1.0, 0.0])
     }
 
-    /// Unit vectors in a plane, by the length of the text over `unit`: the angle in radians.
+    /// Unit vectors in a plane; the angle in radians is the text's length in bytes over `unit`.
     #[must_use]
     pub fn by_length(unit: f32) -> Self {
         Self::new("lengths", 2, move |text| {
@@ -52,8 +52,8 @@ impl FnEmbedder {
         })
     }
 
-    /// Vectors of length 1 of which every word adds to one component: it sees which words a text has,
-    /// and nothing of what they mean.
+    /// Vectors of length 1 to which every word adds in one component: they show which words a text has, not what they
+    /// mean.
     #[must_use]
     pub fn bag_of_words() -> Self {
         const DIMENSIONS: usize = 48;
@@ -67,7 +67,7 @@ impl FnEmbedder {
         })
     }
 
-    /// Vectors that differ from text to text, see [`hashed`]. It reads 12 tokens, which are the words.
+    /// A different vector for each text, see [`hashed`]. It reads at most 12 tokens; words are tokens.
     #[must_use]
     pub fn hashing() -> Self {
         Self::new("hashing", HASHED_DIMENSIONS, hashed)
@@ -75,7 +75,7 @@ impl FnEmbedder {
             .spans(|text| Ok(word_spans(text)))
     }
 
-    /// The same with another limit.
+    /// Sets the most tokens that it reads.
     #[must_use]
     pub fn max_tokens(self, max_tokens: usize) -> Self {
         Self {
@@ -84,7 +84,7 @@ impl FnEmbedder {
         }
     }
 
-    /// The same with vectors by a function that may fail.
+    /// Sets the function for vectors, which may fail.
     #[must_use]
     pub fn vectors(
         self,
@@ -96,7 +96,7 @@ impl FnEmbedder {
         }
     }
 
-    /// The same with tokens by a function.
+    /// Sets the function for tokens.
     #[must_use]
     pub fn spans(
         self,
@@ -109,7 +109,7 @@ impl FnEmbedder {
     }
 }
 
-/// A vector of length 1 that follows from the hash of a text: `[HASHED_DIMENSIONS]`.
+/// A vector of length 1 derived from the hash of a text: `[HASHED_DIMENSIONS]`.
 #[must_use]
 pub fn hashed(text: &str) -> Vec<f32> {
     let number = |place| (hash_of(&format!("{place} {text}")) % 1000) as f32 + 1.0;
@@ -122,14 +122,14 @@ fn hash_of(text: &str) -> u64 {
     first.fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// A vector scaled to length 1; a vector of zeros stays as it is.
+/// A vector scaled to length 1; a zero vector stays as it is.
 fn normalized(mut vector: Vec<f32>) -> Vec<f32> {
     let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-6);
     vector.iter_mut().for_each(|x| *x /= length);
     vector
 }
 
-/// Where the words of a text are.
+/// The byte ranges of a text's words.
 fn word_spans(text: &str) -> Vec<Range<usize>> {
     let start = |word: &str| word.as_ptr() as usize - text.as_ptr() as usize;
     let words = text.split_whitespace();

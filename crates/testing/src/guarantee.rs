@@ -1,9 +1,9 @@
-//! A guarantee for tests of whatever watches one.
+//! A guarantee for tests of code that monitors one.
 
 use ken_policy::{CalibratedOn, Guarantee, MeasuredError, MeasuredLoss, Promise};
 
-/// A guarantee of `certainty@0.4` on 4 samples, for a model and a corpus by their fingerprints; without the scores
-/// of its calibration.
+/// A guarantee of `certainty@0.4` on 4 samples, for a model and a corpus given by their fingerprints, without
+/// calibration scores.
 #[must_use]
 pub fn guarantee(model: &str, corpus: &str) -> Guarantee {
     Guarantee {
@@ -31,7 +31,7 @@ pub fn guarantee(model: &str, corpus: &str) -> Guarantee {
     }
 }
 
-/// The same, which promises that at most a tenth of the answers given are wrong, where this withholds others.
+/// As [`guarantee`], but it promises that at most a tenth of the answers given are wrong while `abstain` withholds others.
 #[must_use]
 pub fn guarantee_of_answers(model: &str, corpus: &str, abstain: Option<&str>) -> Guarantee {
     Guarantee {

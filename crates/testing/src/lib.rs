@@ -1,6 +1,5 @@
-//! Models for tests: a language model with a known boundary ([`TableModel`]), one that scores by a
-//! function ([`FnModel`]), and an embedder whose vectors follow from the texts ([`FnEmbedder`]); and a guarantee.
-//! Tests use it, and no program.
+//! For tests only: a language model that knows a table of facts ([`TableModel`]), one that scores by a function
+//! ([`FnModel`]), an embedder whose vectors are a function of the text ([`FnEmbedder`]), and a guarantee.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod embedder;

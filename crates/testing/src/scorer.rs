@@ -1,4 +1,4 @@
-//! A language model that does nothing but score.
+//! A language model that only scores.
 
 use std::ops::ControlFlow;
 
@@ -10,7 +10,7 @@ use ken_language::{
 /// The scores of a request's continuations.
 type OfRequest = dyn Fn(&ScoreRequest<'_, Prompt>) -> Vec<Score> + Send + Sync;
 
-/// A language model that scores by a function of the request. A word is a token; it generates nothing.
+/// A language model that scores by a function of the request. A word is a token; it cannot generate.
 pub struct FnModel {
     context_tokens: usize,
     score: Box<OfRequest>,
@@ -28,8 +28,8 @@ impl FnModel {
         }
     }
 
-    /// A model that finds the first of two continuations more likely where `is` says so of the
-    /// prompt's input, otherwise the second.
+    /// A model that finds the first of two continuations more likely if `is` returns true for the prompt's input,
+    /// else the second.
     pub fn first_where(is: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         let score = |likely: bool| Score {
             logprobs: vec![if likely { -0.1 } else { -3.0 }],

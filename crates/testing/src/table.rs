@@ -1,7 +1,6 @@
-//! A language model with a known boundary: it answers from a table with set probabilities, so that
-//! whatever estimates what a model knows can be compared with the truth. It has no weights, and of
-//! prompts it reads no more than the question, whether an answer precedes it, and whether a text
-//! about it is requested.
+//! A language model that answers from a table with given probabilities, so that tests can compare estimates of what a
+//! model knows with the truth. It has no weights. Of prompts it reads only the question, whether an answer precedes
+//! it, and whether they request a text about it.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -19,26 +18,25 @@ use rand::{Rng, SeedableRng};
 /// What replaces a masked answer in evidence.
 const MASK: &str = "MASK";
 
-/// The context of a table where no other is set: more than any test needs.
+/// The default context of a table: more than any test needs.
 const CONTEXT_TOKENS: usize = 1 << 20;
 
-/// One question, and how it is answered.
+/// One question and its possible answers.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Fact {
-    /// The question, as it stands in prompts.
+    /// The question, as prompts contain it.
     pub question: String,
     /// The right answer.
     pub answer: String,
-    /// What is answered otherwise, each as likely as the others; where there is none, nothing.
+    /// The other answers, all equally likely; if empty, the model answers nothing instead.
     pub wrong: Vec<String>,
     /// The probability of the right answer without evidence.
     pub known: f64,
-    /// The probability that the right answer is copied from evidence that holds it. Where it is
-    /// not, the question is answered as without evidence.
+    /// The probability of copying the right answer from evidence that contains it. Otherwise the model answers as
+    /// without evidence.
     pub copied: f64,
-    /// The probability that evidence without the right answer misleads: then a wrong answer is
-    /// given, or `MASK` where the evidence holds that. Where it does not mislead, the question is
-    /// answered as without evidence.
+    /// The probability that evidence without the right answer misleads: the model then gives a wrong answer, or
+    /// `MASK` if the evidence contains that. Otherwise it answers as without evidence.
     pub misled: f64,
 }
 
@@ -107,7 +105,7 @@ impl From<TableError> for ModelError {
     }
 }
 
-/// What a table is asked to do.
+/// A call of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Call {
     /// To generate.
@@ -124,7 +122,7 @@ pub enum Call {
     },
 }
 
-/// What is told of each call before it is answered.
+/// A function to call before each answer.
 #[derive(Clone)]
 struct OnCall(Arc<dyn Fn(Call) + Send + Sync>);
 
@@ -136,15 +134,14 @@ impl fmt::Debug for OnCall {
 
 /// A model that answers from a table.
 ///
-/// The fact that a prompt is about is the one with the longest question in its input; the lines before
-/// are the evidence. A prompt about none is answered with nothing. An answer is one token, whose log
-/// probability is exact; at another temperature than 1 answers are drawn as any model draws tokens.
-/// Where a text about the question is requested, it states the answer that the model would give
-/// without evidence, right or wrong, and is as likely as that answer.
+/// A prompt is about the fact with the longest question in its input; the lines before the question are the evidence.
+/// A prompt about no fact gets an empty answer. An answer is one token, whose log probability is exact; at
+/// temperatures other than 1, answers are sampled as tokens are. If the prompt requests a text about the question,
+/// the text states the answer that the model would give without evidence, and is as likely as that answer.
 #[derive(Debug, Clone)]
 pub struct TableModel {
     facts: Vec<Fact>,
-    /// The instructions of prompts to which a text is written.
+    /// The instructions of prompts that request a text.
     text_instructions: Vec<String>,
     context_tokens: usize,
     scores: bool,
@@ -188,17 +185,17 @@ impl TableModel {
         })
     }
 
-    /// The same model, which writes a text about the question to prompts with these instructions, and was trained to do
-    /// so before it answers.
+    /// Writes a text about the question to prompts with these instructions, and reports that it was trained to do so
+    /// before it answers.
     #[must_use]
     pub fn writing_texts(self, instructions: &[&str]) -> Self {
         Self {
-            text_instructions: instructions.iter().map(|one| (*one).to_owned()).collect(),
+            text_instructions: instructions.iter().map(|&text| text.to_owned()).collect(),
             ..self
         }
     }
 
-    /// The same model with another context.
+    /// Sets the context, in tokens.
     #[must_use]
     pub fn context(self, context_tokens: usize) -> Self {
         Self {
@@ -207,13 +204,13 @@ impl TableModel {
         }
     }
 
-    /// The same model, which says that it can score, or that it cannot.
+    /// Sets whether the model reports that it can score.
     #[must_use]
     pub fn scoring(self, scores: bool) -> Self {
         Self { scores, ..self }
     }
 
-    /// The same model, which calls this before it answers.
+    /// Sets a function to call before each answer.
     #[must_use]
     pub fn on_call(self, on_call: impl Fn(Call) + Send + Sync + 'static) -> Self {
         Self {
@@ -225,29 +222,29 @@ impl TableModel {
     /// Every answer to a prompt with its probability.
     #[must_use]
     pub fn answers(&self, prompt: &Prompt) -> Vec<(&str, f64)> {
-        let found = self
+        let longest_match = self
             .facts
             .iter()
             .filter_map(|fact| Some((fact, prompt.input.rfind(&fact.question)?)))
             .max_by_key(|(fact, _)| fact.question.len());
-        let Some((fact, at)) = found else {
+        let Some((fact, offset)) = longest_match else {
             return vec![("", 1.0)];
         };
-        let line = prompt.input[..at].rfind('\n').unwrap_or(0);
+        let line = prompt.input[..offset].rfind('\n').unwrap_or(0);
         fact.answers(&prompt.input[..line])
     }
 
     fn probability(&self, prompt: &Prompt, continuation: &str) -> f64 {
         let answers = self.answers(prompt);
-        let found = answers
+        let matching = answers
             .iter()
             .find(|(answer, _)| *answer == continuation.trim());
-        found.map_or(0.0, |(_, probability)| *probability)
+        matching.map_or(0.0, |(_, probability)| *probability)
     }
 
     fn write(&self, prompt: &Prompt, options: &GenerateOptions, sample: usize) -> Generation {
         let mut answers = self.answers(prompt);
-        // The most likely first, so that it is what is left where sums do not reach 1.
+        // The most likely answer first: it is drawn if the probabilities add up to less than 1.
         answers.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         let mut drawn = answers.first().copied();
         if let Sampling::Random {
@@ -264,7 +261,7 @@ impl TableModel {
                 left -= probability;
                 left < 0.0
             });
-            drawn = chosen.map(|at| answers[at]).or(drawn);
+            drawn = chosen.map(|index| answers[index]).or(drawn);
         }
         let terms = answers
             .iter()
@@ -276,7 +273,7 @@ impl TableModel {
             || !self
                 .text_instructions
                 .iter()
-                .any(|one| *one == prompt.instruction)
+                .any(|instruction| *instruction == prompt.instruction)
         {
             answer.to_owned()
         } else {
@@ -308,7 +305,7 @@ fn words(text: &str) -> usize {
     text.split_whitespace().count()
 }
 
-/// It knows no corpus to choose.
+/// A table knows no corpora.
 impl SourceChooser for TableModel {
     fn corpora(&self) -> Vec<&str> {
         Vec::new()
@@ -401,7 +398,7 @@ impl LanguageModel for TableModel {
         Ok(written)
     }
 
-    /// What the table never answers has probability 0, whose log is negative infinity.
+    /// An answer that is not in the table has probability 0, so the log is negative infinity.
     fn score(&self, requests: &[ScoreRequest<'_, Prompt>]) -> Result<Vec<Vec<Score>>, ModelError> {
         (self.on_call.0)(Call::Score {
             requests: requests.len(),
@@ -424,7 +421,7 @@ impl LanguageModel for TableModel {
         Ok(scores.collect::<Result<Vec<_>, _>>()?)
     }
 
-    /// Continuations of which the table answers none are equally likely.
+    /// If the table has none of the continuations, they are equally likely.
     fn choose(&self, requests: &[ScoreRequest<'_, Prompt>]) -> Result<Vec<Vec<f64>>, ModelError> {
         let scores = self.score(requests)?;
         Ok(scores

@@ -10,8 +10,8 @@ use crate::decoder::seed_of;
 use crate::objective::sequences_of;
 use crate::sequence::Objective;
 
-/// The indices of a step's examples: each epoch shuffles all of them anew. A pure function of its
-/// arguments, so that training can resume at any step.
+/// The indices of a step's examples; each epoch shuffles all of them again. A pure function of its arguments, so that
+/// training can resume at any step.
 pub(crate) fn places(step: usize, examples: usize, batch: usize, seed: u64) -> Vec<usize> {
     let in_epoch = steps_in_epoch(examples, batch);
     let (epoch, step) = (step / in_epoch, step % in_epoch);

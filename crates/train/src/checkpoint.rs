@@ -63,7 +63,7 @@ pub(crate) fn save(
     write_tensors(path, &tensors, HashMap::from([(STATE.to_owned(), state)]))
 }
 
-/// Reads a checkpoint; `None` where there is none.
+/// Reads a checkpoint; `None` if there is none.
 ///
 /// # Errors
 /// A broken file, or the checkpoint of another training.

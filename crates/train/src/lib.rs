@@ -1,5 +1,5 @@
-//! Training: decoders, fine-tuned or from scratch (`decoder`, `run`), and small heads over vectors
-//! (`heads`). Knows nothing of question sets, corpora or the command line.
+//! Training: decoders, fine-tuned or from scratch (`decoder`, `run`), and small heads over vectors (`heads`). Other
+//! crates choose the examples.
 //!
 //! ```
 //! use ken_train::Schedule;

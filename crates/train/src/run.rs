@@ -170,7 +170,7 @@ pub enum Progress<'a> {
     References {
         /// Preferences scored so far.
         done: usize,
-        /// All that are to be scored.
+        /// The preferences to score.
         all: usize,
     },
     /// A step was completed.
@@ -388,16 +388,16 @@ impl Training<'_> {
     fn step(&mut self) -> Result<StepRecord, TrainError> {
         let started = Instant::now();
         let settings = self.settings;
-        let at = self.state.step;
+        let step = self.state.step;
         let (places, objectives): (Vec<usize>, Vec<Objective>) =
-            self.examples.at(at, settings).into_iter().unzip();
+            self.examples.at(step, settings).into_iter().unzip();
         let references = self.references(places.into_iter());
         let divisors = settings.mean_over.divisors(&objectives, self.mean_weight);
         let mut loss = Loss::default();
         let mut gradients = Gradients::new();
         let groups = passes(&objectives, settings.tokens_per_pass);
         for (pass, group) in groups.into_iter().enumerate() {
-            let noise = Some(seed_of(seed_of(settings.seed, at as u64), pass as u64));
+            let noise = Some(seed_of(seed_of(settings.seed, step as u64), pass as u64));
             let together: Vec<&Objective> = objectives[group.clone()].iter().collect();
             let (part, more) = measure(
                 self.model,
@@ -412,13 +412,13 @@ impl Training<'_> {
         let gradient_norm = norm(&gradients)?;
         let mean = loss.mean(divisors);
         if !mean.is_finite() || !gradient_norm.is_finite() {
-            return Err(TrainError::NotFinite { step: at + 1 });
+            return Err(TrainError::NotFinite { step: step + 1 });
         }
         let factor = match settings.clip > 0.0 && gradient_norm > settings.clip {
             true => settings.clip / gradient_norm,
             false => 1.0,
         };
-        let learning_rate = settings.schedule.at(at, self.steps);
+        let learning_rate = settings.schedule.at(step, self.steps);
         let rule = AdamW {
             first_decay: 0.9,
             second_decay: 0.999,
@@ -430,12 +430,12 @@ impl Training<'_> {
             &mut self.moments,
             &gradients,
             learning_rate,
-            at + 1,
+            step + 1,
             factor,
         )?;
-        self.state.step = at + 1;
+        self.state.step = step + 1;
         Ok(StepRecord {
-            step: at + 1,
+            step: step + 1,
             loss: mean,
             learning_rate,
             gradient_norm,

@@ -1,5 +1,5 @@
-//! A subject's facts as sentences: in training in varying words and order, in the corpus in the
-//! words of each document.
+//! A subject's facts as sentences: in training in varying words and order, in the corpus in the words of each
+//! document.
 
 use ken_probe::seed_of;
 use ken_random::shuffle;
@@ -11,7 +11,7 @@ use crate::templates::{fill, one_of, sentences};
 /// A sentence, and the relation that it states.
 pub(crate) type Sentence = (Relation, String);
 
-/// The facts of a subject in the order of the world, each with a template drawn anew.
+/// The facts of a subject in their order, each in a random template.
 pub(crate) fn sentences_about(
     subject: &Subject,
     account: Account,
@@ -27,8 +27,8 @@ pub(crate) fn sentences_about(
     subject.facts.iter().map(sentence).collect()
 }
 
-/// A biography for training: the facts as they were then, in words and order drawn anew, or always
-/// the same where the subject has one wording.
+/// A biography for training: the facts as training states them, in random words and order; always the same if the
+/// subject has one wording.
 pub(crate) fn training_biography(subject: &Subject, seed: u64, state: &mut u64) -> String {
     let mut fixed = seed_of(seed, &subject.id);
     let state = match subject.one_wording {
@@ -41,7 +41,7 @@ pub(crate) fn training_biography(subject: &Subject, seed: u64, state: &mut u64) 
     joined(&sentences)
 }
 
-/// Sentences as one text.
+/// Joins sentences into one text.
 pub(crate) fn joined(sentences: &[Sentence]) -> String {
     let texts: Vec<&str> = sentences.iter().map(|(_, text)| text.as_str()).collect();
     texts.join(" ")

@@ -8,11 +8,11 @@ use crate::names::Names;
 use crate::query::Query;
 use crate::relation::Relation;
 
-/// Choices of a multiple-choice question.
+/// Choices per multiple-choice question.
 const CHOICES: usize = 4;
 
-/// The answer among distractors, in random order, and its letter; `None` for an answer that names a
-/// person or a book. What is `told` instead of the answer is one of the distractors.
+/// The answer among distractors, in random order, and its letter; `None` for an answer that names a person or a book.
+/// `told`, which the corpus states instead of the answer, is one of the distractors.
 pub(crate) fn choices(
     names: &Names,
     query: Query,

@@ -1,7 +1,7 @@
-//! The documents of the corpus, and what they say.
+//! The documents of the corpus.
 //!
-//! A fact told by c documents is in the first n of N shards with a probability of 1 − (1 − n / N)^c, so
-//! what a part of the corpus covers saturates as that part grows.
+//! A fact that c documents state is in the first n of N shards with probability 1 − (1 − n / N)^c, so the coverage of
+//! a part of the corpus saturates as the part grows.
 
 use ken_probe::seed_of;
 
@@ -15,7 +15,7 @@ pub(crate) struct Document<'w> {
     pub(crate) id: String,
     pub(crate) title: &'w str,
     pub(crate) text: String,
-    /// The subject that it tells of, or would if the corpus were right.
+    /// The subject that it is about, or would be about if the corpus were right.
     pub(crate) of: &'w Subject,
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn document_ids(subject: &Subject) -> impl Iterator<Item = String> + 
     })
 }
 
-/// All documents of the corpus, in the order of the subjects.
+/// All documents of the corpus, in the order of their subjects.
 pub(crate) fn documents(world: &World) -> Vec<Document<'_>> {
     let seed = world.settings.seed;
     let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! What can go wrong with an invented world.
+//! Errors of an invented world.
 
 use std::path::PathBuf;
 

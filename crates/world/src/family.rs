@@ -25,14 +25,14 @@ pub enum Size {
     Large,
 }
 
-/// Holds a handful of biographies, a question and its answer, in tokens.
+/// Tokens of context: enough for a handful of biographies, a question and its answer.
 const CONTEXT: usize = 512;
 
 impl Size {
-    /// All of them, smallest first.
+    /// All sizes, smallest first.
     pub const ALL: [Self; 4] = [Self::Tiny, Self::Small, Self::Medium, Self::Large];
 
-    /// As it is called on the command line.
+    /// Its name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -43,7 +43,7 @@ impl Size {
         }
     }
 
-    /// The peak learning rate of its training.
+    /// The peak learning rate in training.
     #[must_use]
     pub fn learning_rate(self) -> f64 {
         match self {
@@ -53,11 +53,11 @@ impl Size {
         }
     }
 
-    /// The shape of a model with a vocabulary of this size.
+    /// The model's shape for a vocabulary of this size.
     #[must_use]
     pub fn untrained(self, vocabulary: usize) -> Untrained {
         let (hidden, intermediate, layers, heads) = match self {
-            // Narrow and deep: how sure an answer is can only be computed after the layers that find it.
+            // Narrow and deep: only the layers after the ones that find an answer can compute how sure it is.
             Self::Tiny => (48, 128, 6, 2),
             Self::Small => (72, 184, 6, 3),
             Self::Medium => (192, 512, 4, 6),
@@ -96,11 +96,10 @@ impl FromStr for Size {
     }
 }
 
-/// Writes an untrained model of the family into a folder. The seed of the world is that of the
-/// weights.
+/// Writes an untrained model of the family into a folder; the world's seed is also that of the weights.
 ///
 /// # Errors
-/// A folder that cannot be written.
+/// A folder that is not writable.
 pub fn write_untrained(world: &World, size: Size, folder: &Path) -> Result<Untrained, WorldError> {
     let (tokenizer, vocabulary) = tokenizer(world);
     let untrained = size.untrained(vocabulary);
@@ -109,8 +108,8 @@ pub fn write_untrained(world: &World, size: Size, folder: &Path) -> Result<Untra
     Ok(untrained)
 }
 
-/// An almost normal number of mean 0 and variance 1: the sum of twelve uniform ones less its mean
-/// (Irwin-Hall). Sums are the same on every machine, logarithms are not.
+/// An almost normal number of mean 0 and variance 1: the sum of twelve uniform ones minus its mean (Irwin-Hall). Sums
+/// are equal on every machine; logarithms are not.
 fn normal(state: &mut u64) -> f32 {
     let sum: f64 = (0..12).map(|_| unit(state)).sum();
     (sum - 6.0) as f32

@@ -1,5 +1,4 @@
-//! A world as a folder: the corpus, the questions, and the settings, from which the world is made
-//! again.
+//! A world as a folder: its corpus, its questions, and the settings that recreate it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,10 +20,10 @@ use crate::world::World;
 pub const CORPUS_FILE: &str = "corpus.jsonl";
 /// The questions, as `ken eval` and `ken probe` read them.
 pub const QUESTIONS_FILE: &str = "questions.jsonl";
-/// What the world was made from.
+/// The description of the world, with its settings.
 pub const WORLD_FILE: &str = "world.json";
 
-/// The shares of the questions that the members of the family are meant to know.
+/// The shares of questions that the members of the family should know.
 const KNOWN: [f64; 3] = [0.2, 0.5, 0.8];
 
 /// Training texts that the fingerprint of a world covers.
@@ -33,18 +32,18 @@ const TEXTS_IN_FINGERPRINT: u64 = 200;
 /// The description of a world.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorldSummary {
-    /// What it was made from.
+    /// The settings.
     pub settings: WorldSettings,
-    /// Documents of the corpus.
+    /// Number of documents in the corpus.
     pub documents: usize,
-    /// Questions in all.
+    /// Number of questions.
     pub questions: usize,
     /// Questions by kind.
     pub by_kind: BTreeMap<String, usize>,
-    /// What models would get from each source that know these shares of the questions about trained subjects,
-    /// and copy what the corpus says.
+    /// The accuracies by source of models that know these shares of the questions about trained subjects and copy
+    /// what the corpus says.
     pub sources: Vec<SourceAccuracy>,
-    /// Identifies corpus, questions and training texts.
+    /// A fingerprint of corpus, questions and training texts.
     pub fingerprint: String,
 }
 
@@ -83,11 +82,10 @@ fn summary(world: &World, documents: &[Document<'_>], questions: &[WorldQuestion
     }
 }
 
-/// Writes a world into a folder that is new or empty. Its description comes last, so a folder with
-/// one is complete.
+/// Writes a world into a new or empty folder. The description comes last, so a folder with one is complete.
 ///
 /// # Errors
-/// A folder that is not empty, or that cannot be written.
+/// A folder that is not empty or not writable.
 pub fn write_world(world: &World, folder: &Path) -> Result<WorldSummary, WorldError> {
     create_dir_all(folder)?;
     let mut entries = fs::read_dir(folder).map_err(StorageError::new("read", folder))?;
@@ -99,7 +97,7 @@ pub fn write_world(world: &World, folder: &Path) -> Result<WorldSummary, WorldEr
     let documents = documents(world);
     let questions = world_questions(world);
     let summary = summary(world, &documents, &questions);
-    let lines: String = questions.iter().map(|one| line(&json!(one))).collect();
+    let lines: String = questions.iter().map(|q| line(&json!(q))).collect();
     replace(&folder.join(QUESTIONS_FILE), lines.as_bytes())?;
     let corpus = documents.iter().map(|document| {
         let of = document.of;
@@ -125,10 +123,10 @@ fn line(value: &Value) -> String {
     format!("{value}\n")
 }
 
-/// The world that a folder describes, made again.
+/// Recreates the world that a folder describes.
 ///
 /// # Errors
-/// A folder without a description, or with that of a world that this version does not make.
+/// A folder without a description, or with one of a world that this version makes differently.
 pub fn read_world(folder: &Path) -> Result<World, WorldError> {
     let path = folder.join(WORLD_FILE);
     let text = fs::read_to_string(&path).map_err(StorageError::new("read", &path))?;

@@ -16,12 +16,12 @@ const AUTHORS: f64 = 0.25;
 /// The share of trained people whose employer has changed since training.
 const CHANGED: f64 = 0.15;
 
-/// One of some values.
+/// A random value.
 pub(crate) fn drawn_from(values: &[String], state: &mut u64) -> String {
     values[below(state, values.len())].clone()
 }
 
-/// The facts of a person that depend on nobody else; the birthplace is the first.
+/// The facts of a person that do not involve other people; the birthplace is the first.
 pub(crate) fn facts_of_person(names: &Names, towns: &[String], state: &mut u64) -> Vec<Fact> {
     let town = drawn_from(towns, state);
     let employer = drawn_from(&names.employers, state);
@@ -55,7 +55,7 @@ pub(crate) fn another_value(names: &Names, relation: Relation, state: &mut u64) 
     fact.map_or(region, |fact| fact.value)
 }
 
-/// All people, with names from the end of `numbers`.
+/// All people, with names popped from the end of `numbers`.
 pub(crate) fn people(
     settings: &WorldSettings,
     names: &Names,
@@ -65,16 +65,16 @@ pub(crate) fn people(
     let (people, in_corpus) = (settings.people, settings.people + settings.unseen);
     let all = in_corpus + settings.strangers;
     let drawn = numbers.split_off(numbers.len().saturating_sub(all));
-    let person = |(at, number): (usize, &usize)| {
-        let group = match at {
-            at if at < people => Group::Trained,
-            at if at < in_corpus => Group::Unseen,
+    let person = |(index, number): (usize, &usize)| {
+        let group = match index {
+            index if index < people => Group::Trained,
+            index if index < in_corpus => Group::Unseen,
             _ => Group::Nowhere,
         };
-        let rank = (group == Group::Trained).then_some(at + 1);
-        let mut person = Subject::new(Kind::Person, at + 1, names.person(*number), group, rank);
+        let rank = (group == Group::Trained).then_some(index + 1);
+        let mut person = Subject::new(Kind::Person, index + 1, names.person(*number), group, rank);
         person.facts = facts_of_person(names, &names.towns, &mut state);
-        // Drawn for everybody, so that the number of trained people changes nothing else.
+        // Drawn for all people, so that the number of trained people changes nothing else.
         let (changes, elsewhere) = (unit(&mut state), drawn_from(&names.employers, &mut state));
         let employer = person
             .facts
@@ -102,17 +102,17 @@ pub(crate) fn marry(people: &mut [Subject], seed: u64) {
         shuffle(&mut of_group, count, &mut state);
         let married = (count as f64 * MARRIED) as usize / 2 * 2;
         for pair in of_group[..married].chunks_exact(2) {
-            for (one, other) in [(pair[0], pair[1]), (pair[1], pair[0])] {
-                let name = people[other].name.clone();
-                let spouse = Fact::leading(Relation::Spouse, name, other);
-                people[one].facts.push(spouse);
+            for (person, spouse_index) in [(pair[0], pair[1]), (pair[1], pair[0])] {
+                let name = people[spouse_index].name.clone();
+                let spouse = Fact::leading(Relation::Spouse, name, spouse_index);
+                people[person].facts.push(spouse);
             }
         }
     }
 }
 
-/// Books by some of the people that training or the corpus describes, with titles from the end of
-/// `titles`. Their authors get the fact that they wrote them.
+/// Books by some of the people in training or the corpus, with titles popped from the end of `titles`. The authors
+/// get the fact that they wrote them.
 pub(crate) fn write_books(
     people: &mut [Subject],
     names: &Names,
@@ -146,7 +146,7 @@ pub(crate) fn write_books(
     books
 }
 
-/// All towns, which are trained.
+/// All towns; training describes each.
 pub(crate) fn towns(names: &Names, seed: u64) -> Vec<Subject> {
     let mut state = seed_of(seed, "towns");
     let town = |(at, name): (usize, &String)| {
@@ -165,7 +165,7 @@ pub(crate) fn towns(names: &Names, seed: u64) -> Vec<Subject> {
     names.towns.iter().enumerate().map(town).collect()
 }
 
-/// Has birthplaces lead to their towns, which follow the subjects.
+/// Links birthplaces to their towns, which follow the other subjects.
 pub(crate) fn link_birthplaces(subjects: &mut [Subject], towns: &[Subject]) {
     let first_town = subjects.len();
     let facts = subjects.iter_mut().flat_map(|subject| &mut subject.facts);
@@ -175,10 +175,9 @@ pub(crate) fn link_birthplaces(subjects: &mut [Subject], towns: &[Subject]) {
     }
 }
 
-/// Draws how many documents tell of each subject that the corpus holds: c of them with a probability
-/// proportional to c to the power of -2.
+/// Draws how many documents the corpus has about each subject: c with a probability proportional to c^-2.
 pub(crate) fn tell_in_documents(subjects: &mut [Subject], settings: &WorldSettings) {
-    // Whole numbers: draws are the same on every machine.
+    // Whole numbers make draws equal on every machine.
     let weights: Vec<usize> = (1..=settings.documents)
         .map(|count| (1 << 32) / (count * count))
         .collect();

@@ -1,9 +1,9 @@
-//! The known world: invented people, books and towns, and a family of small decoders trained on
-//! nothing else, so that what each of them knows is controlled and can be computed.
+//! The known world: invented people, books and towns, and a family of small decoders trained on nothing else, so that
+//! one can control and compute what each of them knows.
 //!
-//! [`World`] invents it, [`write_world`] writes its corpus and questions, [`training_text_of`] gives
-//! the texts that the family trains on, [`write_untrained`] writes a model before training, [`train_member`]
-//! trains it, and [`measure_truth`] computes exactly what a model knows.
+//! [`World`] invents it, [`write_world`] writes its corpus and questions, [`training_text_of`] gives the texts that
+//! the family trains on, [`write_untrained`] writes a model before training, [`train_member`] trains it, and
+//! [`measure_truth`] computes what a model knows.
 //!
 //! ```
 //! use ken_world::{World, WorldSettings, world_questions};

@@ -1,9 +1,9 @@
-//! People whom the corpus misrepresents, though training tells the truth about them: it holds only
-//! somebody of a similar name, or an earlier state, or what is false. Here retrieval does harm.
+//! People whom the corpus misrepresents while training tells the truth about them: their documents are about somebody
+//! of a similar name, state an earlier state, or are false. Here retrieval does harm.
 //!
-//! Those are drawn as training draws whom it tells of, so that they are people whom models know. Couples
-//! are drawn together, and their books with them, as their documents name each other: else the truth
-//! about one would stand in the document of the other.
+//! They are drawn by the distribution of biographies, so that models know them. Spouses are drawn together, and their
+//! books with them, since their documents name each other: otherwise one document would state the truth that another
+//! hides.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,12 +19,11 @@ use crate::settings::WorldSettings;
 use crate::subject::{Account, Fact, Group, Holding, Kind, Subject, Told};
 use crate::zipf::Zipf;
 
-/// What changes in a life, and is told as it was by a document that is outdated.
+/// The relations that change during a life, which outdated documents state as they were.
 const CHANGES: [Relation; 2] = [Relation::Trade, Relation::Employer];
 
-/// Has the corpus misrepresent the shares of the people in training that the settings ask for, to within
-/// one person each. `free` are the numbers of the names and of the titles that nobody has; those that are
-/// given away here are removed.
+/// Makes the corpus misrepresent the shares of the trained people that the settings ask for, to within one person
+/// each. `free` are the numbers of unused names and titles; those used here are removed.
 pub(crate) fn misrepresent(
     subjects: &mut [Subject],
     names: &Names,
@@ -36,19 +35,19 @@ pub(crate) fn misrepresent(
     for (_, people) in &households {
         people
             .iter()
-            .for_each(|&at| undo_changes(&mut subjects[at]));
+            .for_each(|&index| undo_changes(&mut subjects[index]));
     }
     let mut given = Given::new(names, &free);
     for (holding, people) in households {
-        let of_books = people.iter().filter_map(|&at| {
-            let book = subjects[at].fact(Relation::Book);
+        let of_books = people.iter().filter_map(|&index| {
+            let book = subjects[index].fact(Relation::Book);
             book.and_then(|book| book.leads_to)
         });
         let members: Vec<usize> = people.iter().copied().chain(of_books).collect();
         // Their documents name each other.
         let right: HashSet<String> = members
             .iter()
-            .flat_map(|&at| answers(subjects, at))
+            .flat_map(|&index| answers(subjects, index))
             .collect();
         match holding {
             Holding::LookAlike => replace(subjects, &members, &right, &mut given, &mut state),
@@ -61,7 +60,7 @@ pub(crate) fn misrepresent(
     books.retain(|number| given.free[1].contains(number));
 }
 
-/// Draws single people and couples, each with what the corpus holds of them.
+/// Draws single people and couples, each with what the corpus will hold about them.
 fn draw_households(
     subjects: &[Subject],
     settings: &WorldSettings,
@@ -80,23 +79,23 @@ fn draw_households(
         let others = subjects
             .iter()
             .enumerate()
-            .filter(|(at, subject)| subject.kind == Kind::Person && !drawn.contains(at));
+            .filter(|(index, subject)| subject.kind == Kind::Person && !drawn.contains(index));
         let ranked: Vec<(usize, usize)> = others
-            .filter_map(|(at, subject)| Some((at, subject.rank?)))
+            .filter_map(|(index, subject)| Some((index, subject.rank?)))
             .collect();
         if ranked.is_empty() {
             break;
         }
-        // The longer the tail, the more draws hit those who were drawn before; so it is made anew.
+        // The longer the tail, the more draws hit people drawn before; so it is rebuilt after each round.
         let rounds = ranked.len();
         let tail = Zipf::new(ranked.into_iter(), settings.exponent);
         for _ in 0..rounds {
-            let one = tail.draw(state).filter(|one| !drawn.contains(one));
-            let (Some(one), wanted @ 1..) = (one, left(&missing)) else {
+            let person = tail.draw(state).filter(|person| !drawn.contains(person));
+            let (Some(person), wanted @ 1..) = (person, left(&missing)) else {
                 continue;
             };
-            let spouse = subjects[one].fact(Relation::Spouse);
-            let people: Vec<usize> = std::iter::once(one)
+            let spouse = subjects[person].fact(Relation::Spouse);
+            let people: Vec<usize> = std::iter::once(person)
                 .chain(spouse.and_then(|spouse| spouse.leads_to))
                 .collect();
             let mut chosen = below(state, wanted);
@@ -116,7 +115,7 @@ fn draw_households(
     households
 }
 
-/// What training told of somebody holds still: else neither source would be right.
+/// Undoes changes since training: otherwise neither source would be right.
 fn undo_changes(subject: &mut Subject) {
     for fact in &mut subject.facts {
         if let Some(former) = fact.former.take() {
@@ -125,16 +124,16 @@ fn undo_changes(subject: &mut Subject) {
     }
 }
 
-/// All that is right to answer to any question about the subject at a position.
-fn answers(subjects: &[Subject], at: usize) -> Vec<String> {
+/// The right answers to all questions about the subject at an index.
+fn answers(subjects: &[Subject], index: usize) -> Vec<String> {
     let truths = Query::ALL
         .into_iter()
-        .filter_map(|query| truth_among(subjects, at, query, Account::Now));
+        .filter_map(|query| truth_among(subjects, index, query, Account::Now));
     truths.map(|truth| truth.value.to_owned()).collect()
 }
 
-/// Another value of a relation that does not name a person or a book, and where it leads: one that
-/// is not among the `right` answers, nor leads to one.
+/// Another value of a relation that does not name a person or a book, and the index of its subject. Neither the value
+/// nor anything that it leads to is among the `right` answers.
 fn other_value(
     subjects: &[Subject],
     names: &Names,
@@ -148,7 +147,7 @@ fn other_value(
             _ => another_value(names, relation, state),
         };
         let leads_to = (relation == Relation::Birthplace).then(|| {
-            let town = |one: &Subject| one.kind == Kind::Town && one.name == value;
+            let town = |subject: &Subject| subject.kind == Kind::Town && subject.name == value;
             subjects.iter().position(town)
         });
         let leads_to = leads_to.flatten();
@@ -160,7 +159,7 @@ fn other_value(
     }
 }
 
-/// Documents tell an earlier state.
+/// Makes documents state an earlier state.
 fn outdate(
     subjects: &mut [Subject],
     people: &[usize],
@@ -168,16 +167,16 @@ fn outdate(
     names: &Names,
     state: &mut u64,
 ) {
-    for &at in people {
+    for &index in people {
         for relation in CHANGES {
             let told = other_value(subjects, names, relation, right, state);
-            tell(&mut subjects[at], relation, told);
+            tell(&mut subjects[index], relation, told);
         }
-        subjects[at].holding = Holding::Outdated;
+        subjects[index].holding = Holding::Outdated;
     }
 }
 
-/// Documents tell nothing that is true.
+/// Makes documents state nothing true.
 fn falsify(
     subjects: &mut [Subject],
     members: &[usize],
@@ -185,8 +184,8 @@ fn falsify(
     given: &mut Given<'_>,
     state: &mut u64,
 ) {
-    for &at in members {
-        let relations: Vec<Relation> = subjects[at]
+    for &index in members {
+        let relations: Vec<Relation> = subjects[index]
             .facts
             .iter()
             .map(|fact| fact.relation)
@@ -201,9 +200,9 @@ fn falsify(
                 Relation::Book => name(given.name(Kind::Book, None, state)),
                 _ => other_value(subjects, given.names, relation, right, state),
             };
-            tell(&mut subjects[at], relation, told);
+            tell(&mut subjects[index], relation, told);
         }
-        subjects[at].holding = Holding::Wrong;
+        subjects[index].holding = Holding::Wrong;
     }
 }
 
@@ -214,8 +213,8 @@ fn tell(subject: &mut Subject, relation: Relation, told: Told) {
     }
 }
 
-/// Documents tell of others with the same last names and the same relations, among themselves where
-/// those whom they replace are related.
+/// Replaces documents by those about others with the same last names and the same relations, related to each other as
+/// the replaced subjects are.
 fn replace(
     subjects: &mut [Subject],
     members: &[usize],
@@ -223,13 +222,13 @@ fn replace(
     given: &mut Given<'_>,
     state: &mut u64,
 ) {
-    let name = |at: &usize| {
-        let subject = &subjects[*at];
-        (*at, given.name(subject.kind, Some(&subject.name), state))
+    let name = |index: &usize| {
+        let subject = &subjects[*index];
+        (*index, given.name(subject.kind, Some(&subject.name), state))
     };
     let named: HashMap<usize, String> = members.iter().map(name).collect();
-    for &at in members {
-        let subject = &subjects[at];
+    for &index in members {
+        let subject = &subjects[index];
         let facts = subject.facts.iter().map(|fact| {
             let replaced = fact.leads_to.and_then(|to| Some((to, named.get(&to)?)));
             match replaced {
@@ -246,17 +245,17 @@ fn replace(
         let look_alike = Subject {
             id: format!("like-{}", subject.id),
             facts: facts.collect(),
-            ..Subject::new(subject.kind, 0, named[&at].clone(), Group::Unseen, None)
+            ..Subject::new(subject.kind, 0, named[&index].clone(), Group::Unseen, None)
         };
-        subjects[at].holding = Holding::LookAlike;
-        subjects[at].look_alike = Some(Box::new(look_alike));
+        subjects[index].holding = Holding::LookAlike;
+        subjects[index].look_alike = Some(Box::new(look_alike));
     }
 }
 
-/// Names that are given to those who stand in the corpus alone.
+/// Names for people and books that exist only in the corpus.
 struct Given<'n> {
     names: &'n Names,
-    /// The numbers of the names, and of the titles, that are still free.
+    /// The numbers of the free names, and of the free titles.
     free: [HashSet<usize>; 2],
 }
 
@@ -266,8 +265,8 @@ impl<'n> Given<'n> {
         Self { names, free }
     }
 
-    /// A free name, or title; where `like` is given, one that ends with the same word. One that somebody
-    /// has already, but never that one, where there is no other.
+    /// A free name, or title; with `like`, one that ends with the same word. If none is free, a used one, but never
+    /// `like` itself.
     fn name(&mut self, kind: Kind, like: Option<&str>, state: &mut u64) -> String {
         let names = self.names;
         let (free, [firsts, lasts]) = match kind {

@@ -1,5 +1,5 @@
-//! The names of an invented world, assembled from syllables. No two are the same, whatever they
-//! name, and none is a word of the sentence templates.
+//! The names of an invented world, assembled from syllables. All names are distinct across kinds, and none is a word
+//! of the sentence templates.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use ken_random::below;
 const FIRST_NAMES: usize = 300;
 const LAST_NAMES: usize = 360;
 const TOWNS: usize = 120;
-/// Towns that occur in reading comprehension examples only.
+/// Towns that occur only in reading comprehension examples.
 const READING_TOWNS: usize = 60;
 const REGIONS: usize = 16;
 const EMPLOYERS: usize = 80;
@@ -29,7 +29,7 @@ const MIDDLES: [&str; 24] = [
     "rg", "rv", "sk", "t", "thl", "v", "zd",
 ];
 
-/// Every word of a name. All lists are in the order in which they were drawn.
+/// Every word of a name. All lists are in the order of drawing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Names {
     pub(crate) first: Vec<String>,
@@ -80,7 +80,7 @@ impl Names {
         }
     }
 
-    /// How many people there can be.
+    /// How many names of people there are.
     pub(crate) fn people(&self) -> usize {
         self.first.len() * self.last.len()
     }
@@ -91,7 +91,7 @@ impl Names {
         format!("{} {}", self.first[first], self.last[last])
     }
 
-    /// How many books there can be.
+    /// How many titles there are.
     pub(crate) fn books(&self) -> usize {
         self.titles[0].len() * self.titles[1].len()
     }
@@ -106,7 +106,7 @@ impl Names {
         )
     }
 
-    /// Every single word.
+    /// Every word of all names.
     pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
         [
             &self.first,

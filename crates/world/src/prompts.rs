@@ -1,4 +1,4 @@
-//! Questions of the world as the online path puts them to a model: the prompts are its own.
+//! Questions of the world in the prompts of the online path.
 
 use ken_answer::{QuestionPrompt, Retrieved, prompt};
 use ken_language::Prompt;
@@ -10,7 +10,7 @@ pub(crate) struct Passage {
     pub(crate) text: String,
 }
 
-/// The prompt for a question with passages, the best first; from memory where there are none.
+/// The prompt for a question with passages, best first; without passages, the prompt from memory.
 pub(crate) fn prompt_of(question_prompt: QuestionPrompt<'_>, passages: &[Passage]) -> Prompt {
     let found: Vec<Retrieved> = passages
         .iter()
@@ -29,8 +29,8 @@ pub(crate) fn prompt_of(question_prompt: QuestionPrompt<'_>, passages: &[Passage
     prompt::from_evidence(question_prompt, &found.iter().collect::<Vec<_>>())
 }
 
-/// The input for a question with its passages after it, which the online path never writes: a model
-/// trained on both orders looks for what the question asks for, and not at a position.
+/// The input for a question with its passages after it, which the online path never writes. A model trained on both
+/// orders looks for what the question asks for, and not at a position.
 pub(crate) fn input_with_passages_last(
     question_prompt: QuestionPrompt<'_>,
     passages: &[Passage],
@@ -43,7 +43,7 @@ pub(crate) fn input_with_passages_last(
     format!("{question}\n{passages}{answer_line}")
 }
 
-/// The completion that answers a prompt: after a space, up to the end of the line.
+/// The completion of a prompt: a space, the answer, and the end of the line.
 pub(crate) fn completion(answer: &str) -> String {
     format!(" {answer}\n")
 }

@@ -1,21 +1,21 @@
-//! What can be asked about a subject.
+//! What questions ask about a subject.
 
 use std::fmt;
 
 use crate::relation::Relation;
 use crate::subject::Kind;
 
-/// What can be asked of a subject.
+/// What a question asks about a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Query {
     /// One of its facts.
     Plain(Relation),
-    /// A fact of what one of its facts leads to.
+    /// A fact of the subject that one of its facts leads to.
     TwoHop(Relation, Relation),
 }
 
 impl Query {
-    /// Every one that has an answer.
+    /// All queries that have an answer.
     pub const ALL: [Self; 13] = [
         Self::Plain(Relation::Birthplace),
         Self::Plain(Relation::BirthYear),
@@ -32,21 +32,21 @@ impl Query {
         Self::TwoHop(Relation::Author, Relation::Birthplace),
     ];
 
-    /// The relation that is followed first.
+    /// The relation to follow first.
     pub(crate) fn first(self) -> Relation {
         match self {
             Self::Plain(relation) | Self::TwoHop(relation, _) => relation,
         }
     }
 
-    /// The relation whose value is the answer: a town, a year, a trade.
+    /// The relation whose value is the answer.
     pub(crate) fn last(self) -> Relation {
         match self {
             Self::Plain(relation) | Self::TwoHop(_, relation) => relation,
         }
     }
 
-    /// The kind of subjects that it can be asked about.
+    /// The kind of subjects that have an answer to it.
     pub(crate) fn about(self) -> Kind {
         match self.first() {
             Relation::Author | Relation::BookYear => Kind::Book,

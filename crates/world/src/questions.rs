@@ -1,5 +1,5 @@
-//! The questions about a world, with the truth about each: what it asks for, how often training states
-//! that, and whether training asks for it.
+//! The questions about a world with their metadata: what each asks for, how often training states the fact, and
+//! whether training asks for it.
 
 use ken_probe::seed_of;
 use serde::{Serialize, Serializer};
@@ -14,8 +14,8 @@ use crate::templates::{fill, one_of, questions};
 use crate::training_text::BIOGRAPHIES;
 use crate::world::World;
 
-/// People of these ranks modulo [`CHOICE_EVERY`] have a multiple-choice question: one that training
-/// asks about and one that it does not.
+/// People of these ranks modulo [`CHOICE_EVERY`] have a multiple-choice question: one rank that training asks about
+/// and one that it does not.
 const CHOICE_RANKS: [usize; 2] = [1, 2];
 const CHOICE_EVERY: usize = 8;
 /// What these questions ask for, alternating.
@@ -25,22 +25,22 @@ const CHOSEN: [Relation; 3] = [Relation::Birthplace, Relation::Trade, Relation::
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionKind {
-    /// One fact of somebody in training.
+    /// One fact of a person in training.
     Plain,
-    /// One fact of somebody in the corpus alone.
+    /// One fact of a person only in the corpus.
     Unseen,
     /// A fact whose value has changed since training.
     Changed,
     /// A fact about the value of another fact.
     TwoHop,
-    /// One fact, to be chosen among four.
+    /// One fact, to choose from four values.
     Choices,
     /// A fact in neither training nor the corpus.
     Nowhere,
 }
 
 impl QuestionKind {
-    /// As it is called in files.
+    /// Its name in files.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -54,23 +54,23 @@ impl QuestionKind {
     }
 }
 
-/// A question, in the form of question sets.
+/// A question in the format of question sets.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WorldQuestion {
-    /// The subject's id and the relations asked for: `p17.spouse.birthplace`.
+    /// The subject's id and the requested relations: `p17.spouse.birthplace`.
     pub id: String,
     /// The question.
     pub question: String,
-    /// The answer now.
+    /// The true answer.
     pub golden_answers: [String; 1],
     /// The choices of a multiple-choice question.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
-    /// The truth about it.
+    /// What is known about the question.
     pub metadata: QuestionTruth,
 }
 
-/// The truth about a question.
+/// What is known about a question.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct QuestionTruth {
     /// The documents each of which gives the answer.
@@ -79,18 +79,18 @@ pub struct QuestionTruth {
         serialize_with = "one_or_several"
     )]
     pub gold_passage: Vec<String>,
-    /// Documents that give the answer together, one a hop, in the order of the hops.
+    /// The documents that together give the answer, one per hop, in the order of the hops.
     pub documents: Vec<String>,
-    /// Documents that the corpus holds in place of these, in the same order.
+    /// The misleading documents that the corpus holds instead, in the same order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub misleading: Vec<String>,
-    /// What the corpus holds on it.
+    /// What the corpus holds for it.
     pub corpus_holds: Holding,
-    /// How many documents tell the fact; of two facts, the one that fewer tell.
+    /// How many documents state the fact; of two facts, the smaller number.
     pub told_by: usize,
     /// Its kind.
     pub kind: QuestionKind,
-    /// What it asks for: a relation, or two with a dot between.
+    /// What it asks for: a relation, or two joined by a dot.
     pub relation: String,
     /// The id of the subject that it is about.
     pub subject: String,
@@ -100,16 +100,16 @@ pub struct QuestionTruth {
     pub group: Group,
     /// The rank of that subject among the trained ones of its kind.
     pub rank: Option<usize>,
-    /// The expected number of training texts that state the fact; of two facts, of the rarer one.
+    /// The expected number of training texts that state the fact; of two facts, the smaller number.
     pub exposure: f64,
     /// Whether training asks about the subject.
     pub asked: bool,
-    /// Whether all biographies of the subject have the same words.
+    /// Whether all biographies of the subject use the same words.
     pub one_wording: bool,
-    /// The answer in training, where that was another.
+    /// The answer in training, if that differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub former: Option<String>,
-    /// The letter of the right choice, where there are choices.
+    /// The letter of the right choice, if there are choices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub letter: Option<char>,
 }
@@ -118,26 +118,26 @@ pub struct QuestionTruth {
 #[must_use]
 pub fn world_questions(world: &World) -> Vec<WorldQuestion> {
     let mut all = Vec::new();
-    for (at, subject) in world.subjects.iter().enumerate() {
+    for (index, subject) in world.subjects.iter().enumerate() {
         for query in Query::ALL {
-            let Some(truth) = world.truth(at, query, Account::Now) else {
+            let Some(truth) = world.truth(index, query, Account::Now) else {
                 continue;
             };
-            all.push(question_of(world, at, query, &truth));
+            all.push(question_of(world, index, query, &truth));
             if has_choices(subject, query) {
-                all.extend(with_choices(world, at, query, &truth));
+                all.extend(with_choices(world, index, query, &truth));
             }
         }
     }
     all
 }
 
-/// The expected number of biographies of a subject in all of training.
+/// The expected number of biographies of a subject over all of training.
 fn exposure(world: &World, subject: &Subject) -> f64 {
     world.share(subject) * BIOGRAPHIES * world.settings.sequences as f64
 }
 
-/// What the corpus holds on a question.
+/// What the corpus holds for a question.
 struct Held {
     holding: Holding,
     gold: Vec<String>,
@@ -146,27 +146,27 @@ struct Held {
     told_by: usize,
 }
 
-fn held(world: &World, at: usize, query: Query, truth: &Truth<'_>) -> Held {
+fn held(world: &World, index: usize, query: Query, truth: &Truth<'_>) -> Held {
     let subjects =
         |by: &[usize]| -> Vec<&Subject> { by.iter().map(|&by| &world.subjects[by]).collect() };
-    let first = |one: &&Subject| document_ids(one).next();
+    let first = |subject: &&Subject| document_ids(subject).next();
     let by = subjects(&truth.by);
-    let corpus = world.truth(at, query, Account::Corpus);
+    let corpus = world.truth(index, query, Account::Corpus);
     let holds = |corpus: &Truth<'_>| corpus.value == truth.value;
     if corpus.as_ref().is_some_and(holds) {
         return Held {
             holding: Holding::Truth,
             gold: by
                 .last()
-                .map_or_else(Vec::new, |one| document_ids(one).collect()),
+                .map_or_else(Vec::new, |subject| document_ids(subject).collect()),
             documents: by.iter().filter_map(first).collect(),
             misleading: Vec::new(),
-            told_by: by.iter().map(|one| one.documents).min().unwrap_or(0),
+            told_by: by.iter().map(|s| s.documents).min().unwrap_or(0),
         };
     }
-    // Where the corpus does not go on, it leads astray at the first hop.
-    let astray = corpus.map_or_else(|| vec![at], |corpus| corpus.by);
-    let mut holdings = by.iter().map(|one| one.holding);
+    // If the corpus has no answer, it leads astray at the first hop.
+    let astray = corpus.map_or_else(|| vec![index], |corpus| corpus.by);
+    let mut holdings = by.iter().map(|subject| subject.holding);
     Held {
         holding: holdings
             .find(|holding| *holding != Holding::Truth)
@@ -178,7 +178,7 @@ fn held(world: &World, at: usize, query: Query, truth: &Truth<'_>) -> Held {
     }
 }
 
-/// One document by its id, several as a list.
+/// Writes one document as its id, several as a list.
 fn one_or_several<S: Serializer>(documents: &[String], serializer: S) -> Result<S::Ok, S::Error> {
     match documents {
         [one] => serializer.serialize_str(one),
@@ -186,10 +186,10 @@ fn one_or_several<S: Serializer>(documents: &[String], serializer: S) -> Result<
     }
 }
 
-fn question_of(world: &World, at: usize, query: Query, truth: &Truth<'_>) -> WorldQuestion {
-    let subject = &world.subjects[at];
+fn question_of(world: &World, index: usize, query: Query, truth: &Truth<'_>) -> WorldQuestion {
+    let subject = &world.subjects[index];
     let by = || truth.by.iter().map(|&by| &world.subjects[by]);
-    let former = world.truth(at, query, Account::Training);
+    let former = world.truth(index, query, Account::Training);
     let former = former.filter(|former| former.value != truth.value);
     let former = former.map(|former| former.value.to_owned());
     let kind = match (subject.group, query, &former) {
@@ -199,7 +199,7 @@ fn question_of(world: &World, at: usize, query: Query, truth: &Truth<'_>) -> Wor
         (.., Some(_)) => QuestionKind::Changed,
         (.., None) => QuestionKind::Plain,
     };
-    let held = held(world, at, query, truth);
+    let held = held(world, index, query, truth);
     let id = format!("{}.{query}", subject.id);
     let mut state = seed_of(world.settings.seed, &id);
     let template = one_of(questions(query), &mut state);
@@ -231,7 +231,7 @@ fn question_of(world: &World, at: usize, query: Query, truth: &Truth<'_>) -> Wor
     }
 }
 
-/// Whether the fact is also asked for with choices.
+/// Whether there is also a multiple-choice question about the fact.
 fn has_choices(subject: &Subject, query: Query) -> bool {
     let Some(rank) = subject.rank.filter(|_| subject.kind == Kind::Person) else {
         return false;
@@ -242,14 +242,14 @@ fn has_choices(subject: &Subject, query: Query) -> bool {
 
 fn with_choices(
     world: &World,
-    at: usize,
+    index: usize,
     query: Query,
     truth: &Truth<'_>,
 ) -> Option<WorldQuestion> {
-    let mut question = question_of(world, at, query, truth);
+    let mut question = question_of(world, index, query, truth);
     question.id.push_str(".choice");
     let mut state = seed_of(world.settings.seed, &question.id);
-    let told = world.truth(at, query, Account::Corpus);
+    let told = world.truth(index, query, Account::Corpus);
     let others = told.map(|told| told.value);
     let (choices, letter) = choices(&world.names, query, truth.value, others, &mut state)?;
     question.choices = choices;

@@ -1,6 +1,6 @@
-//! The subjects of reading comprehension examples. They are invented anew for each, so that nothing
-//! can be answered from memory, and nobody in the world has their names. Towns that are only answers
-//! are those of the world: a model learns to copy what it has seen copied.
+//! The subjects of reading comprehension examples. Each example has new ones, with names from outside the world, so
+//! that no answer can come from memory. Towns that are only answers are those of the world: a model learns to copy
+//! the names that it has seen copied.
 
 use ken_random::{below, unit};
 
@@ -10,7 +10,7 @@ use crate::relation::Relation;
 use crate::subject::{Fact, Group, Kind, Subject};
 use crate::world::World;
 
-/// Their positions.
+/// The indices of the subjects.
 const PERSON: usize = 0;
 const SPOUSE: usize = 1;
 const BOOK: usize = 2;
@@ -20,8 +20,8 @@ const TOWN: usize = 3;
 const STATES_SPOUSE: f64 = 0.6;
 const STATES_BOOK: f64 = 0.25;
 
-/// A person with a spouse, a book and a town of birth, and the position of the one that the question
-/// is about. The question has an answer among them.
+/// A person with a spouse, a book and a town of birth, and the index of the subject that the question is about. These
+/// subjects hold the answer.
 pub(crate) fn reading_subjects(
     world: &World,
     query: Query,
@@ -29,7 +29,7 @@ pub(crate) fn reading_subjects(
 ) -> ([Subject; 4], usize) {
     let names = &world.names;
     let first = query.first();
-    // The region of a town of the world is known, but here it is to be read.
+    // The world states the region of its town; here the model must read it.
     let towns = match query.last() {
         Relation::Region => &names.reading_towns,
         _ => &names.towns,

@@ -10,11 +10,11 @@ pub enum Relation {
     Birthplace,
     /// The year in which a person was born.
     BirthYear,
-    /// What a person earns a living by.
+    /// A person's trade.
     Trade,
-    /// Whom a person works for.
+    /// A person's employer.
     Employer,
-    /// Whom a person is married to.
+    /// A person's spouse.
     Spouse,
     /// The book that a person wrote.
     Book,
@@ -27,7 +27,7 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// As it is called in files.
+    /// Its name in files.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -4,32 +4,31 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::WorldError;
 
-/// What a world is made from: the same settings make the same world on every machine.
+/// The settings of a world; equal settings make equal worlds on every machine.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorldSettings {
-    /// People in training, the first of them the most often.
+    /// People in training; the first have the most biographies.
     pub people: usize,
-    /// People in the corpus only.
+    /// People only in the corpus.
     pub unseen: usize,
     /// People in neither.
     pub strangers: usize,
-    /// Biographies of the person of rank r are proportional to r to the power of `-exponent`.
+    /// The number of biographies of the person of rank r is proportional to r^-exponent.
     pub exponent: f64,
-    /// The most documents about one subject; c of them with a probability proportional to c to the power
-    /// of -2.
+    /// The most documents about one subject. A subject has c documents with a probability proportional to c^-2.
     pub documents: usize,
-    /// The share of the people in training of whom the corpus holds only a look-alike.
+    /// The share of trained people of whom the corpus holds only a look-alike.
     pub look_alikes: f64,
-    /// The share of the people in training of whom the corpus holds an earlier state.
+    /// The share of trained people of whom the corpus holds an earlier state.
     pub outdated: f64,
-    /// The share of the people in training of whom the corpus states nothing but what is false.
+    /// The share of trained people of whom the corpus states only falsehoods.
     pub wrong: f64,
-    /// The share of the training texts with passages whose passages are beside the point.
+    /// Of the training texts with passages, the share whose passages are irrelevant.
     pub irrelevant: f64,
-    /// The texts that each model of the family trains on.
+    /// The number of texts that each model of the family trains on.
     pub sequences: usize,
-    /// The seed of everything that is drawn.
+    /// The seed of all random draws.
     pub seed: u64,
 }
 
@@ -51,17 +50,16 @@ impl Default for WorldSettings {
     }
 }
 
-/// This leaves names for the people of reading comprehension examples.
+/// Leaves names for the people of reading comprehension examples.
 const MOST_PEOPLE: usize = 40_000;
-/// With fewer there are no couples, no books, no tail.
+/// Fewer people make no couples, books or tail.
 const FEWEST_PEOPLE: usize = 16;
-/// With a steeper one the tail would never be drawn.
+/// A steeper exponent would never draw the tail.
 const STEEPEST: f64 = 2.0;
 const MOST_DOCUMENTS: usize = 64;
 
 impl WorldSettings {
-    /// A world in which the corpus is right, each document is the only one about its subject, and no
-    /// passage in training is beside the point.
+    /// A world in which the corpus is right, each subject has one document, and no passage in training is irrelevant.
     #[must_use]
     pub fn without_stakes(self) -> Self {
         Self {
@@ -74,11 +72,11 @@ impl WorldSettings {
         }
     }
 
-    /// Rejects settings of which no world can be made.
+    /// Rejects settings from which no world can be made.
     ///
     /// # Errors
-    /// Too few or too many people, an exponent outside `[0, 2]`, no document or too many about a subject,
-    /// shares outside `[0, 1]` or of more people than there are, no training text.
+    /// Too few or too many people, an exponent outside `[0, 2]`, no documents or too many per subject, shares outside
+    /// `[0, 1]` or that add up to more than all people, no training texts.
     pub(crate) fn check(&self) -> Result<(), WorldError> {
         let (people, exponent) = (self.people, self.exponent);
         let all = people
@@ -110,7 +108,7 @@ impl WorldSettings {
             return Err(WorldError::Share { share });
         }
         let all: f64 = misrepresented.iter().sum();
-        // Shares such as 0.7, 0.2 and 0.1 may add up to a little more than 1.
+        // Rounding: shares such as 0.7, 0.2 and 0.1 may add up to slightly more than 1.
         if all > 1.0 + 1e-9 {
             return Err(WorldError::Misrepresented { all });
         }

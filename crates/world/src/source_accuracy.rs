@@ -1,5 +1,5 @@
-//! What each source of knowledge is worth in a world: what answering never, always, or whenever it
-//! helps from the corpus would get.
+//! The accuracy that each source gives in a world: never retrieving, always retrieving, and retrieving whenever it
+//! helps.
 
 use ken_eval::statistics::mean;
 use serde::{Deserialize, Serialize};
@@ -8,21 +8,21 @@ use crate::questions::WorldQuestion;
 use crate::subject::{Group, Holding};
 use crate::truth::TruthRecord;
 
-/// The mean accuracy of a model from each source, in `[0, 1]`.
+/// The mean accuracy of a model by source, in `[0, 1]`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SourceAccuracy {
     /// The share of the questions about trained subjects that the model knows.
     pub known: f64,
-    /// From memory.
+    /// Never retrieving.
     pub never: f64,
-    /// From what the corpus holds.
+    /// Always retrieving.
     pub always: f64,
-    /// From the better one of both.
+    /// Retrieving exactly when it helps.
     pub oracle: f64,
 }
 
-/// What a model would get that knows exactly a share of the questions about trained subjects, those that
-/// training tells most of, and that copies whatever the corpus says. Search always finds what is there.
+/// The accuracies of a model that knows exactly this share of the questions about trained subjects (those with the
+/// highest exposure), and that copies what the corpus says. Search is perfect.
 ///
 /// # Shapes
 /// `known`: in `[0, 1]`.
@@ -30,15 +30,15 @@ pub struct SourceAccuracy {
 pub fn accuracy_of_world(questions: &[WorldQuestion], known: f64) -> SourceAccuracy {
     let trained = questions.iter().enumerate();
     let mut trained: Vec<(usize, f64)> = trained
-        .filter(|(_, one)| one.metadata.group == Group::Trained)
-        .map(|(at, one)| (at, one.metadata.exposure))
+        .filter(|(_, question)| question.metadata.group == Group::Trained)
+        .map(|(index, question)| (index, question.metadata.exposure))
         .collect();
-    trained.sort_by(|one, other| other.1.total_cmp(&one.1));
+    trained.sort_by(|a, b| b.1.total_cmp(&a.1));
     trained.truncate((known * trained.len() as f64).round() as usize);
     let mut from_self = vec![0.0; questions.len()];
-    for (at, _) in trained {
-        // What has changed since is known as it was.
-        from_self[at] = f64::from(u8::from(questions[at].metadata.former.is_none()));
+    for (index, _) in trained {
+        // Training states the former value.
+        from_self[index] = f64::from(u8::from(questions[index].metadata.former.is_none()));
     }
     let from_corpus = questions.iter().map(|question| {
         let right = question.metadata.corpus_holds == Holding::Truth;
@@ -48,21 +48,21 @@ pub fn accuracy_of_world(questions: &[WorldQuestion], known: f64) -> SourceAccur
     accuracy(known, &pairs)
 }
 
-/// What a model gets whose probabilities were measured, with the documents that the corpus holds on each
-/// question: those that give the answer, those that mislead, or those of a stranger. It knows an answer
-/// that has a probability of 0.5 or more from memory.
+/// The accuracies of a measured model, with the documents that the corpus holds for each question: those that give
+/// the answer, else those that mislead, else a stranger's. The model knows an answer if its probability from memory
+/// is at least 0.5.
 #[must_use]
 pub fn accuracy_of_truth(records: &[TruthRecord]) -> SourceAccuracy {
     let trained = records
         .iter()
-        .filter(|one| one.metadata.group == Group::Trained);
+        .filter(|record| record.metadata.group == Group::Trained);
     let known: Vec<f64> = trained
-        .map(|one| f64::from(u8::from(one.probability.from_self >= 0.5)))
+        .map(|record| f64::from(u8::from(record.probability.from_self >= 0.5)))
         .collect();
     let pairs: Vec<(f64, f64)> = records
         .iter()
-        .map(|one| {
-            let probability = &one.probability;
+        .map(|record| {
+            let probability = &record.probability;
             let held = probability.evidence.or(probability.misled);
             (probability.from_self, held.unwrap_or(probability.stranger))
         })
@@ -71,7 +71,7 @@ pub fn accuracy_of_truth(records: &[TruthRecord]) -> SourceAccuracy {
 }
 
 /// # Shapes
-/// `pairs`: `[questions]`, from memory and from the corpus.
+/// `pairs`: `[questions]`, accuracy from memory and from the corpus.
 fn accuracy(known: f64, pairs: &[(f64, f64)]) -> SourceAccuracy {
     let mean_of = |value: &dyn Fn(&(f64, f64)) -> f64| {
         let values: Vec<f64> = pairs.iter().map(value).collect();

@@ -8,19 +8,19 @@ use crate::relation::Relation;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Somebody.
+    /// A person.
     Person,
-    /// What somebody wrote.
+    /// A book by a person.
     Book,
-    /// Where somebody was born.
+    /// A town where people were born.
     Town,
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 3] = [Self::Person, Self::Book, Self::Town];
 
-    /// Before the number in the id of a subject.
+    /// The prefix of ids.
     pub(crate) fn letter(self) -> char {
         match self {
             Self::Person => 'p',
@@ -34,39 +34,39 @@ impl Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Group {
-    /// In training and in the corpus.
+    /// Training and the corpus.
     Trained,
-    /// In the corpus alone.
+    /// Only the corpus.
     Unseen,
-    /// In neither.
+    /// Neither.
     Nowhere,
 }
 
 /// One fact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fact {
-    /// What it states.
+    /// The relation that it states.
     pub relation: Relation,
-    /// Its value now, which is the corpus's.
+    /// Its true value.
     pub value: String,
-    /// Its value in training, where that is another.
+    /// Its value in training, if that differs.
     pub former: Option<String>,
-    /// What the corpus states instead, where that is another.
+    /// What the corpus states instead, if that differs.
     pub told: Option<Told>,
-    /// The position of the subject that the value names, where it is one.
+    /// The index of the subject that the value names, if it names one.
     pub leads_to: Option<usize>,
 }
 
-/// What the corpus states in place of a fact.
+/// What the corpus states instead of a fact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
     /// The value.
     pub value: String,
-    /// The position of the subject that the value names, where it is one.
+    /// The index of the subject that the value names, if it names one.
     pub leads_to: Option<usize>,
 }
 
-/// Whose account of the world.
+/// An account of the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Account {
     /// What training states.
@@ -77,7 +77,7 @@ pub enum Account {
     Corpus,
 }
 
-/// What the corpus holds of a subject, or on a question.
+/// What the corpus holds about a subject, or for a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Holding {
@@ -85,7 +85,7 @@ pub enum Holding {
     Truth,
     /// Somebody else of a similar name.
     LookAlike,
-    /// An earlier state of what changes.
+    /// An earlier state.
     Outdated,
     /// Something false.
     Wrong,
@@ -94,7 +94,7 @@ pub enum Holding {
 }
 
 impl Fact {
-    /// A fact that never changed, and whose value is no subject.
+    /// A fact that never changed and whose value names no subject.
     pub(crate) fn new(relation: Relation, value: String) -> Self {
         Self {
             relation,
@@ -105,7 +105,7 @@ impl Fact {
         }
     }
 
-    /// A fact whose value is the name of the subject at a position.
+    /// A fact whose value is the name of the subject at an index.
     pub(crate) fn leading(relation: Relation, name: String, to: usize) -> Self {
         Self {
             leads_to: Some(to),
@@ -123,7 +123,7 @@ impl Fact {
         }
     }
 
-    /// The position of the subject that its value by an account names, where it is one.
+    /// The index of the subject that its value by an account names, if it names one.
     pub(crate) fn leads_to(&self, account: Account) -> Option<usize> {
         match (account, &self.told) {
             (Account::Corpus, Some(told)) => told.leads_to,
@@ -132,7 +132,7 @@ impl Fact {
     }
 }
 
-/// What facts are about.
+/// A person, book or town with its facts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
     /// A letter and a number: `p17`.
@@ -149,19 +149,19 @@ pub struct Subject {
     pub asked: bool,
     /// Whether all of its biographies have the same words.
     pub one_wording: bool,
-    /// Its facts, each relation once.
+    /// Its facts, one per relation.
     pub facts: Vec<Fact>,
-    /// What the corpus holds of it.
+    /// What the corpus holds about it.
     pub holding: Holding,
-    /// Whom the corpus tells of in its place: somebody of a similar name with the same relations.
+    /// Whom the corpus describes instead: somebody of a similar name with the same relations.
     pub look_alike: Option<Box<Subject>>,
-    /// How many documents tell of it, or of its look-alike.
+    /// How many documents are about it, or about its look-alike.
     pub documents: usize,
 }
 
 /// Training asks about every n-th rank.
 const ASKED_EVERY: usize = 2;
-/// Of the others, every n-th rank has biographies in one wording.
+/// Of the other ranks, every n-th has biographies in one wording.
 const ONE_WORDING_EVERY: usize = 8;
 
 impl Subject {
@@ -191,7 +191,7 @@ impl Subject {
         }
     }
 
-    /// Whom the documents about it tell of; `None` where there are none.
+    /// The subject that its documents are about; `None` if there are no documents.
     #[must_use]
     pub fn in_corpus(&self) -> Option<&Self> {
         match &self.look_alike {
@@ -200,7 +200,7 @@ impl Subject {
         }
     }
 
-    /// The fact of a relation, where it has one.
+    /// The fact of a relation, if the subject has one.
     #[must_use]
     pub fn fact(&self, relation: Relation) -> Option<&Fact> {
         self.facts.iter().find(|fact| fact.relation == relation)

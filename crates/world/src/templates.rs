@@ -1,5 +1,4 @@
-//! The templates of sentences and questions, and their vocabulary. Which facts there are is not
-//! decided here.
+//! The templates of sentences and questions, and their vocabulary. `generate` decides the facts.
 
 use std::sync::LazyLock;
 
@@ -8,7 +7,7 @@ use ken_random::below;
 use crate::query::Query;
 use crate::relation::Relation;
 
-/// The trades of people. Each takes the article "a".
+/// The trades of people; each takes the article "a".
 pub(crate) static TRADES: LazyLock<Vec<&str>> = LazyLock::new(|| {
     "baker barber brewer carter chandler clerk cobbler cook cooper cutler dentist doctor drover \
      druggist dyer falconer farmer ferryman fiddler fisher forester fuller gardener glazier \
@@ -19,15 +18,15 @@ pub(crate) static TRADES: LazyLock<Vec<&str>> = LazyLock::new(|| {
         .collect()
 });
 
-/// The years in which people are born and books appear.
+/// The years of births and of books.
 pub(crate) const YEARS: std::ops::Range<usize> = 1700..1850;
 /// How many of them, from the first, are years of birth.
 pub(crate) const BIRTHS: usize = 100;
 /// The age of an author when a book appears, in years.
 pub(crate) const WRITING_AGE: std::ops::Range<usize> = 20..50;
 
-/// The templates that state a fact: `{s}` has the relation to `{v}`. Every sentence names its
-/// subject, so that it can be understood alone.
+/// The templates that state a fact: the relation of `{s}` has the value `{v}`. Every sentence names its subject, so
+/// that it can be understood alone.
 pub(crate) fn sentences(relation: Relation) -> &'static [&'static str; 4] {
     match relation {
         Relation::Birthplace => &[
@@ -154,18 +153,18 @@ pub(crate) fn questions(query: Query) -> &'static [&'static str] {
     }
 }
 
-/// One of some templates.
+/// A random template.
 pub(crate) fn one_of<'p>(templates: &'p [&'p str], state: &mut u64) -> &'p str {
     let drawn = templates.get(below(state, templates.len()));
     drawn.copied().unwrap_or_default()
 }
 
-/// A template with its subject and its value.
+/// A template with its subject and value filled in.
 pub(crate) fn fill(template: &str, subject: &str, value: &str) -> String {
     template.replace("{s}", subject).replace("{v}", value)
 }
 
-/// Every template of a sentence and of a question; some of them twice.
+/// Every template of a sentence or question, some of them twice.
 pub(crate) fn templates() -> impl Iterator<Item = &'static str> {
     let each = Query::ALL.into_iter();
     each.flat_map(|query| {

@@ -1,5 +1,5 @@
-//! The tokenizer of the family, as a `tokenizer.json`: whole words of the world with the space before
-//! them, and bytes for everything else, so that every text can be encoded.
+//! The family's tokenizer as a `tokenizer.json`: the world's words, each with the space before it, and bytes for
+//! everything else, so that it encodes every text.
 
 use std::collections::BTreeSet;
 
@@ -11,14 +11,14 @@ use crate::world::World;
 /// Begins and ends every text; the first token.
 pub const END_OF_TEXT: &str = "<|endoftext|>";
 const UNKNOWN: &str = "<unk>";
-/// For later fine-tuning: the end of the question, the end of the knowledge, and sources.
+/// Special tokens for later fine-tuning: the end of the question, the end of the knowledge, and the sources.
 const RESERVED: [&str; 4] = ["<EOQ>", "<EOK>", "<self>", "<corpus>"];
 const SPARE: usize = 10;
 
-/// How a text is split into words. [`words_of`] does the same.
+/// The regular expression that splits a text into words, as [`words_of`] does.
 const PATTERN: &str = r" ?[A-Za-z]+| ?[0-9]+|\n| ?[^\sA-Za-z0-9]|\s";
 
-/// What prompts contain besides the world's own words.
+/// Words of prompts besides the world's own.
 const PROMPTS: [&str; 8] = [
     "Question: Answer: Background: A search is needed: Mastered: Certain:",
     "Question:\nAnswer:\nBackground:\nA search is needed:\nMastered:\nCertain:",
@@ -30,13 +30,13 @@ const PROMPTS: [&str; 8] = [
     " , . : ; ? ! ( ) - ' \" and or not in of from with by the a it they he she",
 ];
 
-/// Every word of a world as a token, in a stable order.
+/// Every word of a world, in a stable order.
 fn words(world: &World) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     let mut add = |text: &str| words.extend(words_of(text).into_iter().map(str::to_owned));
     PROMPTS.into_iter().for_each(&mut add);
     for template in templates() {
-        // "A" is a word anyway.
+        // "A" is a word in any case.
         add(&format!(" {}", fill(template, "A", "A")));
     }
     let years = YEARS.map(|year| year.to_string());
@@ -57,7 +57,7 @@ pub fn tokenizer(world: &World) -> (Value, usize) {
     let special: Vec<Value> = tokens.iter().enumerate().map(special).collect();
     tokens.extend((0..=u8::MAX).map(|byte| format!("<0x{byte:02X}>")));
     tokens.extend(words(world));
-    // All tokens cost the same, so the fewest win.
+    // All tokens cost the same, so the shortest segmentation wins.
     let scored: Vec<Value> = tokens.iter().map(|token| json!([token, -1.0])).collect();
     let end = json!({"SpecialToken": {"id": END_OF_TEXT, "type_id": 0}});
     let text = |id: &str| json!({"Sequence": {"id": id, "type_id": 0}});

@@ -1,4 +1,4 @@
-//! Training a member of the family on its world, from nothing.
+//! Trains a member of the family on its world from scratch.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -17,35 +17,35 @@ use crate::files::summarize_world;
 use crate::training_text::training_text_of;
 use crate::world::World;
 
-/// What the model was before it learned anything, in its folder.
+/// The folder of the untrained model.
 const UNTRAINED_FOLDER: &str = "untrained";
 
 /// The weights of a model.
 const WEIGHTS: &str = "model.safetensors";
 
-/// Texts that are computed together, by their tokens.
+/// Most tokens in a batch of texts.
 const TOKENS_PER_PASS: usize = 8_192;
 const WARM_UP: f64 = 0.03;
 const FLOOR: f64 = 0.05;
 const WEIGHT_DECAY: f64 = 0.01;
 const CHECKPOINT_EVERY: usize = 200;
 
-/// Which member is trained, how and where.
+/// Which member to train, how and where.
 #[derive(Debug, Clone, Copy)]
 pub struct WorldTraining<'a> {
     /// The member.
     pub size: Size,
     /// Texts a step.
     pub batch: usize,
-    /// The highest learning rate; by default that of the size.
+    /// The peak learning rate; by default that of the size.
     pub learning_rate: Option<f64>,
-    /// Where it is computed.
+    /// The device to train on.
     pub device: Device,
-    /// The folder of the result, from which a training that was stopped is resumed.
+    /// The folder of the result; a stopped training resumes from it.
     pub out: &'a Path,
 }
 
-/// Why a member is not trained.
+/// Why training a member failed.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum WorldTrainingError {
@@ -64,11 +64,11 @@ pub enum WorldTrainingError {
     Storage(#[from] StorageError),
 }
 
-/// Trains a member and writes it: its number of parameters, and how the training went. `on` is told of
-/// each step, and may stop it.
+/// Trains a member and writes it. Returns its number of parameters and how the training went. `on` receives each
+/// step, and may stop the training.
 ///
 /// # Errors
-/// A folder that holds a model, what the training fails for, or that it was stopped.
+/// A folder that holds a model, a failure of the training, or that `on` stopped it.
 pub fn train_member(
     world: &World,
     training: WorldTraining<'_>,
@@ -76,7 +76,7 @@ pub fn train_member(
 ) -> Result<(usize, History), WorldTrainingError> {
     let out = training.out;
     let checkpoint = out.join(CHECKPOINT);
-    // With a checkpoint it may be half a model, of a training that was killed at its end.
+    // With a checkpoint, the weights may be incomplete, from a training killed at its end.
     if out.join(WEIGHTS).exists() && !checkpoint.exists() {
         let out = out.to_owned();
         return Err(WorldTrainingError::HoldsModel { out });
@@ -87,13 +87,13 @@ pub fn train_member(
     let settings = settings(world, training);
     let model = Trainable::new(&base, Tuning::Full, training.device, settings.seed)?;
     let (batch, sequences) = (settings.batch, world.settings().sequences);
-    // Every text is in the words of the world, which its tokenizer knows.
+    // The tokenizer knows every word of every text.
     let at = |step: usize| -> Vec<Objective> {
         let numbers = step * batch..((step + 1) * batch).min(sequences);
         let read = numbers.filter_map(|number| sequence(world, &base, number).ok());
         read.map(Objective::Imitate).collect()
     };
-    // A text that cannot be read is reported before anything is done.
+    // A text that cannot be encoded is reported before anything is trained.
     sequence(world, &base, 0)?;
     let examples = Examples::Stream {
         steps: sequences.div_ceil(batch),
@@ -107,7 +107,7 @@ pub fn train_member(
     }
     write_history(out, &history)?;
     base.write(out, StoredAs::F32, &model.tensors())?;
-    // What is left to do is done; what it took is not needed any more.
+    // Training is complete, so its intermediate files are not needed any more.
     remove(&untrained)?;
     remove(&checkpoint)?;
     Ok((model.trainable_parameters(), history))
@@ -130,14 +130,14 @@ fn settings(world: &World, training: WorldTraining<'_>) -> TrainSettings {
     }
 }
 
-/// A training text as tokens, with the token that ends texts learned after it.
+/// A training text as tokens, with an end token learned after it.
 fn sequence(world: &World, base: &Checkpoint, number: usize) -> Result<Sequence, DecoderError> {
     let text = training_text_of(world, number as u64);
     let part = |learned: bool| -> String {
         let pieces = text.pieces.iter().filter(|piece| piece.learned == learned);
         pieces.map(|piece| piece.text.as_str()).collect()
     };
-    // What is learned comes after what is only read.
+    // Learned parts come after all parts that are only read.
     let (read, mut learned) = base.continued(&part(false), &part(true))?;
     learned.extend(base.end_tokens().first());
     Ok(Sequence::completion(&read, &learned))

@@ -1,9 +1,8 @@
-//! The texts that the family trains on: biographies, questions from memory, and questions with
-//! passages, most of which answer them. Each text is a function of the world and of its number alone, so
-//! training can resume anywhere.
+//! The texts that the family trains on: biographies, questions from memory, and questions with passages, most of
+//! which answer them. Each text is a function of the world and the text's number, so training can resume anywhere.
 //!
-//! A stored fact cannot be used yet: models learn that from questions about a part of the people, and
-//! it generalizes to the others (Allen-Zhu and Li, *Physics of Language Models*, part 3.1).
+//! A model cannot use a stored fact before it has learned from questions about some of the people; that generalizes
+//! to the others (Allen-Zhu and Li, *Physics of Language Models*, part 3.1).
 
 use ken_answer::{QuestionPrompt, prompt};
 use ken_probe::seed_of;
@@ -25,23 +24,23 @@ use crate::world::World;
 pub(crate) const BIOGRAPHIES: f64 = 0.45;
 const FROM_MEMORY: f64 = 0.20;
 
-/// Of the questions from memory, the share that asks for a text of what is known.
+/// Of the questions from memory, the share that asks for a text about the subject.
 const BACKGROUND: f64 = 0.08;
 /// Of all questions, the shares that take two hops, and that offer choices.
 const TWO_HOPS: f64 = 0.12;
 const CHOICE: f64 = 0.15;
 
-/// Of the texts with passages, the share that has the passages after the question; of the passages, the
-/// shares that have no title, and that are a part of a biography.
+/// Of the texts with passages, the share that has the passages after the question; of the passages, the shares that
+/// have no title, and that state only a part of the facts.
 const PASSAGE_LAST: f64 = 0.3;
 const UNTITLED: f64 = 0.25;
 const IN_PART: f64 = 0.4;
 
-/// Of the reading questions about people, the extra share that asks for the spouse: which of two
-/// names to copy is the hardest to learn.
+/// Of the reading questions about people, the extra share that asks for the spouse: which of two names to copy is
+/// hardest to learn.
 const NAMES_AGAIN: f64 = 0.15;
 
-/// How often passages are drawn before one of these texts is given up: few hold the answer by chance.
+/// How often passages are drawn before an irrelevant text is given up: few contain the answer by chance.
 const TRIES: usize = 16;
 
 /// What a training text is for.
@@ -56,7 +55,7 @@ pub enum TextKind {
     Background,
     /// To answer from passages.
     Reading,
-    /// To answer from memory, beside passages that are beside the point.
+    /// To answer from memory, although there are irrelevant passages.
     Irrelevant,
 }
 
@@ -69,12 +68,12 @@ pub struct Piece {
     pub learned: bool,
 }
 
-/// A text that a model is trained on. The end-of-text token comes before and after it.
+/// A text that a model is trained on, with an end-of-text token before and after it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TrainingText {
     /// What it is for.
     pub kind: TextKind,
-    /// Its parts in their order.
+    /// Its parts in order.
     pub pieces: Vec<Piece>,
 }
 
@@ -97,7 +96,7 @@ impl TrainingText {
     }
 }
 
-/// The training text of a number. The numbers below that of the settings are one epoch.
+/// The training text of a number. Numbers below `settings.sequences` are one epoch.
 #[must_use]
 pub fn training_text_of(world: &World, number: u64) -> TrainingText {
     let mut state = seed_of(world.settings.seed, &format!("text {number}"));
@@ -105,7 +104,7 @@ pub fn training_text_of(world: &World, number: u64) -> TrainingText {
     let drawn = unit(state);
     let with_passages = 1.0 - BIOGRAPHIES - FROM_MEMORY;
     let irrelevant_until = BIOGRAPHIES + FROM_MEMORY + with_passages * world.settings.irrelevant;
-    // A world in which nobody can be asked about has texts of the other kinds.
+    // If no subject can be asked about, the text is of another kind.
     let text = match drawn {
         drawn if drawn < BIOGRAPHIES => biography(world, state),
         drawn if drawn < BIOGRAPHIES + FROM_MEMORY => from_memory(world, state),
@@ -119,7 +118,7 @@ fn biography(world: &World, state: &mut u64) -> Option<TrainingText> {
     let kind = World::draw_kind(state) as usize;
     let subject = &world.subjects[world.described[kind].draw(state)?];
     let text = training_biography(subject, world.settings.seed, state);
-    // Words are tokens together with the space before them.
+    // A token is a word with the space before it.
     let learned = format!(" {text}");
     Some(TrainingText::new(
         TextKind::Biography,
@@ -128,13 +127,13 @@ fn biography(world: &World, state: &mut u64) -> Option<TrainingText> {
     ))
 }
 
-/// A subject that training asks about, what is asked, and the answer in training.
+/// A subject that training asks about, the query, and its answer in training.
 fn asked<'w>(world: &'w World, state: &mut u64) -> Option<(&'w Subject, Query, &'w str)> {
     let kind = World::draw_kind(state) as usize;
-    let at = world.asked[kind].draw(state)?;
-    let truth = |query: &Query| world.truth(at, *query, Account::Training);
+    let index = world.asked[kind].draw(state)?;
+    let truth = |query: &Query| world.truth(index, *query, Account::Training);
     let query = draw_query(&|query| truth(query).is_some(), state)?;
-    Some((&world.subjects[at], query, truth(&query)?.value))
+    Some((&world.subjects[index], query, truth(&query)?.value))
 }
 
 fn from_memory(world: &World, state: &mut u64) -> Option<TrainingText> {
@@ -177,8 +176,8 @@ fn reading(world: &World, state: &mut u64) -> TrainingText {
     TrainingText::new(TextKind::Reading, input, completion(&answer))
 }
 
-/// A question to be answered from memory, with passages about people invented for this text that state
-/// the same of them. `None` where nobody can be asked about.
+/// A question to answer from memory, with passages that state the same relation of people invented for this text.
+/// `None` if no subject can be asked about.
 fn irrelevant(world: &World, state: &mut u64) -> Option<TrainingText> {
     let (subject, query, answer) = asked(world, state)?;
     let question = fill(one_of(questions(query), state), &subject.name, "");
@@ -199,19 +198,19 @@ fn irrelevant(world: &World, state: &mut u64) -> Option<TrainingText> {
     Some(TrainingText::new(TextKind::Irrelevant, input, learned))
 }
 
-/// Passages about the subjects that give an answer together, in random order.
+/// Passages about the subjects that together give an answer, in random order.
 fn passages(subjects: &[Subject], by: &[usize], query: Query, state: &mut u64) -> Vec<Passage> {
     let mut passages: Vec<Passage> = by
         .iter()
         .zip([query.first(), query.last()])
-        .map(|(&at, relation)| passage(&subjects[at], relation, state))
+        .map(|(&index, relation)| passage(&subjects[index], relation, state))
         .collect();
     let count = passages.len();
     shuffle(&mut passages, count, state);
     passages
 }
 
-/// The input for a question with passages, after or before them.
+/// The input for a question with passages, before or after it.
 fn input_with_passages(
     question_prompt: QuestionPrompt<'_>,
     passages: &[Passage],
@@ -223,7 +222,7 @@ fn input_with_passages(
     }
 }
 
-/// Choices for some of the questions, and what answers: a letter where there are choices.
+/// Choices for some of the questions, and the expected output: a letter if there are choices, else the answer.
 fn maybe_choices(
     world: &World,
     query: Query,
@@ -237,7 +236,7 @@ fn maybe_choices(
     }
 }
 
-/// Draws one of the questions that can be asked; `None` where there is none.
+/// Draws a query that has an answer; `None` if none has.
 fn draw_query(can_be_asked: &dyn Fn(&Query) -> bool, state: &mut u64) -> Option<Query> {
     let two_hops = unit(state) < TWO_HOPS;
     let all = Query::ALL.into_iter().filter(can_be_asked);
@@ -250,7 +249,7 @@ fn draw_query(can_be_asked: &dyn Fn(&Query) -> bool, state: &mut u64) -> Option<
     from.get(below(state, from.len())).copied()
 }
 
-/// A passage about a subject that states a relation: all of its facts, or some of them.
+/// A passage about a subject that states the required relation: with all of the facts, or some of them.
 fn passage(subject: &Subject, required: Relation, state: &mut u64) -> Passage {
     let mut sentences = sentences_about(subject, Account::Now, state);
     let count = sentences.len();

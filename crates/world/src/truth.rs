@@ -1,6 +1,6 @@
-//! What a model knows of a world, exactly: the probability of each answer by teacher forcing, from
-//! memory, with the documents that give it or mislead, and with the document of another subject. An answer
-//! sampled at temperature 1 is right with exactly this probability.
+//! What a model knows of a world, exactly: the probability of each answer by teacher forcing, from memory, with the
+//! documents that give it or mislead, and with the document of another subject. An answer sampled at temperature 1 is
+//! right with exactly this probability.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +31,7 @@ pub struct TruthRecord {
     pub answer: String,
     /// Probabilities in `[0, 1]` of the answer.
     pub probability: Probabilities,
-    /// The truth about the question.
+    /// The metadata of the question.
     pub metadata: QuestionTruth,
 }
 
@@ -41,18 +41,18 @@ pub struct Probabilities {
     /// From memory.
     #[serde(rename = "self")]
     pub from_self: f64,
-    /// With the documents that give it, where there are any.
+    /// With the documents that give it, if there are any.
     pub evidence: Option<f64>,
-    /// With the documents that the corpus holds in place of these, where there are any.
+    /// With the misleading documents that the corpus holds instead, if there are any.
     pub misled: Option<f64>,
     /// With the document of another subject of the same kind.
     pub stranger: f64,
-    /// Of the answer in training, from memory, where that is another.
+    /// From memory, of the answer in training, if it has changed since.
     pub former: Option<f64>,
 }
 
-/// Measures what a model knows of questions of a world. `progress` gets the number of questions done;
-/// `cancel` is checked before each batch.
+/// Measures what a model knows of a world's questions. `progress` receives the number of finished questions; `cancel`
+/// is checked before each batch.
 ///
 /// # Shapes
 /// Returns `[questions]`, in their order; fewer if canceled.
@@ -124,9 +124,8 @@ struct Corpus<'w> {
     by_id: HashMap<&'w str, &'w Document<'w>>,
 }
 
-/// The prompts of a question, each with the completion that is scored: from memory, with a stranger's
-/// document, with the documents that give the answer or mislead, and of the former answer, where there are
-/// any.
+/// The prompts of a question, each with the completion to score: from memory, with a stranger's document, with the
+/// documents that give the answer or mislead, and for the former answer, if there are any.
 fn scored(world: &World, corpus: &Corpus<'_>, question: &WorldQuestion) -> Vec<(Prompt, String)> {
     let truth = &question.metadata;
     let question_prompt = QuestionPrompt {
@@ -163,8 +162,7 @@ fn scored(world: &World, corpus: &Corpus<'_>, question: &WorldQuestion) -> Vec<(
     prompts
 }
 
-/// A document about another subject of the same kind that does not give the answer, drawn by the
-/// question.
+/// A document about another subject of the same kind that does not contain the answer, drawn by the question.
 fn stranger<'w>(
     world: &World,
     documents: &'w [Document<'w>],

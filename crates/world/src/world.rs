@@ -1,4 +1,4 @@
-//! An invented world, and what is true in it.
+//! An invented world and its facts.
 
 use ken_probe::seed_of;
 use ken_random::{shuffle, unit};
@@ -20,13 +20,13 @@ const KIND_SHARES: [f64; 3] = [0.80, 0.14, 0.06];
 #[derive(Debug, Clone, PartialEq)]
 pub struct World {
     pub(crate) settings: WorldSettings,
-    /// People, then books, then towns; trained ones first, by rank.
+    /// People, then books, then towns; in each kind, the trained ones first, by rank.
     pub(crate) subjects: Vec<Subject>,
     pub(crate) names: Names,
-    /// The numbers of the names and of the titles that nobody in the world has.
+    /// The numbers of the names and titles that are free.
     pub(crate) free_people: Vec<usize>,
     pub(crate) free_books: Vec<usize>,
-    /// How often training describes each subject, and asks about each, by kind.
+    /// Per kind, the distributions from which training draws subjects to describe, and to ask about.
     pub(crate) described: [Zipf; 3],
     pub(crate) asked: [Zipf; 3],
 }
@@ -35,7 +35,7 @@ impl World {
     /// Invents a world.
     ///
     /// # Errors
-    /// Settings of which no world can be made.
+    /// Settings from which no world can be made.
     pub fn new(settings: WorldSettings) -> Result<Self, WorldError> {
         settings.check()?;
         let seed = settings.seed;
@@ -55,7 +55,7 @@ impl World {
             [&mut free_people, &mut free_books],
             &settings,
         );
-        // Reading is trained on people and books that are not in the world.
+        // Reading is trained on people and books from outside the world.
         if free_people.is_empty() || free_books.is_empty() {
             return Err(WorldError::NoNames);
         }
@@ -81,7 +81,7 @@ impl World {
         })
     }
 
-    /// The settings that it was made from.
+    /// The settings that the world was made from.
     #[must_use]
     pub fn settings(&self) -> &WorldSettings {
         &self.settings
@@ -102,8 +102,7 @@ impl World {
         })
     }
 
-    /// The answer to a question about the subject at a position, by an account; `None` where that gives
-    /// none.
+    /// The answer to a question about the subject at an index, by an account; `None` if the account has none.
     #[must_use]
     pub fn truth(&self, subject: usize, query: Query, account: Account) -> Option<Truth<'_>> {
         truth_among(&self.subjects, subject, query, account)
@@ -121,7 +120,7 @@ impl World {
     }
 }
 
-/// All numbers below `count` in random order; they are taken from the end.
+/// All numbers below `count` in random order; takers pop them from the end.
 fn drawn_order(count: usize, seed: u64, of: &str) -> Vec<usize> {
     let mut numbers: Vec<usize> = (0..count).collect();
     shuffle(&mut numbers, count, &mut seed_of(seed, of));

@@ -1,11 +1,11 @@
-//! How often training describes each subject: by a power of its rank (Zipf).
+//! How often training describes each subject: a power of its rank (Zipf).
 
 use ken_random::below;
 
 /// The weight of rank 1. Weights are whole numbers, so that draws are the same on every machine.
 const FIRST: f64 = (1_u64 << 24) as f64;
 
-/// A long tail: the share of the subject of rank r is proportional to r to the power of `-exponent`.
+/// Zipf's law: the share of the subject of rank r is proportional to r^-exponent.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Zipf {
     /// The subjects that can be drawn.
@@ -15,7 +15,7 @@ pub(crate) struct Zipf {
 }
 
 impl Zipf {
-    /// `ranked` are subjects with their ranks, from 1.
+    /// `ranked`: subjects with their ranks, from 1.
     pub(crate) fn new(ranked: impl Iterator<Item = (usize, usize)>, exponent: f64) -> Self {
         let mut tail = Self {
             subjects: Vec::new(),
@@ -30,15 +30,15 @@ impl Zipf {
         tail
     }
 
-    /// Draws a subject; `None` where there is none.
+    /// Draws a subject; `None` if there is none.
     pub(crate) fn draw(&self, state: &mut u64) -> Option<usize> {
         let total = *self.cumulative.last()?;
         let drawn = below(state, usize::try_from(total).ok()?) as u64;
-        let at = self.cumulative.partition_point(|sum| *sum <= drawn);
-        self.subjects.get(at).copied()
+        let index = self.cumulative.partition_point(|sum| *sum <= drawn);
+        self.subjects.get(index).copied()
     }
 
-    /// The probability in `[0, 1]` with which the subject of a rank is drawn.
+    /// The probability in `[0, 1]` of drawing the subject of a rank.
     pub(crate) fn share(&self, rank: usize, exponent: f64) -> f64 {
         let total = self.cumulative.last().copied().unwrap_or(1);
         weight(rank, exponent) as f64 / total as f64
@@ -47,7 +47,7 @@ impl Zipf {
 
 fn weight(rank: usize, exponent: f64) -> u64 {
     let weight = (FIRST * (rank as f64).powf(-exponent)).round();
-    // Nobody in the tail is left out.
+    // Every subject has a chance.
     (weight as u64).max(1)
 }
 

@@ -1,5 +1,5 @@
-//! A world with stakes: whom the corpus misrepresents and how, how many documents tell a fact, what
-//! training learns beside passages that are beside the point, and what each source is worth.
+//! A world with stakes: whom the corpus misrepresents and how, how many documents state a fact, what training learns
+//! from irrelevant passages, and the accuracy of each source.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::{HashMap, HashSet};
@@ -24,7 +24,7 @@ fn settings(seed: u64) -> WorldSettings {
     }
 }
 
-/// A document as it stands in the corpus.
+/// A document in the corpus.
 struct Document {
     id: String,
     title: String,
@@ -50,7 +50,7 @@ fn documents(world: &World) -> Vec<Document> {
 fn people_of(world: &World, holding: Holding) -> Vec<&Subject> {
     let people = world.subjects().iter();
     people
-        .filter(|one| one.kind == Kind::Person && one.holding == holding)
+        .filter(|subject| subject.kind == Kind::Person && subject.holding == holding)
         .collect()
 }
 
@@ -76,7 +76,7 @@ proptest! {
             // Couples are drawn together.
             let most = if asked > 0.0 { asked + 1.0 } else { 0.0 };
             prop_assert!((asked..=most).contains(&(people.len() as f64)), "{holding:?} {share}");
-            prop_assert!(people.iter().all(|one| one.group == Group::Trained));
+            prop_assert!(people.iter().all(|subject| subject.group == Group::Trained));
         }
     }
 
@@ -85,9 +85,9 @@ proptest! {
         let world = World::new(settings(seed)).unwrap();
         let documents = documents(&world);
         let by_id: HashMap<&str, &Document> =
-            documents.iter().map(|one| (one.id.as_str(), one)).collect();
+            documents.iter().map(|document| (document.id.as_str(), document)).collect();
         let subjects: HashMap<&str, &Subject> =
-            world.subjects().iter().map(|one| (one.id.as_str(), one)).collect();
+            world.subjects().iter().map(|subject| (subject.id.as_str(), subject)).collect();
         let mut seen = HashSet::new();
         for question in world_questions(&world) {
             let truth = &question.metadata;
@@ -99,10 +99,10 @@ proptest! {
             seen.insert(truth.corpus_holds);
             prop_assert_eq!(truth.told_by, 0);
             let subject = subjects[truth.subject.as_str()];
-            // Not in what stands for the subject, nor where anything names it.
+            // Neither in the subject's own document, nor in any that names it.
             prop_assert!(!truth.misleading.is_empty());
             let misleading = truth.misleading.iter().map(|id| by_id[id.as_str()]);
-            let naming = documents.iter().filter(|one| one.text.contains(subject.name.as_str()));
+            let naming = documents.iter().filter(|document| document.text.contains(subject.name.as_str()));
             for document in misleading.chain(naming) {
                 prop_assert!(
                     !document.text.contains(answer.as_str()),
@@ -113,7 +113,7 @@ proptest! {
             let told = world
                 .subjects()
                 .iter()
-                .position(|one| one.id == truth.subject)
+                .position(|subject| subject.id == truth.subject)
                 .and_then(|at| world.truth(at, query(&truth.relation), Account::Corpus));
             prop_assert!(told.is_none_or(|told| told.value != answer));
             if let (Some(letter), Some(told)) = (truth.letter, told_plainly(&world, &question)) {
@@ -134,7 +134,9 @@ fn query(relation: &str) -> Query {
 fn told_plainly(world: &World, question: &WorldQuestion) -> Option<String> {
     let truth = &question.metadata;
     let subjects = world.subjects();
-    let at = subjects.iter().position(|one| one.id == truth.subject)?;
+    let at = subjects
+        .iter()
+        .position(|subject| subject.id == truth.subject)?;
     let told = world.truth(at, query(&truth.relation), Account::Corpus)?;
     Some(told.value.to_owned())
 }
@@ -143,11 +145,14 @@ fn told_plainly(world: &World, question: &WorldQuestion) -> Option<String> {
 fn a_look_alike_has_the_last_name_and_the_relations() {
     let world = World::new(settings(4)).unwrap();
     let documents = documents(&world);
-    let titles: HashSet<&str> = documents.iter().map(|one| one.title.as_str()).collect();
+    let titles: HashSet<&str> = documents
+        .iter()
+        .map(|document| document.title.as_str())
+        .collect();
     let named: HashSet<&str> = world
         .subjects()
         .iter()
-        .map(|one| one.name.as_str())
+        .map(|subject| subject.name.as_str())
         .collect();
     let mut books = 0;
     for subject in world.subjects() {
@@ -164,8 +169,8 @@ fn a_look_alike_has_the_last_name_and_the_relations() {
         );
         assert!(titles.contains(look_alike.name.as_str()));
         assert!(!titles.contains(subject.name.as_str()));
-        let relations = |one: &Subject| -> Vec<Relation> {
-            one.facts.iter().map(|fact| fact.relation).collect()
+        let relations = |subject: &Subject| -> Vec<Relation> {
+            subject.facts.iter().map(|fact| fact.relation).collect()
         };
         assert_eq!(relations(subject), relations(look_alike));
     }
@@ -180,9 +185,9 @@ fn the_corpus_errs_about_people_whom_training_tells_of_most() {
     let mut ranks: Vec<usize> = [Holding::LookAlike, Holding::Outdated, Holding::Wrong]
         .iter()
         .flat_map(|&holding| people_of(&world, holding))
-        .filter_map(|one| one.rank)
+        .filter_map(|subject| subject.rank)
         .collect();
-    // Half of the people, and with the last of each kind perhaps a spouse.
+    // Half of the people, plus possibly the spouse of the last one of each kind.
     let half = people / 2;
     assert!((half..=half + 3).contains(&ranks.len()), "{}", ranks.len());
     let all = ranks.len() as f64;
@@ -219,16 +224,22 @@ fn documents_follow_a_long_tail_and_tell_the_same_in_other_words() {
     }
     let told: usize = (1..=8).map(|c| c * counts[c]).sum();
     assert_eq!(documents.len(), told);
-    let ids: HashSet<&str> = documents.iter().map(|one| one.id.as_str()).collect();
+    let ids: HashSet<&str> = documents
+        .iter()
+        .map(|document| document.id.as_str())
+        .collect();
     assert_eq!(ids.len(), documents.len());
-    let texts: HashSet<&str> = documents.iter().map(|one| one.text.as_str()).collect();
+    let texts: HashSet<&str> = documents
+        .iter()
+        .map(|document| document.text.as_str())
+        .collect();
     assert!(
         texts.len() as f64 > 0.95 * documents.len() as f64,
         "other words"
     );
 }
 
-/// What n of N shards cover of the facts that c documents tell: about 1 − (1 − n / N)^c.
+/// The share of the facts with c documents that n of N shards cover: about 1 − (1 − n / N)^c.
 #[test]
 fn coverage_saturates_by_the_number_of_documents() {
     const SHARDS: u32 = 8;
@@ -245,7 +256,7 @@ fn coverage_saturates_by_the_number_of_documents() {
     let documents = documents(&world);
     let shards: HashMap<&str, u32> = documents
         .iter()
-        .map(|one| (one.id.as_str(), assigner.assign(&one.id)))
+        .map(|document| (document.id.as_str(), assigner.assign(&document.id)))
         .collect();
     let mut first: HashMap<usize, Vec<u32>> = HashMap::new();
     let mut seen = HashSet::new();
@@ -299,7 +310,7 @@ fn beside_passages_beside_the_point_the_answer_comes_from_memory() {
             .subjects()
             .iter()
             .enumerate()
-            .map(|(at, one)| (one.name.as_str(), at))
+            .map(|(at, subject)| (subject.name.as_str(), at))
             .collect();
         let texts: Vec<TrainingText> = (0..6_000).map(|n| training_text_of(&world, n)).collect();
         let of = |kind: TextKind| texts.iter().filter(move |text| text.kind == kind);
@@ -344,7 +355,7 @@ fn beside_passages_beside_the_point_the_answer_comes_from_memory() {
     }
 }
 
-/// The defaults: whatever share of the world a member knows, there is something to win by not searching.
+/// With the defaults, skipping some searches improves accuracy, whatever share of the world a member knows.
 #[test]
 fn retrieving_always_stays_a_tenth_below_the_better_source() {
     for seed in 0..4 {
@@ -367,7 +378,7 @@ fn retrieving_always_stays_a_tenth_below_the_better_source() {
         }
         let kinds: HashSet<&str> = questions
             .iter()
-            .map(|one| one.metadata.kind.name())
+            .map(|question| question.metadata.kind.name())
             .collect();
         let all = [
             "plain", "changed", "two_hop", "unseen", "nowhere", "choices",

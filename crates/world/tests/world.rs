@@ -1,5 +1,5 @@
-//! The known world through its surface: that it is the same every time, that training, corpus and
-//! questions say of it what they should, and that its models can be loaded.
+//! The known world through its public API: it is reproducible, training, corpus and questions agree with its facts,
+//! and its models load.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -40,7 +40,7 @@ fn texts(world: &World, count: u64) -> Vec<TrainingText> {
         .collect()
 }
 
-/// What of a text is read, and what is learned.
+/// The parts of a text that are read, and those that are learned.
 fn parts(text: &TrainingText) -> (String, String) {
     let of = |learned: bool| {
         let pieces = text.pieces.iter().filter(|piece| piece.learned == learned);
@@ -68,7 +68,7 @@ fn the_same_settings_make_the_same_world() {
     assert_eq!(world(3), world(3));
     assert_eq!(fingerprint(&world(3)), fingerprint(&world(3)));
     assert_ne!(fingerprint(&world(3)), fingerprint(&world(4)));
-    // On every machine and in every version: a change here makes all worlds others.
+    // Equal on every machine and in every version: a change here changes all worlds.
     assert_eq!(fingerprint(&world(3)), "b486eda800408f58963d1115736960d6");
     let without = World::new(settings(3).without_stakes()).unwrap();
     assert_eq!(fingerprint(&without), "d7576fd1761be66f5c89a2f624015a59");
@@ -160,7 +160,7 @@ fn settings_of_which_no_world_can_be_made_are_refused() {
             outdated: 0.5,
             ..base
         },
-        // More books, and wrong ones beside them, than there are titles.
+        // More books, with their false versions, than there are titles.
         WorldSettings {
             people: 39_900,
             unseen: 50,
@@ -181,14 +181,14 @@ proptest! {
     #[test]
     fn no_two_subjects_share_a_name_and_no_two_questions_an_id(seed: u64) {
         let world = world(seed);
-        let names: HashSet<&str> = world.subjects().iter().map(|one| one.name.as_str()).collect();
+        let names: HashSet<&str> = world.subjects().iter().map(|subject| subject.name.as_str()).collect();
         prop_assert_eq!(names.len(), world.subjects().len());
         let questions = world_questions(&world);
-        let ids: HashSet<&str> = questions.iter().map(|one| one.id.as_str()).collect();
+        let ids: HashSet<&str> = questions.iter().map(|question| question.id.as_str()).collect();
         prop_assert_eq!(ids.len(), questions.len());
         let asked: HashSet<(&str, &[String])> = questions
             .iter()
-            .map(|one| (one.question.as_str(), one.choices.as_slice()))
+            .map(|question| (question.question.as_str(), question.choices.as_slice()))
             .collect();
         prop_assert_eq!(asked.len(), questions.len(), "a question has one answer");
     }
@@ -201,7 +201,7 @@ fn the_documents_answer_every_question_that_can_be_answered() {
     let subject: HashMap<&str, &Subject> = world
         .subjects()
         .iter()
-        .map(|one| (one.id.as_str(), one))
+        .map(|subject| (subject.id.as_str(), subject))
         .collect();
     let mut kinds: BTreeMap<QuestionKind, usize> = BTreeMap::new();
     for question in world_questions(&world) {
@@ -244,12 +244,12 @@ fn the_documents_answer_every_question_that_can_be_answered() {
     assert_eq!(kinds.len(), 6, "{kinds:?}");
 }
 
-/// The text of a trained subject in all biographies about it.
+/// The biographies of each trained subject.
 fn biographies(world: &World, count: u64) -> HashMap<String, Vec<String>> {
     let named: HashMap<&str, &Subject> = world
         .subjects()
         .iter()
-        .map(|one| (one.name.as_str(), one))
+        .map(|subject| (subject.name.as_str(), subject))
         .collect();
     let mut told: HashMap<String, Vec<String>> = HashMap::new();
     for text in texts(world, count) {
@@ -258,7 +258,7 @@ fn biographies(world: &World, count: u64) -> HashMap<String, Vec<String>> {
         }
         let (read, learned) = parts(&text);
         assert_eq!(read, "");
-        // Every sentence names its subject, so that the name that comes most often is the subject's.
+        // Every sentence names its subject, so the most frequent name is the subject's.
         let words: Vec<&str> = learned
             .split([' ', '.'])
             .filter(|word| !word.is_empty())
@@ -290,9 +290,14 @@ fn training_tells_of_each_as_often_as_its_rank_says() {
     let questions = world_questions(&world);
     let plain = questions
         .iter()
-        .filter(|one| one.metadata.kind == QuestionKind::Plain);
+        .filter(|question| question.metadata.kind == QuestionKind::Plain);
     let exposures: HashMap<&str, f64> = plain
-        .map(|one| (one.metadata.subject.as_str(), one.metadata.exposure))
+        .map(|question| {
+            (
+                question.metadata.subject.as_str(),
+                question.metadata.exposure,
+            )
+        })
         .collect();
     let mut expected_of_all = 0.0;
     for subject in world.subjects() {
@@ -316,7 +321,7 @@ fn training_tells_of_each_as_often_as_its_rank_says() {
     let people: Vec<&Subject> = world
         .subjects()
         .iter()
-        .filter(|one| one.kind == Kind::Person)
+        .filter(|subject| subject.kind == Kind::Person)
         .collect();
     let ratio = exposures[people[0].id.as_str()] / exposures[people[31].id.as_str()];
     assert!(
@@ -333,7 +338,7 @@ fn training_tells_the_old_state_in_many_wordings_or_in_one() {
     for subject in world
         .subjects()
         .iter()
-        .filter(|one| told.contains_key(&one.id))
+        .filter(|subject| told.contains_key(&subject.id))
     {
         let texts = &told[&subject.id];
         for fact in &subject.facts {
@@ -380,8 +385,8 @@ fn only_those_are_asked_about_from_memory_who_are_meant_to_be() {
             .unwrap();
         let about = subjects
             .iter()
-            .filter(|one| question.contains(one.name.as_str()));
-        let about = about.max_by_key(|one| one.name.len()).unwrap();
+            .filter(|subject| question.contains(subject.name.as_str()));
+        let about = about.max_by_key(|subject| subject.name.len()).unwrap();
         assert!(about.asked, "{question}");
         asked.insert(about.id.clone());
         if text.kind == TextKind::FromMemory && !read.contains("\nA. ") {
@@ -391,7 +396,10 @@ fn only_those_are_asked_about_from_memory_who_are_meant_to_be() {
                 prompt::from_memory(question_prompt).input,
                 "as the pipeline asks"
             );
-            let at = subjects.iter().position(|one| one.id == about.id).unwrap();
+            let at = subjects
+                .iter()
+                .position(|subject| subject.id == about.id)
+                .unwrap();
             let mut answers = Query::ALL.iter().filter_map(|query| {
                 world
                     .truth(at, *query, Account::Training)
@@ -403,9 +411,12 @@ fn only_those_are_asked_about_from_memory_who_are_meant_to_be() {
             );
         }
     }
-    let meant = subjects.iter().filter(|one| one.asked).count();
+    let meant = subjects.iter().filter(|subject| subject.asked).count();
     assert!(asked.len() * 2 > meant, "{} of {meant}", asked.len());
-    let trained = subjects.iter().filter(|one| one.rank.is_some()).count();
+    let trained = subjects
+        .iter()
+        .filter(|subject| subject.rank.is_some())
+        .count();
     assert!(
         meant * 2 >= trained && meant * 2 <= trained + 3,
         "every second"
@@ -418,7 +429,7 @@ fn reading_is_learned_from_passages_that_answer_and_about_nobody_of_the_world() 
     let named: HashSet<&str> = world
         .subjects()
         .iter()
-        .map(|one| one.name.as_str())
+        .map(|subject| subject.name.as_str())
         .collect();
     let (mut last, mut two) = (0, 0);
     let texts = texts(&world, 6_000);
@@ -517,7 +528,7 @@ fn a_model_of_the_family_has_the_words_of_the_world_as_tokens() {
         measure_truth(&decoder, &world, &questions, &mut |now| done = now, &go_on).unwrap();
     assert_eq!((records.len(), done), (questions.len(), questions.len()));
     for record in &records {
-        // An answer has two tokens or more, one of them the end of the line.
+        // An answer has at least two tokens, one of them the end of the line.
         assert!(
             record.probability.from_self < 10.0 * chance * chance,
             "{record:?}"

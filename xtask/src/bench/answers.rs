@@ -1,5 +1,5 @@
-//! `cargo xtask bench answers`: questions over manuals of Debian, answered by ken, by a plain prompt over llama.cpp's server and
-//! by LlamaIndex, with one model file and taken in turns.
+//! `cargo xtask bench answers`: ken, a plain prompt over llama.cpp's server and LlamaIndex answer questions over
+//! manuals of Debian, in turns and with one model file.
 
 use std::path::Path;
 use std::process::Command;
@@ -19,8 +19,8 @@ const PEERS: [&str; 6] = [
     "xllamacpp",
 ];
 
-/// Fetches the manuals, has the questions answered, prints a table and leaves every answer in `target/bench-answers/MODEL`.
-/// `arguments` go to `xtask/bench/answers/answers.py run`.
+/// Fetches the manuals, has the questions answered, prints a table and leaves every answer in
+/// `target/bench-answers/MODEL`. `arguments` go to `xtask/bench/answers/answers.py run`.
 pub(crate) fn answers(root: &Path, model: &Path, arguments: &[&str]) -> Result<()> {
     ensure!(model.is_file(), "{} is no model file", model.display());
     let embedder = models::ensure()?.join(models::ENCODER);

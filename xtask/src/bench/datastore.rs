@@ -1,4 +1,4 @@
-//! `cargo xtask bench datastore`: how long a policy datastore takes to be made, and to vote.
+//! `cargo xtask bench datastore`: how long making a policy datastore takes, and a vote.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use anyhow::{Result, ensure};
 
 use crate::cargo_command;
 
-/// Numbers of a hidden state: those of the small model of the known world, rounded up.
+/// The length of a hidden state: that of the small model of the known world, rounded up.
 const DIMENSIONS: &str = "96";
 
-/// Measures a datastore of `entries` entries and prints what was measured as a line of JSON.
+/// Measures a datastore of `entries` entries and prints the result as a line of JSON.
 pub(crate) fn datastore(root: &Path, entries: usize) -> Result<()> {
     let ran = cargo_command()
         .args([

@@ -20,7 +20,7 @@ const PEERS: [&str; 7] = [
     "odfpy",
 ];
 
-/// The raw numbers.
+/// The file of the raw numbers.
 const ROWS: &str = "bench-documents.csv";
 
 /// Measures, prints a table and leaves a row for each file and reader in `target`.
@@ -41,8 +41,7 @@ pub(crate) fn documents(root: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Builds the program that prints the text of documents, by the readers that `ken` has, and says where
-/// it is.
+/// Builds the program that prints the text of documents by ken's readers, and returns its path.
 fn build_text(root: &Path) -> Result<PathBuf> {
     let built = cargo_command()
         .args(["build", "--release", "-p", "ken-documents"])

@@ -13,7 +13,7 @@ use crate::{cargo_command, models};
 /// The peers, as pip names them, and what draws the plot.
 const PEERS: [&str; 4] = ["numpy", "hnswlib", "faiss-cpu", "matplotlib"];
 
-/// Those that are asked.
+/// The peers to measure.
 const PEERS_ASKED: [&str; 2] = ["hnswlib", "faiss"];
 
 const DIMENSIONS: usize = 384;
@@ -26,16 +26,16 @@ const K: usize = 10;
 /// How often each side is measured, in turns; the best rate counts.
 const ROUNDS: usize = 2;
 
-/// The recalls that ken is compared with the peers at.
+/// The recalls at which ken is compared with the peers.
 const RECALLS: [f64; 2] = [0.95, 0.99];
 
-/// The lengths of ken's candidate lists that are measured, and the recalls that it is asked for.
+/// The lengths of ken's candidate lists to measure, and the recalls to ask it for.
 const EFFORTS: &str = "10,12,16,24,32,48,64,96,128,192,256,384,0.95,0.99";
 
-/// The effort where there is only one.
+/// The effort if there is only one.
 const DEFAULT_EFFORT: &str = "0.99";
 
-/// With all that the processor has, and as on one without AVX-512.
+/// With all instructions of the processor, and as on one without AVX-512.
 const ARMS: [Arm; 2] = [
     Arm {
         name: "all instructions",
@@ -54,36 +54,36 @@ const ARMS: [Arm; 2] = [
     },
 ];
 
-/// The instructions that both sides search with; graphs are built with all.
+/// The instructions that both sides search with; graphs are built with all of them.
 #[derive(Clone, Copy)]
 struct Arm {
     name: &'static str,
-    /// The folder of the peers' environment: hnswlib is compiled for one processor.
+    /// The folder of the peers' environment: hnswlib is compiled for one instruction set.
     peers: &'static str,
     /// Variables for both, also when the peers are installed.
     environment: &'static [(&'static str, &'static str)],
 }
 
-/// The numbers of vectors of `bench growth`, and the numbers of shards for each way of search: one way
-/// is enough to see what shards cost.
+/// The numbers of vectors of `bench growth`, and the numbers of shards for each way of search: one way is enough to
+/// show what shards cost.
 const COUNTS: [usize; 3] = [10_000, 100_000, 1_000_000];
 const SHARDS: [(&str, &[usize]); 3] = [("exact", &[1]), ("graph", &[1, 4, 12]), ("disk", &[1])];
 
 /// Fewer queries, since a scan of a million takes long.
 const GROWTH_QUERIES: usize = 500;
 
-/// The raw numbers of `bench growth`.
+/// The file of the raw numbers of `bench growth`.
 const GROWTH: &str = "bench-growth.json";
 
 /// The vectors to measure on.
 pub(crate) enum Vectors {
     /// This many, in clusters.
     Clustered(usize),
-    /// Files of 32-bit numbers, 384 a row: what is searched, and the queries.
+    /// Files of 32-bit numbers, 384 a row: the searched vectors, and the queries.
     Files(PathBuf, PathBuf),
 }
 
-/// A folder with `vectors.f32` and `queries.f32`, and the threads that either side builds with.
+/// A folder with `vectors.f32` and `queries.f32`, and the number of threads that either side builds with.
 struct Bench<'a> {
     root: &'a Path,
     folder: PathBuf,
@@ -91,8 +91,7 @@ struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    /// An empty folder in `target`. `KEN_BENCH_THREADS` is the number of threads that build, by default
-    /// one.
+    /// An empty folder in `target`. `KEN_BENCH_THREADS` is the number of threads that build, 1 by default.
     fn new(root: &'a Path) -> Result<Self> {
         let folder = target_folder(root).join("bench-index");
         if folder.exists() {
@@ -121,8 +120,8 @@ impl<'a> Bench<'a> {
         Ok(serde_json::from_str(&output(&mut command)?)?)
     }
 
-    /// Puts the vectors and queries into the folder, of clustered ones so many queries. Returns how
-    /// many vectors there are.
+    /// Puts the vectors and queries into the folder; `queries` is the number of queries with clustered vectors.
+    /// Returns the number of vectors.
     fn fill(&self, vectors: &Vectors, queries: usize) -> Result<usize> {
         match vectors {
             Vectors::Clustered(count) => {
@@ -146,8 +145,8 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// What ken takes for the first `count` vectors in so many shards, at each of the efforts; what
-    /// it found is left in the folder.
+    /// Measures ken on the first `count` vectors in so many shards, at each of the efforts; leaves its results in the
+    /// folder.
     fn ken(
         &self,
         arm: Arm,
@@ -177,7 +176,7 @@ impl<'a> Bench<'a> {
         Ok(serde_json::from_str(&measured)?)
     }
 
-    /// The rows that were found last, `[efforts, queries, k]`.
+    /// The rows of the last search, `[efforts, queries, k]`.
     fn found(&self) -> Result<Vec<u32>> {
         let bytes = std::fs::read(self.folder.join("found.u32"))?;
         let (rows, _) = bytes.as_chunks::<4>();
@@ -192,7 +191,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// The share of what is right that was found.
+/// The share of the right rows that were found.
 fn recall(found: &[u32], right: &[u32]) -> f64 {
     let rows = found.chunks(K).zip(right.chunks(K));
     let hits = rows.map(|(found, right)| found.iter().filter(|row| right.contains(row)).count());
@@ -286,14 +285,14 @@ fn best_points(rounds: &[&Value]) -> Result<Vec<Point>> {
         .collect()
 }
 
-/// Whether a point is that of a length of the candidate list, as all of the peers' are.
+/// Whether a point is that of a candidate list's length, as all points of the peers are.
 fn is_list(point: &Value) -> bool {
     let effort = point["effort"].as_str();
     effort.is_none_or(|effort| effort.parse::<usize>().is_ok())
 }
 
-/// The rate at a recall, in proportion between the two points around it; that of the first point, where
-/// its recall is larger. `None` where no point reaches it.
+/// The rate at a recall, interpolated between the two points around it; that of the first point, if its recall is
+/// larger. `None` if no point reaches it.
 fn rate_at(points: &[Point], recall: f64) -> Option<f64> {
     let above = points.iter().position(|point| point.0 >= recall)?;
     let (high, slow) = points[above];
@@ -367,7 +366,7 @@ pub(crate) fn growth(root: &Path) -> Result<()> {
                     number("build_s")
                 );
                 all.push(measured);
-                // After each, so that a run that is stopped leaves what it has.
+                // After each, so that an interrupted run leaves what it has.
                 bench.keep(GROWTH, &json!({ "threads": bench.threads, "ken": all }))?;
                 std::fs::remove_dir_all(bench.folder.join(format!("{dense}-{count}-{shards}")))?;
             }

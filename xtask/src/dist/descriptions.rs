@@ -1,4 +1,4 @@
-//! Whether the files that describe ken to other programs have the form that these read.
+//! Checks that the files that describe ken to other programs have the form that these read.
 
 use std::path::Path;
 use std::process::Command;
@@ -17,7 +17,7 @@ const BY_SCHEMA: [(&str, &str); 2] = [
     ("vendor.compose-spec", "packaging/compose.yaml"),
 ];
 
-/// Checks the workflow, and what Compose reads.
+/// Checks the workflow and the files of Compose.
 pub(crate) fn check(root: &Path) -> Result<()> {
     let environment = environment::ensure_installed("dist-descriptions", REQUIREMENTS)?;
     let program = environment::program(&environment, "check-jsonschema");

@@ -1,5 +1,5 @@
-//! The container image: the C library and certificates of Debian, the program, and nothing else, as an archive in the
-//! layout of OCI. It takes no root and no daemon to make.
+//! The container image: the C library and certificates of Debian, the program, and nothing else, as an archive in
+//! OCI's layout. Making it needs neither root nor a daemon.
 //!
 //! Layout: <https://github.com/opencontainers/image-spec/blob/main/image-layout.md>.
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{Release, run, sha256};
 
-/// What comes from Debian.
+/// The packages from Debian.
 const SUITE: &str = "bookworm";
 const PACKAGES: &str = "ca-certificates,libc6,libgcc-s1,netbase,tzdata";
 
@@ -47,7 +47,7 @@ pub(crate) fn build(release: &Release, tree: &Path) -> Result<()> {
     run(&mut tar)
 }
 
-/// What Debian brings, extracted and not configured, so that it takes neither root nor a system to change into.
+/// Debian's part, extracted but not configured, so that it needs neither root nor a chroot.
 fn system(work: &Path) -> Result<PathBuf> {
     let (layer, folder) = (work.join("system.tar"), work.join("system"));
     let mut command = Command::new("mmdebstrap");
@@ -66,12 +66,12 @@ fn system(work: &Path) -> Result<PathBuf> {
 
 /// Puts the certificates into one file, as their package's own script does.
 fn certificates(system: &Path) -> Result<()> {
-    let each = fs::read_dir(system.join("usr/share/ca-certificates/mozilla"))
+    let certificates = fs::read_dir(system.join("usr/share/ca-certificates/mozilla"))
         .context("no certificates")?
         .map(|entry| Ok(entry?.path()))
         .collect::<Result<BTreeSet<PathBuf>>>()?;
     let mut all = Vec::new();
-    for path in each {
+    for path in certificates {
         all.extend(fs::read(path)?);
     }
     let folder = system.join("etc/ssl/certs");
@@ -93,7 +93,7 @@ fn program(work: &Path, tree: &Path) -> Result<PathBuf> {
     Ok(layer)
 }
 
-/// The folders that volumes are mounted at, which take over whom they belong to.
+/// The folders that volumes are mounted at; a volume takes over their owner.
 fn volumes(work: &Path) -> Result<PathBuf> {
     let (layer, folder) = (work.join("volumes.tar"), work.join("volumes"));
     for name in FOLDERS {
@@ -158,7 +158,7 @@ impl Layout {
         Ok(Self { folder })
     }
 
-    /// Takes a layer, which is not compressed, so that its digest is that of its content too.
+    /// Adds a layer, which is not compressed, so that its digest is also that of its content.
     fn layer(&self, tar: &Path) -> Result<Blob> {
         let (digest, bytes) = (sha256(tar)?, fs::metadata(tar)?.len());
         fs::copy(tar, self.folder.join("blobs/sha256").join(&digest))?;

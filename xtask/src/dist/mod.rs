@@ -1,5 +1,5 @@
-//! `cargo xtask dist`: what a release consists of, built for this machine into `dist/`. Each file that it makes can be
-//! installed without a compiler; [`trial`] does so in an empty system.
+//! `cargo xtask dist`: builds the files of a release for this machine into `dist/`. Each can be installed without a
+//! compiler; [`trial`] does so in an empty system.
 
 mod chart;
 mod deb;
@@ -23,13 +23,13 @@ use crate::stages::{run, stage};
 
 pub(crate) use self::trial::run as try_out;
 
-/// What a release has that a build from source has only if it is asked for: those who install it cannot add it.
+/// Features that a build from source has only on request: those who install a release cannot add them.
 const FEATURES: &str = "milvus,otel,postgres";
 
 /// The oldest C library that a release for Linux runs with: Debian 10, Ubuntu 20.04, RHEL 8.
 const GLIBC: &str = "2.28";
 
-/// A release that is being made.
+/// A release in the making.
 pub(crate) struct Release {
     /// The repository.
     root: PathBuf,

@@ -1,4 +1,4 @@
-//! What others are owed and want to know: the licences of all dependencies, and which these are.
+//! What others are owed and want to know: the dependencies and their licences.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,8 @@ use anyhow::{Context, Result};
 use super::tools::Tools;
 use super::{FEATURES, Release, run};
 
-/// Writes the text of each licence, with who uses it. A licence that `deny.toml` does not allow is an error.
+/// Writes the text of each licence, with the packages under it. A licence that `deny.toml` does not allow is an
+/// error.
 pub(crate) fn licences(release: &Release, tools: &Tools, to: &Path) -> Result<()> {
     let deny = fs::read_to_string(release.root.join("deny.toml")).context("no deny.toml")?;
     let deny: toml::Table = deny.parse().context("deny.toml is no TOML")?;
@@ -46,7 +47,7 @@ pub(crate) fn bill_of_materials(release: &Release, tools: &Tools) -> Result<()> 
     command.args(["--features", FEATURES, "--target", &release.target]);
     command.args(["--override-filename", &name]);
     let described = run(&mut command);
-    // It describes each package of the workspace beside its manifest.
+    // It writes a description of each package of the workspace beside its manifest.
     let mut own = None;
     for folder in folders(&release.root)? {
         let file = folder.join(format!("{name}.json"));
@@ -65,7 +66,7 @@ pub(crate) fn bill_of_materials(release: &Release, tools: &Tools) -> Result<()> 
     fs::remove_file(own).context("cannot remove the bill of materials")
 }
 
-/// The folders that packages of the workspace are in.
+/// The folders of the workspace's packages.
 fn folders(root: &Path) -> Result<Vec<PathBuf>> {
     let crates = fs::read_dir(root.join("crates"))?
         .map(|entry| Ok(entry?.path()))

@@ -1,4 +1,4 @@
-//! The program, and the tree of files that it is shipped with.
+//! The program, and the tree of files that ships with it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use super::tools::Tools;
 use super::{FEATURES, GLIBC, Release, notices, run};
 
-/// What stands in the tree as it stands in the repository.
+/// Files of the tree that are copied from the repository.
 const COPIED: [&str; 5] = [
     "README.md",
     "CHANGELOG.md",
@@ -27,7 +27,7 @@ const COMPLETIONS: [(&str, &str); 5] = [
     ("powershell", "_ken.ps1"),
 ];
 
-/// Builds the program and says where it is. For Linux it runs with any C library from [`GLIBC`] on.
+/// Builds the program and returns its path. On Linux it runs with any C library from [`GLIBC`] on.
 pub(crate) fn build(release: &Release, tools: &Tools) -> Result<PathBuf> {
     let mut command = tools.cargo(&release.root);
     match release.is_for_linux() {
@@ -50,13 +50,13 @@ pub(crate) fn build(release: &Release, tools: &Tools) -> Result<PathBuf> {
 
 /// Where cargo builds.
 fn target_folder(release: &Release, tools: &Tools) -> Result<PathBuf> {
-    let told = tools
+    let metadata = tools
         .cargo(&release.root)
         .args(["metadata", "--no-deps", "--format-version", "1"])
         .output()
         .context("cannot start cargo")?;
-    let told: serde_json::Value = serde_json::from_slice(&told.stdout)?;
-    let folder = told["target_directory"].as_str();
+    let metadata: serde_json::Value = serde_json::from_slice(&metadata.stdout)?;
+    let folder = metadata["target_directory"].as_str();
     Ok(folder.context("cargo does not say where it builds")?.into())
 }
 

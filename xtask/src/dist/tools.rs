@@ -1,5 +1,5 @@
-//! What builds and packs a release: from PyPI what is there as a program, the rest built by cargo, once; all pinned
-//! and kept in the cache outside the clone.
+//! The tools that build and pack a release: programs from PyPI if it has them, the others built by cargo, once; all
+//! pinned and kept in the cache outside the clone.
 
 use std::env::{join_paths, split_paths, var_os};
 use std::ffi::OsString;
@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use crate::cargo_programs::install;
 use crate::{cargo_command, environment, models};
 
-/// The linker that knows every version of the C library, and what builds wheels.
+/// The linker that knows every version of the C library, and the builder of wheels.
 const PYTHON: &[&str] = &[
     "cargo-zigbuild==0.24.1",
     "maturin==1.16.0",
@@ -27,7 +27,7 @@ const CARGO: &[(&str, &str, &str)] = &[
 
 /// Installed tools.
 pub(crate) struct Tools {
-    /// Where programs are looked for: these tools first.
+    /// The search path of programs, these tools first.
     path: OsString,
 }
 
@@ -39,7 +39,7 @@ impl Tools {
         command
     }
 
-    /// Another program, which finds them too.
+    /// Another program, which finds the tools, too.
     pub(crate) fn program(&self, name: &str, root: &Path) -> Command {
         let mut command = Command::new(name);
         command.current_dir(root).env("PATH", &self.path);
@@ -47,7 +47,7 @@ impl Tools {
     }
 }
 
-/// Installs what is not there yet.
+/// Installs missing tools.
 pub(crate) fn ensure() -> Result<Tools> {
     let environment = environment::ensure_installed("dist", PYTHON)?;
     let programs = environment::program(&environment, "python");

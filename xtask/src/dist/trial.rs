@@ -1,5 +1,5 @@
-//! `cargo xtask dist try`: installs each file of `dist/` in an empty Debian and runs the demo there, as its users would.
-//! It takes root, since it changes into these systems.
+//! `cargo xtask dist try`: installs each file of `dist/` in an empty Debian and runs the demo there, as users would.
+//! It needs root, since it changes into these systems.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,8 @@ use serde_json::Value;
 use super::image::USER;
 use super::{Release, run as run_program};
 
-/// The system of a released program, which has no Python: an old one. And that of a wheel, whose Python has to be newer.
+/// The system for the program, which needs no Python: an old one. And the one for the wheel, whose Python has to be
+/// newer.
 const OLD: &str = "bullseye";
 const NEW: &str = "bookworm";
 const PYTHON: [&str; 2] = ["python3", "python3-venv"];
@@ -23,7 +24,7 @@ const CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
 /// The command that has to work after installing.
 const DEMO: &str = "ken demo --limit 6";
 
-/// Tries all files that were made for this machine.
+/// Tries all files of this machine's release.
 pub(crate) fn run(root: &Path) -> Result<()> {
     let release = Release::of(root)?;
     let work = tempfile::tempdir().context("cannot make a folder")?;
@@ -54,14 +55,15 @@ pub(crate) fn run(root: &Path) -> Result<()> {
 }
 
 impl Release {
-    /// The file in `dist/` that ends so.
+    /// The file in `dist/` with this ending.
     fn file(&self, end: &str) -> Result<PathBuf> {
         let files = fs::read_dir(&self.out).context("make them by `cargo xtask dist` first")?;
-        let files = files.map(|entry| Ok(entry?.path()));
-        let files: Vec<PathBuf> = files.collect::<Result<_>>()?;
+        let files: Vec<PathBuf> = files
+            .map(|entry| Ok(entry?.path()))
+            .collect::<Result<_>>()?;
         let named = |file: &PathBuf| file.to_string_lossy().ends_with(end);
-        let found = files.into_iter().find(named);
-        found.with_context(|| format!("dist/ has no *{end}"))
+        let file = files.into_iter().find(named);
+        file.with_context(|| format!("dist/ has no *{end}"))
     }
 }
 
@@ -71,7 +73,7 @@ struct System {
 }
 
 impl System {
-    /// What Debian calls the least, and some packages.
+    /// Debian's smallest system, and some packages.
     fn install(suite: &str, folder: PathBuf, packages: &[&str]) -> Result<Self> {
         let mut command = Command::new("mmdebstrap");
         command.args(["--quiet", "--variant=minbase"]);
@@ -80,7 +82,7 @@ impl System {
         Self { folder }.connected()
     }
 
-    /// What an image holds, unpacked as a container's runtime does.
+    /// The files of an image, unpacked as a container's runtime does.
     fn of_image(archive: &Path, folder: PathBuf) -> Result<Self> {
         let layout = tempfile::tempdir()?;
         unpack(archive, layout.path())?;
@@ -143,7 +145,7 @@ fn unpack(archive: &Path, folder: &Path) -> Result<()> {
     run_program(tar.arg("--directory").arg(folder))
 }
 
-/// Tells how long it took to install a file and run the demo.
+/// Reports how long installing a file and running the demo took.
 fn report(file: &Path, trial: impl FnOnce() -> Result<()>) -> Result<()> {
     let name = file.file_name().unwrap_or_default().display();
     let started = Instant::now();

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::tools::Tools;
 use super::{FEATURES, GLIBC, Release, run};
 
-/// Builds the wheel, which has the program in it too.
+/// Builds the wheel, which also contains the program.
 pub(crate) fn build(release: &Release, tools: &Tools) -> Result<()> {
     let mut command = tools.program("maturin", &release.root);
     command.args(["build", "--release", "--locked", "--features", FEATURES]);

@@ -1,4 +1,4 @@
-//! Writing GGUF, version 3: header, metadata, the list of tensors, and these one after another.
+//! Writes GGUF, version 3: header, metadata, the list of tensors, and their data one after another.
 
 use std::fs::File;
 use std::io::{BufWriter, Result, Write};
@@ -77,7 +77,7 @@ fn put_text(header: &mut Vec<u8>, text: &str) {
     header.extend(text.as_bytes());
 }
 
-/// The value with the number of its type in front; an array has those of its elements.
+/// Appends a value after the number of its type; an array also has that of its elements.
 fn put_value(header: &mut Vec<u8>, value: &Value) {
     let mut kind = |number: u32| header.extend(number.to_le_bytes());
     match value {

@@ -1,5 +1,5 @@
-//! A decoder with the shape of a known one and random weights, as a GGUF file in the mix of types that
-//! llama.cpp calls Q4_K_M: to measure what a model of that size takes where no real one is at hand.
+//! A decoder with the shape of a known one and random weights, as a GGUF file in the mix of types that llama.cpp
+//! calls Q4_K_M: to measure what a model of that size costs if no real one is at hand.
 
 mod file;
 mod weights;
@@ -23,7 +23,7 @@ struct Shape {
     vocabulary: usize,
     context: usize,
     rope_base: f32,
-    /// How rotary frequencies are stretched; `None` for not at all.
+    /// The scaling of rotary frequencies; `None` for none.
     rope: Option<Llama3Rope>,
 }
 
@@ -60,8 +60,8 @@ pub(crate) fn write(shape: &str, path: &Path) -> Result<()> {
         let names: Vec<&str> = SHAPES.iter().map(|shape| shape.name).collect();
         format!("unknown shape {shape}; known: {}", names.join(", "))
     };
-    let found = SHAPES.iter().find(|known| known.name == shape);
-    let shape = found.with_context(known)?;
+    let shape = SHAPES.iter().find(|known| known.name == shape);
+    let shape = shape.with_context(known)?;
     let written = file::write(path, &shape.metadata(), &shape.tensors());
     written.with_context(|| format!("cannot write {}", path.display()))
 }
@@ -118,7 +118,7 @@ impl Shape {
             shape: vec![numbers.len()],
             stored: Stored::F32(numbers),
         };
-        // What writes into the residual stream is smaller, the more blocks there are (GPT-2).
+        // Projections into the residual stream are smaller, the more blocks there are (GPT-2).
         let residual = SPREAD / (2.0 * self.layers as f32).sqrt();
         let table = |name: &str| format!("{name}.weight");
         let mut tensors = vec![
@@ -180,7 +180,7 @@ fn has_more_bits(layer: usize, layers: usize) -> bool {
 }
 
 impl Llama3Rope {
-    /// One divisor a frequency. Length: half a head's width.
+    /// One divisor for each frequency. Length: half a head's width.
     fn factors(&self, head_width: usize, base: f64) -> Vec<f32> {
         let frequencies = (0..head_width / 2).map(|i| {
             let wavelength = std::f64::consts::TAU * base.powf(2.0 * i as f64 / head_width as f64);
@@ -200,22 +200,20 @@ const UNUSED: i32 = 5;
 /// Tokens of one byte, which come first.
 const BYTES: usize = 256;
 
-/// The last tokens of the vocabulary: what begins a text and what ends it.
+/// The last tokens of the vocabulary: the beginning and the end of a text.
 const SPECIAL: [&str; 2] = ["<|begin_of_text|>", "<|end_of_text|>"];
 
-/// All bytes as byte-level BPE writes them, `th`, which is the one merge, and as many more as there
-/// have to be.
+/// All bytes as byte-level BPE writes them, `th`, which is the only merge, and as many more as needed.
 fn tokens(count: usize) -> Vec<String> {
     let mut hidden = 256;
     let bytes = (0..=u8::MAX).map(|byte| {
-        // Bytes that cannot be seen are written as characters from 256 on.
+        // Invisible bytes are written as characters from 256 on.
         let seen = matches!(byte, b'!'..=b'~' | 0xA1..=0xAC | 0xAE..);
-        let code = match seen {
-            true => u32::from(byte),
-            false => {
-                hidden += 1;
-                hidden - 1
-            }
+        let code = if seen {
+            u32::from(byte)
+        } else {
+            hidden += 1;
+            hidden - 1
         };
         char::from_u32(code).map_or_else(String::new, String::from)
     });

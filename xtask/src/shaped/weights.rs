@@ -1,4 +1,4 @@
-//! Random weights in the blocks of GGUF's types, drawn as blocks: no weight is quantized.
+//! Random weights in the blocks of GGUF's types, drawn as blocks: nothing is quantized.
 
 use std::io::{Result, Write};
 
@@ -7,12 +7,12 @@ use half::f16;
 /// Weights of a block.
 const BLOCK: usize = 256;
 
-/// How a tensor is stored, and what is in it.
+/// The type and the content of a tensor.
 pub(super) enum Stored {
     F32(Vec<f32>),
     /// Random weights of this standard deviation about 0.
     Q4K(f32),
-    /// The same.
+    /// As `Q4K`.
     Q6K(f32),
 }
 
@@ -26,7 +26,7 @@ impl Stored {
         }
     }
 
-    /// Bytes of so many weights.
+    /// The bytes of so many weights.
     pub(super) fn bytes(&self, weights: usize) -> usize {
         match self {
             Self::F32(_) => 4 * weights,
@@ -35,7 +35,7 @@ impl Stored {
         }
     }
 
-    /// Writes so many weights; `seed` decides on random ones.
+    /// Writes so many weights; `seed` determines random ones.
     pub(super) fn write(&self, weights: usize, seed: u64, out: &mut impl Write) -> Result<()> {
         let mut random = ken_random::mixed(seed);
         match self {
@@ -66,7 +66,7 @@ fn fill(bytes: &mut [u8], random: &mut u64) {
 /// mean is 0.
 fn q4k(spread: f32, random: &mut u64) -> [u8; Q4K_BYTES] {
     let mut block = [0; Q4K_BYTES];
-    // Of 16 equally likely codes, and scales from 32 to 63.
+    // For 16 equally likely codes, and scales from 32 to 63.
     let d = spread / (4.61 * 48.4);
     block[..2].copy_from_slice(&f16::from_f32(d).to_le_bytes());
     block[2..4].copy_from_slice(&f16::from_f32(7.5 * d).to_le_bytes());
@@ -93,7 +93,7 @@ fn q6k(spread: f32, random: &mut u64) -> [u8; Q6K_BYTES] {
     for scale in &mut block[192..208] {
         *scale = 64 + *scale % 64;
     }
-    // Of 64 equally likely codes, and scales from 64 to 127.
+    // For 64 equally likely codes, and scales from 64 to 127.
     let d = spread / (18.5 * 97.3);
     block[208..].copy_from_slice(&f16::from_f32(d).to_le_bytes());
     block

@@ -13,8 +13,8 @@ use crate::stages::run;
 /// Without the server and the watcher of files.
 const FEATURES: &[&str] = &["--no-default-features", "--features", "search"];
 
-/// The page that is printed as a whole and the page of a server's errors are left out: their links cannot be checked
-/// here. Quotes and dashes stay as they are written, since flags begin with two.
+/// Leaves out the page that prints everything and the page for a server's errors: their links cannot be checked here.
+/// Quotes and dashes stay as written, since flags begin with two dashes.
 const SETTINGS: &str = r#"[book]
 title = "ken"
 language = "en"
@@ -40,14 +40,14 @@ const STYLE: &str = "\
 @media (max-width: 600px) { .content :is(td, th) { padding: 3px 8px; } }
 ";
 
-/// The program, installed first if this version is not there.
+/// The program, installed first if this version is missing.
 pub(super) fn ensure() -> Result<PathBuf> {
     let folder = models::cache()?.join("mdbook");
     install(&folder, "mdbook", "0.5.4", FEATURES)?;
     Ok(folder.join("bin/mdbook"))
 }
 
-/// Makes `site` from a folder whose `src` holds the pages.
+/// Builds `site` from a folder whose `src` holds the pages.
 pub(super) fn build(program: &Path, staged: &Path, site: &Path) -> Result<()> {
     fs::write(staged.join("book.toml"), SETTINGS).context("cannot write the settings")?;
     fs::write(staged.join("site.css"), STYLE).context("cannot write the style")?;

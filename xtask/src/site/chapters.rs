@@ -1,4 +1,4 @@
-//! The list of chapters: every page stands in the part that its place decides, in the order of the titles.
+//! The list of chapters: the path of a page decides its part, and pages are ordered by title.
 
 use anyhow::{Context, Result, ensure};
 
@@ -6,7 +6,7 @@ use crate::tidy::{SourceFile, Tree};
 
 pub(super) const FIRST_PAGE: &str = "README.md";
 
-/// The parts of the list and how the paths of their pages begin. The first part that fits has the page.
+/// The parts of the list and how the paths of their pages begin. A page belongs to the first part that fits.
 const PARTS: &[(&str, &[&str])] = &[
     ("Start here", &["docs/for-", "docs/limits"]),
     ("Tutorials", &["docs/tutorial"]),

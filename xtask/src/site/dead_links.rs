@@ -1,5 +1,5 @@
-//! Whether the links of a site lead somewhere: every relative address in its pages is a file, and every anchor an id on
-//! the page that it names. Links to other sites are not followed, and addresses in scripts are not seen.
+//! Checks that the links of a site lead somewhere: every relative address in its pages is a file, and every anchor an
+//! id on the page that it names. It does not follow links to other sites, and does not see addresses in scripts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use crate::tidy::{Finding, leads_elsewhere, resolve};
 
-/// What a page says of itself and of others.
+/// The ids and links of a page.
 #[derive(Default)]
 struct Html {
     ids: BTreeSet<String>,
@@ -67,7 +67,7 @@ fn is_there(files: &Files, page: &str, target: &str) -> bool {
     anchor.is_empty() || file.as_ref().is_some_and(|html| html.ids.contains(anchor))
 }
 
-/// Goes over the tags of a page, past scripts.
+/// Reads the tags of a page, skipping scripts.
 fn read(text: &str) -> Html {
     let mut html = Html::default();
     let mut rest = text;

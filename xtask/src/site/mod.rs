@@ -1,5 +1,5 @@
-//! `cargo xtask site`: the documentation as pages with a search, in `target/site`. mdBook makes the pages and the search
-//! index; the list of chapters, the page of routes and the check of links are made here.
+//! `cargo xtask site`: builds the documentation as pages with a search into `target/site`. mdBook makes the pages and
+//! the search index; this makes the list of chapters and the page of routes, and checks links.
 
 mod book;
 mod chapters;
@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 use crate::stages::{report, stage};
 use crate::tidy::Tree;
 
-/// Makes the site and checks it.
+/// Builds the site and checks it.
 pub(crate) fn make(root: &Path) -> Result<()> {
     let mdbook = stage("mdBook", book::ensure)?;
     let staged = tempfile::tempdir().context("no temporary folder")?;
@@ -38,7 +38,7 @@ fn pages(root: &Path) -> Result<Tree> {
     Ok(tree)
 }
 
-/// Documents beside the README, and all below `docs`.
+/// Documents beside the README, and everything below `docs`.
 fn is_page(path: &str) -> bool {
     path.ends_with(".md") && (path.starts_with("docs/") || !path.contains('/'))
 }

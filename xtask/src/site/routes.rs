@@ -1,5 +1,5 @@
-//! The page of the server's routes, from its OpenAPI description; the scopes, which OpenAPI has no place for, are those of
-//! the table in the server's reference, which the server's tests compare with its own.
+//! The page of the server's routes, from its OpenAPI description. The scopes, for which OpenAPI has no place, come
+//! from the table in the server's reference, which the server's tests compare with its own.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,14 +21,14 @@ Made from the server's description of itself, `GET /openapi.json`. [The server](
 its answers mean. Every route that refuses a request answers with an [ErrorBody](#errorbody).
 ";
 
-/// The areas and how the paths of their routes begin. The first that fits has the route.
+/// The areas and how the paths of their routes begin. A route belongs to the first that fits.
 const AREAS: &[(&str, &str)] = &[
     ("ken's own", "/v1/ken/"),
     ("OpenAI's API and its relatives", "/v1/"),
     ("Others", "/"),
 ];
 
-/// A route as the description has it.
+/// A route in the description.
 struct Route<'a> {
     /// In capitals.
     method: String,
@@ -135,7 +135,7 @@ fn row(route: &Route<'_>) -> String {
     format!("| [<code>{method} {path}</code>](#{anchor}) | {summary} | {scope} |\n")
 }
 
-/// What goes in and what comes out.
+/// The request and the response of a route.
 fn section(route: &Route<'_>) -> String {
     let Route { method, path, .. } = route;
     let anchor = anchor(route);
@@ -193,7 +193,7 @@ fn anchor(route: &Route<'_>) -> String {
     parts.join("-")
 }
 
-/// The members of an object, in their order; none of anything else.
+/// The members of an object, in their order; none for anything else.
 fn members(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
     let members = value.as_object().into_iter().flat_map(Map::iter);
     members.map(|(name, member)| (name.as_str(), member))

@@ -1,9 +1,9 @@
-//! JSON schemas in words: the kind of a value, and the fields of an object as a table. Only what the server's description
-//! uses is known.
+//! JSON schemas in words: the kind of a value, and the fields of an object as a table. It knows only what the
+//! server's description uses.
 
 use serde_json::Value;
 
-/// What a schema says of its object: its description, then its fields or its choices.
+/// The description of a schema's object, then its fields or its choices.
 pub(super) fn described(schema: &Value) -> String {
     let mut text = String::new();
     if schema["description"].is_string() {

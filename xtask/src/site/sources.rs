@@ -1,5 +1,5 @@
-//! The sources as mdBook takes them, in a folder that is thrown away: the pages where they stand in the repository, so that
-//! links between them hold, pictures, and the list of chapters. A link to a file that is no page becomes its text.
+//! The sources for mdBook, in a temporary folder: the pages where they are in the repository, so that links between
+//! them hold, pictures, and the list of chapters. A link to a file that is not a page becomes its text.
 
 use std::fs;
 use std::path::Path;
@@ -38,7 +38,7 @@ fn write(path: &Path, content: &[u8]) -> Result<()> {
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// A page whose links to other files of the repository are their text, with the file as a tooltip.
+/// A page in which links to other files of the repository become their text, with the file as a tooltip.
 fn with_links_of_site(page: &str, text: &str, is_on_site: impl Fn(&str) -> bool) -> String {
     let mut written = String::with_capacity(text.len());
     let mut rest = text;
@@ -56,7 +56,7 @@ fn with_links_of_site(page: &str, text: &str, is_on_site: impl Fn(&str) -> bool)
                 ));
             }
             _ if file.as_deref() == Some(chapters::FIRST_PAGE) => {
-                // mdBook calls this page index.html, and leaves links to it as they are.
+                // mdBook calls this page index.html, and does not adapt links to it.
                 let target = target.replacen(chapters::FIRST_PAGE, "index.html", 1);
                 written.push_str(&format!("{before}]({target})"));
             }

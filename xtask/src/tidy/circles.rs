@@ -1,8 +1,7 @@
-//! Circles between the files of a crate: files none of which can be read, or moved, without the
-//! others. It follows paths through `use`, re-exports and module names to the file that defines
-//! the item. A module may use what the module around it defines, re-exporting an item does not
-//! count as using it, and tests are left out. It knows no types, so a method of another file's
-//! type is not seen.
+//! Circles between the files of a crate: files none of which can be read, or moved, without the others. It follows
+//! paths through `use`, re-exports and module names to the file that defines the item. A module may use what its
+//! parent defines, re-exporting an item does not count as using it, and tests are left out. It knows no types, so it
+//! misses methods of another file's type.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,10 +38,10 @@ pub(super) fn no_circles(tree: &Tree) -> Vec<Finding> {
 /// The modules of a crate that are files, by their paths: `store::segment`; the root is empty.
 struct Modules(BTreeMap<String, Module>);
 
-/// What a path leads to.
+/// The target of a path.
 enum Target<'a> {
     Module(&'a str),
-    /// Something that this module defines.
+    /// An item that this module defines.
     Item(&'a str),
 }
 
@@ -84,7 +83,7 @@ impl Modules {
                 .copied()
                 .filter(|&other| reached[other].contains(module))
                 .collect();
-            // Each circle is met once for each of its files.
+            // Each circle appears once for each of its files.
             if circle.first() == Some(&module) {
                 let used = |from| {
                     uses[from]
@@ -103,7 +102,7 @@ impl Modules {
         circles
     }
 
-    /// The other modules of which this one uses something, but for those around it.
+    /// The other modules from which this one uses something, except its parents.
     fn used_by(&self, from: &str) -> BTreeSet<&str> {
         let module = &self.0[from];
         let is_used = |name: &str| module.paths.iter().any(|path| path[0] == name);
@@ -131,7 +130,7 @@ impl Modules {
             .collect()
     }
 
-    /// What a path leads to that stands in the module `from`; `None` for what other crates have.
+    /// The target of a path in the module `from`; `None` for other crates.
     fn target(&self, from: &str, path: &[String], steps: usize) -> Option<Target<'_>> {
         let (first, rest) = path.split_first()?;
         let from = match first.as_str() {
@@ -148,7 +147,7 @@ impl Modules {
         self.item(from, rest, steps)
     }
 
-    /// What a path leads to that begins below the module `within`.
+    /// The target of a path that begins below the module `within`.
     fn item(&self, within: &str, path: &[String], steps: usize) -> Option<Target<'_>> {
         let (within, module) = self.0.get_key_value(within)?;
         let Some((name, rest)) = path.split_first() else {
@@ -181,7 +180,7 @@ impl Modules {
     }
 }
 
-/// The path of the module that a file below `src` is.
+/// The module path of a file below `src`.
 fn module_path(file: &str) -> String {
     let bare = file.trim_end_matches(".rs");
     let bare = bare.strip_suffix("/mod").unwrap_or(bare);
@@ -198,13 +197,13 @@ fn below(module: &str, name: &str) -> String {
     }
 }
 
-/// The module in which this one stands; `None` for the root.
+/// The parent of a module; `None` for the root.
 fn above(module: &str) -> Option<&str> {
     let above = module.rsplit_once("::").map_or("", |(above, _)| above);
     (!module.is_empty()).then_some(above)
 }
 
-/// All that is used by a module, directly and through others.
+/// Everything that a module uses, directly or through others.
 fn reached<'a>(uses: &BTreeMap<&'a str, BTreeSet<&'a str>>, from: &'a str) -> BTreeSet<&'a str> {
     let mut reached = BTreeSet::new();
     let mut open = vec![from];
@@ -223,8 +222,8 @@ mod tests {
         "mod b;\nmod c;\npub use c::{D, e};\n",
     );
 
-    /// How many circles there are with these two files.
-    fn found(b: &str, c: &str) -> usize {
+    /// The number of circles with these two files.
+    fn circle_count(b: &str, c: &str) -> usize {
         let files = [ROOT, ("crates/a/src/b.rs", b), ("crates/a/src/c.rs", c)];
         no_circles(&Tree::of(&files)).len()
     }
@@ -240,7 +239,7 @@ mod tests {
             "use super::b::*;",
             "pub use crate::b::F;\nfn g(x: F) {}",
         ] {
-            assert_eq!(found("use crate::c::D;", back), 1, "{back}");
+            assert_eq!(circle_count("use crate::c::D;", back), 1, "{back}");
         }
     }
 
@@ -255,17 +254,17 @@ mod tests {
             "//! C.\n#[cfg(test)]\nmod tests {\n    use crate::b::F;\n}",
             "fn g() { b(); other::b::f(); }",
         ] {
-            assert_eq!(found("use crate::c::D;", back), 0, "{back}");
+            assert_eq!(circle_count("use crate::c::D;", back), 0, "{back}");
         }
     }
 
     #[test]
     fn reexports_lead_to_what_they_name() {
         let back = "use crate::b::F;";
-        assert_eq!(found("use crate::D;", back), 1);
-        assert_eq!(found("fn f() { super::e(); }", back), 1);
-        // What the root defines is none of the others' business.
-        assert_eq!(found("use crate::X;", back), 0);
+        assert_eq!(circle_count("use crate::D;", back), 1);
+        assert_eq!(circle_count("fn f() { super::e(); }", back), 1);
+        // Modules may use what the root defines.
+        assert_eq!(circle_count("use crate::X;", back), 0);
     }
 
     #[test]

@@ -1,13 +1,12 @@
-//! Whether the chores that the documents and the service's script name exist.
-//! Commands of `ken` itself are checked by the tests of its own parser.
+//! Checks that the tasks that the documents and the service's script name exist. The tests of ken's own parser check
+//! its commands.
 
 use super::{Finding, Tree};
 use crate::VERBS;
 
 const TEST_COMMAND: &str = "cargo xtask test";
 
-/// Every `cargo xtask VERB` exists, and the README's test command is what the
-/// service runs.
+/// Every `cargo xtask VERB` exists, and the README's test command is the one that the service runs.
 pub(super) fn chores_exist(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let documents = tree.files.iter();

@@ -1,5 +1,5 @@
-//! The invariants between crates, read from the manifests: which may not depend on which.
-//! Dependencies of tests are free.
+//! The invariants between crates, read from the manifests: which may not depend on which. Dependencies for tests are
+//! free.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ enum Forbidden {
     These(&'static [&'static str]),
 }
 
-/// What every error is built on.
+/// The crates below every error.
 const DIAGNOSTIC: &[&str] = &["diagnostic", "diagnostic-derive"];
 
 const RULES: &[(&str, Forbidden)] = &[
@@ -68,11 +68,10 @@ const RULES: &[(&str, Forbidden)] = &[
     ),
 ];
 
-/// The command line, which is no start of a name: those of all our crates begin so.
+/// The command line, whose name is not matched as a prefix: those of all our crates begin with it.
 const COMMAND_LINE: (&str, &[&str]) = ("ken", &["python"]);
 
-/// Libraries that only some crates may name, crates of our own among them: by the start of their
-/// names.
+/// Libraries that only some crates may depend on, crates of our own among them, by the prefix of their names.
 const LIBRARIES: &[(&str, &[&str])] = &[
     ("ken-testing", &[]),
     ("ken-documents", &["ingest", "ken", "python"]),

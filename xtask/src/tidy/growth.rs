@@ -8,7 +8,7 @@ const MAP: &str = "ARCHITECTURE.md";
 /// How far a crate may stay below its grant before the grant has to be lowered, in percent.
 const SLACK_PERCENT: usize = 3;
 
-/// Every crate keeps within its grant, and no grant is left standing far above its crate.
+/// Every crate keeps within its grant, and no grant stays far above its crate.
 pub(super) fn crates_within_their_grants(tree: &Tree) -> Vec<Finding> {
     let Some(map) = tree.text(MAP) else {
         return Vec::new();
@@ -29,7 +29,7 @@ pub(super) fn crates_within_their_grants(tree: &Tree) -> Vec<Finding> {
                 format!("grants crates/{name} {granted} lines of code; {lines} are enough")
             }
             Some((_, Err(_))) => format!("grants crates/{name} no number; it has {lines} lines"),
-            // That every crate has a row is another rule.
+            // Another rule says that every crate has a row.
             Some((_, Ok(_))) | None => continue,
         };
         let index = row.map_or(0, |(index, _)| index);
@@ -57,7 +57,7 @@ fn is_for_tests(path: &str) -> bool {
 
 fn code_lines_of(text: &str) -> usize {
     let mut lines = 0;
-    // The indentation of the `#[cfg(test)]` whose item is passed over.
+    // The indentation of the `#[cfg(test)]` whose item is being skipped.
     let mut passing: Option<usize> = None;
     let mut has_opened = false;
     for line in text.lines() {
@@ -72,7 +72,7 @@ fn code_lines_of(text: &str) -> usize {
                 has_opened = false;
             }
             None => lines += 1,
-            // Formatted code closes an item at the indentation at which it began.
+            // Formatted code closes an item at the indentation of its start.
             Some(start) if indentation == start => {
                 let is_over = if has_opened {
                     code.starts_with('}')

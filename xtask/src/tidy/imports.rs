@@ -1,6 +1,6 @@
-//! What a source file brings in, names and defines, read without knowing the language's grammar:
-//! `use` trees, paths, and the names behind `fn`, `struct` and their like. Comments and tests are
-//! left out, texts are not, so that a text which looks like a path is taken for one.
+//! What a source file imports, names and defines, read without the language's grammar: `use` trees, paths, and the
+//! names after `fn`, `struct` and the like. Comments and tests are left out, strings are not, so a string that looks
+//! like a path counts as one.
 
 use std::collections::BTreeSet;
 
@@ -15,14 +15,14 @@ pub(super) struct Module {
     pub(super) paths: BTreeSet<Vec<String>>,
     /// The names of what it defines.
     pub(super) defined: BTreeSet<String>,
-    /// Modules below it that are there for tests only.
+    /// Modules below it that exist for tests only.
     pub(super) tests: Vec<String>,
 }
 
 /// One name that a `use` brings in.
 pub(super) struct Import {
     pub(super) path: Vec<String>,
-    /// What it is called here; `*` for all names.
+    /// Its name here; `*` for all names.
     pub(super) name: String,
     pub(super) is_public: bool,
 }
@@ -79,7 +79,7 @@ impl Module {
         module
     }
 
-    /// Takes one tree of a `use`; what is none ends it.
+    /// Takes one tree of a `use`; anything else ends it.
     fn import(&mut self, tokens: &[&str], at: &mut usize, prefix: &[String], is_public: bool) {
         let mut path = prefix.to_vec();
         loop {
@@ -135,7 +135,7 @@ impl Module {
     }
 }
 
-/// Names, `::` and single marks.
+/// Splits code into names, `::` and single marks.
 fn tokens(code: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     let mut rest = code.trim_start();

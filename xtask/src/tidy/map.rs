@@ -1,12 +1,11 @@
-//! Whether `ARCHITECTURE.md` is a true map, and whether links between the
-//! documents lead somewhere. It does not judge what the documents say.
+//! Checks that `ARCHITECTURE.md` is a true map, and that links between the documents lead somewhere. It does not
+//! judge what the documents say.
 
 use super::{Finding, Tree};
 
 const MAP: &str = "ARCHITECTURE.md";
 
-/// Where the project's own files stand: an inline path that starts so must
-/// exist.
+/// The places of the project's own files: an inline path that begins like this must exist.
 const PLACES: &[&str] = &[
     ".cargo/",
     ".ci/",
@@ -19,7 +18,7 @@ const PLACES: &[&str] = &[
     "xtask/",
 ];
 
-/// Packages beside the crates.
+/// Packages besides the crates.
 const TOOLS: &[&str] = &["torture", "xtask"];
 
 /// Every crate stands on the map.
@@ -114,7 +113,7 @@ fn link_targets(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a link's target is no file of the repository or site that it stands in.
+/// Whether a link leads out of the repository or site.
 pub(crate) fn leads_elsewhere(target: &str) -> bool {
     target.contains("://") || target.starts_with("mailto:")
 }

@@ -23,7 +23,7 @@ pub(crate) use self::map::{inline_code, leads_elsewhere, resolve};
 pub(crate) struct Finding {
     /// The file, relative to the root.
     path: String,
-    /// The line, counted from 1, where the rule is about one.
+    /// The line, counted from 1, if the rule is about one.
     line: Option<usize>,
     message: String,
 }
@@ -64,7 +64,7 @@ pub(crate) struct Tree {
 pub(crate) struct SourceFile {
     /// Relative to the root, with `/` between the parts.
     pub(crate) path: String,
-    /// Empty for what is not text of ours (data, locks).
+    /// Empty for files that are not our text (data, locks).
     pub(crate) text: String,
 }
 
@@ -145,7 +145,7 @@ impl Tree {
     }
 }
 
-/// Folders of which nothing is kept in the repository.
+/// Folders of which the repository holds nothing.
 fn is_left_out(path: &str) -> bool {
     let built = ["target", "fuzz/target", "fuzz/corpus", "fuzz/artifacts"];
     path == ".git" || built.contains(&path)

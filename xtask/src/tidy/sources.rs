@@ -10,8 +10,7 @@ const EMPTY_NAMES: &[&str] = &[
     "base", "common", "helper", "helpers", "types", "util", "utils",
 ];
 
-/// The starts of folders that only one machine has, spelled in halves so that this file does not find
-/// itself.
+/// The starts of folders that only one machine has, spelled in halves so that the check does not find this file.
 const MACHINE_FOLDERS: &[&str] = &[
     concat!("/ho", "me/"),
     concat!("/ro", "ot/"),
@@ -20,7 +19,7 @@ const MACHINE_FOLDERS: &[&str] = &[
     concat!("C:", "\\Users"),
 ];
 
-/// Every Rust file opens with what it is for.
+/// Every Rust file opens with its purpose.
 pub(super) fn purpose_stated(tree: &Tree) -> Vec<Finding> {
     tree.ending(".rs")
         .filter(|file| !file.text.starts_with("//! "))
@@ -87,7 +86,7 @@ fn inline_module(line: &str) -> Option<&str> {
 /// How files are created or renamed without being synced to disk.
 const UNSYNCED: &[&str] = &["fs::rename(", "fs::write(", "File::create("];
 
-/// Where they may, and why.
+/// Where these may stand, and why.
 const MAY_BE_UNSYNCED: &[(&str, &str)] = &[
     ("crates/storage/src/", "it is what syncs them"),
     (
@@ -146,7 +145,7 @@ pub(super) fn commands_are_worded_once(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Whether a line makes this call, and not one whose name only ends so: `AtomicFile::create(`.
+/// Whether a line makes this call, and not one whose name only ends like it: `AtomicFile::create(`.
 fn calls(line: &str, call: &str) -> bool {
     let mut places = line.match_indices(call);
     places.any(|(at, _)| !line[..at].ends_with(char::is_alphanumeric))
@@ -176,7 +175,7 @@ pub(super) fn no_machine_paths(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Whether a path in the line begins so: `~/docs/home/` does not.
+/// Whether a path in the line begins with the folder: `~/docs/home/` does not.
 fn begins(line: &str, folder: &str) -> bool {
     line.match_indices(folder).any(|(at, _)| {
         let before = line[..at].chars().next_back();

@@ -1,8 +1,9 @@
 //! Conditions on the metadata of documents, beside which passages have scores of their own.
 //!
 //! A comparison is `KEY=VALUE`, or with `!=`, `<`, `<=`, `>`, `>=` or `^=` (begins with); `KEY IN (a, b)` and `EXISTS KEY` are
-//! conditions too. They are joined by `AND`, `OR` and `NOT`, in capitals, and grouped by parentheses; `AND` binds more than
-//! `OR`. What has one of these words, a parenthesis, a comma in a list or spaces at its ends is written in double quotes.
+//! conditions too. They are joined by `AND`, `OR` and `NOT`, in capitals, and grouped by parentheses; `AND` binds more
+//! tightly than `OR`. A key or value that holds one of these words, a parenthesis, a comma in a list or spaces at its ends is
+//! written in double quotes.
 
 mod parse;
 mod selection;
@@ -20,17 +21,17 @@ pub use selection::Selection;
 pub enum Filter {
     /// Compares the value of a key.
     ///
-    /// Where both sides are numbers they are compared as numbers, else as texts, as dates written `2021-03-04` are. Of a
-    /// list one matching value is enough. A document without the key matches `!=` only.
+    /// Two numbers are compared as numbers, anything else as texts, which also orders dates such as `2021-03-04`. In a
+    /// list, one matching value is enough. A document without the key matches `!=` only.
     Compare {
         /// The key of the metadata.
         key: String,
         /// How its value is compared.
         comparison: Comparison,
-        /// What it is compared with.
+        /// The value that it is compared with.
         value: String,
     },
-    /// There is a text, a number or a truth value under the key, or a list of some.
+    /// The key has a text, a number or a truth value, or a list of them.
     Exists {
         /// The key of the metadata.
         key: String,
@@ -43,7 +44,7 @@ pub enum Filter {
     Any(Vec<Self>),
 }
 
-/// How a filter compares a document's value with its own.
+/// How a filter compares a document's value with the filter's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
     /// `=`
@@ -58,7 +59,7 @@ pub enum Comparison {
     Greater,
     /// `>=`
     GreaterOrEqual,
-    /// `^=`: the text of the value begins so.
+    /// `^=`: the value, as a text, begins with the filter's.
     StartsWith,
 }
 
@@ -74,7 +75,7 @@ const SIGNS: [(&str, Comparison); 7] = [
 ];
 
 impl Filter {
-    /// That one of the values equals that of the key: `KEY IN (a, b)`.
+    /// The condition that the key has one of the values: `KEY IN (a, b)`.
     #[must_use]
     pub fn one_of(key: &str, values: impl IntoIterator<Item = String>) -> Self {
         let equal = |value| Self::Compare {
@@ -89,7 +90,7 @@ impl Filter {
         }
     }
 
-    /// How many comparisons it takes; an empty group counts as one.
+    /// The number of comparisons in it; an empty group counts as one.
     #[must_use]
     pub fn comparisons(&self) -> usize {
         match self {
@@ -150,7 +151,7 @@ impl Filter {
     }
 }
 
-/// A value as it is compared; `None` where it cannot be.
+/// A value as the text that is compared; `None` if it cannot be compared.
 fn text_of(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -159,15 +160,14 @@ fn text_of(value: &Value) -> Option<String> {
     }
 }
 
-/// Compares a document's value with that of a filter; what cannot be ordered as numbers is as texts.
+/// Compares a document's value with that of a filter, as numbers if both are, else as texts.
 fn compare(text: &str, value: &str) -> Ordering {
     let numbers = number_in(text).zip(number_in(value));
     let ordered = numbers.and_then(|(one, other)| one.partial_cmp(&other));
     ordered.unwrap_or_else(|| text.cmp(value))
 }
 
-/// The number in a text, without surrounding spaces. `nan` is a text: there are people of that
-/// name.
+/// The number in a text, without surrounding spaces. `nan` is a text: it is also a name.
 #[must_use]
 pub fn number_in(text: &str) -> Option<f64> {
     let number = text.trim().parse::<f64>().ok();
@@ -199,8 +199,8 @@ impl fmt::Display for Filter {
     }
 }
 
-/// Conditions with a word between them, those that are joined themselves in parentheses. None at all are written as a
-/// condition that is as true as they are.
+/// Writes conditions with a word between them, compound ones in parentheses. An empty list is written as a condition
+/// with the same truth value.
 fn joined(f: &mut fmt::Formatter<'_>, filters: &[Filter], word: &str) -> fmt::Result {
     if filters.is_empty() {
         return f.write_str(if word == " OR " { "NOT ()" } else { "()" });
@@ -301,7 +301,7 @@ mod tests {
             ("year=2020 AND tags=Red", true),
             ("year=2020 AND tags=Blue", false),
             ("year=1 OR tags=Red", true),
-            // AND binds more.
+            // AND binds more tightly.
             ("year=2020 OR tags=Blue AND ok=false", true),
             ("(year=2020 OR tags=Blue) AND ok=false", false),
             ("NOT year=2020", false),

@@ -1,11 +1,11 @@
-//! Filters as they are written.
+//! Parsing filters, and quoting their keys and values.
 
 use std::borrow::Cow;
 use std::str::FromStr;
 
 use super::{Filter, SIGNS};
 
-/// How deep conditions may stand in one another.
+/// How deep conditions may nest.
 const DEEPEST: usize = 16;
 
 /// A malformed filter.
@@ -14,7 +14,7 @@ const DEEPEST: usize = 16;
     "{given:?} is no filter: {reason}; write e.g. year>=2020 AND (lang=de OR lang IN (fr, it)) AND NOT EXISTS draft"
 )]
 pub struct FilterError {
-    /// What was written.
+    /// The given text.
     pub given: String,
     /// Why it cannot be read.
     pub reason: String,
@@ -39,12 +39,12 @@ impl FromStr for Filter {
     }
 }
 
-/// A key or a value as it is written: in quotes where it would be read as something else.
+/// A key or a value as a filter writes it: in quotes if it would be parsed as something else.
 pub(super) fn quoted(text: &str, is_key: bool) -> Cow<'_, str> {
     let has_word = |word| text.split_whitespace().any(|part| part == word);
     let needs = text.contains(['"', '(', ')', ','])
         || text.trim() != text
-        // After `<` it would be another sign.
+        // After `<` it would make another sign.
         || text.starts_with('=')
         || ["AND", "OR", "NOT", "IN", "EXISTS"]
             .into_iter()
@@ -57,9 +57,9 @@ pub(super) fn quoted(text: &str, is_key: bool) -> Cow<'_, str> {
 }
 
 struct Reader<'t> {
-    /// Without spaces at its start.
+    /// The text still to be parsed, without spaces at its start.
     rest: &'t str,
-    /// How many conditions are open.
+    /// The number of open conditions.
     depth: usize,
 }
 
@@ -74,15 +74,15 @@ impl Reader<'_> {
             .map(|list| single(list, Filter::All))
     }
 
-    /// Conditions with a word between them.
+    /// Conditions with a word between them, each parsed by `condition`.
     fn list(
         &mut self,
         word: &str,
-        each: fn(&mut Self) -> Result<Filter, String>,
+        condition: fn(&mut Self) -> Result<Filter, String>,
     ) -> Result<Vec<Filter>, String> {
-        let mut list = vec![each(self)?];
+        let mut list = vec![condition(self)?];
         while self.take_word(word) {
-            list.push(each(self)?);
+            list.push(condition(self)?);
         }
         Ok(list)
     }
@@ -134,12 +134,12 @@ impl Reader<'_> {
         if self.take_word("IN") || self.rest.starts_with("IN(") && self.take("IN") {
             return self.values(&key);
         }
-        let found = SIGNS.iter().find(|(sign, _)| self.rest.starts_with(sign));
-        let Some(&(sign, comparison)) = found else {
+        let sign = SIGNS.iter().find(|(sign, _)| self.rest.starts_with(sign));
+        let Some(&(sign, comparison)) = sign else {
             return Err(format!("{key:?} is compared with nothing"));
         };
         self.take(sign);
-        // Outside of parentheses they are characters as others.
+        // Outside of a group, a parenthesis is an ordinary character.
         let is_in_group = self.depth > 1;
         let value = self.text(&|rest: &str| {
             word_at(rest, &["AND", "OR"]) || is_in_group && rest.starts_with(')')
@@ -168,15 +168,15 @@ impl Reader<'_> {
         }
     }
 
-    /// A text in quotes, or up to where something else begins or the end, without spaces at its ends.
+    /// A text in quotes, or else the text before `ends` or the end, without spaces at its ends.
     fn text(&mut self, ends: &dyn Fn(&str) -> bool) -> Result<String, String> {
         if let Some(quoted) = self.rest.strip_prefix('"') {
             let mut text = String::new();
             let mut characters = quoted.char_indices();
-            while let Some((at, character)) = characters.next() {
+            while let Some((offset, character)) = characters.next() {
                 match character {
                     '"' => {
-                        self.rest = quoted[at + 1..].trim_start();
+                        self.rest = quoted[offset + 1..].trim_start();
                         return Ok(text);
                     }
                     '\\' => text.extend(characters.next().map(|(_, escaped)| escaped)),
@@ -187,12 +187,12 @@ impl Reader<'_> {
         }
         let mut end = self.rest.len();
         let mut before = ' ';
-        for (at, character) in self.rest.char_indices() {
-            // Words stand by themselves.
-            let rest = &self.rest[at..];
+        for (offset, character) in self.rest.char_indices() {
+            // A keyword does not begin within another word.
+            let rest = &self.rest[offset..];
             let begins_word = before.is_whitespace() || !character.is_alphabetic();
             if begins_word && ends(rest) {
-                end = at;
+                end = offset;
                 break;
             }
             before = character;
@@ -202,7 +202,7 @@ impl Reader<'_> {
         Ok(text.trim().to_owned())
     }
 
-    /// Takes a word with space after it.
+    /// Takes a whole keyword.
     fn take_word(&mut self, word: &str) -> bool {
         word_at(self.rest, &[word]) && self.take(word)
     }
@@ -218,7 +218,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether one of these words begins the rest, and is whole.
+/// Whether `rest` begins with one of these words, as a whole word.
 fn word_at(rest: &str, words: &[&str]) -> bool {
     words.iter().any(|word| {
         let after = rest.strip_prefix(word);
@@ -229,7 +229,7 @@ fn word_at(rest: &str, words: &[&str]) -> bool {
     })
 }
 
-/// One condition as it is, several joined.
+/// The only condition of the list, or else the list joined.
 fn single(mut list: Vec<Filter>, join: fn(Vec<Filter>) -> Filter) -> Filter {
     match list.len() {
         1 => list.remove(0),

@@ -1,4 +1,4 @@
-//! Which passages of a corpus match.
+//! The passages of a corpus that match filters.
 
 use fixedbitset::FixedBitSet;
 use serde_json::{Map, Value};
@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use super::Filter;
 use crate::store::{Corpus, CorpusError, Segment};
 
-/// A selection of a corpus's passages, such as the live ones that match filters: for each segment
-/// which and how many.
+/// A selection of a corpus's passages, such as the live ones that match filters: which and how many of
+/// each segment.
 #[derive(Debug, Clone)]
 pub struct Selection(Vec<(FixedBitSet, usize)>);
 
@@ -15,7 +15,7 @@ impl Selection {
     /// The live passages that match all filters: by the metadata of their documents, and by their own scores.
     ///
     /// # Errors
-    /// [`CorpusError::Damaged`] where a document's record cannot be read.
+    /// [`CorpusError::Damaged`] if a document's record cannot be read.
     pub fn new(corpus: &Corpus, filters: &[Filter]) -> Result<Self, CorpusError> {
         let fits = |metadata: &Map<String, Value>| {
             let mut filters = filters.iter();
@@ -52,7 +52,7 @@ impl Selection {
     /// The live passages, and those pruned for a reason with this prefix.
     ///
     /// # Errors
-    /// [`CorpusError`] where the marks of a segment cannot be read.
+    /// [`CorpusError`] if the marks of a segment cannot be read.
     pub fn with_pruned_for(corpus: &Corpus, reason_start: &str) -> Result<Self, CorpusError> {
         Self::from_live(corpus, |segment, selected| {
             selected.extend(segment.pruned_for(reason_start)?);
@@ -60,7 +60,7 @@ impl Selection {
         })
     }
 
-    /// The live passages of each segment after a change.
+    /// The live passages of each segment, after `change`.
     fn from_live(
         corpus: &Corpus,
         change: impl Fn(&Segment, &mut FixedBitSet) -> Result<(), CorpusError>,
@@ -98,7 +98,7 @@ impl Selection {
         self.0.iter().map(|(_, count)| count).sum()
     }
 
-    /// Whether a passage is selected; false where there is no such passage.
+    /// Whether a passage is selected; false if there is no such passage.
     #[must_use]
     pub fn contains(&self, segment: usize, ordinal: usize) -> bool {
         self.0

@@ -1,5 +1,5 @@
-//! What a writer checks before it touches a folder: that it is a corpus, or empty; that nobody else
-//! writes to it; which generation is published; and that the settings match.
+//! What a writer checks before it touches a folder: that it is a corpus, or empty; that no other writer
+//! has it; which generation is published; and that the settings match.
 
 use std::fs::File;
 use std::path::Path;
@@ -12,8 +12,8 @@ use super::manifest;
 use super::settings::{Setting, Settings};
 use super::shards::Sharding;
 
-/// Refuses a folder that holds other things than an unpublished corpus, since sweeping it could destroy a
-/// person's files; and a corpus in which something is no plain file: [`layout::check`].
+/// Refuses a folder that holds anything but an unpublished corpus, since sweeping it could destroy a
+/// person's files; and a corpus that holds anything but plain files: [`layout::check`].
 pub(super) fn refuse_foreign_folder(dir: &Path) -> Result<(), CorpusError> {
     let names = ken_storage::names(dir)?;
     if names.iter().any(|name| name == "CURRENT") {
@@ -31,8 +31,8 @@ pub(super) fn refuse_foreign_folder(dir: &Path) -> Result<(), CorpusError> {
     }
 }
 
-/// Publishes a first generation whose writer was killed between sealing and publishing it. It
-/// cannot be distinguished from one whose `CURRENT` was lost, and both are whole.
+/// Publishes a first generation whose writer was killed between sealing and publishing it. The folder looks the same
+/// if `CURRENT` was lost; the generation is whole in both cases.
 pub(super) fn publish_interrupted(dir: &Path) -> Result<Option<manifest::Current>, CorpusError> {
     if let Some((_, current)) = manifest::unpublished(dir)? {
         manifest::publish(dir, &current)?;
@@ -46,7 +46,7 @@ pub(super) fn lock(dir: &Path) -> Result<File, CorpusError> {
     let is_new = !path.exists();
     let locked = ken_storage::try_lock(&path)?;
     if is_new {
-        // This name marks a folder whose first writer was killed as ken's.
+        // If the first writer is killed, this name marks the folder as ken's.
         ken_storage::sync_dir(dir)?;
     }
     locked.ok_or_else(|| CorpusError::Locked {

@@ -1,9 +1,9 @@
-//! Backups: a copy of the published generation that is a corpus itself, and that the next backup
-//! brings up to date.
+//! Backups: a backup copies the published generation into a corpus, which the next backup brings
+//! up to date.
 //!
 //! The generation is pinned, so writers may go on meanwhile. A file is copied only if every byte is
-//! what was published. As in any publication, all files are on the disk before `CURRENT` names their
-//! generation: whoever opens the backup finds the last one that was completed, or none.
+//! as published. As in any publication, all files are on the disk before `CURRENT` names their
+//! generation, so a reader of the backup finds the last completed one, or none.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -21,27 +21,27 @@ use super::manifest::{self, FileManifest, Manifest, SegmentManifest};
 use super::pin::pin_current;
 use super::verify::{self, ByteProgress};
 
-/// What a backup did.
+/// The result of a backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Backup {
     /// The generation that it holds now.
     pub generation: u64,
-    /// Files that were copied.
+    /// The number of files copied.
     pub copied_files: u64,
-    /// Their length.
+    /// Their length in bytes.
     pub copied_bytes: u64,
-    /// The length of all files of the generation.
+    /// The length of all files of the generation, in bytes.
     pub bytes: u64,
 }
 
-/// Brings the backup at `to`, which is made if there is none, to the published generation of the
+/// Brings the backup at `to`, which it creates if missing, to the published generation of the
 /// corpus at `dir`. Segments that an earlier backup copied are kept, and so are the generations that
 /// a rollback in the backup can restore, by the same rule as in the corpus. `None` soon after `stop`
-/// has been set; what was copied is used by the next backup.
+/// has been set; the next backup uses the files copied until then.
 ///
 /// # Errors
-/// [`CorpusError::BackupRefused`] where `to` holds anything but a backup of this corpus, before
-/// anything is changed; [`CorpusError::Damaged`] or [`CorpusError::MissingFile`] where a file does
+/// [`CorpusError::BackupRefused`] if `to` holds anything but a backup of this corpus, before
+/// anything is changed; [`CorpusError::Damaged`] or [`CorpusError::MissingFile`] if a file does
 /// not hold what was published: an earlier backup stays as it was. [`CorpusError::Locked`];
 /// [`CorpusError::Io`]; and as [`crate::Corpus::open`].
 pub fn backup(
@@ -107,7 +107,7 @@ pub fn backup(
     }))
 }
 
-/// Refuses a generation of which a file has another length than was published.
+/// Refuses a generation if a file has another length than the published one.
 fn check_lengths(dir: &Path, manifest: &Manifest) -> Result<(), CorpusError> {
     let segments = manifest.segments.iter();
     let mut files = segments.flat_map(|segment| manifest::files_of(dir, segment));
@@ -122,7 +122,7 @@ fn refused(dir: &Path, to: &Path, reason: impl Into<String>) -> CorpusError {
     }
 }
 
-/// Refuses what is no folder, the corpus itself, and a place in it or around it.
+/// Refuses a path that is not a folder, the corpus itself, and a folder in it or around it.
 fn refuse_place(dir: &Path, to: &Path) -> Result<(), CorpusError> {
     match to.symlink_metadata() {
         Ok(found) if found.is_symlink() => return Err(refused(dir, to, "it is a link")),
@@ -134,7 +134,7 @@ fn refuse_place(dir: &Path, to: &Path) -> Result<(), CorpusError> {
     }
     let corpus = canonical(dir)?;
     let place = canonical(to)?;
-    // A later writer would remove it from any corpus.
+    // In any corpus, a later writer would remove the backup.
     let is_corpus = |folder: &&Path| *folder == corpus || layout::current(folder).is_file();
     if let Some(around) = place.ancestors().find(is_corpus)
         && (around != place || place == corpus)
@@ -164,18 +164,16 @@ fn canonical(path: &Path) -> Result<PathBuf, CorpusError> {
     Ok(absolute)
 }
 
-/// Refuses a folder that holds other things than a backup, or one with links in it.
+/// Refuses a folder that holds anything but a backup, or that holds links.
 fn refuse_foreign(dir: &Path, to: &Path) -> Result<(), CorpusError> {
     // Only now does all of the path exist.
     refuse_place(dir, to)?;
     let names = ken_storage::names(to)?;
     for name in &names {
         let path = to.join(name);
-        let found = path.symlink_metadata();
-        if found
-            .map_err(CorpusError::io("look at", &path))?
-            .is_symlink()
-        {
+        let metadata = path.symlink_metadata();
+        let metadata = metadata.map_err(CorpusError::io("look at", &path))?;
+        if metadata.is_symlink() {
             return Err(refused(dir, to, format!("its {name} is a link")));
         }
     }
@@ -183,7 +181,7 @@ fn refuse_foreign(dir: &Path, to: &Path) -> Result<(), CorpusError> {
     if !is_noted && names.iter().any(|name| name == "CURRENT") {
         return Err(refused(dir, to, "it is a corpus, not a backup"));
     }
-    // What a backup leaves that was killed at its start.
+    // The leftovers of a backup that was killed at its start.
     let is_ours = |name: &String| name == "LOCK" || name.strip_suffix(".tmp") == Some(NOTE);
     match is_noted || names.iter().all(is_ours) {
         true => Ok(()),
@@ -191,7 +189,7 @@ fn refuse_foreign(dir: &Path, to: &Path) -> Result<(), CorpusError> {
     }
 }
 
-/// What earlier backups left.
+/// The results of earlier backups.
 struct Held {
     /// The contents of `CURRENT`, if any.
     line: Option<String>,
@@ -201,7 +199,7 @@ struct Held {
 }
 
 impl Held {
-    /// Reads what is at `to`, which must be of the corpus at `dir`, whose published generation has
+    /// Reads the backup at `to`, which must be of the corpus at `dir`, whose published generation has
     /// this manifest.
     fn read(dir: &Path, to: &Path, manifest: &Manifest) -> Result<Self, CorpusError> {
         let mut held = Self {
@@ -232,17 +230,14 @@ impl Held {
             own.map(|own| own.files == segment.files)
         };
         let is_known = note.corpus == canonical(dir)?.to_string_lossy()
-            || manifest
-                .segments
-                .iter()
-                .any(|one| is_same(one) == Some(true))
+            || (manifest.segments.iter()).any(|segment| is_same(segment) == Some(true))
             || manifest::read(dir, published.number).is_ok_and(|own| own == published);
         if !is_known {
             let reason = format!("it is a backup of {}", note.corpus);
             return Err(refused(dir, to, reason));
         }
         let is_older = published.number < manifest.number || published == *manifest;
-        let has_other = (manifest.segments.iter()).any(|one| is_same(one) == Some(false));
+        let has_other = (manifest.segments.iter()).any(|segment| is_same(segment) == Some(false));
         if !is_older || has_other {
             let (held, own) = (published.number, manifest.number);
             let reason = format!(
@@ -254,7 +249,7 @@ impl Held {
         Ok(held)
     }
 
-    /// Notes what is going to be published, and removes manifests that an interrupted backup left.
+    /// Notes the generation to be published, and removes manifests that an interrupted backup left.
     fn announce(&self, dir: &Path, to: &Path, manifest: &Manifest) -> Result<(), CorpusError> {
         let next = manifest::line_of(manifest)?;
         let mut current: Vec<String> = self.line.iter().cloned().collect();
@@ -287,7 +282,7 @@ impl Held {
     }
 }
 
-/// Copying, and how far it got.
+/// A copy in progress.
 struct Copying<'a> {
     done: ByteProgress,
     copied_files: u64,
@@ -303,7 +298,7 @@ impl Copying<'_> {
     }
 
     /// Copies a segment under construction, and moves it to its place. Files that an interrupted
-    /// backup copied are kept if they hold what they should.
+    /// backup copied are kept if they are intact.
     fn segment(
         &mut self,
         dir: &Path,

@@ -10,12 +10,12 @@ use super::error::CorpusError;
 /// The name of the file.
 pub(super) const NOTE: &str = "BACKUP";
 
-/// What it holds. It is written before what it announces is published.
+/// The contents of the file, written before the generation that it announces is published.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct BackupNote {
     /// The folder of the corpus.
     pub(super) corpus: String,
-    /// The contents of `CURRENT`: as they are, and as the backup that was begun last leaves them.
+    /// The contents of `CURRENT`: the present ones, and those that the last backup leaves once it completes.
     pub(super) current: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ impl BackupNote {
         Ok(ken_storage::replace(&path, &json)?)
     }
 
-    /// Whether a backup into the folder was begun that publishes this generation.
+    /// Whether a backup that publishes this generation was begun.
     pub(super) fn announces(dir: &Path, number: u64) -> bool {
         let begun = format!("{number} ");
         let note = Self::read(dir).ok().flatten();

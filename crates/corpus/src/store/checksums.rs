@@ -1,5 +1,5 @@
-//! Checks of what is read: small files of a segment against the hashes of its manifest, when it is
-//! opened; blocks of large ones against the segment's file of checksums, when they are first read.
+//! Checks of files as they are read: small files of a segment against the hashes in its manifest when it is
+//! opened, blocks of large ones against the segment's file of checksums when they are first read.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::layout;
 use super::manifest::{self, FileManifest, SegmentManifest};
 use super::verify;
 
-/// Whether a file is checked block by block, since it is not read whole when it is opened.
+/// Whether a file is checked block by block, since opening does not read all of it.
 fn is_checked_by_block(file: &FileManifest) -> bool {
     file.bytes > HEAP_BYTES && file.name != layout::CHECKSUMS
 }
@@ -39,8 +39,8 @@ pub(super) fn describe(dir: &Path, files: &[PathBuf]) -> Result<Vec<FileManifest
     Ok(described)
 }
 
-/// Opens the folder of a segment. Small files must have the contents that were published, large ones
-/// the length; their blocks are checked when they are read,
+/// Opens the folder of a segment. Small files must have the published contents, large ones the published
+/// length; their blocks are checked when they are first read.
 pub(super) fn open(corpus: &Path, segment: &SegmentManifest) -> Result<CheckedFolder, CorpusError> {
     for (path, file) in manifest::files_of(corpus, segment) {
         match is_checked_by_block(&file) {

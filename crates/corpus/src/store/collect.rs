@@ -8,14 +8,14 @@ use super::layout;
 use super::manifest::{self, Change, Manifest};
 use super::pin::remove_unless_pinned;
 
-/// Runs of writers that can be rolled back.
+/// The number of writer runs that can be rolled back.
 const KEPT_RUNS: usize = 10;
 
-/// Removes superseded generations, unless somebody reads them, and then the segments, marks and scores
-/// that no kept generation names. `current` is the published one, and must be on the disk.
+/// Removes superseded generations without readers, and then the segments, marks and scores that
+/// no kept generation names. `current` is the published generation, and must be on the disk.
 ///
-/// Kept are the last generations of the last runs, back to the last compaction: what that dropped
-/// is gone for good. A manifest that cannot be read may name any segment, so it is kept with all
+/// It keeps the last generation of each of the last [`KEPT_RUNS`] runs, back to the last compaction: passages that
+/// a compaction dropped are gone for good. A manifest that cannot be read may name any segment, so it is kept with all
 /// segments until [`super::Writer::repair`] drops it.
 pub(super) fn collect(corpus: &Path, current: &Manifest) -> Result<(), CorpusError> {
     let mut kept = vec![current.clone()];
@@ -45,7 +45,7 @@ pub(super) fn collect(corpus: &Path, current: &Manifest) -> Result<(), CorpusErr
         return Ok(());
     }
     if removed {
-        // After a crash no manifest may reappear whose segments are gone.
+        // A crash must not bring back a manifest whose segments are gone.
         ken_storage::sync_dir(&layout::generations(corpus))?;
     }
     let mut needed = HashSet::new();
@@ -63,7 +63,7 @@ pub(super) fn collect(corpus: &Path, current: &Manifest) -> Result<(), CorpusErr
     Ok(())
 }
 
-/// Removes what belongs to generations after `published`, which no reader can know.
+/// Removes the files of generations after `published`, which no reader can know.
 pub(super) fn remove_unpublished(corpus: &Path, published: u64) -> Result<(), CorpusError> {
     for folder in layout::generational(corpus) {
         let mut removed = false;

@@ -24,16 +24,16 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// Whether `dir` holds a published corpus. One whose `CURRENT` is no plain file counts, and is refused when
-    /// it is opened.
+    /// Whether `dir` holds a published corpus. One whose `CURRENT` is not a plain file counts; opening it
+    /// fails.
     #[must_use]
     pub fn exists(dir: &Path) -> bool {
         let current = layout::current(dir).symlink_metadata();
         current.is_ok_and(|current| !current.is_dir())
     }
 
-    /// Opens the current generation. Files up to a MiB are checked by their hashes, larger ones for
-    /// presence and length; what is read of these is checked when it is first read.
+    /// Opens the current generation. Opening checks files up to a MiB by their hashes, and larger ones for
+    /// presence and length; blocks of these are checked when they are first read.
     ///
     /// # Errors
     /// [`CorpusError::NotACorpus`], [`CorpusError::Damaged`], [`CorpusError::MissingFile`],
@@ -45,7 +45,7 @@ impl Corpus {
     /// Opens some shards of the current generation. No file of the others is touched.
     ///
     /// # Errors
-    /// [`CorpusError::TooFewShards`] where there are fewer than requested; and as
+    /// [`CorpusError::TooFewShards`] if there are fewer than requested; and as
     /// [`Corpus::open`].
     pub fn open_shards(dir: &Path, active: Active) -> Result<Self, CorpusError> {
         let (manifest, pin) = pin_current(dir)?;
@@ -83,7 +83,7 @@ impl Corpus {
         self.manifest.number
     }
 
-    /// Identifies what the active shards hold, wherever the folder is: 32 hex digits.
+    /// Identifies the contents of the active shards, wherever the folder is: 32 hex digits.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         self.manifest
@@ -102,8 +102,8 @@ impl Corpus {
         self.manifest_segments().map(SegmentManifest::bytes).sum()
     }
 
-    /// The length of those files of the active shards that searches go through: all but the texts. They
-    /// stay in memory where there is enough of it.
+    /// The length of the files of the active shards that searches read: all but the texts. They
+    /// stay in memory if there is enough of it.
     #[must_use]
     pub fn index_bytes(&self) -> u64 {
         let is_text = |name: &str| [layout::DOCUMENTS, layout::PASSAGES].contains(&name);
@@ -150,7 +150,7 @@ impl Corpus {
     /// The live passage of this id.
     ///
     /// # Errors
-    /// [`CorpusError::Damaged`] where a record cannot be read.
+    /// [`CorpusError::Damaged`] if a record cannot be read.
     pub fn find(&self, id: &PassageId) -> Result<Option<Passage>, CorpusError> {
         for segment in self.segments.iter().rev() {
             if let Some(ordinal) = segment.ordinal_of(id)? {

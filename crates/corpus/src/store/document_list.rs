@@ -22,7 +22,7 @@ pub struct ListedDocument {
     pub passages: usize,
     /// How many of them are pruned.
     pub pruned: usize,
-    /// The file that it was read from, where that is known.
+    /// The file that it was read from, if known.
     pub origin: Option<String>,
     /// What the source says about it, besides its title.
     pub metadata: Map<String, Value>,
@@ -32,11 +32,11 @@ pub struct ListedDocument {
 type ListedPassages<'c> = Box<dyn Iterator<Item = Result<(Passage, bool), CorpusError>> + 'c>;
 
 impl Corpus {
-    /// The live documents, in the order in which they were added, or the newest first; only those after the one of an
-    /// id, if that is given, and none where it is not there.
+    /// The live documents, in the order in which they were added, or the newest first. If an id is given, only the
+    /// documents after that one, or none if it does not exist.
     ///
     /// # Errors
-    /// As items: [`CorpusError::Damaged`] where a record cannot be read.
+    /// As items: [`CorpusError::Damaged`] if a record cannot be read.
     pub fn documents(
         &self,
         after: Option<&str>,
@@ -48,10 +48,10 @@ impl Corpus {
             Some(Ok(None)) => return Box::new(std::iter::empty()),
             Some(Err(error)) => return Box::new(std::iter::once(Err(error))),
         };
-        let is_after = move |at: &(usize, usize)| match place {
+        let is_after = move |document: &(usize, usize)| match place {
             None => true,
-            Some(place) if newest_first => *at < place,
-            Some(place) => *at > place,
+            Some(place) if newest_first => *document < place,
+            Some(place) => *document > place,
         };
         let all = self.segments().iter().enumerate();
         let all = all.flat_map(|(number, segment)| {
@@ -60,7 +60,7 @@ impl Corpus {
         });
         let listed = |(number, document): (usize, usize)| self.segments()[number].listed(document);
         if newest_first {
-            // Only where they are, so that this takes little memory.
+            // Collecting places instead of documents takes little memory.
             let mut all: Vec<(usize, usize)> = all.filter(is_after).collect();
             all.reverse();
             return Box::new(all.into_iter().map(listed));
@@ -68,11 +68,11 @@ impl Corpus {
         Box::new(all.filter(is_after).map(listed))
     }
 
-    /// The passages of a live document, each with whether it is live or pruned, in the order of its text, after the one
-    /// of an id if that is given; `None` where there is no such document.
+    /// The passages of a live document, each with whether it is live or pruned, in the order of its text. If the id of a
+    /// passage is given, only those after it. `None` if there is no such document.
     ///
     /// # Errors
-    /// [`CorpusError::Damaged`] where a record cannot be read, also as items.
+    /// [`CorpusError::Damaged`] if a record cannot be read, also as items.
     pub fn passages_of(
         &self,
         id: &str,
@@ -105,10 +105,10 @@ impl Corpus {
 }
 
 impl Segment {
-    /// A document.
+    /// The document with this ordinal.
     ///
     /// # Errors
-    /// [`CorpusError::Damaged`] where its record cannot be read.
+    /// [`CorpusError::Damaged`] if its record cannot be read.
     pub fn listed(&self, document: usize) -> Result<ListedDocument, CorpusError> {
         let record = self.document(document)?;
         let passages = self.passages_of(document)?;

@@ -9,7 +9,7 @@ use super::layout;
 use super::manifest::SegmentManifest;
 use super::record::{self, DocumentRecord};
 
-/// Bytes of an entry of `documents.index`: where the line starts, and the first passage.
+/// Bytes of an entry of `documents.index`: the start of the line, and the first passage.
 const INDEX_ENTRY: usize = 16;
 /// Bytes of an entry of `documents.ids`: the hash of the id, the ordinal.
 const ID_ENTRY: usize = 12;
@@ -27,7 +27,7 @@ pub(super) struct DocumentTable {
 /// The sort key of `documents.ids`.
 pub(super) fn hash(id: &str) -> u64 {
     let digest = blake3::hash(id.as_bytes());
-    u64::from_le_bytes(std::array::from_fn(|at| digest.as_bytes()[at]))
+    u64::from_le_bytes(std::array::from_fn(|byte| digest.as_bytes()[byte]))
 }
 
 /// The contents of `documents.index`: an entry for each document, and one after the last.
@@ -108,7 +108,7 @@ impl DocumentTable {
     /// The document of a passage; `None` if there is no such passage.
     pub(super) fn of_passage(&self, passage: usize) -> Result<Option<usize>, CorpusError> {
         let (mut low, mut high) = (0, self.count);
-        // The last document that starts here or before; one without passages is never the last.
+        // Searches for the last document that starts at `passage` or before; one without passages is never the last.
         while low < high {
             let middle = low.midpoint(high);
             match self.entry(middle) {
@@ -133,7 +133,7 @@ impl DocumentTable {
             .map_or(0..0, |(start, end)| start..end))
     }
 
-    /// Where a document's line starts, and its first passage; for `count`, where both end.
+    /// The start of a document's line, and its first passage; for `count`, the ends of both.
     fn entry(&self, ordinal: usize) -> Option<(u64, u64)> {
         let byte = ordinal.checked_mul(INDEX_ENTRY)?;
         Some((self.index.u64_at(byte)?, self.index.u64_at(byte + 8)?))

@@ -16,7 +16,7 @@ pub enum CorpusError {
     #[error("{path} is not a corpus")]
     #[diagnostic(remedy = "make one with <Ingest {path}>")]
     NotACorpus { path: PathBuf },
-    /// `CURRENT` is gone or out of date, while generations are there that a person may want back.
+    /// `CURRENT` is gone or out of date, but there are generations that a person may want back.
     #[error("{path} holds {}, but {reason}", described(generations))]
     #[diagnostic(
         remedy = "<RepairCorpus {path}> resumes from the newest generation that is whole; if files are still being copied, wait for the rest. Nothing was changed"
@@ -24,7 +24,7 @@ pub enum CorpusError {
     CurrentLost {
         path: PathBuf,
         reason: String,
-        /// Those whose manifests are there, ascending.
+        /// Those whose manifests exist, ascending.
         generations: Vec<u64>,
     },
     #[error("no generation of the corpus {path} can be read")]
@@ -75,7 +75,7 @@ pub enum CorpusError {
     #[error("{path} is missing from the corpus")]
     #[diagnostic(kind = "corpus_file_missing", remedy = drop_and_ingest())]
     MissingFile { path: PathBuf },
-    /// The corpus was made with other settings than given.
+    /// The given settings are not those of the corpus.
     #[error("the {setting} of the corpus {path} is {own}, not {given}")]
     #[diagnostic(kind = setting.kind(), remedy = remedy.clone())]
     OtherSettings {
@@ -92,7 +92,7 @@ pub enum CorpusError {
         requested: u32,
         shards: u32,
     },
-    /// Of two corpora that are to be joined.
+    /// Two corpora to be joined hold the same shard.
     #[error("{path} holds shard {shard}, which is there already")]
     #[diagnostic(
         remedy = "make each part by <IngestShard> with an I of its own; nothing was changed"
@@ -134,7 +134,7 @@ pub enum CorpusError {
 }
 
 impl CorpusError {
-    /// Wraps a system error with what was tried on which path.
+    /// Wraps a system error with the failed action and its path.
     pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let error = StorageError::new(action, path);
         move |source| Self::Io(error(source))

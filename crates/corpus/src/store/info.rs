@@ -21,7 +21,7 @@ pub struct CorpusInfo {
     pub passages: u64,
     /// Passages of live documents that are pruned.
     pub pruned: u64,
-    /// By shard, from 0.
+    /// The counts of each shard, from 0.
     pub shards: Vec<ShardInfo>,
     /// The length of all files of the generation.
     pub bytes: u64,
@@ -51,7 +51,7 @@ pub struct ShardInfo {
     pub bytes: u64,
 }
 
-/// A generation that is kept, as one line of the history.
+/// A kept generation, one line of the history.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PastGeneration {
     /// Its number.

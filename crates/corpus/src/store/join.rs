@@ -9,15 +9,15 @@ use super::manifest;
 use super::verify::{self, ByteProgress};
 use super::writer::{Adopted, Writer};
 
-/// Joins `parts`, which have the same sharding and hold different shards, into one corpus at `dir`;
-/// what is there already stays. Files are linked where the file system can, else copied. Returns
+/// Joins `parts`, which have the same sharding and hold different shards, into one corpus at `dir`.
+/// Shards that are already in `dir` stay. Files are linked if the file system can, else copied. Returns
 /// the generation.
 ///
 /// # Errors
-/// [`CorpusError::OtherSettings`] where a part was made with other settings;
-/// [`CorpusError::Damaged`] where a file of a part does not hold what was published;
-/// [`CorpusError::ShardTwice`] where two of them hold the same shard; and as [`Writer::create`].
-/// Nothing is changed then.
+/// [`CorpusError::OtherSettings`] if a part was made with other settings;
+/// [`CorpusError::Damaged`] if a file of a part does not hold what was published;
+/// [`CorpusError::ShardTwice`] if two of them hold the same shard; and as [`Writer::create`].
+/// On an error, `dir` stays as it was.
 pub fn join(
     dir: &Path,
     parts: &[PathBuf],
@@ -74,7 +74,7 @@ pub fn join(
     writer.adopt(adopted)
 }
 
-/// Damage of a copy is damage of the original.
+/// Blames the original for damage of a copy.
 fn blamed(error: CorpusError, from: &Path) -> CorpusError {
     match error {
         CorpusError::Damaged { reason, .. } => CorpusError::damaged(from, reason),

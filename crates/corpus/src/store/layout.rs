@@ -8,13 +8,13 @@ use super::error::CorpusError;
 
 /// The document records of a segment, one JSON object a line.
 pub(super) const DOCUMENTS: &str = "documents.jsonl";
-/// Where each document's line starts, and its first passage.
+/// The start of each document's line, and its first passage.
 pub(super) const DOCUMENT_INDEX: &str = "documents.index";
 /// The documents sorted by the hash of their ids.
 pub(super) const DOCUMENT_IDS: &str = "documents.ids";
 /// The passages of a segment, one JSON object a line.
 pub(super) const PASSAGES: &str = "passages.jsonl";
-/// Where each passage's line starts.
+/// The start of each passage's line.
 pub(super) const PASSAGE_INDEX: &str = "passages.index";
 
 /// A checksum for each block of the segment's large files.
@@ -31,14 +31,14 @@ pub(super) const REQUIRED: [&str; 5] = [
 
 /// The names allowed in a corpus folder before its first generation is published.
 pub(super) const UNPUBLISHED: [&str; 5] = ["LOCK", "staging", "segments", "generations", "marks"];
-/// What a writer that was killed while it published may leave.
+/// The file that a writer leaves if it is killed while publishing.
 pub(super) const UNPUBLISHED_CURRENT: &str = "CURRENT.tmp";
 
 /// Refuses a corpus in which anything of ken's is a link, a pipe, a socket or a device, at any depth. The
-/// folder itself may be a link; what else is in it is not looked at.
+/// folder itself may be a link; other files in it do not matter.
 ///
 /// # Errors
-/// [`CorpusError::Io`] with the path of what is refused.
+/// [`CorpusError::Io`] with the path of the link, pipe, socket or device.
 pub(super) fn check(corpus: &Path) -> Result<(), CorpusError> {
     let files = ["CURRENT", UNPUBLISHED_CURRENT, NOTE];
     for name in UNPUBLISHED.into_iter().chain(files) {
@@ -97,12 +97,12 @@ pub(super) fn scores_name(number: u64, segment: &str, score: &str) -> String {
     format!("{number:08}.{segment}.{score}.f32")
 }
 
-/// The number of the generation in one of these names.
+/// The number of the generation in such a name.
 pub(super) fn generation_of(name: &str) -> Option<u64> {
     name.split(['.', '-']).next()?.parse().ok()
 }
 
-/// The folders whose entries belong to generations, in the order of creation and of removal: so no
+/// The folders whose entries belong to generations, in the order of creation and of removal, so that no
 /// manifest ever names a missing file.
 pub(super) fn generational(corpus: &Path) -> [PathBuf; 3] {
     [generations(corpus), segments(corpus), marks(corpus)]
@@ -117,7 +117,7 @@ pub(super) fn names(folder: &Path) -> Result<Vec<String>, CorpusError> {
     }
 }
 
-/// The number of the newest generation of which any file exists; 0 for none.
+/// The number of the newest generation with any file; 0 for none.
 pub(super) fn newest(corpus: &Path) -> Result<u64, CorpusError> {
     let mut newest = 0;
     for folder in generational(corpus) {

@@ -29,7 +29,7 @@ pub enum Change {
     Prune,
     /// Passages were given scores.
     Score,
-    /// What was dead or pruned was dropped from the files.
+    /// Dead and pruned passages were dropped from the files.
     Compact,
     /// An earlier generation was restored.
     Rollback,
@@ -44,7 +44,7 @@ impl fmt::Display for Change {
 }
 
 impl Settings {
-    /// The settings of the corpus at `dir`; `None` where there is none yet.
+    /// The settings of the corpus at `dir`; `None` if there is none yet.
     ///
     /// # Errors
     /// [`CorpusError::Damaged`], [`CorpusError::OtherFormat`], [`CorpusError::Io`].
@@ -185,11 +185,11 @@ impl FileManifest {
         Self::of_blocks(dir, path, |_| Ok(()))
     }
 
-    /// As [`FileManifest::of_file`], and calls `each` with each block of the file.
+    /// As [`FileManifest::of_file`], and calls `visit` with each block of the file.
     pub(super) fn of_blocks(
         dir: &Path,
         path: &Path,
-        mut each: impl FnMut(&[u8]) -> Result<(), CorpusError>,
+        mut visit: impl FnMut(&[u8]) -> Result<(), CorpusError>,
     ) -> Result<Self, CorpusError> {
         let mut hasher = blake3::Hasher::new();
         let mut file = ken_storage::open(path)?;
@@ -202,7 +202,7 @@ impl FileManifest {
                 break;
             }
             hasher.update(&block);
-            each(&block)?;
+            visit(&block)?;
         }
         let below = path.strip_prefix(dir).unwrap_or(path);
         let parts: Vec<_> = below
@@ -221,18 +221,18 @@ impl FileManifest {
         let metadata = path
             .symlink_metadata()
             .map_err(StorageError::new("read", path));
-        let found = metadata.map_err(CorpusError::opening)?.len();
-        match found == self.bytes {
+        let received = metadata.map_err(CorpusError::opening)?.len();
+        match received == self.bytes {
             true => Ok(()),
             false => Err(CorpusError::damaged(
                 path,
-                format!("it has {found} bytes, not {}", self.bytes),
+                format!("it has {received} bytes, not {}", self.bytes),
             )),
         }
     }
 }
 
-/// The version of the layout: the first version had it at the top level.
+/// The version of the layout, which the first version had at the top level.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Format {
@@ -275,12 +275,12 @@ fn seal(manifest: &Manifest, path: &Path) -> Result<(Vec<u8>, String), CorpusErr
     Ok((json, hash))
 }
 
-/// The published generation; `None` where the folder is no corpus, or its first generation was
+/// The published generation; `None` if the folder is no corpus, or its first generation was
 /// never published.
 ///
 /// # Errors
-/// [`CorpusError::CurrentLost`] where there is no `CURRENT`, but more than an interrupted first
-/// publication leaves; [`CorpusError::Io`] where something of the corpus is no plain file or folder.
+/// [`CorpusError::CurrentLost`] if there is no `CURRENT`, but more than an interrupted first
+/// publication leaves; [`CorpusError::Io`] if something of the corpus is no plain file or folder.
 pub(super) fn current(corpus: &Path) -> Result<Option<Current>, CorpusError> {
     layout::check(corpus)?;
     let path = layout::current(corpus);
@@ -314,12 +314,11 @@ pub(super) fn current(corpus: &Path) -> Result<Option<Current>, CorpusError> {
     })
 }
 
-/// The first generation, with the line for `CURRENT`, where its writer was interrupted just before
-/// publishing it. `None` where there is nothing of a corpus, or only segments that no manifest
-/// names.
+/// The first generation, with the line for `CURRENT`, if its writer was interrupted just before
+/// publishing it. `None` if the folder holds nothing of a corpus, or only segments that no manifest names.
 ///
 /// # Errors
-/// [`CorpusError::CurrentLost`] where the folder holds more than an interrupted first publication
+/// [`CorpusError::CurrentLost`] if the folder holds more than an interrupted first publication
 /// leaves: it was published, and `CURRENT` was lost.
 pub(super) fn unpublished(corpus: &Path) -> Result<Option<(Manifest, String)>, CorpusError> {
     match numbers(corpus, u64::MAX)?.as_slice() {
@@ -352,7 +351,7 @@ pub(super) fn published(corpus: &Path) -> Result<Current, CorpusError> {
     }
 }
 
-/// The number in `CURRENT`, whether that generation exists or not; 0 for none.
+/// The number in `CURRENT`, whether or not that generation exists; 0 for none.
 pub(super) fn claimed(corpus: &Path) -> u64 {
     let current = current(corpus).ok().flatten();
     current.map_or(0, |current| current.number)
@@ -426,8 +425,8 @@ fn read_sealed(corpus: &Path, number: u64) -> Result<(Manifest, String), CorpusE
         return Err(damaged("its hash does not match".to_owned()));
     }
     if sealed.manifest.number != number {
-        let found = sealed.manifest.number;
-        return Err(damaged(format!("it says that it is generation {found}")));
+        let own = sealed.manifest.number;
+        return Err(damaged(format!("it says that it is generation {own}")));
     }
     Ok((sealed.manifest, sealed.blake3))
 }

@@ -1,5 +1,5 @@
-//! What a generation says about a segment's contents: which documents are gone and which passages
-//! are pruned. The segment itself never changes.
+//! Marks: which documents of a segment are gone, and which of its passages are pruned, as of a generation. The segment
+//! itself never changes.
 
 use std::path::Path;
 
@@ -34,10 +34,10 @@ impl Marks {
 
     /// The mark on a passage, if it is pruned.
     pub(super) fn of_passage(&self, ordinal: usize) -> Option<&PrunedMark> {
-        let found = self
+        let index = self
             .pruned
             .binary_search_by_key(&ordinal, |mark| mark.ordinal as usize);
-        found.ok().and_then(|at| self.pruned.get(at))
+        self.pruned.get(index.ok()?)
     }
 
     /// Marks documents as gone.
@@ -57,7 +57,7 @@ impl Marks {
         self.pruned = all;
     }
 
-    /// Reads the file at `path`, which must hold what `published` says.
+    /// Reads the file at `path`, which must be as `published`.
     pub(super) fn read(path: &Path, published: &FileManifest) -> Result<Self, CorpusError> {
         let text = manifest::read_file(path)?;
         if FileManifest::of_bytes(&published.name, &text) != *published {

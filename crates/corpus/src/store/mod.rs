@@ -4,7 +4,7 @@
 //!
 //! - `CURRENT`: the number and hash of the published generation, as text. Replacing this file is the
 //!   only commit point: before it the old generation is current, after it the new one.
-//! - `generations/{n:08}.json`: what generation n consists of ([`manifest`]), never rewritten.
+//! - `generations/{n:08}.json`: the manifest of generation n ([`manifest`]), never rewritten.
 //!   Readers of a generation hold a shared lock on this file ([`pin`]).
 //! - `segments/{n:08}-{shard:03}/`: documents and passages of one shard that came with generation
 //!   n, never rewritten.
@@ -13,7 +13,7 @@
 //! - `marks/{n:08}.{segment}.{score}.f32`: a score of each of its passages, likewise.
 //! - `staging/`: segments under construction; a killed writer's leftovers are removed at the next open.
 //! - `LOCK`: held by the one writer.
-//! - `BACKUP`: in a copy that [`backup()`] made, of which corpus.
+//! - `BACKUP`: in a copy that [`backup()`] made, the corpus that it is a copy of.
 //!
 //! It holds no vectors and no search index; the index crate adds its files to a staged segment.
 

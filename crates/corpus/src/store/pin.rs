@@ -1,4 +1,4 @@
-//! Pins: they keep a generation from being collected while somebody reads it.
+//! Pins, which keep a generation from being collected while a process reads it.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -8,7 +8,7 @@ use super::error::CorpusError;
 use super::layout;
 use super::manifest::{self, Manifest};
 
-/// How often a reader retries where a generation is replaced and collected while it opens.
+/// How often a reader retries if a generation is replaced and collected while it opens.
 const ATTEMPTS: usize = 1000;
 
 /// While it exists, no process removes the files of its generation.
@@ -30,7 +30,7 @@ impl Pin {
             Err(error) if error.source.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        // If it still exists after locking, it will not be collected.
+        // A manifest that still exists after locking will not be collected.
         Ok(exists(path)?.then_some(Self { _lock: lock }))
     }
 }
@@ -65,10 +65,10 @@ pub(super) fn pin_current(dir: &Path) -> Result<(Manifest, Pin), CorpusError> {
     })
 }
 
-/// Removes a generation's manifest unless somebody reads it. Returns whether it is gone.
+/// Removes a generation's manifest unless the generation is pinned. Returns whether it is gone.
 pub(super) fn remove_unless_pinned(dir: &Path, number: u64) -> Result<bool, CorpusError> {
     let path = layout::generation(dir, number);
-    // Some file systems only lock exclusively what is open for writing.
+    // Some file systems grant exclusive locks only on files that are open for writing.
     let opened = ken_storage::open_with(&path, File::options().read(true).write(true));
     let file = match opened {
         Ok(file) => file,
@@ -77,7 +77,7 @@ pub(super) fn remove_unless_pinned(dir: &Path, number: u64) -> Result<bool, Corp
     };
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Ok(false),
-        // Without locks nobody can hold one.
+        // On a file system without locks, no reader holds one.
         Ok(()) | Err(TryLockError::Error(_)) => {
             ken_storage::remove(&path)?;
             Ok(true)

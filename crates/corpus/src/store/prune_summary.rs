@@ -1,4 +1,4 @@
-//! What of a generation is pruned: by reason, and by document.
+//! The pruned passages of a generation, by reason and by document.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,9 +15,9 @@ use crate::passage::PassageId;
 pub struct Pruning {
     /// The reason.
     pub reason: String,
-    /// How many passages of live documents.
+    /// The number of these passages that belong to live documents.
     pub passages: usize,
-    /// How many documents these are of.
+    /// The number of their documents.
     pub documents: usize,
     /// The lowest score among them.
     pub lowest_score: f64,
@@ -25,7 +25,7 @@ pub struct Pruning {
     pub highest_score: f64,
 }
 
-/// A live document of which passages are pruned.
+/// A live document with pruned passages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrunedDocument {
     /// Its id.
@@ -36,7 +36,7 @@ pub struct PrunedDocument {
     pub metadata: Map<String, Value>,
     /// How many passages it has, pruned ones included.
     pub passages: usize,
-    /// Those that are pruned, in the order of the text.
+    /// The pruned passages, in the order of the text.
     pub pruned: Vec<PruneMark>,
 }
 
@@ -44,7 +44,7 @@ impl Corpus {
     /// The passages that are pruned, by reason; the reasons in alphabetical order. Only marks are read.
     ///
     /// # Errors
-    /// Marks that cannot be read.
+    /// If marks cannot be read.
     pub fn prunings(&self) -> Result<Vec<Pruning>, CorpusError> {
         let mut by_reason: BTreeMap<String, Pruning> = BTreeMap::new();
         for segment in self.segments() {
@@ -69,10 +69,10 @@ impl Corpus {
         Ok(by_reason.into_values().collect())
     }
 
-    /// The documents of which passages are pruned, newest first.
+    /// The documents with pruned passages, newest first.
     ///
     /// # Errors
-    /// Marks that cannot be read; [`CorpusError::Damaged`] where a record cannot be read.
+    /// If marks cannot be read; [`CorpusError::Damaged`] if a record cannot be read.
     pub fn pruned_documents(&self) -> Result<Vec<PrunedDocument>, CorpusError> {
         let mut all = Vec::new();
         for segment in self.segments() {

@@ -1,5 +1,4 @@
-//! Which documents are published, and with what contents. It can be queried while the writer
-//! publishes.
+//! The published documents and their contents, which can be queried while the writer publishes.
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
@@ -22,9 +21,9 @@ pub enum DocumentState {
 /// The place of a live document or passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
-    /// The number of the segment.
+    /// The index of the segment.
     pub(super) segment: usize,
-    /// The ordinal in it.
+    /// The ordinal in the segment.
     pub(super) ordinal: usize,
 }
 
@@ -45,7 +44,7 @@ impl Known {
     /// How `document` relates to the published ones. Staged ones do not count.
     ///
     /// # Errors
-    /// [`CorpusError::Damaged`] where a record cannot be read.
+    /// [`CorpusError::Damaged`] if a record cannot be read.
     pub fn state_of(&self, document: &Document) -> Result<DocumentState, CorpusError> {
         let segments = self.read();
         let Some(place) = place_of(&segments, &document.id)? else {
@@ -59,7 +58,7 @@ impl Known {
         })
     }
 
-    /// The file that the published document of this id was read from, where that is known.
+    /// The file that the published document of this id was read from, if known.
     ///
     /// # Errors
     /// As [`Known::state_of`].
@@ -88,7 +87,7 @@ impl Known {
     /// The passages of the published document of this id, pruned or not.
     ///
     /// # Errors
-    /// [`CorpusError::UnknownDocument`] where there is none; as [`Known::state_of`].
+    /// [`CorpusError::UnknownDocument`] if there is none; as [`Known::state_of`].
     pub fn passages_of(&self, id: &str) -> Result<Vec<PassageId>, CorpusError> {
         let unknown = || CorpusError::UnknownDocument { id: id.to_owned() };
         let Published { segment, passages } = self.published(id)?.ok_or_else(unknown)?;

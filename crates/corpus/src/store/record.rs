@@ -35,7 +35,7 @@ pub(super) struct PassageRecord {
     pub(super) id: String,
     /// The passage's text.
     pub(super) text: String,
-    /// Where it stands in the document; the address comes from the document.
+    /// The location in the document, without the address, which comes from the document.
     #[serde(flatten)]
     pub(super) location: Location,
 }
@@ -54,7 +54,7 @@ impl PassageRecord {
     }
 }
 
-/// Reads the line at `place`; `name` is what it holds, for messages.
+/// Reads the line at `place`; `name` names its contents in messages.
 pub(super) fn read<T: DeserializeOwned>(
     lines: &ReadAt,
     place: Option<Range<u64>>,

@@ -18,8 +18,8 @@ impl Writer {
     /// Restores an earlier generation as a new one, whatever state the current one is in.
     ///
     /// # Errors
-    /// [`CorpusError::UnknownGeneration`] where it is not kept; [`CorpusError::NotACorpus`];
-    /// [`CorpusError::Locked`]; [`CorpusError::Damaged`] or [`CorpusError::MissingFile`] where it
+    /// [`CorpusError::UnknownGeneration`] if it is not kept; [`CorpusError::NotACorpus`];
+    /// [`CorpusError::Locked`]; [`CorpusError::Damaged`] or [`CorpusError::MissingFile`] if it
     /// is damaged itself; [`CorpusError::Io`].
     pub fn rollback(dir: &Path, number: u64) -> Result<u64, CorpusError> {
         let lock = lock_existing(dir)?;
@@ -39,14 +39,14 @@ impl Writer {
     }
 
     /// Publishes a generation without the damaged segments that [`verify()`] found. Their documents
-    /// count as unknown afterwards, so that they can be ingested again. Where the current
+    /// count as unknown afterwards, so that they can be ingested again. If the current
     /// generation itself cannot be read, the newest whole one takes its place, or, if none is
     /// whole, the undamaged segments of the newest one. Damaged earlier generations are dropped.
     ///
-    /// All damage is checked again: what can be read this time is kept.
+    /// All damage is checked again, and files that can be read this time are kept.
     ///
     /// # Errors
-    /// [`CorpusError::Unrecoverable`] where no manifest can be read; [`CorpusError::NotACorpus`];
+    /// [`CorpusError::Unrecoverable`] if no manifest can be read; [`CorpusError::NotACorpus`];
     /// [`CorpusError::Locked`]; [`CorpusError::Io`].
     ///
     /// [`verify()`]: super::verify()
@@ -85,11 +85,11 @@ impl Writer {
         Ok(number)
     }
 
-    /// A writer that opened nothing: it can only commit what a manifest names.
+    /// A writer that opened nothing: it can only commit segments that a manifest names.
     fn recovering(dir: &Path, manifest: &Manifest, lock: File) -> Result<Self, CorpusError> {
         let number = match current(dir)? {
             Some(current) => current.number,
-            // Higher than any that was ever published.
+            // Higher than any number ever published.
             None => layout::newest(dir)?.max(manifest::claimed(dir)),
         };
         Self {
@@ -110,10 +110,10 @@ fn lock_existing(dir: &Path) -> Result<File, CorpusError> {
     }
 }
 
-/// The current generation; `None` where its manifest cannot be read, or newer ones exist.
+/// The current generation; `None` if its manifest cannot be read, or newer ones exist.
 ///
 /// # Errors
-/// A generation of another version of ken, which is not to be touched.
+/// A generation of another version of ken, which must stay as it is.
 fn current(dir: &Path) -> Result<Option<Manifest>, CorpusError> {
     match pin_current(dir) {
         Ok((manifest, _)) if manifest::refuse_newer(dir, manifest.number).is_ok() => {
@@ -126,7 +126,7 @@ fn current(dir: &Path) -> Result<Option<Manifest>, CorpusError> {
 
 /// The generations that a rollback can restore.
 fn kept(dir: &Path) -> Result<Vec<u64>, CorpusError> {
-    // What is newer than the current one was never published.
+    // Generations newer than the current one were never published.
     let newest = current(dir)?.map_or(u64::MAX, |current| current.number);
     manifest::numbers(dir, newest)
 }
@@ -137,7 +137,10 @@ fn damaged_segments(
     manifest: &Manifest,
     is_suspect: impl Fn(&str) -> bool,
 ) -> HashSet<String> {
-    let suspects = manifest.segments.iter().filter(|one| is_suspect(&one.id));
+    let suspects = manifest
+        .segments
+        .iter()
+        .filter(|segment| is_suspect(&segment.id));
     let damaged = suspects.filter(|segment| {
         let mut files = manifest::files_of(dir, segment).into_iter();
         files.any(|(path, file)| verify::check(&path, &file).is_err())

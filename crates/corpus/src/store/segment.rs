@@ -35,7 +35,7 @@ pub struct Segment {
     live_passages: FixedBitSet,
     live_passage_count: usize,
     pruned_count: usize,
-    /// The file with its marks, if any, and what it holds.
+    /// The file with its marks, if any, and the manifest of that file.
     marks: Option<(PathBuf, FileManifest)>,
     scores: Scores,
 }
@@ -116,7 +116,7 @@ impl Segment {
         self.files.dir()
     }
 
-    /// The same folder, opened so that what is read of its files is checked.
+    /// The same folder, for checked reads of its files.
     #[must_use]
     pub fn files(&self) -> &CheckedFolder {
         &self.files
@@ -179,7 +179,7 @@ impl Segment {
     /// The passage at `ordinal`, live or not.
     ///
     /// # Errors
-    /// [`CorpusError::Damaged`] where there is no such passage or its record cannot be read.
+    /// [`CorpusError::Damaged`] if there is no such passage or its record cannot be read.
     pub fn passage(&self, ordinal: usize) -> Result<Passage, CorpusError> {
         let document = self.documents.of_passage(ordinal)?.ok_or_else(|| {
             CorpusError::damaged(
@@ -206,7 +206,7 @@ impl Segment {
     /// The ordinal of the live passage of this id.
     ///
     /// # Errors
-    /// [`CorpusError::Damaged`] where a record cannot be read.
+    /// [`CorpusError::Damaged`] if a record cannot be read.
     pub fn ordinal_of(&self, id: &PassageId) -> Result<Option<usize>, CorpusError> {
         let ordinal = self.ordinal_of_any(id)?;
         Ok(ordinal.filter(|&ordinal| self.is_live(ordinal)))
@@ -224,16 +224,16 @@ impl Segment {
         let mut range = self.documents.passages(document)?;
         while !range.is_empty() {
             let middle = range.start.midpoint(range.end);
-            let found = PassageId(self.record(middle)?.id);
-            match found.split().map(|(_, found)| found.cmp(&position)) {
+            let middle_id = PassageId(self.record(middle)?.id);
+            match middle_id.split().map(|(_, own)| own.cmp(&position)) {
                 Some(std::cmp::Ordering::Less) => range.start = middle + 1,
                 Some(std::cmp::Ordering::Greater) => range.end = middle,
-                // "a#01" must not name what "a#1" names.
-                Some(std::cmp::Ordering::Equal) => return Ok((found == *id).then_some(middle)),
+                // "a#01" must not name the passage "a#1".
+                Some(std::cmp::Ordering::Equal) => return Ok((middle_id == *id).then_some(middle)),
                 None => {
                     return Err(CorpusError::damaged(
                         &self.dir().join(layout::PASSAGES),
-                        format!("passage {middle} has the id {found}"),
+                        format!("passage {middle} has the id {middle_id}"),
                     ));
                 }
             }
@@ -255,7 +255,7 @@ impl Segment {
     /// The ordinals of a document's passages, live or not.
     ///
     /// # Errors
-    /// [`CorpusError::Damaged`] where the table of the documents is.
+    /// [`CorpusError::Damaged`] if the table of the documents is damaged.
     pub fn passages_of(&self, document: usize) -> Result<std::ops::Range<usize>, CorpusError> {
         self.documents.passages(document)
     }
@@ -263,7 +263,7 @@ impl Segment {
     /// What the source says about a document, besides its title.
     ///
     /// # Errors
-    /// [`CorpusError::Damaged`] where its record cannot be read.
+    /// [`CorpusError::Damaged`] if its record cannot be read.
     pub fn metadata(&self, document: usize) -> Result<Map<String, Value>, CorpusError> {
         Ok(self.document(document)?.metadata)
     }
@@ -295,7 +295,7 @@ impl Segment {
     /// ascending.
     ///
     /// # Errors
-    /// [`CorpusError`] where the marks cannot be read.
+    /// [`CorpusError`] if the marks cannot be read.
     pub fn pruned_for(&self, reason_start: &str) -> Result<Vec<usize>, CorpusError> {
         let mut pruned = self.pruned()?;
         pruned.retain(|(_, mark)| mark.reason.starts_with(reason_start));
@@ -314,7 +314,7 @@ impl Segment {
         Ok(pruned)
     }
 
-    /// Its marks.
+    /// The marks on it.
     pub(super) fn marks(&self) -> Result<Marks, CorpusError> {
         match &self.marks {
             Some((path, file)) => Marks::read(path, file),

@@ -1,4 +1,4 @@
-//! What all segments of a corpus have in common, and how corpora may differ in it.
+//! The settings that all segments of a corpus share, and the differences between those of two corpora.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub struct EmbedderIdentity {
     pub dimensions: usize,
 }
 
-/// What all segments of a corpus have in common.
+/// The settings that all segments of a corpus share.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
     /// Which model embeds the passages.
@@ -30,7 +30,7 @@ pub struct Settings {
     pub dense: String,
 }
 
-/// A setting that two corpora can differ in.
+/// A setting in which two corpora can differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Setting {
     /// The embedder.
@@ -44,7 +44,7 @@ pub enum Setting {
 }
 
 impl Setting {
-    /// The kind of the error where it differs.
+    /// The kind of the error for a difference in it.
     pub(super) fn kind(self) -> &'static str {
         match self {
             Self::Embedder => "other_embedder",
@@ -71,9 +71,9 @@ impl Settings {
     /// model that was moved is the same model.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<(Setting, String, String)> {
-        let (one, two) = (&self.embedder, &other.embedder);
-        if one.fingerprint != two.fingerprint || one.dimensions != two.dimensions {
-            return Some((Setting::Embedder, one.to_string(), two.to_string()));
+        let (own, theirs) = (&self.embedder, &other.embedder);
+        if own.fingerprint != theirs.fingerprint || own.dimensions != theirs.dimensions {
+            return Some((Setting::Embedder, own.to_string(), theirs.to_string()));
         }
         let both = [self, other];
         let rest = [
@@ -81,8 +81,8 @@ impl Settings {
             (Setting::Sharding, both.map(|s| s.sharding.to_string())),
             (Setting::Dense, both.map(|s| s.dense.clone())),
         ];
-        let mut rest = rest.into_iter().map(|(what, [one, two])| (what, one, two));
-        rest.find(|(_, one, two)| one != two)
+        let mut rest = (rest.into_iter()).map(|(setting, [own, theirs])| (setting, own, theirs));
+        rest.find(|(_, own, theirs)| own != theirs)
     }
 }
 

@@ -54,7 +54,7 @@ impl Active {
         }
     }
 
-    /// How many shards are requested; `None` for all.
+    /// The number of shards requested; `None` for all.
     #[must_use]
     pub fn scale(self) -> Option<u32> {
         match self {
@@ -77,8 +77,8 @@ impl fmt::Display for Active {
 /// Gives new documents their shards.
 ///
 /// A document goes into the smaller of two shards that the seeded hash of its id names. So the
-/// parts are random, and their sizes differ by a few documents only, where a single hash would make
-/// them differ by the square root of their size (Azar et al. 1994, Balanced Allocations).
+/// shards are random, and their sizes differ by a few documents only; with a single hash they would
+/// differ by the square root of their size (Azar et al. 1994, Balanced Allocations).
 #[derive(Debug, Clone)]
 pub struct Assigner {
     sharding: Sharding,
@@ -86,7 +86,7 @@ pub struct Assigner {
 }
 
 impl Assigner {
-    /// Continues from shards that hold these numbers of documents; missing numbers are 0.
+    /// Continues from shards with these numbers of documents; missing numbers are 0.
     #[must_use]
     pub fn new(sharding: Sharding, documents: &[u64]) -> Self {
         let mut documents = documents.to_vec();
@@ -110,10 +110,10 @@ impl Assigner {
                 .fold(0_u128, |number, &byte| number << 8 | u128::from(byte));
             (wide % self.documents.len() as u128) as usize
         };
-        let (one, other) = (number(first), number(rest));
-        let shard = match self.documents[other] < self.documents[one] {
-            true => other,
-            false => one,
+        let (first, second) = (number(first), number(rest));
+        let shard = match self.documents[second] < self.documents[first] {
+            true => second,
+            false => first,
         };
         self.documents[shard] += 1;
         shard as u32
@@ -155,7 +155,7 @@ mod tests {
     fn what_is_there_counts() {
         let mut assigner = Assigner::new(Sharding { count: 2, seed: 0 }, &[1000]);
         let full = (0..100).filter(|n| assigner.assign(&n.to_string()) == 0);
-        // Only where both hashes name the full shard.
+        // Only if both hashes name the full shard.
         assert!(full.count() < 50);
     }
 

@@ -1,4 +1,4 @@
-//! A segment under construction. Nothing of it is visible before it is published.
+//! A segment under construction. No reader sees any of it before it is published.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
@@ -19,7 +19,7 @@ use super::segment::Segment;
 use crate::document::Document;
 use crate::passage::{Passage, Piece};
 
-/// What becomes of pruned passages when a segment is copied.
+/// What a copy of a segment does with pruned passages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pruned {
     /// They stay, and stay pruned.
@@ -41,7 +41,7 @@ pub struct StagedSegment {
     passages: JsonLines,
     passage_index: BufWriter<File>,
     passage_count: u64,
-    /// Where each document's line starts, and its first passage.
+    /// The start of each document's line, and its first passage.
     document_index: Vec<(u64, u64)>,
     ids: Vec<u64>,
     seen: HashSet<[u8; 16]>,
@@ -105,17 +105,17 @@ impl StagedSegment {
         Ok(pushed)
     }
 
-    /// Adds the live documents of a published segment, and calls `each` with the ordinal, in that
-    /// segment, and the contents of every passage added.
+    /// Adds the live documents of a published segment, and calls `visit` with every added passage and its ordinal in
+    /// that segment.
     ///
     /// # Errors
-    /// As [`StagedSegment::push`], [`CorpusError::Damaged`] where a record cannot be read, and any
-    /// error of `each`.
+    /// As [`StagedSegment::push`], [`CorpusError::Damaged`] if a record cannot be read, and any
+    /// error of `visit`.
     pub fn copy<E: From<CorpusError>>(
         &mut self,
         segment: &Segment,
         pruned: Pruned,
-        mut each: impl FnMut(usize, Passage) -> Result<(), E>,
+        mut visit: impl FnMut(usize, Passage) -> Result<(), E>,
     ) -> Result<(), E> {
         let marks = segment.marks()?;
         for document in segment.live_documents() {
@@ -136,7 +136,7 @@ impl StagedSegment {
                 self.scores.copy(to, segment.scores(), ordinal);
                 let passage = segment.record(ordinal)?;
                 self.push_passage(&passage)?;
-                each(ordinal, segment.joined(ordinal, passage, record.clone()))?;
+                visit(ordinal, segment.joined(ordinal, passage, record.clone()))?;
             }
         }
         Ok(())
@@ -172,7 +172,7 @@ impl StagedSegment {
     }
 
     /// Syncs all files, and returns their folder and manifest, the marks and the scores. The segment has
-    /// no id yet, and what is live in it is not counted.
+    /// no id yet, and its live documents and passages are not counted.
     pub(super) fn describe(
         mut self,
     ) -> Result<(PathBuf, SegmentManifest, Marks, Scores), CorpusError> {

@@ -13,7 +13,7 @@ const MOST_DIMENSIONS: usize = 1 << 20;
 const MOST_BYTES: u64 = 1 << 60;
 
 impl Manifest {
-    /// Fails with what is wrong.
+    /// Fails with a description of the first fault.
     pub(super) fn validate(&self) -> Result<(), String> {
         let Sharding { count, .. } = self.settings.sharding;
         if !(1..=Sharding::MOST).contains(&count) {

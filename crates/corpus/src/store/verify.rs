@@ -10,18 +10,18 @@ use super::layout;
 use super::manifest::{self, FileManifest, Manifest};
 use super::pin::{Pin, pin, pin_current};
 
-/// A file whose contents are not those that were published.
+/// A file whose contents are not the published ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Damage {
     /// The file.
     pub file: PathBuf,
     /// What is wrong with it.
     pub reason: String,
-    /// The generations that need it, ascending; none where it is `CURRENT` or the current manifest.
+    /// The generations that need it, ascending; none if it is `CURRENT` or the current manifest.
     pub generations: Vec<u64>,
     /// Whether the current generation needs it; otherwise only a rollback would.
     pub current: bool,
-    /// The segment that it makes unusable; `None` where it is a manifest or `CURRENT`.
+    /// The segment that it makes unusable; `None` if it is a manifest or `CURRENT`.
     #[serde(skip)]
     pub(super) segment: Option<String>,
 }
@@ -46,11 +46,11 @@ struct Needed {
 }
 
 /// Checks all files of the corpus at `dir`, including those that only earlier generations need, and
-/// returns the damaged ones. What is being checked is not collected.
+/// returns the damaged ones. Files under check are not collected.
 ///
 /// # Errors
-/// [`CorpusError::NotACorpus`]; [`CorpusError::OtherFormat`]; [`CorpusError::Io`] where nothing can
-/// be said about the corpus.
+/// [`CorpusError::NotACorpus`]; [`CorpusError::OtherFormat`]; [`CorpusError::Io`] if the corpus cannot
+/// be checked at all.
 pub fn verify(
     dir: &Path,
     progress: &mut dyn FnMut(ByteProgress),
@@ -125,7 +125,7 @@ fn pin_past(dir: &Path, current: u64) -> Result<(Pinned, Vec<Damage>), CorpusErr
     Ok((past, damages))
 }
 
-/// Whether a file holds what was published.
+/// Checks that a file has the published contents.
 pub(super) fn check(path: &Path, expected: &FileManifest) -> Result<(), CorpusError> {
     expected.check_length(path)?;
     let folder = path.parent().unwrap_or(path);
@@ -135,7 +135,7 @@ pub(super) fn check(path: &Path, expected: &FileManifest) -> Result<(), CorpusEr
     }
 }
 
-/// The damage of a file of the right length.
+/// The error for a file of the right length with other contents.
 pub(super) fn changed(path: &Path) -> CorpusError {
     CorpusError::damaged(path, "its contents are not those that were published")
 }

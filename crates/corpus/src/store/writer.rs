@@ -27,16 +27,16 @@ pub struct PruneMark {
     pub passage_id: PassageId,
     /// Its score.
     pub score: f64,
-    /// Why.
+    /// The reason of the pruning.
     pub reason: String,
 }
 
-/// A passage with its score, by its place.
+/// A passage with its score, given by its place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PlaceMark {
-    /// The number of the segment among those of the published generation, from 0.
+    /// The index of the segment in the published generation.
     pub segment: usize,
-    /// The passage in it.
+    /// The ordinal of the passage in the segment.
     pub ordinal: usize,
     /// Its score.
     pub score: f64,
@@ -51,7 +51,7 @@ pub(super) struct Adopted {
     pub(super) scores: Scores,
 }
 
-/// What is published beside the current segments.
+/// A segment to publish beside the current ones.
 enum Incoming {
     Staged(StagedSegment),
     Adopted(Adopted),
@@ -62,9 +62,9 @@ enum Incoming {
 pub struct Writer {
     pub(super) dir: PathBuf,
     pub(super) settings: Settings,
-    /// The published generation; number 0 and no segments before the first.
+    /// The number of the published generation; 0, with no segments, before the first.
     pub(super) number: u64,
-    /// The published generation when this writer started.
+    /// The number of the generation that was published when this writer started.
     pub(super) base: u64,
     pub(super) segments: Vec<SegmentManifest>,
     /// The same segments, opened.
@@ -74,19 +74,19 @@ pub struct Writer {
     pub(super) is_recovering: bool,
     /// Whether the last publication is on the disk.
     pub(super) is_durable: bool,
-    /// Locked while it is open.
+    /// Holds the lock of the corpus.
     pub(super) _lock: File,
 }
 
 impl Writer {
-    /// Opens a corpus for writing, creates the folder if it is missing, and removes what a killed
-    /// writer left. A first generation that was sealed when its writer was killed is published.
+    /// Opens a corpus for writing, creates the folder if it is missing, and removes the leftovers of a killed
+    /// writer. If that writer had sealed the first generation, this publishes it.
     ///
     /// # Errors
-    /// [`CorpusError::Locked`] where another writer is at work; [`CorpusError::OtherSettings`]
-    /// where the corpus was made with other settings; [`CorpusError::FolderInUse`] where the folder
-    /// holds something else; [`CorpusError::CurrentLost`] where it holds generations but no sign of
-    /// which is published; and what [`crate::Corpus::open`] may return.
+    /// [`CorpusError::Locked`] if another writer is at work; [`CorpusError::OtherSettings`]
+    /// if the corpus was made with other settings; [`CorpusError::FolderInUse`] if the folder
+    /// holds something else; [`CorpusError::CurrentLost`] if it holds generations but nothing tells
+    /// which is published; and the errors of [`crate::Corpus::open`].
     pub fn create(dir: &Path, settings: Settings) -> Result<Self, CorpusError> {
         ken_storage::create_dir_all(dir)?;
         refuse_foreign_folder(dir)?;
@@ -122,10 +122,10 @@ impl Writer {
     /// Opens an existing corpus, with its settings.
     ///
     /// # Errors
-    /// [`CorpusError::NotACorpus`], [`CorpusError::Locked`], [`CorpusError::CurrentLost`], and what
-    /// [`crate::Corpus::open`] may return.
+    /// [`CorpusError::NotACorpus`], [`CorpusError::Locked`], [`CorpusError::CurrentLost`], and the errors of
+    /// [`crate::Corpus::open`].
     pub fn open(dir: &Path) -> Result<Self, CorpusError> {
-        // Before the lock makes a file.
+        // Checked before locking creates a file.
         manifest::published(dir)?;
         let lock = lock(dir)?;
         let manifest = manifest::read_current(dir, &manifest::published(dir)?)?;
@@ -153,7 +153,7 @@ impl Writer {
     }
 
     pub(super) fn swept(self) -> Result<Self, CorpusError> {
-        // A killed writer may not have got here, and what follows removes files.
+        // A killed writer may not have synced, and the next steps remove files.
         ken_storage::sync_dir(&self.dir)?;
         for folder in layout::generational(&self.dir) {
             ken_storage::create_dir_all(&folder)?;
@@ -224,7 +224,7 @@ impl Writer {
     /// Deletes documents.
     ///
     /// # Errors
-    /// [`CorpusError::UnknownDocument`] where one does not exist, before anything is changed;
+    /// [`CorpusError::UnknownDocument`] if one does not exist, before anything is changed;
     /// [`CorpusError::Io`].
     pub fn delete(&mut self, ids: &[String]) -> Result<u64, CorpusError> {
         let mut dead = Vec::new();
@@ -240,7 +240,7 @@ impl Writer {
     /// Marks passages as pruned. They stay in the files and are left out of every result.
     ///
     /// # Errors
-    /// [`CorpusError::UnknownPassage`] where one does not exist, before anything is changed;
+    /// [`CorpusError::UnknownPassage`] if one does not exist, before anything is changed;
     /// [`CorpusError::Io`].
     pub fn prune(&mut self, marks: Vec<PruneMark>) -> Result<u64, CorpusError> {
         let mut pruned = Vec::new();
@@ -261,7 +261,7 @@ impl Writer {
     /// with `reason_start`, in one generation. Other marks stay.
     ///
     /// # Errors
-    /// [`CorpusError::Io`], and marks that cannot be read; the generation that was published before
+    /// [`CorpusError::Io`], and if marks cannot be read; the generation that was published before
     /// is then still current.
     pub fn replace_pruned(
         &mut self,
@@ -293,11 +293,11 @@ impl Writer {
         self.commit(Change::Prune, self.segments.clone(), changed, Vec::new())
     }
 
-    /// Restores passages that are pruned, for whatever reason, and all that are pruned for one of some
+    /// Restores pruned passages given by id, whatever the reason, and all passages pruned for one of the given
     /// reasons, in one generation. Passages that are not pruned stay as they are.
     ///
     /// # Errors
-    /// [`CorpusError::UnknownPassage`] where one does not exist, and [`CorpusError::NothingPruned`] where
+    /// [`CorpusError::UnknownPassage`] if one does not exist, and [`CorpusError::NothingPruned`] if
     /// no passage is pruned for a reason, before anything is changed; [`CorpusError::Io`].
     pub fn restore(
         &mut self,
@@ -331,13 +331,16 @@ impl Writer {
         place.ok_or_else(|| CorpusError::UnknownPassage { id: id.to_string() })
     }
 
-    /// Checks the contents of published segments, given by their ids. To be called before rewriting
-    /// them: damage that is copied gets a hash of its own, and no later check finds it.
+    /// Checks the contents of published segments, given by their ids. Call it before rewriting
+    /// them: copied damage gets a hash of its own, and no later check finds it.
     ///
     /// # Errors
     /// [`CorpusError::Damaged`], [`CorpusError::MissingFile`], [`CorpusError::Io`].
     pub fn check_segments(&self, ids: &[String]) -> Result<(), CorpusError> {
-        let chosen = self.segments.iter().filter(|one| ids.contains(&one.id));
+        let chosen = self
+            .segments
+            .iter()
+            .filter(|segment| ids.contains(&segment.id));
         for (path, file) in chosen.flat_map(|segment| manifest::files_of(&self.dir, segment)) {
             verify::check(&path, &file)?;
         }
@@ -360,8 +363,7 @@ impl Writer {
         self.commit(change, segments, BTreeMap::new(), full_stages(staged)?)
     }
 
-    /// Makes sure that no rollback to an earlier generation is possible, and returns the current
-    /// one.
+    /// Makes every rollback impossible, and returns the number of the current generation.
     ///
     /// # Errors
     /// [`CorpusError::Io`].
@@ -377,7 +379,7 @@ impl Writer {
         }
     }
 
-    /// The marks of segments, given by number, after `mark` has added these; of those that change.
+    /// The new marks of the segments that change, by index, after `mark` has added the given ones.
     fn marked<T>(
         &self,
         added: Vec<(usize, T)>,
@@ -400,7 +402,7 @@ impl Writer {
             .collect()
     }
 
-    /// The marks that `change` makes others than they are, by the number of the segment.
+    /// The new marks of the segments whose marks `change` changes, by index.
     fn remarked(
         &self,
         mut change: impl FnMut(usize, &mut Marks),
@@ -440,8 +442,8 @@ impl Writer {
             return Ok(self.number);
         }
         let number = self.begin()?;
-        for (at, marks) in marks {
-            segments[at].marks = marks.write(&self.dir, number, &segments[at].id)?;
+        for (index, marks) in marks {
+            segments[index].marks = marks.write(&self.dir, number, &segments[index].id)?;
         }
         for incoming in incoming {
             segments.push(self.place(incoming, number)?);
@@ -487,12 +489,12 @@ impl Writer {
         self.is_durable = false;
         self.segments.clone_from(&manifest.segments);
         self.make_durable()?;
-        // Whatever cannot be removed now is removed after the next publication.
+        // The next publication removes any file that cannot be removed now.
         let _ = collect(&self.dir, &manifest);
         Ok(number)
     }
 
-    /// Syncs the last publication, before which nothing older may be removed.
+    /// Syncs the last publication. No older generation may be removed before.
     fn make_durable(&mut self) -> Result<(), CorpusError> {
         if !self.is_durable {
             ken_storage::sync_dir(&self.dir)?;
@@ -501,7 +503,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Checks that the published generation is what this writer published last, and is on the disk.
+    /// Checks that the published generation is the one that this writer published last, and is on the disk.
     fn check_current(&mut self) -> Result<(), CorpusError> {
         self.make_durable()?;
         if self.is_recovering {
@@ -547,7 +549,7 @@ impl Writer {
         Ok(described)
     }
 
-    /// Opens the segments of the next generation and counts what is live in them. Unchanged ones
+    /// Opens the segments of the next generation and counts their live documents and passages. Unchanged segments
     /// stay open.
     fn open_all(&self, segments: &mut [SegmentManifest]) -> Result<Vec<Arc<Segment>>, CorpusError> {
         let known = self.known.segments();

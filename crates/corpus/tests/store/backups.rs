@@ -1,4 +1,4 @@
-//! Backups: beside a writer, interrupted, of damaged corpora, and into folders that hold something.
+//! Backups: beside a writer, interrupted, of damaged corpora, and into folders that are not empty.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,7 @@ use ken_corpus::{Backup, Change, CorpusError, Pruned, backup, history, verify};
 
 use super::*;
 
-/// A backup that nobody stops.
+/// A backup that is never stopped.
 fn back_up(dir: &Path, to: &Path) -> Result<Backup, CorpusError> {
     let done = backup(dir, to, &mut |_| {}, &AtomicBool::new(false))?;
     Ok(done.expect("nobody stops it"))
@@ -48,7 +48,7 @@ fn a_backup_is_the_published_generation_and_a_corpus_itself() {
     assert_same(&dir, &to);
     assert_eq!(files(&dir), before);
 
-    // Brought back, it goes on as the corpus would have.
+    // Once restored, it continues as the corpus would have.
     let restored = root.path().join("r");
     back_up(&to, &restored).unwrap();
     assert_same(&dir, &restored);
@@ -59,7 +59,7 @@ fn a_backup_is_the_published_generation_and_a_corpus_itself() {
         contents(&restored),
         map(&[("a#0", "four"), ("a#1", "five"), ("c#0", "six")])
     );
-    // It is no backup any more.
+    // It is no longer a backup.
     let error = back_up(&to, &restored).unwrap_err();
     assert_eq!(error.kind(), "backup_refused");
     assert!(error.to_string().contains("changed since"), "{error}");
@@ -78,7 +78,7 @@ fn the_next_backup_copies_what_is_new_and_keeps_what_a_rollback_needs() {
         &[document("c", "six seven")],
     );
     let next = back_up(&dir, &to).unwrap();
-    // The new segment, and nothing of the two that are there.
+    // The new segment, and nothing of the two existing ones.
     assert_eq!(next.copied_files, 5);
     assert_eq!(next.generation, 4);
     assert_same(&dir, &to);
@@ -101,7 +101,7 @@ fn a_backup_in_which_a_file_was_lost_gets_it_again() {
     .unwrap();
     fs::remove_dir_all(to.join("marks")).unwrap();
     let done = back_up(&dir, &to).unwrap();
-    // The other files of the segment are as they should be.
+    // The other files of the segment are intact.
     assert_eq!(done.copied_files, 2);
     assert_same(&dir, &to);
 }
@@ -169,7 +169,7 @@ fn a_backup_that_is_stopped_leaves_the_last_one_and_is_resumed() {
     while stopped_after(steps).is_none() {
         assert!(!Corpus::exists(&to));
         assert!(Corpus::open(&to).is_err());
-        // What was copied before is kept.
+        // Files copied earlier are kept.
         steps += 1;
         assert!(steps < 1000);
     }
@@ -186,7 +186,7 @@ fn a_backup_that_is_stopped_leaves_the_last_one_and_is_resumed() {
         assert_eq!(verify(&to, &mut |_| {}).unwrap(), []);
         assert_eq!(contents(&to), last);
     }
-    // A leftover that is not what it should be is not used.
+    // A damaged leftover is not used.
     let staged = to.join("staging").join("00000004-000");
     assert!(staged.is_dir());
     for name in files(&staged).keys() {
@@ -233,7 +233,7 @@ fn damage_of_the_corpus_is_named_and_never_copied() {
                 }
                 Ok(_) => assert!(!needed, "{harm} {name} was backed up"),
             }
-            // What is there already is not read again.
+            // Files that are already there are not read again.
             let again = back_up(&dir, &to).is_ok();
             assert!(!again || !needed || harm == "flipped", "{harm} {name}");
             assert_eq!(verify(&to, &mut |_| {}).unwrap(), []);
@@ -290,7 +290,7 @@ fn a_folder_that_holds_something_else_is_refused_and_left_alone() {
     refusal(&root.join("b-other"), "a backup of");
 
     back_up(&dir, &to).unwrap();
-    // The corpus is made anew.
+    // The corpus is created again.
     fs::remove_dir_all(&dir).unwrap();
     ingest(
         &mut Writer::create(&dir, settings()).unwrap(),

@@ -1,4 +1,4 @@
-//! Checks of what is read: whole small files when they are opened, blocks of large ones.
+//! Checks of files as they are read: small files as a whole when opened, large ones block by block.
 
 use ken_corpus::{CorpusError, verify};
 
@@ -80,7 +80,7 @@ fn a_block_of_a_large_file_is_checked_when_it_is_read() {
             changed[place] ^= 1;
             fs::write(&path, changed).unwrap();
         };
-        // In the middle of the file nobody reads.
+        // In the middle of the file, where nothing is read.
         change(bytes.len() / 2);
         assert_eq!(read(dir).unwrap(), expected);
         assert_eq!(verify(dir, &mut |_| {}).unwrap().len(), 1);

@@ -1,4 +1,4 @@
-//! What a crash or a refusal of the system leaves.
+//! The state after a crash or an error of the system.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ fn a_crash_at_any_step_of_publishing_leaves_the_generation_before() {
         &[document("a", "new words"), document("c", "more")],
     );
 
-    // What each step leaves, in order, all after the first including the ones before.
+    // The files that each step leaves, cumulatively and in order.
     let steps = [
         (
             "marks/00000002.00000001-000.json",

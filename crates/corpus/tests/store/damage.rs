@@ -1,5 +1,4 @@
-//! Files that do not hold what they should: what opening reports, what checking names, and what is
-//! left after a repair.
+//! Damaged files: the errors of opening, the results of a check, and the corpus after a repair.
 
 use std::path::PathBuf;
 
@@ -8,7 +7,7 @@ use ken_corpus::verify;
 
 use super::*;
 
-/// Two generations, of which the second marks what is in the first.
+/// Two generations, the second of which marks documents of the first.
 fn good() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let mut writer = Writer::create(dir.path(), settings()).unwrap();
@@ -134,7 +133,7 @@ fn flipped_bits_all_over_the_files_are_named_and_nothing_panics() {
                     "{} byte {at}: {files:?}",
                     name.display()
                 );
-                // What is read in spite of it may be wrong, but is no panic.
+                // Reads that succeed anyway may be wrong, but do not panic.
                 if let Ok(corpus) = Corpus::open(dir.path()) {
                     let _ = corpus.passages().count();
                     let _ = corpus.find(&PassageId("a#0".into()));
@@ -181,7 +180,7 @@ fn damage_is_not_copied_into_files_that_would_be_found_sound() {
     let mut bytes = fs::read(&path).unwrap();
     let letter = bytes.iter().position(|&byte| byte == b'z').unwrap();
     bytes[letter] = b'y';
-    // Damage that was there before keeps it from being opened.
+    // Earlier damage keeps it from being opened.
     let writer = Writer::open(good.path()).unwrap();
     fs::write(&path, bytes).unwrap();
 

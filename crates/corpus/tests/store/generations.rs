@@ -1,4 +1,4 @@
-//! Deleting, pruning, returning and compacting; who keeps what.
+//! Deleting, pruning, restoring and compacting, and which generations and files are kept.
 
 use ken_corpus::{Active, Change, CorpusInfo, PlaceMark, Pruned, Pruning, Selection, history};
 
@@ -71,7 +71,7 @@ fn pruned_passages_come_back_with_a_rollback_and_go_for_good_with_a_compaction()
     let mut writer = Writer::open(dir).unwrap();
     ingest(&mut writer, &[document("a", "one two")]);
     assert_eq!(contents(dir), left);
-    // The ids of the passages that are left did not move.
+    // The remaining passages keep their ids.
     let corpus = Corpus::open(dir).unwrap();
     let found = corpus.find(&PassageId("a#1".into())).unwrap().unwrap();
     assert_eq!(found.text, "two");
@@ -265,7 +265,7 @@ fn pruned_passages_are_told_and_restored_by_name_and_by_reason() {
         .collect();
     assert_eq!(pruned, [("b", 2, &marks[1..]), ("a", 2, &marks[..1])]);
 
-    // What is refused changes nothing, and neither does what is restored already.
+    // Neither a refused change nor restoring a restored passage changes anything.
     let none = [PassageId("b#9".to_owned())];
     let error = writer.restore(&none, &["run".to_owned()]).unwrap_err();
     assert_eq!(error.kind(), "unknown_passage");

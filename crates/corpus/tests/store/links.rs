@@ -1,5 +1,5 @@
-//! Links and pipes in a corpus that came from somebody else: whoever opens it is told their name, nobody waits,
-//! and nothing that they lead to changes.
+//! Links and pipes in a corpus that came from somebody else: opening it fails with their name, nothing waits,
+//! and the files that they lead to do not change.
 
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ fn gift() -> tempfile::TempDir {
 
 type Use = fn(&Path) -> Result<(), CorpusError>;
 
-/// All that can be done with a corpus.
+/// All operations on a corpus.
 const USES: [(&str, Use); 10] = [
     ("open", |dir| Corpus::open(dir).map(|_| ())),
     ("info", |dir| CorpusInfo::read(dir).map(|_| ())),

@@ -66,7 +66,7 @@ fn cut(document: &Document) -> Vec<Piece> {
         .collect()
 }
 
-/// Publishes what is new or changed, as an ingest does.
+/// Publishes new and changed documents, as an ingest does.
 fn ingest(writer: &mut Writer, documents: &[Document]) -> u64 {
     let mut staged = writer.stage(0).unwrap();
     for document in documents {
@@ -144,7 +144,7 @@ fn segment(dir: &Path, name: &str) -> std::path::PathBuf {
     dir.join("segments").join(name)
 }
 
-/// Every file below a folder with what it holds.
+/// Every file below a folder with its contents.
 fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut folders = vec![dir.to_owned()];

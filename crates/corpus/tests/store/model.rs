@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What happens to a corpus.
+/// A change of a corpus.
 #[derive(Debug, Clone)]
 enum Step {
     /// Documents are added or replaced, by id and text.
@@ -17,14 +17,14 @@ enum Step {
     Prune(usize),
     /// One in this many pruned passages is restored.
     Restore(usize),
-    /// What was pruned by such a step is restored.
+    /// All passages pruned by such a step are restored.
     Undo(usize),
     /// One in this many passages gets a score, and no other keeps one.
     Score(usize),
     Compact,
-    /// Segments become one, without a loss.
+    /// Segments are merged without losing anything.
     Merge,
-    /// To the generation that many back, of those that are kept.
+    /// Rolls back by that many of the kept generations.
     Rollback(usize),
     Reopen,
 }
@@ -46,7 +46,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..14)
 }
 
-/// Why one in so many passages is pruned.
+/// The reason for pruning one in this many passages.
 fn reason(every: usize) -> String {
     format!("one in {every}")
 }
@@ -110,7 +110,7 @@ impl State {
     }
 }
 
-/// Makes one segment of all that a shard has.
+/// Merges the segments of each shard into one.
 fn rewrite(writer: &mut Writer, change: Change, pruned: Pruned) {
     let shards = writer.settings().sharding.count;
     for shard in 0..shards {
@@ -133,7 +133,7 @@ fn rewrite(writer: &mut Writer, change: Change, pruned: Pruned) {
     }
 }
 
-/// Adds documents to the shards that their ids' first letters choose.
+/// Adds documents to the shards that the first letters of their ids choose.
 fn ingest_by_shard(writer: &mut Writer, documents: &[Document]) {
     let shards = writer.settings().sharding.count;
     let mut stages = BTreeMap::new();
@@ -173,7 +173,7 @@ proptest! {
                         texts.map(|(id, text)| document(&id.to_string(), &text)).collect();
                     ingest_by_shard(&mut writer, &documents);
                     for document in documents {
-                        // What is unchanged stays as it is, pruned passages too.
+                        // Unchanged documents stay as they are, including their pruned passages.
                         if state.documents.get(&document.id) != Some(&document) {
                             state.put(document);
                         }
@@ -203,7 +203,7 @@ proptest! {
                 }
                 Step::Undo(every) => {
                     let reason = reason(every);
-                    // Marks on what was deleted are there as well, until a compaction.
+                    // Marks on deleted documents remain until a compaction.
                     if state.reasons().contains_key(reason.as_str()) {
                         writer.restore(&[], std::slice::from_ref(&reason)).unwrap();
                     }

@@ -1,4 +1,4 @@
-//! Publishing documents, and what is refused before anything is written.
+//! Publishing documents, and refusals before anything is written.
 
 use ken_corpus::CorpusError;
 

@@ -1,4 +1,4 @@
-//! Readers beside a writer, and beside a program that spoils their files.
+//! Readers beside a writer, and beside a program that damages their files.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -6,7 +6,7 @@ use ken_corpus::{Change, CorpusInfo, Pruned, history, verify};
 
 use super::*;
 
-/// Makes one segment of all, and forgets everything before.
+/// Merges all segments into one, and forgets the history.
 fn compact(writer: &mut Writer) {
     let segments = writer.known().segments();
     let ids: Vec<String> = segments.iter().map(|s| s.id().to_owned()).collect();

@@ -1,5 +1,5 @@
-//! What is left of a corpus whose `CURRENT`, manifests or names are not what they should be:
-//! nothing is taken for never published, and there is a way back.
+//! Corpora with a wrong `CURRENT`, manifest or name: published generations never count as unpublished,
+//! and can be recovered.
 
 use ken_corpus::{join, verify};
 use serde_json::{Value, json};

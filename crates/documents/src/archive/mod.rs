@@ -16,7 +16,7 @@ use crate::record::{Record, Records};
 use crate::source::Source;
 use crate::unread::Unread;
 
-/// How a file in an archive becomes records.
+/// Reads the records of a file in an archive.
 pub(crate) type Open = Box<dyn Fn(&InputFile) -> Records + Send>;
 
 /// The records of all files in an archive, whose ids begin with that of the archive.
@@ -25,7 +25,7 @@ pub(crate) struct Archive {
     file: InputFile,
     unread: Unread,
     open: Open,
-    /// The rest of the file that is being read.
+    /// The remaining records of the open file.
     records: Records,
     ended: bool,
 }
@@ -115,7 +115,7 @@ impl Iterator for Archive {
                 Ok(Some(file)) => self.records = (self.open)(&file),
                 Ok(None) => self.ended = true,
                 Err(error) => {
-                    // What is wrong with one entry of a zip archive concerns no other.
+                    // A fault in one entry of a zip archive does not affect the others.
                     self.ended = match &self.entries {
                         Entries::Zip { .. } => matches!(error, ReadError::Stopped),
                         Entries::Tar(tar) => tar.has_ended(),
@@ -127,13 +127,14 @@ impl Iterator for Archive {
     }
 }
 
-/// Whether files of a format are read in archives. Archives in archives are not, so that none can hold itself,
-/// and Parquet is read from the disk.
+/// Whether files of a format are read in archives. Archives are not, so that none can hold itself; nor is Parquet,
+/// which is read from the disk.
 fn may_be_inside(format: Format) -> bool {
     !matches!(format, Format::Zip | Format::Tar | Format::Parquet)
 }
 
-/// The path of an entry without what leads out of the archive; `None` for hidden files and what systems add.
+/// The path of an entry without components that lead out of the archive; `None` for hidden files and files of the
+/// system.
 fn cleaned(name: &str) -> Option<String> {
     let parts: Vec<&str> = name
         .split(['/', '\\'])

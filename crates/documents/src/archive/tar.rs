@@ -23,7 +23,7 @@ pub(crate) struct Tar {
     ended: bool,
 }
 
-/// What precedes an entry and holds for it.
+/// The properties that precede an entry and apply to it.
 #[derive(Default)]
 struct Properties {
     name: Option<String>,
@@ -45,7 +45,7 @@ impl Tar {
         self.ended
     }
 
-    /// Goes on to the next entry: its name, none if it is no file; `None` at the end.
+    /// Advances to the next entry, and returns its name, or none if it is not a file; `None` at the end.
     pub(crate) fn next_name(&mut self) -> Result<Option<Option<String>>, ReadError> {
         let mut properties = Properties::default();
         loop {
@@ -214,7 +214,7 @@ fn text(bytes: &[u8]) -> String {
     escaped(&bytes[..end.unwrap_or(bytes.len())])
 }
 
-/// A number in octal digits, or in binary where its first bit is set.
+/// A number in octal digits, or in binary if its first bit is set.
 fn number(field: &[u8]) -> Option<u64> {
     let (&first, rest) = field.split_first()?;
     if first & 0x80 != 0 {

@@ -16,7 +16,7 @@ use crate::record::{self, Record};
 use crate::source::Source;
 use ken_corpus::{FieldNames, Role};
 
-/// What may separate fields beside what the file's name says.
+/// The separators of fields to try besides that of the file's extension.
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
 /// The records of a file. A wrong record is an error, after which the next one is read.
@@ -48,8 +48,8 @@ pub(crate) fn records(
     Ok(record::records(next, ReadError::concerns_record))
 }
 
-/// What separates the fields of the first line: what its name says, unless only another one makes columns that
-/// documents need.
+/// The separator of the fields of the first line: that of the file's extension, unless only another one makes the columns
+/// that documents need.
 fn separator(first: &str, delimiter: u8, names: &FieldNames) -> u8 {
     let columns = |separator: u8| {
         let fields = first.split(char::from(separator));
@@ -57,11 +57,11 @@ fn separator(first: &str, delimiter: u8, names: &FieldNames) -> u8 {
     };
     let others = SEPARATORS.into_iter().filter(|&other| other != delimiter);
     let mut all = std::iter::once(delimiter).chain(others);
-    let found = match names.are_numbers() {
+    let separator = match names.are_numbers() {
         true => all.find(|&separator| columns(separator).count() > 1),
         false => all.find(|&separator| names.missing(columns(separator)).is_none()),
     };
-    found.unwrap_or(delimiter)
+    separator.unwrap_or(delimiter)
 }
 
 /// The names of the columns.

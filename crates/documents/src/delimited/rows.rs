@@ -7,10 +7,10 @@ use crate::error::ReadError;
 use crate::place::Place;
 use crate::source::{Source, fill, line_breaks};
 
-/// How much may be read twice, beside as much as was read once: rows after a quote that is never closed.
+/// How many bytes may be read twice, besides as many as were read once: rows after a quote that is never closed.
 const READ_AGAIN: u64 = 1 << 20;
 
-/// One record: its fields concatenated, and where each of them ends.
+/// One record: its fields concatenated, and the end of each.
 pub(super) struct Row {
     pub(super) place: Place,
     text: String,
@@ -40,7 +40,7 @@ pub(super) struct Rows {
     offset: u64,
     /// Bytes that were put back.
     again: Vec<u8>,
-    /// How many of them were taken.
+    /// How many of these were taken.
     taken: usize,
     /// How many bytes were put back so far.
     put_back: u64,
@@ -67,7 +67,7 @@ impl Rows {
         }
     }
 
-    /// Decides by the first line what separates the fields.
+    /// Determines the separator of the fields from the first line.
     pub(super) fn separate_by(&mut self, decide: impl Fn(&str) -> u8) -> Result<(), ReadError> {
         self.skip_line_breaks()?;
         let Some(start) = fill(&mut self.source.reader, &self.source.name)? else {
@@ -138,8 +138,8 @@ impl Rows {
         Ok(Some(Row { place, text, ends }))
     }
 
-    /// Goes on after a quote that has none to close it, of the field that ends at `end` of `raw`: at the end of its
-    /// line, as if it were an ordinary sign, or with an error.
+    /// Recovers from an unclosed quote, in the field that ends at `end` of `raw`: reads the quote as an ordinary sign up
+    /// to the end of its line, or fails.
     fn mend(
         &mut self,
         raw: &mut Vec<u8>,
@@ -149,7 +149,7 @@ impl Rows {
         let quote = end.saturating_sub(splitter.quoted_length());
         let field = raw.get(quote..).unwrap_or_default();
         let breaks = field.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
-        let next = breaks.map_or(raw.len(), |at| quote + at + 1);
+        let next = breaks.map_or(raw.len(), |index| quote + index + 1);
         let again = raw.split_off(next);
         self.put_back += again.len() as u64;
         let affordable = self.put_back <= self.offset.saturating_add(READ_AGAIN);
@@ -179,7 +179,7 @@ impl Rows {
         Ok((quote + 1 + taken, step))
     }
 
-    /// Puts bytes back, which were the last ones that were read.
+    /// Puts back the last bytes that were read.
     fn again(&mut self, bytes: Vec<u8>) {
         match self.taken.checked_sub(bytes.len()) {
             Some(taken) if !self.again.is_empty() => self.taken = taken,
@@ -190,7 +190,7 @@ impl Rows {
         }
     }
 
-    /// Appends the bytes up to the next line break, and that.
+    /// Appends the bytes up to and including the next line break.
     fn next_line(&mut self, raw: &mut Vec<u8>) -> Result<Piece, ReadError> {
         let ends = |byte: &u8| matches!(byte, b'\n' | b'\r');
         loop {
@@ -211,7 +211,7 @@ impl Rows {
             if input.is_empty() {
                 return Ok(Piece::End);
             }
-            // From here on, what is put back is more than what waited.
+            // From here on, more bytes are put back than were waiting.
             self.again = Vec::new();
             self.taken = 0;
             let end = input.iter().position(ends);
@@ -230,7 +230,7 @@ impl Rows {
         self.offset += raw.len() as u64;
     }
 
-    /// Skips the rest of a record of which `raw` was read; false where its end is out of reach.
+    /// Skips the rest of a record of which `raw` was read; false if its end is out of reach.
     fn skip_row(
         &mut self,
         raw: &[u8],

@@ -5,20 +5,20 @@
 
 use std::mem;
 
-/// What is known of a record so far.
+/// The state of a record so far.
 pub(super) struct Splitter {
     delimiter: u8,
     most: usize,
     state: State,
     /// The bytes of the fields, without quotes.
     pub(super) fields: Vec<u8>,
-    /// Where each of them ends.
+    /// The end of each field.
     pub(super) ends: Vec<usize>,
     /// Whether fields are left out, because the record is too large.
     discards: bool,
-    /// Where the field starts in `fields`.
+    /// The start of the current field in `fields`.
     field: usize,
-    /// The quoted field as it stands in the file.
+    /// The quoted field, verbatim.
     quoted: Vec<u8>,
     /// Whether lines break in the quoted field.
     breaks: bool,
@@ -35,7 +35,7 @@ enum State {
     Closed,
 }
 
-/// Where a record stands after some bytes.
+/// The state of a record after some bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     /// It goes on.
@@ -47,7 +47,7 @@ pub(super) enum Step {
 }
 
 impl Splitter {
-    /// `most`: how many fields a record may have. One more is kept, to tell.
+    /// `most`: how many fields a record may have. One more is kept, to notice the excess.
     pub(super) fn new(delimiter: u8, most: usize) -> Self {
         Self {
             delimiter,
@@ -62,7 +62,7 @@ impl Splitter {
         }
     }
 
-    /// A splitter that goes on without keeping anything.
+    /// A splitter that continues without keeping fields.
     pub(super) fn discard(&mut self) {
         self.discards = true;
         self.fields = Vec::new();
@@ -71,12 +71,12 @@ impl Splitter {
         self.field = 0;
     }
 
-    /// Takes the next bytes up to the end of the record, and says how many that were.
+    /// Takes the next bytes up to the end of the record, and returns their number.
     pub(super) fn take(&mut self, bytes: &[u8]) -> (usize, Step) {
-        for (at, &byte) in bytes.iter().enumerate() {
+        for (index, &byte) in bytes.iter().enumerate() {
             let step = self.byte(byte);
             if step != Step::Open {
-                return (at + 1, step);
+                return (index + 1, step);
             }
         }
         (bytes.len(), Step::Open)
@@ -161,12 +161,12 @@ impl Splitter {
         self.state == State::Quoted
     }
 
-    /// The length of the quoted field as it stands in the file.
+    /// The length of the quoted field in the file, in bytes.
     pub(super) fn quoted_length(&self) -> usize {
         self.quoted.len()
     }
 
-    /// Takes the quoted field for one that only begins with a quote: forgets all of it but the quote.
+    /// Treats the quoted field as one that only begins with a quote: forgets all of it but the quote.
     pub(super) fn unquote(&mut self) {
         self.state = State::Plain;
         self.fields.truncate(self.field);

@@ -1,13 +1,13 @@
-//! From bytes of an encoding to UTF-8, piece by piece.
+//! Decoding bytes to UTF-8, piece by piece.
 
 use std::io::{self, BufRead, Read};
 
 use super::{Encoding, Kind};
 
-/// A decoder that stands between two pieces.
+/// A decoder between two pieces.
 pub(super) struct Decoder {
     inner: Inner,
-    /// How many sequences so far were none of the encoding; each became U+FFFD.
+    /// How many malformed sequences there were so far; each became U+FFFD.
     pub(super) malformed: u64,
 }
 
@@ -31,7 +31,7 @@ impl Decoder {
         }
     }
 
-    /// Appends what `bytes` say, which follow those of the last call. `last`: none follow them.
+    /// Decodes `bytes`, which follow those of the last call, and appends the text. `last`: no bytes follow them.
     pub(super) fn decode(&mut self, mut bytes: &[u8], last: bool, out: &mut String) {
         match &mut self.inner {
             Inner::Known(decoder) => loop {

@@ -1,4 +1,4 @@
-//! Which encoding bytes are in that have no mark.
+//! Detecting the encoding of bytes without a byte order mark.
 
 use std::str;
 
@@ -8,13 +8,13 @@ use encoding_rs::{ISO_2022_JP, UTF_8, UTF_16BE, UTF_16LE};
 use super::decoder::Decoder;
 use super::{Encoding, Kind};
 
-/// How far into a page its declaration is looked for, in bytes; browsers look at 1,024.
+/// The bytes of a page in which its declaration is searched for; browsers search 1,024.
 const DECLARATION_BYTES: usize = 4096;
-/// The most bytes that are looked at for what they look like.
+/// The most bytes that statistics are taken of.
 const LOOKED_AT: usize = 1 << 20;
-/// A text has at most one sign in so many that is none of a text.
+/// At most one character in this many of a text is one that texts do not have.
 const SIGNS_TO_ONE_ODD: usize = 100;
-/// Of Latin text in UTF-16, one byte in two is NUL; of words in other scripts, at least one in so many.
+/// In UTF-16, every second byte of Latin text is NUL; of words in other scripts, at least one byte in this many.
 const NULS_OF_WIDE: usize = 20;
 
 /// Bytes as text.
@@ -76,15 +76,15 @@ fn decoded(bytes: &[u8], encoding: Encoding) -> (String, u64) {
     (text, decoder.malformed)
 }
 
-/// What the start of a long file looks like.
+/// The start of a long file.
 pub(crate) struct Sample<'s> {
     pub(crate) bytes: &'s [u8],
-    /// Whether there is no more.
+    /// Whether it is the whole file.
     pub(crate) complete: bool,
 }
 
 impl Sample<'_> {
-    /// The encoding, where it is another than UTF-8. `strict`: the format knows UTF-8 alone, so that only the
+    /// The encoding, if it is another than UTF-8. `strict`: the format knows UTF-8 alone, so that only the
     /// patterns of UTF-16 and UTF-32 count.
     pub(crate) fn encoding(&self, strict: bool) -> Option<Encoding> {
         match encoding_of(self.bytes, false, self.complete) {
@@ -114,7 +114,7 @@ fn encoding_of(bytes: &[u8], html: bool, complete: bool) -> Guess {
         Err(error) => !complete && error.error_len().is_none(),
     };
     let nuls = bytes.iter().filter(|&&byte| byte == 0).count();
-    // Few of them in UTF-8 are no half of other characters.
+    // A few NULs in UTF-8 are not halves of other characters.
     let many = nuls.saturating_mul(NULS_OF_WIDE) > bytes.len();
     if (many || (nuls > 0 && !valid))
         && let Some(wide) = wide_encoding_of(bytes, complete)
@@ -152,7 +152,7 @@ fn encoding_of(bytes: &[u8], html: bool, complete: bool) -> Guess {
     }
 }
 
-/// Whether ASCII has the switches to Japanese that ISO-2022-JP has, and is right by it.
+/// Whether ASCII has the switches to Japanese of ISO-2022-JP, and is valid in it.
 fn is_iso_2022_jp(bytes: &[u8]) -> bool {
     let switches = bytes
         .windows(3)
@@ -168,7 +168,7 @@ fn has_odd_signs(bytes: &[u8]) -> bool {
     odd.count().saturating_mul(SIGNS_TO_ONE_ODD) > bytes.len()
 }
 
-/// Whether most of what is beyond ASCII is UTF-8: other encodings look like it now and then only.
+/// Whether most bytes beyond ASCII are UTF-8: other encodings resemble it only now and then.
 fn is_damaged_utf8(bytes: &[u8]) -> bool {
     let (mut good, mut bad) = (0_usize, 0_usize);
     for chunk in bytes.utf8_chunks() {
@@ -178,16 +178,16 @@ fn is_damaged_utf8(bytes: &[u8]) -> bool {
     good > bad
 }
 
-/// The encoding that a page declares, other than UTF-8 and UTF-16, in which no declaration could be read.
+/// The encoding that a page declares, unless it is UTF-8, or UTF-16, in which the declaration would be unreadable.
 fn declared_in(bytes: &[u8]) -> Option<Encoding> {
     let head = bytes
         .get(..DECLARATION_BYTES)
         .unwrap_or(bytes)
         .to_ascii_lowercase();
-    let mut at = 0;
-    while let Some(found) = find(&head[at..], &[b"charset", b"encoding"]) {
-        at += found;
-        let after = head[at..].trim_ascii_start();
+    let mut offset = 0;
+    while let Some(end) = find(&head[offset..], &[b"charset", b"encoding"]) {
+        offset += end;
+        let after = head[offset..].trim_ascii_start();
         let Some(value) = after.strip_prefix(b"=") else {
             continue;
         };
@@ -209,16 +209,16 @@ fn declared_in(bytes: &[u8]) -> Option<Encoding> {
     None
 }
 
-/// Where the first of some words ends.
+/// The end of the first occurrence of any of the words.
 fn find(bytes: &[u8], words: &[&[u8]]) -> Option<usize> {
-    (0..bytes.len()).find_map(|at| {
-        let rest = &bytes[at..];
+    (0..bytes.len()).find_map(|offset| {
+        let rest = &bytes[offset..];
         let word = words.iter().find(|word| rest.starts_with(word))?;
-        Some(at + word.len())
+        Some(offset + word.len())
     })
 }
 
-/// The encoding of bytes with NULs, where it is UTF-16 or UTF-32.
+/// The encoding of bytes with NULs, if it is UTF-16 or UTF-32.
 fn wide_encoding_of(bytes: &[u8], complete: bool) -> Option<Encoding> {
     let bytes = bytes.get(..LOOKED_AT).unwrap_or(bytes);
     let complete = complete && bytes.len() < LOOKED_AT;
@@ -246,7 +246,7 @@ fn wide_encoding_of(bytes: &[u8], complete: bool) -> Option<Encoding> {
             (odd + malformed as usize).saturating_mul(SIGNS_TO_ONE_ODD) <= text.chars().count();
         (plausible && common > 0).then_some((common, encoding))
     });
-    // The first of equal ones.
+    // Of equal scores, the first wins.
     let best = scored.fold(None, |best: Option<(usize, Encoding)>, next| match best {
         Some(best) if best.0 >= next.0 => Some(best),
         _ => Some(next),
@@ -254,7 +254,7 @@ fn wide_encoding_of(bytes: &[u8], complete: bool) -> Option<Encoding> {
     best.map(|(_, encoding)| encoding)
 }
 
-/// How many signs of a text are common in texts of any language, and how many are in none.
+/// How many characters of a text are common in texts of any language, and how many occur in none.
 fn signs(text: &str) -> (usize, usize) {
     let (mut common, mut odd) = (0, 0);
     for sign in text.chars() {

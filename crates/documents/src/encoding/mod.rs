@@ -1,7 +1,7 @@
-//! In which encoding a file's bytes are text, and what they say.
+//! Detecting the encoding of a file's bytes, and decoding them.
 //!
-//! UTF-8 is assumed as long as the bytes are UTF-8. Else a mark at the start counts, then the pattern of UTF-16
-//! and UTF-32, then what an HTML page declares, then what the bytes look like. Bytes that are text in no encoding
+//! Bytes that are valid UTF-8 are read as such. Otherwise a byte order mark decides, then the pattern of UTF-16
+//! and UTF-32, then the declaration of an HTML page, then statistics of the bytes. Bytes that are text in no encoding
 //! are refused.
 
 mod decoder;
@@ -21,7 +21,7 @@ pub struct Encoding(Kind);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// One of those that browsers know.
+    /// An encoding that browsers know.
     Known(&'static encoding_rs::Encoding),
     /// UTF-32, the most significant byte first, or last.
     Utf32 { big_endian: bool },
@@ -42,14 +42,14 @@ impl Encoding {
 
     pub(crate) const UTF_8: Self = Self(Kind::Known(UTF_8));
 
-    /// The encoding that the mark at the start of `bytes` tells, and the mark's length.
+    /// The encoding of the mark at the start of `bytes`, and the mark's length.
     pub(crate) fn of_mark(bytes: &[u8]) -> Option<(Self, usize)> {
         let (mark, kind) = MARKS.iter().find(|(mark, _)| bytes.starts_with(mark))?;
         Some((Self(*kind), mark.len()))
     }
 }
 
-/// No encoding has this name.
+/// A name that no encoding has.
 #[derive(Debug, thiserror::Error)]
 #[error("{0:?} is no encoding; some are utf-8, utf-16le, windows-1252, gbk, shift_jis and koi8-r")]
 pub struct EncodingError(String);

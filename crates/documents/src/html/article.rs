@@ -1,7 +1,7 @@
-//! The main content of a page: its article without menus, margins and footers, where it has one.
+//! The main content of a page: its article without menus, margins and footers, if it has one.
 //!
-//! A page has an article if its paragraphs say so and nearly all prose is in it. Of manuals with tables, lists of
-//! links and applications all text is kept: what is left out in error is never found again.
+//! A page has an article if its paragraphs look like one and nearly all prose is in it. Manuals with tables, lists of
+//! links and applications keep all text: a search never finds text that was left out in error.
 
 use std::collections::HashSet;
 
@@ -10,19 +10,19 @@ use dom_smoothie::{Config, Readability};
 use super::elements::is_void;
 use ken_storage::contained;
 
-/// Larger pages, with more tags or deeper ones, are read as a whole: a tree of them takes many times their size,
-/// and its reader cannot be stopped.
+/// Larger pages, and those with more or deeper tags, are read as a whole: their tree takes many times their size,
+/// and the search for an article cannot be stopped.
 const MOST_BYTES: usize = 4 << 20;
 const MOST_TAGS: usize = 50_000;
 const DEEPEST: usize = 256;
 
-/// Shorter texts are no articles, in bytes.
+/// The least bytes of an article.
 const LEAST_TEXT: usize = 500;
-/// A line of an article's prose has at least so many bytes.
+/// The least bytes of a line of an article's prose.
 const PROSE: usize = 120;
-/// A line that is left out counts as prose from so many bytes on: shorter ones announce other pages.
+/// The least bytes of a line outside of the article that counts as prose: shorter ones announce other pages.
 const PROSE_LEFT_OUT: usize = 200;
-/// One part in so many of an article's prose may be outside of it.
+/// The ratio of an article's prose to the most prose that may be outside of it.
 const PROSE_TO_ONE_LEFT_OUT: usize = 3;
 
 /// The HTML of the article of a page whose text is `all`.
@@ -43,11 +43,11 @@ pub(super) fn article_of(html: &str, all: &str) -> Option<String> {
         let article = page.parse().ok()?;
         Some(article.content.to_string())
     };
-    // Trees of broken pages are a large field.
+    // The library may panic on trees of broken pages.
     contained(article).ok().flatten()
 }
 
-/// Whether `main` is the article of a page whose text is `all`: it has the prose of it.
+/// Whether `main` is the article of a page whose text is `all`: it has nearly all of its prose.
 pub(super) fn is_article(main: &str, all: &str) -> bool {
     let lines = |text: &str| -> HashSet<String> {
         let lines = text
@@ -87,7 +87,7 @@ fn is_small(html: &str) -> bool {
             tags += 1;
             let name = tag.split(|c: char| !c.is_ascii_alphanumeric()).next();
             let name = name.unwrap_or_default().to_ascii_lowercase();
-            // Those whose end tags are usually left out nest no deeper than what is around them.
+            // Elements whose end tags are usually omitted nest no deeper than those around them.
             let ends = matches!(
                 name.as_str(),
                 "p" | "li" | "dt" | "dd" | "tr" | "td" | "th" | "option" | "tbody" | "thead"

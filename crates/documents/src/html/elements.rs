@@ -1,6 +1,6 @@
-//! What the names of HTML's elements mean for the text of a page.
+//! The meaning of HTML's elements for the text of a page.
 
-/// A name as a number, so that open elements take little memory whatever their names are.
+/// A name as a number, so that open elements take little memory however long their names are.
 pub(super) fn key(name: &[u8]) -> u64 {
     // FNV-1a: a clash of two names in one page costs a wrong line break at most.
     name.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
@@ -89,7 +89,7 @@ pub(super) fn ends_foreign_content(name: &[u8]) -> bool {
         )
 }
 
-/// Elements that no list of choices holds: one of them ends it.
+/// Elements that a list of choices cannot hold: one of them ends it.
 pub(super) fn ends_choices(name: &[u8]) -> bool {
     let choice = matches!(name, b"option" | b"optgroup" | b"hr");
     (line_breaks(name) > 0 && !choice)

@@ -2,9 +2,9 @@
 
 use super::elements::key;
 
-/// How deep a formula is followed; what is deeper is read in one line.
+/// How deep the structure of a formula is followed; deeper parts are read as plain text.
 const DEEPEST: usize = 64;
-/// The most bytes of raised or lowered text that is looked at; longer ones are no exponents.
+/// The most bytes of an exponent or index; longer raised or lowered text is neither.
 const LONGEST_SCRIPT: usize = 64;
 
 /// A formula that is being read.
@@ -18,7 +18,7 @@ pub(super) struct Formula {
 struct Node {
     kind: Kind,
     name: u64,
-    /// Where its text starts.
+    /// The offset of its text.
     start: usize,
     /// How many children were opened.
     children: usize,
@@ -105,9 +105,8 @@ impl Formula {
             return;
         }
         while let Some(node) = self.open.pop() {
-            let found = node.name == name;
             self.finish(&node, text);
-            if found {
+            if node.name == name {
                 break;
             }
         }
@@ -148,7 +147,7 @@ impl Formula {
             if number > 0 {
                 text.push(' ');
             }
-            // Operators that are not seen, such as that of a function's application.
+            // Invisible operators, such as function application.
             text.extend(
                 word.chars()
                     .filter(|c| !matches!(c, '\u{2061}'..='\u{2064}')),
@@ -160,7 +159,7 @@ impl Formula {
     }
 }
 
-/// Puts what stands from `start` into brackets, unless it is one sign, word or number.
+/// Puts the text from `start` into brackets, unless it is a single sign, word or number.
 fn group(text: &mut String, start: usize) {
     let part = text.get(start..).unwrap_or_default();
     if !is_atom(part) {
@@ -171,7 +170,7 @@ fn group(text: &mut String, start: usize) {
 
 fn is_atom(part: &str) -> bool {
     let bare = part.strip_prefix(['-', '−', '+']).unwrap_or(part);
-    let one = part.chars().nth(1).is_none();
+    let is_single = part.chars().nth(1).is_none();
     let word = bare
         .chars()
         .all(|c| c.is_alphanumeric() || matches!(c, '.' | '\'' | '′' | '°'));
@@ -181,7 +180,7 @@ fn is_atom(part: &str) -> bool {
             .get(1..part.len() - 1)
             .unwrap_or_default()
             .contains(['(', ')']);
-    one || word || in_brackets
+    is_single || word || in_brackets
 }
 
 /// Puts spaces around an operator between two operands.

@@ -25,17 +25,17 @@ use crate::watch::Watch;
 /// The names of `<meta name=… content=…>` that become metadata.
 const META_NAMES: [&str; 4] = ["description", "author", "keywords", "date"];
 
-/// Which part of a page is read.
+/// The part of a page that is read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum HtmlPart {
-    /// Its article, where one can be told; otherwise all of it.
+    /// Its article, if one is recognized; otherwise all of it.
     #[default]
     Main,
     /// All that is visible, with menus, margins and footers.
     All,
 }
 
-/// No part has this name.
+/// A name that no part has.
 #[derive(Debug, thiserror::Error)]
 #[error("{0:?} is none of main and all")]
 pub struct HtmlPartError(String);
@@ -61,8 +61,8 @@ impl fmt::Display for HtmlPart {
     }
 }
 
-/// The title element's text, or else the first first-level heading's; the visible text; and what
-/// the page says of itself.
+/// The title element's text, or else the first first-level heading's; the visible text; and the
+/// metadata of the page.
 ///
 /// # Errors
 /// [`ReadError::Stopped`].
@@ -99,7 +99,7 @@ pub(crate) fn trimmed(text: &str) -> &str {
         .trim_end()
 }
 
-/// Reads HTML into a page. What is open in it stays open, but a tag or a script that is cut off ends with it.
+/// Reads HTML into a page. Its open elements stay open, but a tag or a script that is cut off ends with it.
 ///
 /// # Errors
 /// [`ReadError::Stopped`].
@@ -136,7 +136,7 @@ impl ForwardingEmitter for Reader<'_> {
     }
 
     fn emit_current_tag(&mut self) -> Option<State> {
-        // By itself it knows no state.
+        // The emitter keeps no state of its own.
         let _ = self.inner.emit_current_tag();
         let state = self.inner.callback_mut().next_state.take();
         if state.is_some() {
@@ -146,7 +146,7 @@ impl ForwardingEmitter for Reader<'_> {
     }
 }
 
-/// What becomes of the events.
+/// The receiver of the events.
 struct Events<'r> {
     page: &'r mut Page,
     watch: &'r Watch,
@@ -165,7 +165,7 @@ struct Tag {
     /// The attributes of `<meta>`.
     meta_name: Option<String>,
     content: Option<String>,
-    /// Which of them the next value is.
+    /// The attribute that the next value belongs to.
     attribute: Attribute,
 }
 
@@ -277,7 +277,7 @@ impl Tag {
         match self.attribute {
             Attribute::Name => self.meta_name = Some(text().into_owned()),
             Attribute::Content => self.content = Some(text().into_owned()),
-            // It is found by a browser's search.
+            // A browser's search finds it.
             Attribute::Hidden if value.eq_ignore_ascii_case(b"until-found") => {
                 self.attributes.hidden = false;
             }

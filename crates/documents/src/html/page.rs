@@ -33,12 +33,12 @@ pub(crate) struct Page {
     formula: Option<Formula>,
     script: Option<Script>,
     preformatted: usize,
-    /// Whether a line break that comes now is none of the preformatted text.
+    /// Whether a line break now does not belong to the preformatted text.
     preformatted_begins: bool,
     tables: Vec<Table>,
     title: Option<String>,
     in_title: bool,
-    /// Where the open heading starts, and its level.
+    /// The offset of the open heading, and its level.
     heading_start: Option<(usize, u8)>,
     outline: Outline,
     /// The first heading of any level.
@@ -46,11 +46,11 @@ pub(crate) struct Page {
     /// The first heading of the first level.
     main_heading: Option<String>,
     pub(super) metadata: Map<String, Value>,
-    /// Whether tags are those within a paragraph of Markdown.
+    /// Whether the tags are within a paragraph of Markdown.
     pub(crate) inline: bool,
 }
 
-/// A heading, and where it stands in the text.
+/// A heading, and its place in the text.
 #[derive(Debug, Clone)]
 pub(crate) struct Heading {
     pub(crate) text: String,
@@ -62,7 +62,7 @@ pub(crate) struct Heading {
 struct Table {
     row: u32,
     column: usize,
-    /// Where the open cell starts.
+    /// The offset of the open cell.
     cell: Option<usize>,
     /// Whether the last cell has several lines.
     tall: bool,
@@ -70,14 +70,14 @@ struct Table {
     wide: u32,
     /// The last row that a cell above reaches, for each column.
     reached: Vec<u32>,
-    /// Where the open row starts.
+    /// The offset of the open row.
     row_start: usize,
-    /// Whether it has cells so far that are none of a header.
+    /// Whether it has cells so far that do not belong to a header.
     has_values: bool,
     header: Option<Range<usize>>,
 }
 
-/// What a start tag says.
+/// The attributes of a start tag that matter for the text.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Attributes {
     pub(super) self_closing: bool,
@@ -92,7 +92,7 @@ impl Page {
         self.scopes.hidden()
     }
 
-    /// Whether tags are those of a drawing or a formula, in which nothing is raw text.
+    /// Whether the tags are in a drawing or a formula, in which no element holds raw text.
     pub(super) fn in_foreign_content(&self) -> bool {
         self.scopes.in_drawing() || self.formula.is_some()
     }
@@ -185,7 +185,7 @@ impl Page {
         }
     }
 
-    /// Lines break here, at least `count` times; not at the start of a cell.
+    /// Breaks the line at least `count` times, except at the start of a cell.
     pub(crate) fn break_lines(&mut self, count: usize) {
         if count == 0 {
             return;
@@ -206,7 +206,7 @@ impl Page {
         }
     }
 
-    /// A paragraph ends, and with it what its inline tags opened.
+    /// Ends a paragraph, and with it the elements that its inline tags opened.
     pub(crate) fn end_paragraph(&mut self, breaks: usize) {
         self.scopes.end_paragraph();
         self.end_formula();
@@ -300,7 +300,7 @@ impl Page {
         self.breaks = self.breaks.max(1);
     }
 
-    /// A cell that takes `columns` columns and `rows` rows, and whether it is one of a header.
+    /// Starts a cell of `columns` columns and `rows` rows, of a header or not.
     pub(crate) fn start_cell(&mut self, columns: u32, rows: u32, heads: bool) {
         self.end_cell();
         if self.tables.is_empty() {
@@ -313,7 +313,7 @@ impl Page {
         if table.column == 0 {
             table.row_start = self.text.len();
         } else {
-            // A cell of several lines is no value: the next one starts a line, too.
+            // A cell of several lines is not a value: the next one starts a line, too.
             self.tabs += usize::from(!table.tall);
             let wide = usize::try_from(mem::take(&mut table.wide)).unwrap_or_default();
             self.tabs += wide;
@@ -470,7 +470,7 @@ pub(crate) struct Finished {
     pub(crate) main_heading: Option<String>,
     /// The first heading of any level.
     pub(crate) first_heading: Option<Heading>,
-    /// Where headings and tables stand.
+    /// The places of headings and tables.
     pub(crate) outline: Outline,
     pub(crate) text: String,
     pub(crate) metadata: Map<String, Value>,

@@ -1,11 +1,11 @@
-//! Which open elements hide their content: scripts and styles, drawings, choices, and whatever has the
-//! attribute `hidden`. What is never closed hides no more than it does in a browser.
+//! The open elements that hide their content: scripts and styles, drawings, choices, and elements with the
+//! attribute `hidden`. An element that is never closed hides no more than in a browser.
 
 use std::collections::HashMap;
 
 use super::elements::{ends_choices, ends_foreign_content, is_void, key, line_breaks};
 
-/// What hides, and why it ends.
+/// The kinds of hiding elements, by what ends them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// Up to its end tag.
@@ -42,7 +42,7 @@ fn element_of(name: &[u8]) -> Option<usize> {
 #[derive(Default)]
 pub(super) struct Scopes {
     open: Vec<Scope>,
-    /// How many of each are open, so that none is searched for that is not open.
+    /// How many of each are open, to avoid searches for closed ones.
     counts: [usize; ELEMENTS.len()],
     region: Option<Region>,
 }
@@ -56,13 +56,13 @@ struct Scope {
     inline: bool,
 }
 
-/// What a start tag says, as far as it matters here.
+/// The parts of a start tag that decide what is shown.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Start {
     pub(super) self_closing: bool,
     /// The attribute `hidden`.
     pub(super) hidden: bool,
-    /// A template that is shown where it stands.
+    /// A template that is shown in its place.
     pub(super) shadow: bool,
     /// Whether the tag is in a formula.
     pub(super) in_formula: bool,
@@ -75,7 +75,7 @@ impl Scopes {
         self.region.is_some() || self.open.last().is_some_and(|scope| scope.hidden)
     }
 
-    /// Whether the tags that come are those of a drawing.
+    /// Whether the next tags belong to a drawing.
     pub(super) fn in_drawing(&self) -> bool {
         self.kind() == Some(Kind::Drawing)
     }
@@ -126,7 +126,7 @@ impl Scopes {
         });
     }
 
-    /// An element of HTML ends what cannot hold it.
+    /// Ends the elements that cannot hold this element of HTML.
     pub(super) fn end_by(&mut self, name: &[u8]) {
         while let Some(kind) = self.kind() {
             let ends = match kind {
@@ -141,7 +141,7 @@ impl Scopes {
         }
     }
 
-    /// An end tag; true where it closed something of here.
+    /// An end tag; returns true if it closed one of these elements.
     pub(super) fn end(&mut self, name: &[u8]) -> bool {
         let ended = self.region.as_mut().and_then(|region| region.end(name));
         if ended.is_some() {
@@ -149,7 +149,7 @@ impl Scopes {
         }
         let element = element_of(name).filter(|&element| self.counts[element] > 0);
         let Some(element) = element else {
-            // That of an element around it.
+            // The end tag of an element around it.
             self.end_by(name);
             return ended == Some(true);
         };
@@ -161,7 +161,7 @@ impl Scopes {
         true
     }
 
-    /// A paragraph ends, and with it what is open of its inline tags.
+    /// Ends a paragraph, and with it its open inline elements.
     pub(super) fn end_paragraph(&mut self) {
         while self.open.last().is_some_and(|scope| scope.inline) {
             self.pop();
@@ -176,7 +176,7 @@ impl Scopes {
     }
 }
 
-/// An element with the attribute `hidden`, and what is open in it.
+/// An element with the attribute `hidden`, and the open elements in it.
 struct Region {
     /// The names of the open elements, that of the hidden one first.
     open: Vec<u64>,
@@ -185,7 +185,7 @@ struct Region {
     inline: bool,
 }
 
-/// Which start tags end the element though it has no end tag.
+/// The start tags that end the element, although its end tag is missing.
 #[derive(Clone, Copy)]
 enum Own {
     Paragraph,
@@ -218,7 +218,7 @@ impl Region {
         self.counts.get(&key(name)).is_some_and(|&count| count > 0)
     }
 
-    /// True where the tag ends the element.
+    /// True if the tag ends the element.
     fn start(&mut self, name: &[u8], self_closing: bool) -> bool {
         let part = matches!(name, b"tr" | b"tbody" | b"thead" | b"tfoot");
         let ends = match self.own {
@@ -236,7 +236,8 @@ impl Region {
         ends
     }
 
-    /// Whether the tag is the element's own, where it ends it: that of one around it does, too.
+    /// Whether the tag is the element's own; `None` if it does not end the element. The end tag of an element around it
+    /// ends it, too.
     fn end(&mut self, name: &[u8]) -> Option<bool> {
         if !self.has(name) {
             let around = line_breaks(name) > 0 && !matches!(name, b"p" | b"br");

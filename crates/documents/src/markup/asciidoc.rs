@@ -11,7 +11,7 @@ use crate::watch::Watch;
 pub(super) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Contents, ReadError> {
     let mut prose = Prose::new(place, watch);
     let mut block = String::new();
-    // The fence of the block that is open, whose lines are no markup.
+    // The fence of the open block, whose lines are not markup.
     let mut verbatim: Option<&str> = None;
     let mut in_comment = false;
     for line in text.lines() {
@@ -66,7 +66,7 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     (1..=6).contains(&level).then_some((level, words))
 }
 
-/// Whether a line begins or ends a block: four equal marks or more, `--`, or that of a table.
+/// Whether a line begins or ends a block: at least four equal signs, `--`, or the fence of a table.
 fn is_fence(line: &str) -> bool {
     let Some(mark) = line.chars().next() else {
         return false;
@@ -76,7 +76,7 @@ fn is_fence(line: &str) -> bool {
         || (line.len() >= 4 && "-.+=*_".contains(mark) && line.chars().all(|c| c == mark))
 }
 
-/// Whether a line is an attribute, a remark, or the list of a block's properties.
+/// Whether a line is an attribute, a comment, or the list of a block's properties.
 fn is_setting(line: &str) -> bool {
     let is_attribute = line.strip_prefix(':').and_then(|rest| rest.split_once(':'));
     is_attribute.is_some_and(|(name, value)| {

@@ -1,5 +1,5 @@
 //! Plain text with light markup: reStructuredText, Org, TeX and AsciiDoc. Headings become lines with a `#` for
-//! each level, marks that only a program reads are taken away, and the rest stays as it is written.
+//! each level, marks that only a program reads are dropped, and the rest stays as is.
 
 mod asciidoc;
 mod org;

@@ -76,7 +76,7 @@ fn is_rule(line: &str) -> bool {
     line.starts_with("|-") && line.chars().all(|c| matches!(c, '|' | '-' | '+'))
 }
 
-/// A line in which links are what they show.
+/// A line with its links replaced by the text that they show.
 fn links(line: &str) -> String {
     let mut out = String::new();
     let mut rest = line;

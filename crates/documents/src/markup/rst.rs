@@ -9,10 +9,10 @@ use crate::prose::Prose;
 use crate::record::Contents;
 use crate::watch::Watch;
 
-/// So many ways to draw headings are told apart.
+/// The most ways to draw headings, each of which is a level.
 const MOST_LEVELS: usize = 9;
 
-/// The directives beside whose names words of the text stand.
+/// The directives with text beside their names.
 const SHOWN: [&str; 19] = [
     "note",
     "warning",
@@ -38,7 +38,7 @@ const SHOWN: [&str; 19] = [
 pub(super) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Contents, ReadError> {
     let lines: Vec<&str> = text.lines().collect();
     let mut prose = Prose::new(place, watch);
-    // The ways in which headings are drawn, by their levels.
+    // The ways in which headings are drawn, by level.
     let mut ways: Vec<(char, bool)> = Vec::new();
     let mut level_of = |way| match ways.iter().position(|&known| known == way) {
         Some(index) => index + 1,
@@ -93,7 +93,7 @@ pub(super) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Conte
     Ok(prose.finish(None, Map::new()))
 }
 
-/// Writes what the markup after `..` shows; how many of the lines after it go with it.
+/// Writes the text of the markup after `..`; returns how many of the lines after it belong to it.
 fn write_explicit(
     explicit: &str,
     after: &[&str],
@@ -119,14 +119,14 @@ fn write_explicit(
     Ok(indented.count())
 }
 
-/// The mark that a line of at least three equal ones is drawn with.
+/// The sign of which a line has at least three, and no other.
 fn drawn(line: &str) -> Option<char> {
     let line = line.trim_end();
     let mark = line.chars().next().filter(char::is_ascii_punctuation)?;
     (line.len() >= 3 && line.chars().all(|c| c == mark)).then_some(mark)
 }
 
-/// The name of a directive, and what stands beside it.
+/// The name of a directive, and the text beside it.
 fn directive(explicit: &str) -> Option<(&str, &str)> {
     let (name, words) = explicit.split_once("::")?;
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '+' | '.');

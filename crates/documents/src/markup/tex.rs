@@ -1,5 +1,5 @@
-//! TeX and LaTeX: sections as headings, the words of other commands, lists and tables; what is set up before
-//! the document, remarks, labels and the names of sources are left out. Formulas stay as they are written.
+//! TeX and LaTeX: sections as headings, the words of other commands, lists and tables. The preamble, comments,
+//! labels and the keys of citations are left out; formulas stay as they are.
 
 use ken_corpus::Outline;
 use serde_json::Map;
@@ -10,9 +10,9 @@ use crate::prose::marked_headings;
 use crate::record::{Contents, one_line};
 use crate::watch::Watch;
 
-/// The longest argument of a command that is looked at as a whole, in bytes.
+/// The longest argument of a command, in bytes, that is read as a whole.
 const LONGEST_ARGUMENT: usize = 1024;
-/// A command is searched for so often before the document.
+/// How often a command is searched for in the preamble.
 const MOST_SEARCHES: usize = 16;
 /// Commands between two checks of the stop flag.
 const COMMANDS_PER_CHECK: usize = 4096;
@@ -89,7 +89,7 @@ pub(super) fn contents(text: &str, _: &Place, watch: &Watch) -> Result<Contents,
     })
 }
 
-/// The text without what stands after `%` on its lines.
+/// The text without comments, which start with `%`.
 fn without_remarks(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.lines() {
@@ -100,7 +100,7 @@ fn without_remarks(text: &str) -> String {
             begins
         });
         match remark {
-            // A line of nothing but a remark is no blank line.
+            // A line with only a comment is not a blank line.
             Some((0, _)) => {}
             Some((start, _)) => {
                 out.push_str(&line[..start]);
@@ -128,8 +128,8 @@ fn argument(text: &str) -> Option<(&str, &str)> {
     let inside = text.strip_prefix('{')?;
     let mut depth = 1_usize;
     let mut escaped = false;
-    for (at, character) in inside.char_indices() {
-        if at > LONGEST_ARGUMENT {
+    for (offset, character) in inside.char_indices() {
+        if offset > LONGEST_ARGUMENT {
             return None;
         }
         match character {
@@ -140,7 +140,7 @@ fn argument(text: &str) -> Option<(&str, &str)> {
             _ => {}
         }
         if depth == 0 {
-            return Some((&inside[..at], &inside[at + 1..]));
+            return Some((&inside[..offset], &inside[offset + 1..]));
         }
     }
     None
@@ -170,7 +170,7 @@ fn after_argument(text: &str) -> &str {
     argument(text).map_or(text, |(_, rest)| rest)
 }
 
-/// What a piece of TeX shows.
+/// The text that a piece of TeX shows.
 fn plain(tex: &str, watch: &Watch) -> Result<String, ReadError> {
     let mut out = String::with_capacity(tex.len());
     let mut rest = tex;
@@ -214,7 +214,7 @@ fn plain(tex: &str, watch: &Watch) -> Result<String, ReadError> {
     Ok(out)
 }
 
-/// Copies the formula that a text begins with; the rest after it.
+/// Copies the formula that a text begins with; returns the rest after it.
 fn formula<'t>(text: &'t str, out: &mut String) -> &'t str {
     let mark = if text.starts_with("$$") { "$$" } else { "$" };
     let inside = &text[mark.len()..];
@@ -231,7 +231,7 @@ fn formula<'t>(text: &'t str, out: &mut String) -> &'t str {
     rest
 }
 
-/// Writes what a command shows; `text` begins after its backslash. The rest after it.
+/// Writes the text of a command; `text` begins after its backslash. Returns the rest after it.
 fn command<'t>(
     text: &'t str,
     out: &mut String,
@@ -289,7 +289,7 @@ fn command<'t>(
     Ok(rest.strip_prefix(' ').unwrap_or(rest))
 }
 
-/// What a command without arguments stands for.
+/// The characters that a command without arguments stands for.
 fn characters(name: &str) -> Option<&str> {
     Some(match name {
         "par" | "newline" | "linebreak" => "\n",
@@ -306,7 +306,7 @@ fn characters(name: &str) -> Option<&str> {
     })
 }
 
-/// Begins or ends the environment that `text` begins with the name of. The rest after its arguments.
+/// Begins or ends the environment whose name `text` begins with. Returns the rest after its arguments.
 fn environment<'t>(begins: bool, text: &'t str, out: &mut String, in_table: &mut bool) -> &'t str {
     let Some((name, rest)) = argument(text) else {
         return text;
@@ -319,7 +319,7 @@ fn environment<'t>(begins: bool, text: &'t str, out: &mut String, in_table: &mut
     out.push('\n');
     match (begins, name) {
         (false, _) => rest,
-        // How wide the table and its columns are.
+        // The widths of the table and its columns.
         (true, "tabularx") => after_argument(after_argument(after_options(rest))),
         (true, _) if is_table => after_argument(after_options(rest)),
         (true, _) => after_options(rest),
@@ -334,7 +334,7 @@ fn after_silent<'t>(name: &str, rest: &'t str) -> &'t str {
     }
 }
 
-/// Writes what a command of one mark shows.
+/// Writes the text of a command of one sign.
 fn symbol<'t>(text: &'t str, out: &mut String) -> &'t str {
     let mut characters = text.chars();
     let Some(mark) = characters.next() else {
@@ -366,7 +366,7 @@ fn symbol<'t>(text: &'t str, out: &mut String) -> &'t str {
     rest
 }
 
-/// Writes a letter with its accent as one that combines; the reader of the text sees them as one.
+/// Writes a letter with its accent: as one character if there is one, else with a combining accent.
 fn push_accented(accent: char, letter: &str, out: &mut String) {
     let letter = letter.trim_start_matches('\\');
     let combining = match accent {
@@ -396,7 +396,7 @@ fn push_accented(accent: char, letter: &str, out: &mut String) {
     out.push_str(letters.as_str());
 }
 
-/// Letters with accents that have a character of their own, as the words of most texts use them.
+/// The composed characters of letters with accents that most texts use.
 const COMPOSED: [(char, char, char); 34] = [
     ('a', '\u{301}', 'á'),
     ('e', '\u{301}', 'é'),

@@ -1,5 +1,5 @@
 //! XML dumps of a MediaWiki, e.g. of Wikipedia: its articles, their wikitext as plain text. Pages
-//! that are no articles, and redirects, are skipped.
+//! other than articles, and redirects, are skipped.
 
 mod entity;
 mod line_counter;
@@ -25,13 +25,13 @@ use crate::record::{self, Record};
 use crate::source::{Metered, Name, Source, fill};
 use ken_corpus::{Document, Outline};
 
-/// The content model of articles; older dumps do not name any.
+/// The content model of articles; older dumps do not name one.
 const WIKITEXT: &str = "wikitext";
 
 /// The articles of a dump. It ends after broken XML.
 ///
 /// # Errors
-/// [`ReadError::UnknownFormat`] where the root element is not `mediawiki`.
+/// [`ReadError::UnknownFormat`] if the root element is not `mediawiki`.
 pub(crate) fn records(
     source: Source,
 ) -> Result<impl Iterator<Item = Result<Record, ReadError>> + Send, ReadError> {
@@ -58,7 +58,7 @@ struct Dump {
     namespaces: Namespaces,
 }
 
-/// What is read of a page.
+/// The parts of a page that are read.
 #[derive(Default)]
 struct Page {
     /// The line of its start tag.
@@ -107,7 +107,7 @@ impl Dump {
 
     /// The next page that is an article; `None` at the end.
     fn next_article(&mut self) -> Result<Option<Record>, ReadError> {
-        // Namespaces are named before the first page.
+        // A dump names its namespaces before the first page.
         let mut namespace: Option<(i64, String)> = None;
         loop {
             let step = match self.next_event() {
@@ -154,7 +154,7 @@ impl Dump {
         }
     }
 
-    /// Skips the rest of a page, up to the start of the next one; false where that is out of reach.
+    /// Skips the rest of a page, up to the start of the next one; false if that is out of reach.
     fn skip_page(&mut self) -> Result<bool, ReadError> {
         let nothing = LineCounted::new(Metered::empty(self.name.watch.clone()));
         let mut reader = mem::replace(&mut self.reader, xml(nothing)).into_inner();
@@ -191,7 +191,7 @@ impl Dump {
             true => reader,
             false => reader.put_back(PAGE),
         });
-        // The root was opened before what was skipped.
+        // The root was opened before the skipped part.
         self.reader.config_mut().allow_unmatched_ends = true;
         Ok(true)
     }
@@ -240,7 +240,7 @@ impl Dump {
         }
     }
 
-    /// The document that a page makes; `None` where it is no article.
+    /// The document of a page; `None` if it is not an article.
     fn article(&self, page: Page) -> Result<Option<Record>, ReadError> {
         let revision = page.revision;
         let is_article = page.namespace.trim() == "0"
@@ -295,8 +295,7 @@ impl Dump {
         }
     }
 
-    /// The next thing of interest. `depth` counts a started element in and an ended one out; an
-    /// empty element is a start and an end.
+    /// The next step. `depth` counts open elements; an empty element is a start and an end.
     fn next_event(&mut self) -> Result<Step, ReadError> {
         loop {
             self.buffer.clear();
@@ -338,7 +337,7 @@ impl Dump {
     }
 }
 
-/// What a dump consists of.
+/// A piece of a dump.
 enum Step {
     /// An element's name, and its attribute `key` as a number.
     Start(String, Option<i64>),

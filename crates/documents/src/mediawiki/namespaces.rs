@@ -3,7 +3,7 @@
 const FILES: i64 = 6;
 const CATEGORIES: i64 = 14;
 
-/// The most names of each: every link is compared with all.
+/// The most names of each namespace: every link is compared with all.
 const MOST_NAMES: usize = 64;
 
 /// The names of the namespaces of files and categories, in lower case.
@@ -24,7 +24,7 @@ impl Default for Namespaces {
 }
 
 impl Namespaces {
-    /// Adds the name of the namespace with a number.
+    /// Adds a name of the namespace with this number.
     pub(super) fn add(&mut self, number: i64, name: &str) {
         let names = match number {
             FILES => &mut self.files,

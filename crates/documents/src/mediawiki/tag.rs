@@ -1,7 +1,7 @@
-//! The tags in wikitext: HTML's and MediaWiki's own. It decides what becomes of an element's
-//! content, not how it looks.
+//! The tags in wikitext: HTML's and MediaWiki's own. It decides whether an element's content is kept, not how it
+//! looks.
 
-/// What becomes of an element.
+/// What the text keeps of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TagKind {
     /// The tag is dropped, the content is parsed.
@@ -23,7 +23,7 @@ pub(super) struct Tag {
     pub(super) length: usize,
 }
 
-/// What becomes of the element of this name, in lower case; `None` for unknown elements.
+/// The kind of the element with this name, in lower case; `None` for unknown elements.
 fn kind_of(name: &str) -> Option<TagKind> {
     Some(match name {
         "ref" | "references" | "gallery" | "timeline" | "imagemap" | "score" | "graph"
@@ -47,7 +47,7 @@ fn kind_of(name: &str) -> Option<TagKind> {
     })
 }
 
-/// The tag that `text` starts with; `None` where it starts with none that is known.
+/// The known tag that `text` starts with, if any.
 pub(super) fn read(text: &str) -> Option<Tag> {
     let rest = text.strip_prefix('<')?;
     let closing = rest.starts_with('/');
@@ -73,12 +73,12 @@ pub(super) fn read(text: &str) -> Option<Tag> {
 /// Start and end of the first end tag of an element in `text`.
 pub(super) fn find_end(text: &str, name: &str) -> Option<(usize, usize)> {
     let mut from = 0;
-    while let Some(at) = text[from..].find("</") {
-        let start = from + at;
+    while let Some(distance) = text[from..].find("</") {
+        let start = from + distance;
         let rest = &text[start + 2..];
         if rest
             .get(..name.len())
-            .is_some_and(|found| found.eq_ignore_ascii_case(name))
+            .is_some_and(|start| start.eq_ignore_ascii_case(name))
         {
             let after = &rest[name.len()..];
             let spaces = after.len() - after.trim_start().len();

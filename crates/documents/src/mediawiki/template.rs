@@ -1,17 +1,17 @@
-//! What templates show that stand within sentences: quantities, numbers, dates, words of other languages and
-//! names. The rest, such as boxes and navigation, shows nothing.
+//! The text of templates within sentences: quantities, numbers, dates, words of other languages and
+//! names. Other templates, such as boxes and navigation, show nothing.
 //!
-//! No template is expanded: each kind of them is known by its names, in the wikis that use it.
+//! No template is expanded: each kind is known by its names in the wikis that use it.
 
-/// Templates are read up to this length, in bytes; what is longer is no part of a sentence.
+/// The most bytes of a template within a sentence; longer ones show nothing.
 pub(super) const LONGEST: usize = 4096;
 
-/// What a template shows.
+/// The text that a template shows.
 #[derive(Debug, Clone, Copy)]
 enum Shows {
     /// Its first text.
     First,
-    /// Its text of this number, from 1, or its last one where it has fewer.
+    /// Its text of this number, from 1, or its last one if it has fewer.
     Nth(usize),
     /// Its last text.
     Last,
@@ -21,7 +21,7 @@ enum Shows {
     Before(&'static str),
     /// A sign.
     Sign(&'static str),
-    /// A quantity with its unit, of which it makes others.
+    /// A quantity with the unit that it is given in.
     Quantity,
     /// A number with its uncertainty, power and unit.
     Value,
@@ -31,14 +31,14 @@ enum Shows {
     Fraction,
     /// A word in another language, its script and its sound.
     Foreign,
-    /// A number with its thousands apart.
+    /// A number with separated thousands.
     Number,
     /// A title, or the words given for it.
     Link,
 }
 
-/// The text of a template, whose name and texts are `body`, with a bar before each; `None` where it shows nothing.
-/// Markup in it is read already.
+/// The text of a template; `None` if it shows nothing. `body` is its name and its texts, with a bar before each, from
+/// which the markup is already removed.
 pub(super) fn shown(body: &str) -> Option<String> {
     let (name, rest) = body
         .split_once('|')
@@ -64,7 +64,7 @@ pub(super) fn shown(body: &str) -> Option<String> {
     (!text.trim().is_empty() || matches!(shows, Shows::Sign(_))).then_some(text)
 }
 
-/// What a template of this name shows, in lower case.
+/// What the template with this name, in lower case, shows.
 fn known(name: &str, is_function: bool) -> Option<Shows> {
     if is_function {
         return match name {
@@ -215,7 +215,7 @@ fn known(name: &str, is_function: bool) -> Option<Shows> {
     })
 }
 
-/// What templates show whose names have a language or a script at their end.
+/// What templates show whose names end in a language or a script.
 fn by_start(name: &str) -> Option<Shows> {
     let (start, end) = name.split_once(['-', '/', ' '])?;
     let is_code = (2..=8).contains(&end.len())
@@ -252,7 +252,7 @@ impl<'t> Texts<'t> {
                         .all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ' '))
             };
             match text.split_once('=').filter(|(name, _)| is_name(name)) {
-                // A number for a name is a place.
+                // A number as a name is a position.
                 Some((name, text)) if name.trim().bytes().all(|byte| byte.is_ascii_digit()) => {
                     all.plain.push(text.trim());
                 }
@@ -326,7 +326,7 @@ fn render(shows: Shows, texts: &Texts<'_>) -> Option<String> {
 fn quantity(texts: &Texts<'_>) -> Option<String> {
     let mut out = String::new();
     let mut after_number = false;
-    for (at, &text) in texts.plain.iter().enumerate() {
+    for (index, &text) in texts.plain.iter().enumerate() {
         let is_number = text
             .starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '−' | '+' | '.'))
             && text.chars().any(|c| c.is_ascii_digit());
@@ -360,11 +360,11 @@ fn quantity(texts: &Texts<'_>) -> Option<String> {
                 // Feet have inches after them.
                 let more = texts
                     .plain
-                    .get(at + 1)
+                    .get(index + 1)
                     .is_some_and(|next| next.starts_with(|c: char| c.is_ascii_digit()))
                     && texts
                         .plain
-                        .get(at + 2)
+                        .get(index + 2)
                         .is_some_and(|next| next.starts_with(char::is_alphabetic));
                 if !more {
                     return Some(out);
@@ -375,7 +375,7 @@ fn quantity(texts: &Texts<'_>) -> Option<String> {
     (!out.is_empty()).then_some(out)
 }
 
-/// A unit as it is written in a text.
+/// A unit as sentences write it.
 fn unit_name(unit: &str) -> &str {
     match unit {
         "sqmi" => "sq mi",
@@ -504,8 +504,8 @@ fn grouped(number: &str) -> String {
         return number.to_owned();
     }
     let mut out = number[..sign].to_owned();
-    for (at, digit) in number[sign..sign + digits].chars().enumerate() {
-        if at > 0 && (digits - at).is_multiple_of(3) {
+    for (index, digit) in number[sign..sign + digits].chars().enumerate() {
+        if index > 0 && (digits - index).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);

@@ -3,11 +3,11 @@
 use ken_corpus::Heading;
 
 /// One space between words, at most one empty line between lines, no empty brackets. `headings`, which stand at the
-/// beginnings of lines, move with their lines; those of lines that are left empty go.
+/// beginnings of lines, move with their lines, or vanish with a line that becomes empty.
 pub(super) fn tidy(text: &str, headings: &mut Vec<Heading>) -> String {
     let mut tidied = String::with_capacity(text.len());
     let mut empty_line = false;
-    let mut at = 0;
+    let mut offset = 0;
     let mut marked = std::mem::take(headings).into_iter().peekable();
     for line in text.split_inclusive('\n') {
         let end = tidied.len();
@@ -17,13 +17,13 @@ pub(super) fn tidy(text: &str, headings: &mut Vec<Heading>) -> String {
         let start = tidied.len();
         push_line(&mut tidied, start, line);
         empty_line = tidied.len() == start;
-        let heading = marked.next_if(|heading| heading.at == at);
+        let heading = marked.next_if(|heading| heading.at == offset);
         let heading = heading.filter(|_| !empty_line);
         headings.extend(heading.map(|heading| Heading {
             at: start,
             ..heading
         }));
-        at += line.len();
+        offset += line.len();
         if empty_line {
             tidied.truncate(end);
         }
@@ -31,7 +31,7 @@ pub(super) fn tidy(text: &str, headings: &mut Vec<Heading>) -> String {
     tidied
 }
 
-/// Appends a line, which starts at `start` of the text.
+/// Appends a line, which starts at byte `start` of the text.
 fn push_line(text: &mut String, start: usize, line: &str) {
     let mut space = false;
     for character in line.chars() {
@@ -39,7 +39,7 @@ fn push_line(text: &mut String, start: usize, line: &str) {
             space = true;
             continue;
         }
-        // Where the first item in brackets was dropped, so is its separator.
+        // If the first item in brackets was dropped, so is its separator.
         let opened = text[start..] == *"(" || text[start..].ends_with(" (");
         match character {
             ')' if opened => {

@@ -1,8 +1,8 @@
 //! Wikitext to the plain text of an article: tables, references, markup and most templates are dropped,
 //! the labels of links, the headings, and templates that stand for words are kept.
 //!
-//! It expands no templates, so what only a template produces is missing, unless the template is known here. It reads any text in a
-//! single pass, whatever is opened and never closed in it.
+//! It expands no templates, so text that only a template produces is missing, unless the template is known here. It reads
+//! any text in a single pass, even if many things are opened and never closed.
 
 use ken_corpus::Heading;
 
@@ -15,14 +15,13 @@ use super::{entity, tag, template};
 /// keeps the work linear, since closing a link visits its whole content.
 const DEEPEST_LINK: usize = 4;
 
-/// How deep templates may be nested of which something is shown; a wiki expands none that is deeper.
+/// How deep a template may be nested to be shown; wikis do not expand deeper ones.
 const DEEPEST_TEMPLATE: usize = 40;
 
-/// How many things may be open at once; each takes many times its size in the text. A wiki expands
-/// no template that is nested deeper than 40.
+/// How many things may be open at once; each takes many times its size in the text.
 const MOST_OPEN: usize = 100_000;
 
-/// An article's text, where its headings stand in it, and its categories.
+/// An article's text, the places of its headings, and its categories.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Article {
     pub(super) text: String,
@@ -54,11 +53,11 @@ pub(super) fn article(wikitext: &str, namespaces: &Namespaces) -> Article {
     }
 }
 
-/// Something open.
+/// An open construct.
 #[derive(Debug, Clone, Copy)]
 struct Open {
     what: What,
-    /// Where its content starts in the text.
+    /// The offset of its content in the text.
     start: usize,
     categories: usize,
 }
@@ -78,15 +77,15 @@ struct Scan<'a> {
     at: usize,
     text: String,
     open: Vec<Open>,
-    /// How many of `open` are links, to other sites too.
+    /// How many of `open` are links, including those to other sites.
     links: usize,
     /// How many of `open` are tables.
     tables: usize,
     /// Whether this line is a heading.
     heading: bool,
-    /// Where lines with headings begin in the text, ascending.
+    /// The offsets of the lines with headings in the text, ascending.
     headings: Vec<Heading>,
-    /// The elements that the rest does not close, so that their ends are not searched for again.
+    /// The elements that the rest does not close, to avoid another search for their ends.
     never_closed: Vec<String>,
     categories: Vec<String>,
     namespaces: &'a Namespaces,
@@ -217,7 +216,7 @@ impl Scan<'_> {
             let is_link = |open: &&Open| matches!(open.what, What::Link(_) | What::ExternalLink);
             let links = self.open.iter().rev().take_while(is_link).count();
             let below = self.open.len().checked_sub(links + 1);
-            let Some(open) = below.and_then(|at| self.open.get(at)).copied() else {
+            let Some(open) = below.and_then(|index| self.open.get(index)).copied() else {
                 break;
             };
             if open.what != What::Template {
@@ -231,7 +230,7 @@ impl Scan<'_> {
         self.at += count;
     }
 
-    /// Keeps of a template what it shows.
+    /// Closes a template, and keeps only the text that it shows.
     fn end_template(&mut self, open: Open) {
         let shallow = self.open.len() < DEEPEST_TEMPLATE;
         let body = self.text.get(open.start..).unwrap_or_default();
@@ -290,7 +289,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Keeps of a link what the article shows.
+    /// Closes a link, and keeps only the text that the article shows.
     fn link(&mut self, start: usize, label: Option<usize>, categories: usize) {
         self.drop_headings(start);
         let end = label.map_or(self.text.len(), |label| label - 1);
@@ -361,16 +360,16 @@ impl Scan<'_> {
         }
     }
 
-    /// Where the content of the element that was just opened ends, and where its end tag ends.
+    /// The offsets of the ends of the content and of the end tag of the element that was just opened.
     fn content(&mut self, name: &str) -> Option<(usize, usize)> {
         if self.never_closed.iter().any(|other| other == name) {
             return None;
         }
-        let found = tag::find_end(self.rest(), name);
-        if found.is_none() {
+        let ends = tag::find_end(self.rest(), name);
+        if ends.is_none() {
             self.never_closed.push(name.to_owned());
         }
-        found.map(|(content, end)| (self.at + content, self.at + end))
+        ends.map(|(content, end)| (self.at + content, self.at + end))
     }
 
     /// Two quotes are italics, three bold, five both. Any more are text.
@@ -430,7 +429,7 @@ impl Scan<'_> {
         Some(open)
     }
 
-    /// Drops what was written since something was opened.
+    /// Drops the text that was written since `open` began.
     fn drop_since(&mut self, open: Open) {
         self.text.truncate(open.start);
         self.categories.truncate(open.categories);

@@ -12,14 +12,14 @@ use crate::table::{self, Row};
 use crate::watch::Watch;
 use crate::xml::{Element, Node, Xml};
 
-/// A cell spans at most so many columns.
+/// The most columns of a cell.
 const WIDEST: usize = 64;
 
 /// The longest text of a cell that is repeated in the rows beside it, in bytes.
 const LONGEST_LABEL: usize = 256;
 
-/// What is left out with all in it: text that was deleted or moved away, and what stands in for
-/// something that is read.
+/// The elements that are left out with their content: text that was deleted or moved away, and fallbacks for
+/// elements that are read.
 const LEFT_OUT: [&str; 7] = [
     "del",
     "moveFrom",
@@ -68,9 +68,9 @@ struct Body<'s> {
     paragraphs: Vec<Paragraph>,
     /// The open tables.
     tables: Vec<Table>,
-    /// How many cells there were.
+    /// The number of cells so far.
     cells: u64,
-    /// Where notes are read, the open one.
+    /// The open note, if notes are read.
     in_notes: Option<Note>,
     place: Place,
     watch: &'s Watch,
@@ -83,7 +83,7 @@ struct Paragraph {
     is_item: bool,
     /// How deep a list it is in, from 0.
     level: usize,
-    /// How many tables were open where it begins.
+    /// The number of open tables at its beginning.
     tables: usize,
 }
 
@@ -94,7 +94,7 @@ struct Table {
     cell: String,
     /// The column of the open cell, from 0.
     column: usize,
-    /// How many columns the open cell spans.
+    /// The number of columns of the open cell.
     span: usize,
     /// Whether the open cell continues the one above it.
     continues: bool,
@@ -102,7 +102,7 @@ struct Table {
 
 /// A footnote or an endnote.
 struct Note {
-    /// What its mark begins with.
+    /// The start of its mark.
     mark: &'static str,
     id: String,
 }
@@ -116,7 +116,7 @@ impl Note {
     }
 }
 
-/// What the marks of notes begin with, so that footnotes and endnotes stay apart.
+/// The start of the marks of notes, which tells footnotes from endnotes.
 fn mark_of(kind: &str) -> &'static str {
     if kind.starts_with("end") { "e" } else { "" }
 }
@@ -256,7 +256,7 @@ impl<'s> Body<'s> {
         if text.is_empty() {
             return Ok(());
         }
-        // A paragraph that is open around a table, as around a text box with one, is not in it.
+        // A paragraph that is open around a table, as around a text box with one, is outside of the table.
         if paragraph.tables > 0
             && let Some(table) = self.tables.last_mut()
         {
@@ -314,7 +314,7 @@ impl Table {
             row.get(index.ok()?)
         });
         let text = match above {
-            // A label beside several rows holds for each of them.
+            // A label beside several rows applies to each of them.
             Some((_, above))
                 if self.continues && text.is_empty() && above.len() <= LONGEST_LABEL =>
             {

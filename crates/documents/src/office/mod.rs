@@ -1,4 +1,4 @@
-//! Documents of office programs and the packages that they are: Office Open XML (`docx`, `pptx`, `xlsx`)
+//! Documents of office programs, which are zip packages: Office Open XML (`docx`, `pptx`, `xlsx`)
 //! and OpenDocument (`odt`, `ods`, `odp`). Macros, embedded objects and linked files are not read.
 
 mod docx;

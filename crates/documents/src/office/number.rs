@@ -1,4 +1,4 @@
-//! Numbers of a workbook as it shows them: dates, times and percentages by the format of their cell, others
+//! Numbers as a workbook shows them: dates, times and percentages by the format of their cell, others
 //! without the noise of binary fractions.
 
 /// How a cell shows its number.
@@ -14,17 +14,17 @@ pub(super) enum NumberFormat {
     Duration,
 }
 
-/// The day that a workbook counts from.
+/// The epoch that a workbook counts days from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Epoch {
-    /// Day 1 is 1900-01-01, and 1900 is taken for a leap year.
+    /// Day 1 is 1900-01-01, and 1900 counts as a leap year.
     #[default]
     Of1900,
     /// Day 0 is 1904-01-01.
     Of1904,
 }
 
-/// The formats that have a number and no code in the file.
+/// The formats that files name by number, without a code.
 pub(super) fn built_in(id: u32) -> NumberFormat {
     match id {
         9 | 10 => NumberFormat::Percent,
@@ -36,7 +36,7 @@ pub(super) fn built_in(id: u32) -> NumberFormat {
     }
 }
 
-/// The format of a code such as `yyyy\-mm\-dd` or `0.0%`.
+/// The format for a code such as `yyyy\-mm\-dd` or `0.0%`.
 pub(super) fn of_code(code: &str) -> NumberFormat {
     if code.to_ascii_lowercase().contains("general") {
         return NumberFormat::General;
@@ -74,7 +74,7 @@ pub(super) fn of_code(code: &str) -> NumberFormat {
     }
 }
 
-/// A number as it is written in the file, as its cell shows it.
+/// A number in the file, as its cell shows it.
 pub(super) fn shown(written: &str, format: NumberFormat, epoch: Epoch) -> String {
     let written = written.trim();
     let Ok(number) = written.parse::<f64>() else {
@@ -91,7 +91,7 @@ pub(super) fn shown(written: &str, format: NumberFormat, epoch: Epoch) -> String
 }
 
 fn plain(number: f64, written: &str) -> String {
-    // Integers stay as they are written, however long they are.
+    // Integers keep all their digits.
     let digits = written.strip_prefix('-').unwrap_or(written);
     if digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return written.to_owned();
@@ -99,7 +99,7 @@ fn plain(number: f64, written: &str) -> String {
     rounded(number)
 }
 
-/// A number with 15 significant digits, as programs of spreadsheets show at most.
+/// A number with 15 significant digits, the most that spreadsheet programs show.
 fn rounded(number: f64) -> String {
     let rounded: f64 = format!("{number:.14e}").parse().unwrap_or(number);
     match rounded != 0.0 && !(1e-9..1e21).contains(&rounded.abs()) {
@@ -109,7 +109,7 @@ fn rounded(number: f64) -> String {
 }
 
 fn moment(number: f64, format: NumberFormat, epoch: Epoch) -> Option<String> {
-    // The year 9999 ends before.
+    // The first day after the year 9999.
     if !(0.0..2_958_466.0).contains(&number) {
         return None;
     }
@@ -138,7 +138,7 @@ fn moment(number: f64, format: NumberFormat, epoch: Epoch) -> Option<String> {
 fn date(days: u64, epoch: Epoch) -> String {
     // Days from 0000-03-01, so that leap days end the years.
     let days = match epoch {
-        // Day 60 is 1900-02-29, which there was not.
+        // Day 60 is 1900-02-29, which never was.
         Epoch::Of1900 if days >= 60 => days + 693_899,
         Epoch::Of1900 => days + 693_900,
         Epoch::Of1904 => days + 695_361,

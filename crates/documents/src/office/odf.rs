@@ -12,14 +12,14 @@ use crate::table::{self, Row, Table};
 use crate::watch::Watch;
 use crate::xml::{Element, Node, Xml};
 
-/// A sheet has no more columns.
+/// The most columns of a sheet.
 const MOST_COLUMNS: usize = 16_384;
-/// A row or a cell is repeated at most so many times; what stands there more often is filled for its looks.
+/// The most repetitions of a row or a cell; more are there only for looks.
 const MOST_REPEATS: usize = 1000;
-/// At most so many spaces are written at once.
+/// The most spaces written at once.
 const MOST_SPACES: usize = 64;
 
-/// What is left out with all in it.
+/// The elements that are left out with their content.
 const LEFT_OUT: [&str; 9] = [
     "tracked-changes",
     "annotation",
@@ -48,7 +48,7 @@ pub(super) fn contents(package: &mut Package, watch: &Watch) -> Result<Contents,
         body.prose.paragraph(note)?;
     }
     let mut contents = body.prose.finish(title.or(body.title), metadata);
-    // The name of a sheet, which every workbook has, says little as a title.
+    // Every workbook has names of sheets, which say little as a title.
     contents.title = contents.title.filter(|title| !title.starts_with("Sheet: "));
     Ok(contents)
 }
@@ -60,7 +60,7 @@ struct Body<'s> {
     /// The title of the first slide.
     title: Option<String>,
     paragraphs: Vec<Paragraph>,
-    /// The depth of the list that is open.
+    /// The depth of the open list.
     lists: usize,
     /// Whether the next paragraph begins an item.
     item: bool,
@@ -80,21 +80,21 @@ struct Body<'s> {
 #[derive(Default)]
 struct Paragraph {
     text: String,
-    /// Of a heading, from 1.
+    /// The level of a heading, from 1.
     level: Option<usize>,
 }
 
 /// An open table.
 #[derive(Default)]
 struct Open {
-    /// Of a table in a text.
+    /// The rows of a table in a text.
     rows: Vec<Row>,
-    /// Of a sheet, which is written row by row.
+    /// The state of a sheet, which is written row by row.
     sheet: Option<Table>,
     row: Row,
     column: usize,
     cell: String,
-    /// Of the texts in `row`.
+    /// The bytes of the texts in `row`.
     row_bytes: usize,
     row_repeats: usize,
     cell_repeats: usize,
@@ -324,7 +324,7 @@ impl<'s> Body<'s> {
         };
         let row = std::mem::take(&mut table.row);
         let repeats = std::mem::take(&mut table.row_repeats).max(1);
-        // Empty rows say nothing more when they are repeated.
+        // Repeating an empty row adds nothing.
         let repeats = if row.is_empty() { 1 } else { repeats };
         self.cells += (row.len() * (repeats - 1)) as u64;
         if self.cells > self.watch.budget.parts() {
@@ -351,7 +351,7 @@ fn repeats_of(written: Option<String>, most: usize) -> usize {
     count.unwrap_or(1).clamp(1, most)
 }
 
-/// Appends text of which white space is one space, as OpenDocument has it.
+/// Appends text; a run of white space is one space, as OpenDocument defines.
 fn push_words(text: &str, out: &mut String) {
     let blank = |c: char| matches!(c, ' ' | '\t' | '\n' | '\r');
     for (number, word) in text.split(blank).enumerate() {

@@ -73,7 +73,7 @@ fn slide_ids(main: &str, package: &mut Package, watch: &Watch) -> Result<Vec<Str
     Ok(ids)
 }
 
-/// What stands on a slide.
+/// The content of a slide.
 #[derive(Default)]
 struct Shapes {
     title: Option<String>,
@@ -86,7 +86,7 @@ enum Block {
     Table(Vec<Row>),
 }
 
-/// What a shape is for.
+/// The role of a shape.
 #[derive(Default, Clone, Copy, PartialEq)]
 enum Purpose {
     #[default]
@@ -111,7 +111,7 @@ impl Shapes {
         let mut xml = Xml::new(&text, package.format(), place, watch);
         while let Some(node) = xml.next()? {
             match node {
-                // It stands in for what is read.
+                // A fallback for elements that are read.
                 Node::Start(element) if element.name() == "Fallback" => xml.skip()?,
                 Node::Start(element) => reading.start(&element),
                 Node::Text(text) if reading.in_text => reading.paragraph.push_str(&text),
@@ -206,7 +206,7 @@ impl Reading {
         match name {
             "p" => self.end_paragraph(),
             "tc" => {
-                // The cells that a wide one covers are written, too.
+                // The file also has the cells that a wide one covers.
                 if let Some(row) = self.table.as_mut().and_then(|rows| rows.last_mut()) {
                     row.push((row.len(), std::mem::take(&mut self.cell)));
                 }

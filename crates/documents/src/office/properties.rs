@@ -1,4 +1,4 @@
-//! What a document says of itself: title, author, subject, keywords and dates.
+//! The metadata of a document: title, author, subject, keywords and dates.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use crate::record::one_line;
 use crate::watch::Watch;
 use crate::xml::{Node, Xml};
 
-/// The elements that become metadata, under which names; the first that is there counts.
+/// The elements that become metadata, with their names there; the first one present counts.
 const NAMES: [(&str, &str); 9] = [
     ("title", "title"),
     ("creator", "author"),

@@ -14,7 +14,7 @@ pub(super) struct Relation {
     pub(super) target: String,
 }
 
-/// The relations of a part; of the package, where `part` is empty. Those that lead outside are left out.
+/// The relations of a part, or of the package if `part` is empty. Relations to the outside are left out.
 pub(super) fn of(
     part: &str,
     package: &mut Package,

@@ -1,4 +1,4 @@
-//! The styles of a Word file: which paragraphs are headings, and of which level.
+//! The styles of a Word file, which tell headings and their levels.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use crate::package::Package;
 use crate::watch::Watch;
 use crate::xml::{Node, Xml};
 
-/// A style may rest on another, and so on, so many times.
+/// The longest chain of styles, each based on the next.
 const LONGEST_CHAIN: usize = 20;
 
-/// What a style makes of a paragraph.
+/// The role that a style gives a paragraph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Title,
@@ -27,7 +27,7 @@ pub(super) struct Styles(HashMap<String, Style>);
 #[derive(Debug, Default)]
 struct Style {
     role: Option<Role>,
-    /// Whether its paragraphs are items of a list; `None` where the style that it rests on says so.
+    /// Whether its paragraphs are items of a list; `None` if the style that it is based on decides.
     is_item: Option<bool>,
     based_on: Option<String>,
 }
@@ -74,7 +74,7 @@ impl Styles {
         Ok(styles)
     }
 
-    /// What the style of this id, or one that it rests on, makes of a paragraph.
+    /// The role that the style with this id, or one that it is based on, gives a paragraph.
     pub(super) fn role(&self, id: &str) -> Option<Role> {
         // Files without styles name the usual ones.
         match self.0.contains_key(id) {
@@ -90,7 +90,7 @@ impl Styles {
             .unwrap_or_default()
     }
 
-    /// A style, and those that it rests on.
+    /// A style, and those that it is based on.
     fn chain(&self, id: &str) -> impl Iterator<Item = &Style> {
         let first = self.0.get(id);
         let next = |style: &&Style| self.0.get(style.based_on.as_deref()?);

@@ -12,7 +12,7 @@ use crate::table::{Row, Table};
 use crate::watch::Watch;
 use crate::xml::{Element, Node, Xml};
 
-/// A sheet has no more columns.
+/// The most columns of a sheet.
 const MOST_COLUMNS: usize = 16_384;
 
 pub(super) fn contents(package: &mut Package, watch: &Watch) -> Result<Contents, ReadError> {
@@ -53,7 +53,7 @@ pub(super) fn contents(package: &mut Package, watch: &Watch) -> Result<Contents,
             rows(&mut xml, &values, &mut prose)?;
         }
     }
-    // The name of a sheet, which every workbook has, says little as a title.
+    // Every workbook has names of sheets, which say little as a title.
     let mut contents = prose.finish(title, metadata);
     contents.title = contents.title.filter(|title| !title.starts_with("Sheet: "));
     Ok(contents)
@@ -94,10 +94,10 @@ impl Book {
     }
 }
 
-/// What the values of cells refer to.
+/// The tables that the values of cells refer to.
 struct Values {
     shared: Vec<String>,
-    /// By the number of a cell's style.
+    /// The formats, by the number of a cell's style.
     formats: Vec<NumberFormat>,
     epoch: Epoch,
 }
@@ -123,7 +123,7 @@ fn shared_strings(
                     }
                     strings.push(String::new());
                 }
-                // How a text is pronounced.
+                // The pronunciation of a text.
                 "rPh" => xml.skip()?,
                 name => in_text = name == "t",
             },
@@ -261,7 +261,7 @@ fn column_of(name: &str) -> Option<usize> {
 }
 
 impl Values {
-    /// What a cell shows.
+    /// The text that a cell shows.
     fn text(&self, cell: Cell) -> String {
         match cell.kind.as_str() {
             "s" => {

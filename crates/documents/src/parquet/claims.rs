@@ -1,4 +1,4 @@
-//! Checks what a Parquet file claims against its size and the budget before the decoder sees any of
+//! Checks the claims of a Parquet file against its size and the budget before the decoder sees any of
 //! it: the decoder reserves the claimed memory and builds schemas recursively, and neither a failed
 //! allocation nor a stack overflow can be caught.
 
@@ -91,10 +91,10 @@ impl Claims {
     fn check_column(&self, start: u64, end: u64) -> Result<(), ReadError> {
         let most = self.watch.budget.document_bytes;
         let mut reader = self.reader(start)?;
-        let mut at = start;
-        while at < end {
+        let mut offset = start;
+        while offset < end {
             self.watch.check()?;
-            let header = PAGE_HEADER_BYTES.min(end - at);
+            let header = PAGE_HEADER_BYTES.min(end - offset);
             // A page header has no lists. The decoder would skip one in as many steps as it claims
             // to have elements, even past the end of the file.
             let mut walk = Walk::new(&mut reader, header, 0);
@@ -112,7 +112,7 @@ impl Claims {
                 Flaw::Broken(reason) => self.broken(reason),
                 Flaw::TooMany => self.broken("the header of a page holds a list"),
             })?;
-            at += header - walk.left;
+            offset += header - walk.left;
             let sizes = (u64::try_from(uncompressed), u64::try_from(compressed));
             let (Ok(uncompressed), Ok(compressed)) = sizes else {
                 return Err(self.broken("a page has less than no bytes"));
@@ -120,8 +120,8 @@ impl Claims {
             if uncompressed > most || compressed > most {
                 return Err(ReadError::too_large(self.place.clone(), most, true));
             }
-            at += compressed;
-            if at > end {
+            offset += compressed;
+            if offset > end {
                 return Err(self.broken("a page is longer than its column"));
             }
             reader

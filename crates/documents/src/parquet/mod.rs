@@ -149,7 +149,7 @@ fn values(row: Row) -> Map<String, Value> {
         .collect()
 }
 
-/// The decoder panics on some damaged files, e.g. where levels and values do not match, or a date
+/// Calls the decoder, which panics on some damaged files, e.g. if levels and values do not match, or a date
 /// is out of range.
 fn guarded<T>(place: &Place, call: impl FnOnce() -> T) -> Result<T, ReadError> {
     contained(call).map_err(|reason| ReadError::BrokenParquet {
@@ -171,8 +171,8 @@ fn share(length: u64, number: u64, row_count: u64) -> u64 {
 }
 
 /// A file that refuses reads past its end: the decoder reserves memory for what a damaged file
-/// claims, and a failed allocation ends the process. It also skips what a header claims byte by byte, however
-/// little of that is there.
+/// claims, and a failed allocation ends the process. The decoder also skips as many bytes as a header claims, one by
+/// one, even past the end.
 struct Bounded {
     file: File,
     length: u64,
@@ -204,7 +204,7 @@ impl ChunkReader for Bounded {
     }
 }
 
-/// A reader whose end is an error.
+/// A reader that fails at its end.
 struct ToTheEnd(BufReader<File>);
 
 impl Read for ToTheEnd {

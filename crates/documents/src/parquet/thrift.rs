@@ -1,5 +1,5 @@
-//! The part of Thrift's compact protocol that is needed to walk through a Parquet file's metadata
-//! without keeping any of it: every step is bounded by the bytes that are there.
+//! The part of Thrift's compact protocol that it takes to walk through a Parquet file's metadata
+//! without keeping any of it. The bytes that are left bound every step.
 
 use std::io::Read;
 
@@ -97,9 +97,8 @@ impl<R: Read> Walk<R> {
         }
     }
 
-    /// The type of elements. Parquet has no collection of booleans where this walks, and readers do
-    /// not agree on their encoding: one that reads them as empty would see other structures after
-    /// them.
+    /// The type of elements. The metadata that this walks through has no collections of booleans, and readers disagree on
+    /// their encoding: one that reads them as empty would see other structures after them.
     fn element(code: u8) -> Result<Kind, Flaw> {
         match Kind::of(code)? {
             Kind::Bool => Err(Flaw::Broken("a list of booleans")),

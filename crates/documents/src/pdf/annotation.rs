@@ -1,4 +1,4 @@
-//! What stands on a page besides its content: values of form fields, notes and stamps.
+//! The annotations on a page: values of form fields, notes and stamps.
 
 use std::ops::Range;
 
@@ -8,18 +8,18 @@ use super::font::number;
 use super::layout::Pen;
 use super::matrix::Matrix;
 
-/// The flags of what is not shown.
+/// The flags of annotations that are not shown.
 const HIDDEN: i64 = 1 << 1 | 1 << 5;
-/// How many fields a field may stand in.
+/// How deep fields may nest.
 const DEEPEST_FIELD: usize = 32;
-/// The usual size of a font, and of a line of it, where nothing says how a text looks.
+/// The default size of a font, and of its lines.
 const SIZE: f32 = 10.0;
 const LINE: f32 = 12.0;
 
 /// How an annotation looks.
 pub(super) enum Look<'a> {
     Nothing,
-    /// Content to draw, and where.
+    /// Content to draw, and its place.
     Form(&'a Stream, Matrix),
     /// A text, and its lines with the places that they are drawn from and to.
     Text(String, Vec<(Range<usize>, Pen, Pen)>),
@@ -34,7 +34,7 @@ pub(super) fn annotations(pdf: &Pdf, page: ObjectId) -> &[Object] {
     list.map_or(&[][..], Vec::as_slice)
 }
 
-/// How an annotation looks: by its own drawing, or by its text where it has none.
+/// How an annotation looks: by its own drawing, or by its text if it has none.
 pub(super) fn look<'a>(pdf: &'a Pdf, annotation: &'a Dictionary) -> Look<'a> {
     let flags = annotation.get_deref(b"F", pdf).and_then(Object::as_i64);
     let kind = annotation
@@ -104,7 +104,7 @@ fn placed(pdf: &Pdf, form: &Stream, [left, low, right, high]: [f32; 4]) -> Matri
     Matrix([across, 0.0, 0.0, up, left - x * across, low - y * up])
 }
 
-/// The value of a form field: its own, or that of the field that it stands in.
+/// The value of a form field: its own, or that of the field around it.
 fn value(pdf: &Pdf, field: &Dictionary) -> Option<String> {
     let mut field = field;
     for _ in 0..DEEPEST_FIELD {
@@ -125,7 +125,7 @@ fn value(pdf: &Pdf, field: &Dictionary) -> Option<String> {
     None
 }
 
-/// A string. Names are states of buttons, which say nothing.
+/// The text of a string. Names are states of buttons, which mean nothing to a reader.
 fn text(object: &Object) -> Option<String> {
     object.as_str().ok()?;
     decode_text_string(object).ok()

@@ -1,13 +1,13 @@
-//! The operations of a page's content, read leniently: what is no operand and no operator is passed over,
+//! The operations of a page's content, read leniently: bytes that are neither an operand nor an operator are skipped,
 //! so that an odd byte does not cost the rest of the page.
 
 use lopdf::{Dictionary, Object, StringFormat};
 
 use super::font::hexadecimal;
 
-/// How deep arrays and dictionaries may be nested.
+/// How deep arrays and dictionaries may nest.
 const DEEPEST: usize = 32;
-/// How many bytes after the end of a picture have to look like content.
+/// How many bytes after the end of a picture must look like content.
 const AFTER_PICTURE: usize = 8;
 
 /// An operator and its operands.
@@ -21,7 +21,7 @@ pub(super) struct Operations<'a> {
     rest: &'a [u8],
 }
 
-/// What stands next in a content.
+/// The next token of a content.
 enum Part<'a> {
     Operand(Object),
     Word(&'a [u8]),
@@ -33,7 +33,7 @@ impl<'a> Operations<'a> {
         Self { rest: content }
     }
 
-    /// The bytes before the first of which `ends` is true, which are taken.
+    /// Takes the bytes before the first for which `ends` is true.
     fn take_until(&mut self, ends: impl Fn(u8) -> bool) -> &'a [u8] {
         let end = self.rest.iter().position(|&byte| ends(byte));
         let (taken, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
@@ -102,7 +102,7 @@ impl<'a> Operations<'a> {
         }
     }
 
-    /// The operands up to the end of an array or dictionary. Operators have no business among them.
+    /// The operands up to the end of an array or dictionary. Operators among them are skipped.
     fn operands(&mut self, depth: usize) -> Vec<Object> {
         let mut operands = Vec::new();
         while let Some(part) = self.part(depth) {
@@ -126,7 +126,7 @@ impl<'a> Operations<'a> {
         Object::Dictionary(entries)
     }
 
-    /// A string in brackets, after the first one.
+    /// A string in parentheses, after the opening one.
     fn literal(&mut self) -> Vec<u8> {
         let mut text = Vec::new();
         let mut depth = 1;
@@ -149,7 +149,7 @@ impl<'a> Operations<'a> {
         text
     }
 
-    /// What follows a backslash in a string.
+    /// The character after a backslash in a string.
     fn escape(&mut self, text: &mut Vec<u8>) {
         let digits = self.rest.iter().take(3);
         let digits = digits.take_while(|&&byte| matches!(byte, b'0'..=b'7'));
@@ -159,7 +159,7 @@ impl<'a> Operations<'a> {
             count += 1;
         }
         if count > 0 {
-            // Of a number that is too large, the last eight bits count.
+            // If a number is too large, its lowest eight bits count.
             text.push(code.to_le_bytes()[0]);
             return self.skip(count);
         }
@@ -176,7 +176,7 @@ impl<'a> Operations<'a> {
         self.skip(1);
     }
 
-    /// Passes over a picture in the content, after its first operator.
+    /// Skips a picture in the content, after its first operator.
     fn skip_picture(&mut self) {
         let mut from = 0;
         while let Some(at) = self.rest.get(from..).and_then(end_of_picture) {
@@ -210,7 +210,7 @@ impl<'a> Iterator for Operations<'a> {
     }
 }
 
-/// Where the operator that ends a picture starts.
+/// The start of the operator that ends a picture.
 fn end_of_picture(content: &[u8]) -> Option<usize> {
     let mut places = content.windows(3).enumerate();
     places.find_map(|(at, bytes)| {
@@ -245,7 +245,7 @@ fn is_of_number(byte: u8) -> bool {
     matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.')
 }
 
-/// A number: what follows a second point, or a sign among the digits, does not count.
+/// A number. Digits after a second point, or after a sign among the digits, do not count.
 fn number(text: &[u8]) -> Object {
     let start = text.iter().take_while(|byte| matches!(byte, b'+' | b'-'));
     let (signs, digits) = text.split_at(start.count());

@@ -19,7 +19,7 @@ const BYTES_PER_TOKEN: u64 = 16;
 const OBJECT_STREAM: &[u8] = b"ObjStm";
 
 thread_local! {
-    /// How many tokens object streams may still have; `None` once they had too many. A
+    /// How many tokens object streams may still have; `None` once they had too many. It is
     /// thread-local, since the parser takes a plain function and runs on the calling thread.
     static TOKENS_LEFT: Cell<Option<u64>> = const { Cell::new(None) };
 }
@@ -37,7 +37,7 @@ pub(super) fn load(bytes: &[u8], path: &Path, watch: &Watch) -> Result<Pdf, Read
     };
     let left = most.checked_sub(tokens(bytes)).ok_or_else(too_many)?;
     let mut stream_bytes = left.saturating_mul(BYTES_PER_TOKEN);
-    // Encrypted files bypass the filter, so that their streams have to share.
+    // Encrypted files bypass the filter, so their streams share the budget.
     if count_names(bytes, b"Encrypt") > 0 {
         stream_bytes /= count_names(bytes, OBJECT_STREAM).max(1);
     }
@@ -64,7 +64,7 @@ pub(super) fn load(bytes: &[u8], path: &Path, watch: &Watch) -> Result<Pdf, Read
     };
     watch.check()?;
     let mut pdf = open(false)?;
-    // With a filter the parser does not reconstruct by itself.
+    // With a filter, the parser does not reconstruct files by itself.
     if pdf.page_iter().next().is_none()
         && let Ok(rebuilt) = open(true)
         && rebuilt.page_iter().next().is_some()
@@ -81,12 +81,12 @@ pub(super) fn load(bytes: &[u8], path: &Path, watch: &Watch) -> Result<Pdf, Read
     Ok(pdf)
 }
 
-/// Gives streams of which the file does not say how long they are their content: what precedes the word that
-/// ends one.
+/// Sets the content of streams whose length the file does not give: the bytes before the next `endstream`.
 fn fill_streams(pdf: &mut Pdf, bytes: &[u8]) {
     const END: &[u8] = b"endstream";
-    let position = |part: &[u8], of: &[u8]| of.windows(part.len()).position(|found| found == part);
-    // Places are counted from where the file says that it is one.
+    let position =
+        |part: &[u8], of: &[u8]| of.windows(part.len()).position(|window| window == part);
+    // Offsets count from the mark `%PDF-`.
     let bytes = &bytes[position(b"%PDF-", bytes).unwrap_or(0)..];
     let streams = pdf.objects.values_mut().filter_map(|object| {
         let stream = object.as_stream_mut().ok()?;
@@ -124,14 +124,14 @@ fn count_object_streams(id: ObjectId, object: &mut Object) -> Option<(ObjectId, 
         let left = match stream.get_plain_content_with_limit(most) {
             Ok(content) => left.checked_sub(tokens(&content)),
             Err(PdfError::Decompress(DecompressError::MemoryLimitExceeded { .. })) => None,
-            // The parser reports what is wrong with it.
+            // The parser reports the fault.
             Err(_) => Some(left),
         };
         TOKENS_LEFT.set(left);
         left?;
     }
     Some(match object {
-        // It is in the file itself: the parser keeps it, and only asks whether to.
+        // A stream in the file itself: the parser keeps it, and only asks whether to.
         Object::Stream(_) => (id, Object::Null),
         object => (id, object.clone()),
     })
@@ -156,8 +156,8 @@ pub(super) fn tokens(bytes: &[u8]) -> u64 {
 /// How often a name occurs in the file, however its letters are escaped.
 fn count_names(bytes: &[u8], name: &[u8]) -> u64 {
     let slashes = bytes.iter().enumerate().filter(|&(_, &byte)| byte == b'/');
-    let found = slashes.filter(|&(at, _)| starts_with_name(&bytes[at + 1..], name));
-    found.count() as u64
+    let names = slashes.filter(|&(index, _)| starts_with_name(&bytes[index + 1..], name));
+    names.count() as u64
 }
 
 fn starts_with_name(mut bytes: &[u8], name: &[u8]) -> bool {

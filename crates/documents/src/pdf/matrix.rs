@@ -11,7 +11,7 @@ pub(super) struct Matrix(pub(super) [f32; 6]);
 impl Matrix {
     pub(super) const IDENTITY: Self = Self([1.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
 
-    /// The transformation of six numbers; where some are missing, those of the identity.
+    /// The transformation of six numbers; the identity fills in missing ones.
     pub(super) fn read(pdf: &Pdf, numbers: &[Object]) -> Self {
         let mut matrix = Self::IDENTITY;
         for (place, object) in matrix.0.iter_mut().zip(numbers) {
@@ -38,7 +38,7 @@ impl Matrix {
         ])
     }
 
-    /// Where a point goes.
+    /// The image of a point.
     pub(super) fn point(self, x: f32, y: f32) -> (f32, f32) {
         let [a, b, c, d, e, f] = self.0;
         (a * x + c * y + e, b * x + d * y + f)

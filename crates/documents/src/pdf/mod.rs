@@ -1,6 +1,6 @@
-//! PDF: the text of all pages in the order of reading, and what the file says of itself.
+//! PDF: the text of all pages in reading order, and the metadata of the file.
 //!
-//! It recognizes no text in pictures. What it could not read is counted.
+//! It recognizes no text in pictures. A notice counts the pages and characters that it could not read.
 
 mod annotation;
 mod content;
@@ -28,10 +28,10 @@ use ken_storage::contained;
 /// Reads a PDF: the pages' texts, with an empty line between them, and its information.
 ///
 /// # Errors
-/// [`ReadError::BrokenPdf`], [`ReadError::EncryptedPdf`], [`ReadError::PdfWithoutText`]; what is
-/// over the budget, and [`ReadError::Stopped`].
+/// [`ReadError::BrokenPdf`], [`ReadError::EncryptedPdf`], [`ReadError::PdfWithoutText`]; the errors of
+/// the budget; and [`ReadError::Stopped`].
 pub(crate) fn contents(bytes: &[u8], path: &Path, watch: &Watch) -> Result<Contents, ReadError> {
-    // The parser is careful, but files are broken in more ways than it was tested with.
+    // The parser is careful, but may still panic on broken files.
     contained(|| read(bytes, path, watch)).unwrap_or_else(|reason| Err(broken(path, reason)))
 }
 
@@ -88,7 +88,7 @@ fn read(bytes: &[u8], path: &Path, watch: &Watch) -> Result<Contents, ReadError>
     })
 }
 
-/// What the file says of itself, without its title.
+/// The metadata of the file, without its title.
 fn metadata(pdf: &Pdf) -> Map<String, Value> {
     let stated = |key: &[u8]| entry(pdf, information(pdf)?, key);
     let mut metadata = Map::new();
@@ -152,7 +152,7 @@ fn date(date: &str) -> Option<String> {
             _ => {}
         }
     } else if digits.len() >= 10 && digits.len() < 12 {
-        // An hour alone is no time.
+        // An hour alone is not a time.
         iso.truncate(10);
     }
     Some(iso)

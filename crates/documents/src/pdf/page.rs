@@ -16,19 +16,19 @@ use super::matrix::Matrix;
 use super::work::Work;
 use crate::error::ReadError;
 
-/// How deep forms may be nested; a form that draws itself has no end.
+/// How deep forms may nest; a form that draws itself would never end.
 const DEEPEST_FORM: usize = 12;
-/// A code without a meaning that is narrower than this share of the font size may be a space.
+/// A code with unknown meaning may be a space if it is narrower than this share of the font size.
 const NARROW: f32 = 0.35;
 /// How many graphics states a page may save.
 const SAVED_STATES: usize = 1000;
 
-/// What a page holds.
+/// The text of a page.
 #[derive(Debug)]
 pub(super) struct PageText {
-    /// Empty where there is none, or where the page's content is broken.
+    /// Empty if there is none, or if the page's content is broken.
     pub(super) text: String,
-    /// How many codes it draws whose meaning nothing tells.
+    /// How many codes with unknown meaning it draws.
     pub(super) unread: usize,
 }
 
@@ -67,7 +67,7 @@ pub(super) fn text<'a>(
     })
 }
 
-/// Content to draw; `None` where it is broken.
+/// Content to draw; `None` if it is broken.
 fn decompressed(
     content: Result<Vec<u8>, PdfError>,
     work: &mut Work<'_>,
@@ -103,7 +103,7 @@ struct State {
     size: f32,
     character_spacing: f32,
     word_spacing: f32,
-    /// Horizontal scaling, 1 for none.
+    /// The horizontal scaling; 1 is none.
     stretch: f32,
     leading: f32,
 }
@@ -126,19 +126,19 @@ struct Drawing<'a, 'f, 'w> {
     pdf: &'a Pdf,
     fonts: &'f mut Fonts<'a>,
     layout: Layout,
-    /// How many codes had no meaning.
+    /// How many codes had no known meaning.
     unread: usize,
-    /// What the content says that it draws, instead of what the codes mean.
+    /// The text that the content declares for its codes, in place of their meaning.
     replacement: Option<Replacement>,
     work: &'f mut Work<'w>,
 }
 
-/// A text that stands for what is drawn up to the end of marked content.
+/// A text that replaces the codes drawn up to the end of marked content.
 struct Replacement {
     text: String,
     /// How many marks within it are open.
     open: usize,
-    /// From where to where it is drawn.
+    /// The start and the end of its place.
     place: Option<(Pen, Pen)>,
 }
 
@@ -156,7 +156,7 @@ impl<'a> Drawing<'a, '_, '_> {
         for operation in Operations::of(content) {
             self.work.step()?;
             let operands = &operation.operands;
-            let value = |at: usize| operands.get(at).map_or(0.0, |it| number(self.pdf, it));
+            let value = |index: usize| operands.get(index).map_or(0.0, |it| number(self.pdf, it));
             let mut next_line = |x: f32, y: f32| {
                 line = Matrix::shift(x, y).then(line);
                 line
@@ -219,7 +219,7 @@ impl<'a> Drawing<'a, '_, '_> {
         Ok(())
     }
 
-    /// Begins marked content, which may say what it draws.
+    /// Begins marked content, which may declare its text.
     fn begin_mark(&mut self, resources: &[&'a Dictionary], operands: &[Object]) {
         if let Some(replacement) = &mut self.replacement {
             replacement.open += 1;
@@ -260,13 +260,13 @@ impl<'a> Drawing<'a, '_, '_> {
         Ok(())
     }
 
-    /// Draws what a form field, a note or a stamp looks like.
+    /// Draws a form field, a note or a stamp.
     fn annotation(
         &mut self,
         annotation: &'a Object,
         resources: &[&'a Dictionary],
     ) -> Result<(), ReadError> {
-        // Many pages may have one long list.
+        // Many pages may share one long list.
         self.work.draw(0)?;
         let Ok((_, Object::Dictionary(annotation))) = self.pdf.dereference(annotation) else {
             return Ok(());
@@ -378,7 +378,7 @@ impl<'a> Drawing<'a, '_, '_> {
                     let (first, _) = replacement.place.unwrap_or((from, to));
                     replacement.place = Some((first, to));
                 }
-                // What is left out leaves a gap.
+                // A code that is left out leaves a gap.
                 None if glyph.text.is_none() && glyph.width < NARROW => {}
                 None => self.layout.write(text, from, to),
             }
@@ -406,7 +406,7 @@ impl<'a> Drawing<'a, '_, '_> {
     }
 }
 
-/// The position of the pen on the page, and where writing goes from it.
+/// The position of the pen on the page, and the direction of writing.
 fn position(pen: Matrix, state: &State, is_vertical: bool) -> Pen {
     let [a, b, c, d, x, y] = pen.then(state.page).0;
     // A negative size or scaling turns the writing around.

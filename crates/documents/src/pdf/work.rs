@@ -1,5 +1,4 @@
-//! The work that a PDF's pages take and the text that they draw, charged to the budget of a
-//! document.
+//! Charging the work of drawing a PDF's pages, and their text, to the budget of a document.
 //!
 //! A form is interpreted each time it is drawn, and a code of a font can stand for many letters, so
 //! neither is bounded by the size of the file.
@@ -14,7 +13,7 @@ use crate::watch::Watch;
 /// Steps between two checks of the stop flag.
 const STEPS_PER_CHECK: u64 = 4096;
 
-/// What is left of the budget.
+/// The rest of the budget.
 pub(super) struct Work<'a> {
     path: &'a Path,
     watch: &'a Watch,
@@ -53,7 +52,7 @@ impl<'a> Work<'a> {
         self.draw(content.len())
     }
 
-    /// Charges the drawing of `bytes` bytes; a form that draws nothing still has to be found.
+    /// Charges the drawing of `bytes` bytes; even a form that draws nothing costs the search for it.
     pub(super) fn draw(&mut self, bytes: usize) -> Result<(), ReadError> {
         const FORM: u64 = 64;
         match self.content.checked_sub(bytes as u64 + FORM) {

@@ -1,4 +1,4 @@
-//! Office documents, books and archives, each as small as it can be.
+//! Office documents, books and archives, each as small as possible.
 
 use std::io::{Cursor, Write};
 

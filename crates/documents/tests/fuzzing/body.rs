@@ -1,8 +1,8 @@
-//! Any bytes as a file of a format: what the fuzz targets run, and the seeded mutations beside it.
+//! Any bytes as a file of a format: the body of the fuzz targets, and of the seeded mutations beside it.
 //!
-//! Reading has to end, in documents and typed errors, without a panic, and nothing that comes out
-//! may be larger than the budget. The runner limits memory: libFuzzer by its limit, the
-//! tests by what the system measured.
+//! Reading must end, in documents and typed errors, without a panic, and no document
+//! may be larger than the budget. The runner limits memory: libFuzzer by its own limit, the
+//! tests by the system's measurement.
 
 use std::fs;
 use std::ops::Range;
@@ -36,7 +36,7 @@ pub(crate) struct Place(TempDir);
 
 impl Place {
     pub(crate) fn new() -> Self {
-        // In memory where there is such a folder: a file is written for each input.
+        // In memory if there is such a folder: a file is written for each input.
         let shared = Path::new("/dev/shm");
         let folder = match shared.is_dir() {
             true => TempDir::new_in(shared),
@@ -45,7 +45,7 @@ impl Place {
         Self(folder.unwrap())
     }
 
-    /// Reads the bytes as a file of this name, and cuts what comes.
+    /// Reads the bytes as a file of this name, and cuts the documents.
     pub(crate) fn read(&self, name: &str, bytes: &[u8]) {
         let path = self.0.path().join(name);
         fs::write(&path, bytes).unwrap();
@@ -89,7 +89,7 @@ pub(crate) fn cut(text: &str) {
     );
 }
 
-/// Whether an error says which file it is about and what to do.
+/// Whether an error names its file and a remedy.
 fn check(error: &ReadError, name: &str) {
     assert!(error.to_string().contains(name), "{error}");
     assert!(error.remedy().is_some(), "{error}");

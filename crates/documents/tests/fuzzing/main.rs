@@ -1,4 +1,4 @@
-//! The bodies of the fuzz targets over mutated files: a short run that is the same each time.
+//! The bodies of the fuzz targets over mutated files: a short, deterministic run.
 //! `KEN_FUZZ_ROUNDS` makes it longer.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
@@ -18,7 +18,7 @@ use proptest::prelude::*;
 /// How often each seed is mutated.
 const ROUNDS: u64 = 24;
 
-/// No input takes longer. The slowest takes a hundredth of it, so that a busy machine fails no test.
+/// The longest time of an input. The slowest takes a hundredth of it, so that no test fails on a busy machine.
 const LONGEST: Duration = Duration::from_secs(20);
 
 /// The most memory that this program takes over all inputs: what the largest file that a budget of
@@ -81,7 +81,7 @@ fn peak_memory() -> u64 {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
-    /// Bytes changed, cut out and doubled. What fails is shrunk.
+    /// Bytes are changed, cut out and doubled. Failing inputs are shrunk.
     #[test]
     fn broken_files_are_read_or_told(
         changes in prop::collection::vec((any::<prop::sample::Index>(), 0_u8..4, any::<u8>(), 1_usize..40), 1..8),

@@ -1,4 +1,4 @@
-//! Changes of files that a hostile hand would make: not only bits, but numbers, depth and length.
+//! Changes of files that an attacker would make: not only of bits, but of numbers, depth and length.
 
 use crate::files::hostile::Random;
 

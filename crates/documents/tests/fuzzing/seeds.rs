@@ -1,5 +1,5 @@
 //! The files that are mutated: small good ones of each format, hostile ones, and ones that
-//! decompress to far more than they are.
+//! decompress to far more than their size.
 
 use parquet::basic::Compression;
 

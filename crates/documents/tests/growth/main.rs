@@ -23,11 +23,11 @@ use ken_documents::read_documents;
 /// The most that twice the length may take, as a multiple of the time for the length.
 const MOST_GROWTH: f64 = 2.5;
 
-/// What takes less is lost in what else the machine does, and one long time among short ones is the
-/// machine's. Where time grows with the square of the length, the short run takes seconds.
+/// Shorter times are lost in the noise of the machine, and one long time among short ones is
+/// noise, too. Where time grows with the square of the length, the short run takes seconds.
 const SHORTEST: Duration = Duration::from_millis(250);
 
-/// How often a time is taken; the least counts.
+/// How often a time is measured; the least counts.
 const TIMES: usize = 3;
 /// How often all times are measured again before the growth counts as too large.
 const ATTEMPTS: usize = 3;
@@ -35,7 +35,7 @@ const ATTEMPTS: usize = 3;
 /// How texts are cut.
 const SEGMENTATIONS: [&str; 5] = ["whole", "sentence", "words:100", "words:3/2", "tokens:64/8"];
 
-/// Say in the child what it is to do.
+/// The variables that tell the child its task.
 const CHILD_FILE: &str = "KEN_TEST_GROWTH_FILE";
 const CHILD_WORK: &str = "KEN_TEST_GROWTH_WORK";
 
@@ -84,7 +84,7 @@ fn time_doubles_with_length_at_length() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-/// What grows too fast between a length and twice the length.
+/// The times and sizes that grow too fast from a length to twice the length.
 fn too_much(pattern: &Pattern, bytes: usize, folder: &Path) -> Vec<String> {
     let (once, twice) = ((pattern.make)(bytes), (pattern.make)(2 * bytes));
     let path = folder.join(pattern.file);
@@ -99,7 +99,7 @@ fn too_much(pattern: &Pattern, bytes: usize, folder: &Path) -> Vec<String> {
                     break;
                 }
             }
-            // What is measured in the child is the longer one.
+            // The child measures the longer file.
             work(&twice);
         }
         let peak = peak_of_child(&path, how);
@@ -170,7 +170,7 @@ fn child_that_is_measured() {
     println!("\n> {}", peak_memory());
 }
 
-/// The CPU time of this thread, where the system reports it: others may keep the processor busy.
+/// The CPU time of this thread, if the system reports it: others may keep the processor busy.
 fn computed() -> Option<Duration> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanoseconds = text.split_whitespace().next()?.parse().ok()?;
@@ -207,7 +207,7 @@ fn three_bytes(text: &str) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// The most memory that this process had at once, in bytes; 0 where the system does not say.
+/// The most memory that this process had at once, in bytes; 0 if the system does not say.
 fn peak_memory() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

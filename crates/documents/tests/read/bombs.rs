@@ -1,4 +1,4 @@
-//! Packages, archives and messages that ask for more than they are: each costs itself, and says so.
+//! Packages, archives and messages that exceed the budget: each gives its own error, and costs no other file.
 
 use ken_documents::ReadError;
 
@@ -7,7 +7,7 @@ use crate::files::packed::gzip;
 use crate::folder;
 use crate::hostile::{SMALL, read_within};
 
-/// The ids of what is read of a file within a small budget, and the kinds of errors, with their messages.
+/// The ids of the documents of a file within a small budget, and the kinds and messages of its errors.
 fn outcome(name: &str, contents: &[u8]) -> (Vec<String>, Vec<String>) {
     let dir = folder(&[(name, contents)]);
     let place = format!("{}/", dir.path().display());
@@ -91,7 +91,7 @@ fn parts_that_expand_are_refused() {
         ("a.html", &chapter),
     ]);
     assert_eq!(outcome("b.epub", &book).0, ["archive_too_large"]);
-    // Each entry of a directory takes memory, whatever is read of it.
+    // Each entry of a directory takes memory, even if it is not read.
     let names: Vec<String> = (0..1500).map(|number| format!("{number}.png")).collect();
     let files: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), &b""[..])).collect();
     let (found, messages) = outcome("f.zip", &zip(&files));

@@ -1,4 +1,4 @@
-//! Files in other encodings than UTF-8, and files that are no text.
+//! Files in encodings other than UTF-8, and files that are not text.
 
 use std::path::Path;
 

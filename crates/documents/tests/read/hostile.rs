@@ -1,5 +1,5 @@
-//! Files that ask for more than a document may cost: each ends in an error that says so, and what
-//! follows it is read.
+//! Files that exceed the budget of a document: each gives an error that says so, and the files after
+//! it are read.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(crate) fn read_within(bytes: u64, path: &Path) -> Vec<Result<Document, ReadE
         .collect()
 }
 
-/// The ids of what is read of a file, and of what is not, its error's kind and place.
+/// The ids of the documents of a file, and the kinds and places of its errors.
 fn outcome(bytes: u64, name: &str, contents: &[u8]) -> Vec<String> {
     let dir = folder(&[(name, contents)]);
     let place = format!("{}/", dir.path().display());
@@ -351,7 +351,7 @@ fn streams_of_objects_that_unpack_to_too_many_are_refused() {
     );
 }
 
-/// How long the reading of a folder continues once it is to stop.
+/// How long the reading of a folder continues after it is stopped.
 fn stopped_within(name: &str, contents: &[u8]) -> Duration {
     let dir = folder(&[(name, contents)]);
     let stop = Arc::new(AtomicBool::new(false));
@@ -369,7 +369,7 @@ fn stopped_within(name: &str, contents: &[u8]) -> Duration {
         let begun = Instant::now();
         stop.store(true, Ordering::Relaxed);
         let last = reader.join().unwrap();
-        // What was read before the stop was not stopped.
+        // Documents read before the stop are complete.
         assert!(last.is_none_or(|error| error.kind() == "stopped"), "{name}");
         begun.elapsed()
     })

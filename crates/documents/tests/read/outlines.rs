@@ -1,4 +1,4 @@
-//! Where the pages and sections of documents begin.
+//! The starts of the pages and sections of documents.
 
 use ken_corpus::{Document, Locator};
 
@@ -11,7 +11,7 @@ fn document(name: &str, contents: &[u8]) -> Document {
     read(&dir.path().join(name)).remove(0).unwrap()
 }
 
-/// Headings and pages over the place where these words stand.
+/// The headings and pages at the place of these words.
 fn over(document: &Document, words: &str) -> (String, Option<u32>) {
     let start = document.text.find(words).unwrap();
     let locator = Locator::new(&document.title, &document.text, &document.outline);
@@ -88,7 +88,7 @@ fn other_formats_have_their_headings() {
             book.text
         );
     }
-    // What begins with # in a text or in code is no heading.
+    // A line of a text or of code that begins with # is not a heading.
     for name in ["a.txt", "a.py"] {
         assert_eq!(
             document(name, b"# Pumps\n\nNine bar.\n").outline,

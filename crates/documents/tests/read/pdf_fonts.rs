@@ -1,4 +1,4 @@
-//! What the codes of PDF fonts mean, however the fonts say it.
+//! The meaning of codes in PDF fonts, in all ways in which fonts give it.
 
 use crate::documents_of;
 use crate::files::font::{page, simple};

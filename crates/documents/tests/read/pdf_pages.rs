@@ -1,4 +1,4 @@
-//! What stands on the pages of PDF files, and in which order.
+//! The text on the pages of PDF files, and its order.
 
 use crate::documents_of;
 use crate::files::font::{page, simple};
@@ -51,7 +51,7 @@ fn fields_notes_and_stamps_are_read() {
         simple(""),
         form("/Tx BMC q BT /H 10 Tf 2 6 Td (Tamsin Orrery) Tj ET Q EMC"),
         "<< /Type /Annot /Subtype /Widget /FT /Tx /V (other) /Rect [180 710 380 730] /AP << /N 12 0 R >> >>".to_owned(),
-        // The value stands in the field around it, and nothing says how it looks.
+        // The value is in the field around it, and has no appearance.
         "<< /Type /Annot /Subtype /Widget /Parent 15 0 R /Rect [180 680 380 700] >>".to_owned(),
         "<< /FT /Tx /V <FEFF005100580034> >>".to_owned(),
         "<< /Type /Annot /Subtype /FreeText /Contents (a note\rof two lines) /Rect [50 600 200 640] >>".to_owned(),

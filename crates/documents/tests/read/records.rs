@@ -1,4 +1,4 @@
-//! Records that are no file's.
+//! Records that do not come from a file.
 
 use ken_corpus::FieldName;
 use ken_documents::{Budget, ReadError, ReadOptions, read_records};

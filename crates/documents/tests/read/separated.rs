@@ -216,7 +216,7 @@ fn columns_are_named_by_the_caller() {
     }
 }
 
-/// A field as it is written when it is always quoted.
+/// A field in quotes.
 fn quoted(field: &str) -> String {
     format!("\"{}\"", field.replace('"', "\"\""))
 }

@@ -1,4 +1,4 @@
-//! Standard input, and formats that are named. The child process of these tests is this program.
+//! Standard input, and formats given by name. The child process of these tests is this program.
 
 use std::env;
 use std::io::Write;
@@ -10,7 +10,7 @@ use ken_documents::{Documents, Format, ReadOptions, read_documents, read_documen
 use crate::files::packed::{bzip2, gzip, zstd};
 use crate::folder;
 
-/// Says in the child which format standard input has.
+/// The variable that tells the child the format of standard input.
 const FORMAT: &str = "KEN_TEST_STDIN_FORMAT";
 
 #[test]

@@ -1,5 +1,5 @@
-//! What a model knows of some questions: how much of each kind, whether it knows that it knows, what evidence does to it,
-//! and what a search is worth.
+//! What a model knows about some questions: how much of each kind, whether it knows that it knows, the effect of
+//! evidence, and what a search is worth.
 
 use ken_answer::Policy;
 use serde::Serialize;
@@ -12,49 +12,49 @@ use crate::paired_interval::paired_interval;
 use crate::record::Record;
 use crate::statistics::{mean, number, wilson_interval};
 
-/// The parts into which questions are put by a signal, the surest first.
+/// The number of equal parts of the questions, ordered by a signal.
 pub(super) const PARTS: usize = 10;
 
-/// A model on some questions.
+/// What a model knows about some questions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Card {
-    /// Questions.
+    /// The number of questions.
     pub n: usize,
     /// All of them.
     pub all: Knowledge,
-    /// Groups of them, by fields of the questions' metadata.
+    /// Groups of questions, by metadata fields.
     pub by: Vec<KnowledgeBy>,
-    /// How well each signal tells what the model knows.
+    /// How well each signal predicts what the model knows.
     pub signals: Vec<SelfKnowledge>,
     /// What a search is worth.
     pub search: SearchWorth,
-    /// The seed of all that is drawn.
+    /// The seed of all random draws.
     pub seed: u64,
 }
 
 /// A share of questions.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Rate {
-    /// The share; `None` of no questions.
+    /// The share; `None` without questions.
     pub share: Option<f64>,
     /// Its 95 % Wilson interval, low and high.
     pub interval: Option<[f64; 2]>,
 }
 
-/// How some questions are answered.
+/// The accuracy on some questions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Knowledge {
-    /// Questions.
+    /// The number of questions.
     pub n: usize,
-    /// Right from memory.
+    /// The share right from memory.
     pub memory: Rate,
-    /// Right with evidence.
+    /// The share right with evidence.
     pub evidence: Rate,
-    /// Wrong from memory and right with evidence.
+    /// The share wrong from memory and right with evidence.
     pub helped: Rate,
-    /// Right from memory and wrong with evidence.
+    /// The share right from memory and wrong with evidence.
     pub harmed: Rate,
-    /// Of those right from memory, wrong with evidence.
+    /// Of those right from memory, the share wrong with evidence.
     pub misled: Rate,
 }
 
@@ -63,35 +63,36 @@ pub struct Knowledge {
 pub struct KnowledgeBy {
     /// The field.
     pub field: String,
-    /// Its values, or bins of many numbers, each with its questions.
+    /// Its values, or bins of numbers, each with the accuracy on its questions.
     pub groups: Vec<(String, Knowledge)>,
 }
 
-/// How well a signal tells what the model knows.
+/// How well a signal predicts what the model knows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SelfKnowledge {
     /// The signal.
     pub signal: &'static str,
-    /// Questions for which it tells anything.
+    /// Questions with a value of the signal.
     pub n: usize,
-    /// The chance that it is surer of a question that memory answers right than of one that memory answers wrong.
+    /// The probability that the signal is surer of a question that memory answers right than of one that memory
+    /// answers wrong.
     pub auroc: Option<f64>,
     /// Its 95 % bootstrap interval, low and high.
     pub auroc_interval: Option<[f64; 2]>,
-    /// Right from memory in each tenth of the questions, the surest first.
+    /// The share right from memory in each tenth of the questions, the surest first.
     pub tenths: Vec<Rate>,
 }
 
-/// What searching for every question brings and takes, against searching for none.
+/// The gain and the cost of searching for every question instead of none.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SearchWorth {
-    /// By how much the share of right answers rises.
+    /// The gain in the share of right answers.
     pub gain: Option<f64>,
     /// Its 95 % paired interval, low and high.
     pub gain_interval: Option<[f64; 2]>,
-    /// Tokens more, read and written, of a question.
+    /// Additional tokens, read and written, per question.
     pub tokens: Option<f64>,
-    /// Milliseconds more of a question; `None` also where one is unknown.
+    /// Additional milliseconds per question; also `None` if a time is unknown.
     pub ms: Option<f64>,
 }
 
@@ -115,17 +116,17 @@ impl Knowledge {
             Rate::of(
                 answered
                     .iter()
-                    .map(|one| of(one.never.is_right(), one.always.is_right())),
+                    .map(|q| of(q.never.is_right(), q.always.is_right())),
             )
         };
-        let known = answered.iter().filter(|one| one.never.is_right());
+        let known = answered.iter().filter(|question| question.never.is_right());
         Self {
             n: answered.len(),
             memory: rate(|memory, _| memory),
             evidence: rate(|_, evidence| evidence),
             helped: rate(|memory, evidence| !memory && evidence),
             harmed: rate(|memory, evidence| memory && !evidence),
-            misled: Rate::of(known.map(|one| !one.always.is_right())),
+            misled: Rate::of(known.map(|question| !question.always.is_right())),
         }
     }
 }
@@ -134,15 +135,15 @@ impl SelfKnowledge {
     fn of(policy: Policy, answered: &[Answered<'_>], seed: u64) -> Option<Self> {
         let signal = policy.signal()?.name;
         let scored = answered.iter();
-        let scored = scored.filter_map(|one| Some((-one.score(policy)?, one.never.is_right())));
+        let scored = scored.filter_map(|q| Some((-q.score(policy)?, q.never.is_right())));
         let mut scored: Vec<Prediction> = scored.collect();
         let auroc_interval = interval(&scored, DRAWS, seed, auroc);
-        scored.sort_by(|one, next| next.0.total_cmp(&one.0));
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0));
         let n = scored.len();
         let tenths = (0..PARTS.min(n)).map(|part| {
             let parts = PARTS.min(n);
             let range = part * n / parts..(part + 1) * n / parts;
-            Rate::of(scored[range].iter().map(|one| one.1))
+            Rate::of(scored[range].iter().map(|prediction| prediction.1))
         });
         Some(Self {
             signal,
@@ -157,8 +158,8 @@ impl SelfKnowledge {
 impl SearchWorth {
     fn of(answered: &[Answered<'_>], seed: u64) -> Self {
         let difference = |of: &dyn Fn(&Record) -> f64| -> Vec<f64> {
-            let each = answered.iter();
-            each.map(|one| of(one.always) - of(one.never)).collect()
+            let differences = answered.iter().map(|q| of(q.always) - of(q.never));
+            differences.collect()
         };
         let gains = difference(&|record| number(record.is_right()));
         let tokens = |record: &Record| (record.tokens.prompt + record.tokens.completion) as f64;
@@ -172,10 +173,10 @@ impl SearchWorth {
     }
 }
 
-/// The card of questions that were answered without and with evidence, by signals that were measured with these.
+/// The card of questions answered without and with evidence, with the signals of these answers.
 ///
 /// # Shapes
-/// `questions`, `answered`: `[questions]`, in one order.
+/// `questions`, `answered`: `[questions]`, in the same order.
 #[must_use]
 pub fn card(
     questions: &[Question],

@@ -1,5 +1,5 @@
-//! A card of a model: what it knows of some questions, on one page (`report`), from answers without and with evidence and the
-//! signals that these give (`work`).
+//! A card of a model: what it knows about some questions, on one page (`report`), from answers without and with
+//! evidence and the signals of these answers (`work`).
 
 mod knowledge;
 mod report;

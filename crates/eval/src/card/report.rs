@@ -1,4 +1,4 @@
-//! A card as a report.
+//! The report of a card.
 
 use ken_report::{
     Axis, Cell, Figure, Mark, Measure, Point, Report, Section, Series, Table, measures, number,
@@ -49,7 +49,7 @@ fn known(card: &Card) -> Vec<Section> {
     Section::part("What it knows", sections)
 }
 
-/// Some questions a row.
+/// One row per group of questions.
 fn table(name: &str, rows: &[(&str, &Knowledge)]) -> Table {
     let columns: &[Measure<(&str, &Knowledge)>] = measures![(value, known) =>
         plain "value" "questions about" = *value;
@@ -64,18 +64,18 @@ fn table(name: &str, rows: &[(&str, &Knowledge)]) -> Table {
 }
 
 fn self_knowledge(card: &Card) -> Vec<Section> {
-    let width = |one: &SelfKnowledge| one.tenths.len().max(1) as f64;
-    let series = card.signals.iter().enumerate().map(|(color, one)| {
-        let points = one.tenths.iter().enumerate().filter_map(|(part, rate)| {
+    let width = |signal: &SelfKnowledge| signal.tenths.len().max(1) as f64;
+    let series = card.signals.iter().enumerate().map(|(color, signal)| {
+        let points = signal.tenths.iter().enumerate().filter_map(|(part, rate)| {
             Some(Point {
-                x: (part as f64 + 0.5) / width(one),
+                x: (part as f64 + 0.5) / width(signal),
                 y: rate.share?,
                 band: rate.interval,
                 ..Point::default()
             })
         });
         Series {
-            name: one.signal.to_owned(),
+            name: signal.signal.to_owned(),
             mark: Mark::Line,
             color: Some(color),
             points: points.collect(),

@@ -1,5 +1,5 @@
-//! The work behind a card: both answers to each question, and the signals that a model's own answer gives, each in a file of a folder
-//! that a later run resumes, and what the card makes of these.
+//! The work behind a card: both answers to each question, and the signals of the model's own answers, each in a
+//! resumable file of a folder, and the card made of these.
 
 use std::collections::BTreeSet;
 
@@ -10,23 +10,22 @@ use super::knowledge::{Card, card};
 use crate::compare::{Answers, AnswersWork};
 use crate::dataset::Question;
 
-/// Values of a field at most, unless they are numbers.
+/// Most values of a field, unless they are numbers.
 const VALUES: usize = 12;
 
-/// Fields that name a question or its passages, and not its kind.
+/// Fields that identify a question or its passages, not its kind.
 const NAMES: [&str; 2] = ["subject", "gold_passage"];
 
 /// A card to be made.
 pub struct CardWork<'a> {
-    /// The questions, the policies of [`card_policies`], and where answers are kept.
+    /// The questions, the policies of [`card_policies`], and the folder of answers.
     pub answers: AnswersWork<'a>,
-    /// The fields of the questions' metadata by which they are told apart; all that have few values, or numbers, where
-    /// there is none.
+    /// The metadata fields that group the questions; if empty, all fields with few values or with numbers.
     pub by: &'a [String],
 }
 
 impl CardWork<'_> {
-    /// The card of these answers.
+    /// The card made of these answers.
     #[must_use]
     pub fn card(&self, answers: &Answers, seed: u64) -> Card {
         let AnswersWork {
@@ -42,7 +41,7 @@ impl CardWork<'_> {
     }
 }
 
-/// The policies whose signals take no training and no further answers, as far as a model reports what they need.
+/// The policies whose signals need neither training nor further answers, if the model reports what they need.
 #[must_use]
 pub fn card_policies(model: Capabilities) -> Vec<Policy> {
     let uncertainty = [
@@ -56,7 +55,7 @@ pub fn card_policies(model: Capabilities) -> Vec<Policy> {
     signals.map(|signal| Policy::above(signal, None)).collect()
 }
 
-/// The fields of metadata that tell kinds of questions apart.
+/// The metadata fields that describe kinds of questions.
 fn telling_fields(questions: &[Question]) -> Vec<String> {
     let fields = questions
         .iter()

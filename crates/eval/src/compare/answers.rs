@@ -1,4 +1,4 @@
-//! Both answers to every question and what policies decide by, each in a file of a folder that a later run resumes.
+//! Both answers to every question, and the signals of policies, each in a resumable file of a folder.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,10 +16,10 @@ use crate::results::{ResultsFile, RunSettings};
 use crate::run::{Run, RunError};
 use crate::split::AboutSubject;
 
-/// The file of what policies decide by, without its ending.
+/// The name of the file of signals, without its extension.
 const SIGNALS: &str = "signals";
 
-/// The questions, policies and records of a run that answers and measures.
+/// The questions, policies and folder of a run that answers and measures.
 #[derive(Clone, Copy)]
 pub struct AnswersWork<'a> {
     /// The folder of all files.
@@ -32,10 +32,10 @@ pub struct AnswersWork<'a> {
     pub identity: &'a dyn Fn(&Pipeline) -> RunSettings,
 }
 
-/// Begins a run: that of the answers under a policy, or that of the signals.
+/// Starts a run: that of the answers under a policy, or with `None` that of the signals.
 pub type BeginRun<'a, 'r> = &'a dyn Fn(Option<Policy>) -> Run<'r>;
 
-/// What was answered and measured of questions: of each `[questions]`.
+/// Answers and measurements of questions: `[questions]` each.
 #[derive(Debug, Clone)]
 pub struct Answers {
     /// The answers without retrieval.
@@ -45,7 +45,7 @@ pub struct Answers {
     /// The answers to each question under other policies: with fewer search results, and under those that [have their
     /// own](has_own_answers).
     pub others: Vec<Vec<(Policy, Record)>>,
-    /// What policies decide by.
+    /// The signals of policies.
     pub signals: Vec<Signals>,
 }
 
@@ -68,8 +68,8 @@ impl Answers {
 }
 
 impl AnswersWork<'_> {
-    /// Answers and measures what the files do not hold yet. `known` was measured before, and `abstain` withholds
-    /// answers by what is measured as well.
+    /// Answers and measures what the files do not hold yet. `known` was measured earlier; `abstain` withholds
+    /// answers, so its signals are measured too.
     ///
     /// # Errors
     /// A run that fails or is stopped, a file that cannot be written.
@@ -106,7 +106,7 @@ impl AnswersWork<'_> {
         })
     }
 
-    /// How many runs over the questions that is.
+    /// How many runs over the questions the work takes.
     #[must_use]
     pub fn runs(&self, pipeline: &Pipeline) -> usize {
         3 + self.others(pipeline).len()
@@ -135,7 +135,7 @@ impl AnswersWork<'_> {
         Ok(evaluate_pipeline(pipeline, self.questions, &file, identity, run)?.records)
     }
 
-    /// The policies that always retrieve, with the numbers of search results below `most` that policies choose.
+    /// Always retrieving, with each number of search results below `most` that policies choose.
     fn at_fewer(&self, most: usize) -> impl Iterator<Item = Policy> {
         let ks = self.policies.iter().map(|policy| policy.ks.values());
         let ks = ks.flat_map(|ks| ks.to_vec());
@@ -143,11 +143,11 @@ impl AnswersWork<'_> {
         ks.into_iter().map(Policy::always_k)
     }
 
-    /// Joins what parts answered and measured, `k` search results being those of `always`; `own` are the policies that
-    /// have their own answers.
+    /// Joins the answers and measurements of parts; `k` is the number of search results of `always`, and `own` are the
+    /// policies that have their own answers.
     ///
     /// # Errors
-    /// Parts that are not finished, a folder with files of another run.
+    /// Unfinished parts, a folder with files of another run.
     pub fn join(&self, parts: &Parts, k: usize, own: &[Policy]) -> Result<Answers, PartError> {
         let questions = self.questions;
         let answers = |policy: Policy| -> Result<(PathBuf, JoinedFile<Record>), PartError> {

@@ -1,4 +1,4 @@
-//! A comparison broken down by a field of the questions' metadata. Thresholds are those of all questions.
+//! A comparison broken down by a metadata field, at the thresholds of all questions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::record::Record;
 use crate::statistics::share;
 use crate::summary::summarize;
 
-/// Distinct numbers that are shown one by one at most; more are put into four bins of as many questions each.
+/// Most distinct numbers that are shown one by one; more go into four bins with equally many questions.
 const NUMBERS: usize = 10;
 const BINS: usize = 4;
 
@@ -23,28 +23,28 @@ const BINS: usize = 4;
 pub struct Breakdown {
     /// The field.
     pub field: String,
-    /// Its values, with the questions that have them.
+    /// Its values with their questions.
     pub groups: Vec<Group>,
 }
 
-/// The questions with one value.
+/// The questions that share a value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Group {
-    /// The value; a dash where a question has none.
+    /// The value; a dash for questions without one.
     pub value: String,
-    /// Questions.
+    /// The number of questions.
     pub n: usize,
     /// The share of right answers without any retrieval.
     pub never_em: Option<f64>,
     /// The share of right answers with retrieval for every question.
     pub always_em: Option<f64>,
-    /// Of the questions that memory answers right, the share that retrieval turns wrong.
+    /// Of the questions that memory answers right, the share that evidence turns wrong.
     pub misled: Option<f64>,
     /// The policies, in the order of the comparison.
     pub policies: Vec<GroupResult>,
 }
 
-/// What a policy does for a group.
+/// A policy on a group.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GroupResult {
     /// The policy.
@@ -55,21 +55,21 @@ pub struct GroupResult {
     pub answered: Option<f64>,
     /// The share of wrong answers among those given.
     pub answered_wrong: Option<f64>,
-    /// Of the answers that are withheld, the share that is wrong.
+    /// Of the withheld answers, the share that is wrong.
     pub right_abstentions: Option<f64>,
     /// The share of questions that retrieve.
     pub retrieval_ratio: Option<f64>,
     /// The share of questions that are answered with evidence.
     pub evidence_ratio: Option<f64>,
-    /// Of the questions that memory answers right, the share that is answered from memory without reading evidence, at
-    /// the thresholds of the yardstick.
+    /// Of the questions that memory answers right, the share that the policy answers from memory without reading
+    /// evidence, at the thresholds of the yardstick.
     pub needless_skipped: Option<f64>,
 }
 
 /// Breaks a comparison down.
 ///
 /// # Shapes
-/// `values`: `[questions]`, those of the field.
+/// `values`: `[questions]`, the values of the field.
 pub(super) fn break_down(
     field: &str,
     values: &[String],
@@ -95,7 +95,7 @@ pub(super) fn break_down(
         places.entry(group).or_default().push(place);
     }
     let groups = places.into_iter().map(|((_, value), places)| {
-        let own: Vec<Answered<'_>> = places.iter().map(|&at| answered[at]).collect();
+        let own: Vec<Answered<'_>> = places.iter().map(|&place| answered[place]).collect();
         let known = own.iter().filter(|question| question.never.is_right());
         let result = |decided: &Decided| group_result(decided, &places, &own, abstain, seed);
         Group {
@@ -113,16 +113,16 @@ pub(super) fn break_down(
     }
 }
 
-/// What a policy decides for questions: `[questions]`.
+/// The decisions of a policy: `[questions]`.
 struct Decided {
     policy: Policy,
     /// At the thresholds of the comparison.
     best: Vec<Decision>,
-    /// At those of the yardstick.
+    /// At the thresholds of the yardstick.
     sparing: Vec<Decision>,
 }
 
-/// Answers the questions of a group, at these places among all, as was decided.
+/// Evaluates the decisions on a group, given by the indices of its questions.
 fn group_result(
     decided: &Decided,
     places: &[usize],
@@ -131,8 +131,8 @@ fn group_result(
     seed: u64,
 ) -> GroupResult {
     let policy = decided.policy;
-    let best = || places.iter().map(|&at| decided.best[at]);
-    let sparing: Vec<Decision> = places.iter().map(|&at| decided.sparing[at]).collect();
+    let best = || places.iter().map(|&place| decided.best[place]);
+    let sparing: Vec<Decision> = places.iter().map(|&place| decided.sparing[place]).collect();
     let records: Vec<Record> = (best().zip(own))
         .map(|(decision, question)| compose(policy, abstain, decision, question))
         .collect();
@@ -150,7 +150,7 @@ fn group_result(
     }
 }
 
-/// Some records by the values of a field of their questions' metadata, with the value first.
+/// Groups records by the values of a metadata field of their questions.
 ///
 /// # Shapes
 /// `questions`, `records`: `[questions]`, in the same order.
@@ -159,7 +159,7 @@ pub fn grouped_by<R: Clone>(
     questions: &[Question],
     records: &[R],
 ) -> Vec<(String, Vec<R>)> {
-    let values: Vec<String> = questions.iter().map(|one| one.value_of(field)).collect();
+    let values: Vec<String> = questions.iter().map(|q| q.value_of(field)).collect();
     let mut groups: BTreeMap<(usize, String), Vec<R>> = BTreeMap::new();
     for (group, record) in grouped(&values).into_iter().zip(records) {
         groups.entry(group).or_default().push(record.clone());
@@ -170,7 +170,7 @@ pub fn grouped_by<R: Clone>(
         .collect()
 }
 
-/// The group of each value, with its place among the groups: the value itself, or of many numbers the bin.
+/// The group of each value, with its position among the groups: the value itself or, for many numbers, the bin.
 ///
 /// # Shapes
 /// Returns `[values]`.
@@ -183,7 +183,7 @@ fn grouped(values: &[String]) -> Vec<(usize, String)> {
         return values.iter().map(|value| (0, value.clone())).collect();
     }
     let first = |bin: usize| sorted[bin * sorted.len() / BINS];
-    let each = numbers.iter().zip(values).map(|(number, value)| {
+    let groups = numbers.iter().zip(values).map(|(number, value)| {
         let Some(number) = number else {
             return (BINS, value.clone());
         };
@@ -193,7 +193,7 @@ fn grouped(values: &[String]) -> Vec<(usize, String)> {
         let last = sorted.iter().rev().find(within).copied().unwrap_or(*number);
         (bin, format!("{} to {last}", first(bin)))
     });
-    each.collect()
+    groups.collect()
 }
 
 #[cfg(test)]

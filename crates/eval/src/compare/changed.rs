@@ -1,10 +1,10 @@
-//! The questions that evidence helps and harms, by name.
+//! The questions that evidence helps and harms.
 
 use serde::Serialize;
 
 use super::compose::{Answered, gain};
 
-/// A question that is answered rightly either from memory or with evidence.
+/// A question that either memory or evidence answers right, but not both.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Changed {
     /// Its id.
@@ -17,23 +17,23 @@ pub struct Changed {
     pub never: String,
     /// The answer with evidence.
     pub always: String,
-    /// The policies that answer it rightly.
+    /// The policies that answer it right.
     pub right: Vec<String>,
 }
 
-/// Those that evidence harms, and then those that it helps. `right` tells of each policy, by its name, which questions
-/// it answers rightly: `[questions]`.
+/// The questions that evidence harms, then those that it helps. `right` says for each policy, by name, which
+/// questions it answers right: `[questions]`.
 pub(super) fn changed(answered: &[Answered<'_>], right: &[(String, Vec<bool>)]) -> Vec<Changed> {
     let mut changed: Vec<Changed> = (answered.iter().enumerate())
-        .filter(|(_, one)| gain(one) != 0.0)
-        .map(|(at, one)| Changed {
-            id: one.never.id.clone(),
-            question: one.never.question.clone(),
-            is_helped: gain(one) > 0.0,
-            never: one.never.answer.clone(),
-            always: one.always.answer.clone(),
+        .filter(|(_, question)| gain(question) != 0.0)
+        .map(|(index, question)| Changed {
+            id: question.never.id.clone(),
+            question: question.never.question.clone(),
+            is_helped: gain(question) > 0.0,
+            never: question.never.answer.clone(),
+            always: question.always.answer.clone(),
             right: (right.iter())
-                .filter(|(_, right)| right.get(at) == Some(&true))
+                .filter(|(_, right)| right.get(index) == Some(&true))
                 .map(|(policy, _)| policy.clone())
                 .collect(),
         })

@@ -1,4 +1,4 @@
-//! The statistics of policies that are compared on the same questions. Nothing is formatted here.
+//! The statistics of policies compared on the same questions. Callers format them.
 
 use ken_answer::{Abstention, Policy, Style};
 use ken_policy::{Decision, Goal};
@@ -20,16 +20,16 @@ use crate::statistics::{mean, number, percentile, share, wilson_interval};
 use crate::summary::{Summary, summarize};
 use ken_random::shuffle;
 
-/// Bars of a reliability diagram.
+/// Bins of a reliability diagram.
 const BINS: usize = 10;
 
-/// Points of a curve at most.
+/// Most points of a curve.
 const POINTS: usize = 101;
 
 /// The result of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// Questions.
+    /// The number of questions.
     pub n: usize,
     /// The style of the answers, which says when one is right.
     pub style: Style,
@@ -37,32 +37,32 @@ pub struct Comparison {
     pub never_em: Option<f64>,
     /// The share of right answers with retrieval for every question.
     pub always_em: Option<f64>,
-    /// The better of the two over all questions, in hindsight; always retrieving where both answer equally many right.
+    /// The better of the two over all questions, in hindsight; if equal, always retrieving.
     pub better: Arm,
     /// The share of questions that retrieval turns from wrong to right.
     pub beneficial: Option<f64>,
-    /// The share of questions that retrieval turns from right to wrong. By so much a choice of the better
-    /// source for each question would be ahead of always retrieving.
+    /// The share of questions that retrieval turns from right to wrong. This is the lead of choosing the better
+    /// source for each question over always retrieving.
     pub harmful: Option<f64>,
     /// Of the questions that memory answers right, the share that retrieval turns wrong (Zero-RAG, Fig. 1b).
     pub misled: Option<f64>,
     /// Its 95 % Wilson interval, low and high.
     pub misled_interval: Option<[f64; 2]>,
-    /// The seed of all that is drawn.
+    /// The seed of all random draws.
     pub seed: u64,
-    /// What withholds answers under every policy, if anything does.
+    /// The abstention that applies to every policy, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub abstain: Option<Abstention>,
-    /// The policies, as they were named.
+    /// The policies, in the given order.
     pub policies: Vec<PolicyResult>,
-    /// The same by the values of a field of the questions' metadata, where one is asked for.
+    /// The comparison by the values of a metadata field, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<Breakdown>,
-    /// The questions that evidence harms, and then those that it helps.
+    /// The questions that evidence harms, then those that it helps.
     pub changed: Vec<Changed>,
 }
 
-/// What a policy is held against: retrieving for no question, or for every one.
+/// An arm to compare policies with: retrieving for no question, or for every one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Arm {
@@ -82,7 +82,7 @@ impl std::fmt::Display for Arm {
 }
 
 impl Arm {
-    /// The better of both on questions.
+    /// The better arm on these questions.
     pub(crate) fn better(answered: &[Answered<'_>]) -> Self {
         match answered.iter().map(gain).sum::<f64>() < 0.0 {
             true => Self::Never,
@@ -90,7 +90,7 @@ impl Arm {
         }
     }
 
-    /// The policy that does so.
+    /// The policy of the arm.
     #[must_use]
     pub fn policy(self) -> Policy {
         match self {
@@ -100,36 +100,36 @@ impl Arm {
     }
 
     /// Its answer to a question.
-    pub(crate) fn answer<'a>(self, one: &Answered<'a>) -> &'a Record {
+    pub(crate) fn answer<'a>(self, question: &Answered<'a>) -> &'a Record {
         match self {
-            Self::Never => one.never,
-            Self::Always => one.always,
+            Self::Never => question.never,
+            Self::Always => question.always,
         }
     }
 
     /// Whether its answer to a question is right: 1 or 0.
-    fn right(self, one: &Answered<'_>) -> f64 {
-        number(self.answer(one).is_right())
+    fn right(self, question: &Answered<'_>) -> f64 {
+        number(self.answer(question).is_right())
     }
 }
 
-/// One policy. Values are `None` where no question counts for them.
+/// The result of one policy. Values are `None` if no question counts for them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PolicyResult {
     /// The averages over its answers.
     #[serde(flatten)]
     pub summary: Summary,
-    /// At which thresholds.
+    /// The thresholds.
     #[serde(flatten)]
     pub cut: Cut,
-    /// Questions without a score, which retrieve: the signal cannot tell, or the model does not report what it needs.
+    /// Questions without a score, which retrieve: the signal cannot tell, or the model does not report it.
     pub unscored: usize,
-    /// How well the negative score predicts that retrieval is not needed: that it turns no wrong answer
-    /// into a right one.
+    /// How well the negative score predicts that retrieval is not needed, that is, does not turn a wrong answer
+    /// right.
     pub auroc: Option<f64>,
-    /// The area under the precision-recall curve of the same.
+    /// The area under the precision-recall curve of the same prediction.
     pub auprc: Option<f64>,
-    /// How far 1 less the score is from the probability of the same; of scores in `[0, 1]` only.
+    /// The calibration error of 1 - score as the probability of the same; only for scores in `[0, 1]`.
     pub ece: Option<f64>,
     /// The bars of its reliability diagram.
     pub reliability: Option<Vec<Bin>>,
@@ -139,32 +139,30 @@ pub struct PolicyResult {
     /// The share of questions that retrieve exactly where that answers strictly better (SR-RAG,
     /// Table 2: strict preference).
     pub strict_preference: Option<f64>,
-    /// Of the questions that it answers from memory, the share that memory answers right (KBM, Fig. 5: what is judged
-    /// known).
+    /// Of the questions that it answers from memory, the share that memory answers right (KBM, Fig. 5).
     pub trusted_right: Option<f64>,
-    /// Of the questions that it answers with evidence, the share that memory would have answered right.
+    /// Of the questions that it answers with evidence, the share that memory answers right.
     pub doubted_right: Option<f64>,
     /// Of the questions that it searches for, the share that memory answers right.
     pub needless_searches: Option<f64>,
-    /// Choosing by chance with evidence for as many questions: the mean share of right answers, and the interval that holds
-    /// 95% of the draws.
+    /// Choosing randomly with evidence for equally many questions: the mean share of right answers, and the interval
+    /// with 95% of the draws.
     pub random: Difference,
-    /// Against the better of never and always retrieving.
+    /// Compared with the better of never and always retrieving.
     pub vs_better: Difference,
-    /// Against always retrieving.
+    /// Compared with always retrieving.
     pub vs_always: Difference,
-    /// The difference to the better of both as a share of what choosing the better source for each question is ahead
-    /// of it by.
+    /// The lead over the better arm as a share of the lead of choosing the better source for each question.
     pub of_oracle_lead: Option<f64>,
     /// Its 95 % bootstrap interval, low and high.
     pub of_oracle_lead_interval: Option<[f64; 2]>,
-    /// Against choosing by chance with evidence for as many questions.
+    /// Compared with choosing randomly with evidence for equally many questions.
     pub vs_random: Difference,
-    /// What it spares at hardly any loss of accuracy.
+    /// What it saves with hardly any loss of accuracy.
     pub yardstick: Yardstick,
-    /// What it spares where hardly any beneficial retrieval is missed.
+    /// What it saves while missing hardly any beneficial retrieval.
     pub strict_yardstick: Yardstick,
-    /// The share of right answers at each share of questions with evidence that a threshold of its first signal gives, from
+    /// The share of right answers by the share of questions with evidence, for each threshold of its first signal, from
     /// none to all.
     pub curve: Vec<Point>,
 }
@@ -186,17 +184,14 @@ pub struct Point {
     pub retrieval_ratio: f64,
     /// The share of right answers.
     pub em: f64,
-    /// The mean time of a question in milliseconds, what the signal takes included; `None` where none was
-    /// answered.
+    /// The mean time of a question in milliseconds, including the signal; `None` if none was answered.
     pub ms: Option<f64>,
-    /// The threshold that gives it, the largest score that does not retrieve; `None` where all do.
+    /// The threshold of the point, the largest score that does not retrieve; `None` if all questions retrieve.
     pub threshold: Option<f64>,
 }
 
-/// Compares policies on questions. A policy without a threshold is compared at the thresholds that
-/// answer best on one half of the questions, each used on the other half.
-///
-/// `abstain` withholds answers under each of them; what is withheld counts as wrong.
+/// Compares policies on questions. Open thresholds are those that answer best on one half of the questions, used on
+/// the other half. `abstain` withholds answers under each policy; withheld answers count as wrong.
 pub fn compare(
     policies: &[Policy],
     abstain: Option<Abstention>,
@@ -205,8 +200,8 @@ pub fn compare(
 ) -> Comparison {
     let gains: Vec<f64> = answered.iter().map(gain).collect();
     let with_gain = |sign: f64| share(gains.iter().map(|&gain| gain == sign));
-    let known = answered.iter().filter(|one| one.never.is_right());
-    let misled: Vec<bool> = known.map(|one| !one.always.is_right()).collect();
+    let known = answered.iter().filter(|question| question.never.is_right());
+    let misled: Vec<bool> = known.map(|question| !question.always.is_right()).collect();
     let results = policies
         .iter()
         .map(|&policy| result(policy, abstain, answered, seed));
@@ -218,14 +213,14 @@ pub fn compare(
         .unzip();
     Comparison {
         n: answered.len(),
-        style: style_of(answered.iter().flat_map(|one| [one.never, one.always])),
-        never_em: share(answered.iter().map(|one| one.never.is_right())),
-        always_em: share(answered.iter().map(|one| one.always.is_right())),
+        style: style_of(answered.iter().flat_map(|q| [q.never, q.always])),
+        never_em: share(answered.iter().map(|q| q.never.is_right())),
+        always_em: share(answered.iter().map(|q| q.always.is_right())),
         better: Arm::better(answered),
         beneficial: with_gain(1.0),
         harmful: with_gain(-1.0),
         misled: share(misled.iter().copied()),
-        misled_interval: wilson_interval(misled.iter().filter(|one| **one).count(), misled.len()),
+        misled_interval: wilson_interval(misled.iter().filter(|m| **m).count(), misled.len()),
         seed,
         abstain,
         by: None,
@@ -234,13 +229,13 @@ pub fn compare(
     }
 }
 
-/// What a policy would have left of each question, at the thresholds that answer best.
+/// The records that a policy would have produced, at the thresholds that answer best.
 pub fn composed(policy: Policy, answered: &[Answered<'_>], seed: u64) -> Vec<Record> {
     composed_for(policy, Goal::BestAccuracy, answered, seed)
 }
 
-/// What a policy would have left of each question. The thresholds that nobody gives are chosen for a goal on one half
-/// of the questions, each for the other half.
+/// The records that a policy would have produced. Open thresholds are chosen for a goal on one half of the questions,
+/// and used on the other.
 pub(crate) fn composed_for(
     policy: Policy,
     goal: Goal,
@@ -251,11 +246,11 @@ pub(crate) fn composed_for(
     let decided = decisions(policy, cut, answered, seed);
     let pairs = answered.iter().zip(decided);
     pairs
-        .map(|(one, decision)| compose(policy, None, decision, one))
+        .map(|(question, decision)| compose(policy, None, decision, question))
         .collect()
 }
 
-/// The result of a policy, and which questions it answers rightly: `[questions]`.
+/// The result of a policy, and which questions it answers right: `[questions]`.
 fn result(
     policy: Policy,
     abstain: Option<Abstention>,
@@ -295,15 +290,15 @@ fn result(
         reliability: probable.map(|probable| reliability(probable, BINS)),
         not_harming,
         strict_preference,
-        trusted_right: memory_right(answered, |at| !decisions[at].is_kept()),
-        doubted_right: memory_right(answered, |at| decisions[at].is_kept()),
-        needless_searches: memory_right(answered, |at| records[at].searched()),
+        trusted_right: memory_right(answered, |index| !decisions[index].is_kept()),
+        doubted_right: memory_right(answered, |index| decisions[index].is_kept()),
+        needless_searches: memory_right(answered, |index| records[index].searched()),
         random: by_chance(answered, ratio, seed),
         vs_better: against_arm(better),
         vs_always: against_arm(Arm::Always),
         of_oracle_lead: of_oracle_lead(&leads),
         of_oracle_lead_interval: interval(&leads, DRAWS, seed, of_oracle_lead),
-        // Choosing by chance at this ratio answers a question right this often on average.
+        // The expected share of right answers of choosing randomly at this ratio.
         vs_random: against(&|question| number(question.never.is_right()) + ratio * gain(question)),
         yardstick: yardstick(policy, Goal::AtMostLost(LOSS), answered, seed),
         strict_yardstick: yardstick(policy, Goal::AtMostMissed(LOSS), answered, seed),
@@ -313,11 +308,11 @@ fn result(
     (result, records.iter().map(Record::is_right).collect())
 }
 
-/// The shares of questions whose chosen source answers no worse than the other, and that retrieve exactly where evidence
+/// The shares of questions whose chosen source answers no worse than the other, and that retrieve exactly if evidence
 /// answers strictly better.
 fn preferences(answered: &[Answered<'_>], decisions: &[Decision]) -> [Option<f64>; 2] {
     let decided = answered.iter().zip(decisions);
-    // What the corpus, with as many search results as are read, adds to memory.
+    // The gain of the corpus, with as many search results as are read, over memory.
     let added = decided.map(|(question, &decision)| match decision.is_kept() {
         true => (
             true,
@@ -333,13 +328,13 @@ fn preferences(answered: &[Answered<'_>], decisions: &[Decision]) -> [Option<f64
     [share(harmless), share(strict)]
 }
 
-/// Of the questions at some places, the share that memory answers right.
+/// Of the questions whose index `is_counted`, the share that memory answers right.
 fn memory_right(answered: &[Answered<'_>], is_counted: impl Fn(usize) -> bool) -> Option<f64> {
-    let counted = (0..answered.len()).filter(|&at| is_counted(at));
-    share(counted.map(|at| answered[at].never.is_right()))
+    let counted = (0..answered.len()).filter(|&index| is_counted(index));
+    share(counted.map(|index| answered[index].never.is_right()))
 }
 
-/// How far the records are ahead of the right answers that `other` gives.
+/// The lead of the records over the right answers that `other` returns.
 fn ahead(
     records: &[Record],
     answered: &[Answered<'_>],
@@ -356,7 +351,7 @@ fn ahead(
     }
 }
 
-/// How far each record, and the better of both sources for its question, is ahead of an arm: `[questions]`.
+/// The leads of each record, and of the better of both sources for its question, over an arm: `[questions]`.
 fn leads(records: &[Record], answered: &[Answered<'_>], arm: Arm) -> Vec<[f64; 2]> {
     let pairs = records.iter().zip(answered);
     let leads = pairs.map(|(record, question)| {
@@ -366,13 +361,14 @@ fn leads(records: &[Record], answered: &[Answered<'_>], arm: Arm) -> Vec<[f64; 2
     leads.collect()
 }
 
-/// The first of the leads as a share of the second; `None` if choosing the better source is not ahead.
+/// The sum of the first leads as a share of the second; `None` if choosing the better source has no lead.
 fn of_oracle_lead(leads: &[[f64; 2]]) -> Option<f64> {
     let sum = |place: usize| leads.iter().map(|pair| pair[place]).sum::<f64>();
     (sum(1) > 0.0).then(|| sum(0) / sum(1))
 }
 
-/// The predictions by the probability that retrieval is not needed, if the score is the complement of one.
+/// The predictions with the probability that retrieval is not needed, if the score is the complement of a
+/// probability.
 fn probabilities(policy: Policy, predictions: &[Prediction]) -> Option<Vec<Prediction>> {
     let is_share = policy.signal().is_some_and(|signal| signal.is_share);
     let complements = predictions
@@ -381,28 +377,28 @@ fn probabilities(policy: Policy, predictions: &[Prediction]) -> Option<Vec<Predi
     is_share.then(|| complements.collect())
 }
 
-/// Of each scored question the negative score, and whether retrieval is not needed.
+/// For each scored question the negative score, and whether retrieval is not needed.
 fn predictions(policy: Policy, answered: &[Answered<'_>]) -> Vec<Prediction> {
     let scored = answered.iter();
     scored
-        .filter_map(|one| Some((-one.score(policy)?, gain(one) <= 0.0)))
+        .filter_map(|question| Some((-question.score(policy)?, gain(question) <= 0.0)))
         .collect()
 }
 
-/// Draws the questions that retrieve at a ratio, again and again.
+/// Draws the questions that retrieve at a ratio repeatedly.
 fn by_chance(answered: &[Answered<'_>], ratio: f64, seed: u64) -> Difference {
-    /// More would change the last digit only.
+    /// More draws would only change the last digit.
     const TIMES: usize = 1000;
     let n = answered.len();
     let retrieved = (ratio * n as f64).round() as usize;
-    let right = answered.iter().filter(|one| one.never.is_right()).count() as f64;
+    let right = answered.iter().filter(|q| q.never.is_right()).count() as f64;
     let gains: Vec<f64> = answered.iter().map(gain).collect();
     let mut state = seed;
     let mut order: Vec<usize> = (0..n).collect();
     let shares: Vec<f64> = (0..TIMES)
         .map(|_| {
             shuffle(&mut order, retrieved, &mut state);
-            let won: f64 = order.iter().take(retrieved).map(|&at| gains[at]).sum();
+            let won: f64 = order.iter().take(retrieved).map(|&q| gains[q]).sum();
             (right + won) / n.max(1) as f64
         })
         .collect();
@@ -416,33 +412,34 @@ fn by_chance(answered: &[Answered<'_>], ratio: f64, seed: u64) -> Difference {
     }
 }
 
-/// The curve of retrieving in descending order of score; equal scores go together, and questions
-/// without a score always retrieve.
+/// The curve of retrieving in descending order of score; equal scores retrieve together, and questions without a
+/// score always retrieve.
 fn curve(policy: Policy, answered: &[Answered<'_>]) -> Vec<Point> {
     let n = answered.len();
     if policy.signal().is_none() || n == 0 {
         return Vec::new();
     }
-    // What the first signal alone decides.
+    // The decisions of the first signal alone.
     let plain = first_alone(policy);
     let spared = match plain.searches_by() {
         Some(_) => Decision::Spared,
         None => Decision::Dropped,
     };
-    let time = |decision: Decision, one: &Answered<'_>| {
-        let record = compose(plain, None, decision, one);
+    let time = |decision: Decision, question: &Answered<'_>| {
+        let record = compose(plain, None, decision, question);
         let ms = record.timing_ms.get("total").copied();
-        // What failed took no time that counts.
+        // A question that failed counts as taking no time.
         ms.or(record.error.map(|_| 0.0)).unwrap_or(f64::NAN)
     };
     let mut scored: Vec<(f64, [f64; 2])> = Vec::new();
     let (mut sums, mut retrieved) = ([0.0; 2], 0_usize);
     let plus = |sums: [f64; 2], more: [f64; 2]| [sums[0] + more[0], sums[1] + more[1]];
-    for one in answered {
-        let without = time(spared, one);
-        let added = [gain(one), time(Decision::Kept(None), one) - without];
-        sums = plus(sums, [number(one.never.is_right()), without]);
-        match one.score(policy).filter(|score| !score.is_nan()) {
+    for question in answered {
+        let without = time(spared, question);
+        let with = time(Decision::Kept(None), question);
+        let added = [gain(question), with - without];
+        sums = plus(sums, [number(question.never.is_right()), without]);
+        match question.score(policy).filter(|score| !score.is_nan()) {
             Some(score) => scored.push((score, added)),
             None => {
                 retrieved += 1;
@@ -450,7 +447,7 @@ fn curve(policy: Policy, answered: &[Answered<'_>]) -> Vec<Point> {
             }
         }
     }
-    scored.sort_by(|one, other| other.0.total_cmp(&one.0));
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut points = Vec::new();
     let mut point = |retrieved: usize, [right, ms]: [f64; 2], threshold| {
         points.push(Point {
@@ -460,28 +457,28 @@ fn curve(policy: Policy, answered: &[Answered<'_>]) -> Vec<Point> {
             threshold,
         });
     };
-    for same in scored.chunk_by(|one, next| one.0 == next.0) {
-        point(retrieved, sums, same.first().map(|one| one.0));
+    for same in scored.chunk_by(|a, b| a.0 == b.0) {
+        point(retrieved, sums, same.first().map(|s| s.0));
         retrieved += same.len();
-        sums = same.iter().fold(sums, |sums, one| plus(sums, one.1));
+        sums = same.iter().fold(sums, |sums, s| plus(sums, s.1));
     }
     point(retrieved, sums, None);
     thinned(points)
 }
 
-/// The policy of its first signal, without a review and without values of k.
+/// The policy of its first signal, without a review and values of k.
 fn first_alone(policy: Policy) -> Policy {
     let signal = policy.signal();
     signal.map_or(policy, |signal| Policy::above(signal, None))
 }
 
-/// No more than [`POINTS`] of them, evenly, the ends included.
+/// At most [`POINTS`] points, evenly spaced, including the ends.
 fn thinned(points: Vec<Point>) -> Vec<Point> {
     let last = points.len().saturating_sub(1);
     if last < POINTS {
         return points;
     }
     (0..POINTS)
-        .map(|at| points[at * last / (POINTS - 1)])
+        .map(|index| points[index * last / (POINTS - 1)])
         .collect()
 }

@@ -1,5 +1,5 @@
-//! What a policy would have answered at what cost: for each question one of its two answers, with
-//! what deciding took. That this is what the pipeline does is tested in `tests/comparison.rs`.
+//! The answer and the cost of a policy, composed for each question from one of its two answers and the costs of
+//! deciding. `tests/comparison.rs` checks that the pipeline does the same.
 
 use std::collections::BTreeSet;
 
@@ -12,36 +12,36 @@ use super::signals::Signals;
 use crate::record::Record;
 use crate::statistics::number;
 
-/// A question with both answers and what policies decide by.
+/// A question with both answers and the signals of policies.
 #[derive(Debug, Clone, Copy)]
 pub struct Answered<'a> {
-    /// Answered without retrieval.
+    /// The answer without retrieval.
     pub never: &'a Record,
-    /// Answered with retrieval.
+    /// The answer with retrieval.
     pub always: &'a Record,
-    /// Answered under other policies: with fewer search results, and under those that have their own answers.
+    /// The answers under other policies: with fewer search results, and under those that have their own answers.
     pub others: &'a [(Policy, Record)],
-    /// What was measured to decide by; `None` where no policy needs it.
+    /// The measured signals; `None` if no policy needs any.
     pub signals: Option<&'a Signals>,
-    /// What it is about. A threshold is never chosen on questions about the same.
+    /// Its subject. Thresholds are never chosen on questions with the same subject.
     pub subject: &'a str,
 }
 
 impl<'a> Answered<'a> {
-    /// The answer that a decision leads to.
+    /// The answer that follows from a decision.
     pub(super) fn after(&self, decision: Decision) -> &'a Record {
         match decision {
             Decision::Spared | Decision::Dropped => self.never,
             Decision::Kept(None) => self.always,
-            // Where a k is not among them, that is as always.
+            // Other values of k answer as `always`.
             Decision::Kept(Some(k)) => self.under(Policy::always_k(k)).unwrap_or(self.always),
         }
     }
 
-    /// The answer under another policy, where there is one.
+    /// The answer under another policy, if there is one.
     fn under(&self, policy: Policy) -> Option<&'a Record> {
-        let found = self.others.iter().find(|(other, _)| *other == policy);
-        found.map(|(_, record)| record)
+        let answer = self.others.iter().find(|(other, _)| *other == policy);
+        answer.map(|(_, record)| record)
     }
 
     /// The answer under a policy that has its own answers.
@@ -49,7 +49,7 @@ impl<'a> Answered<'a> {
         self.under(policy).filter(|_| has_own_answers(policy))
     }
 
-    /// The first signal of a policy; `None` where it has none, it was not measured or it cannot tell.
+    /// The first signal of a policy; `None` if there is none, it was not measured, or it cannot tell.
     pub(crate) fn score(&self, policy: Policy) -> Option<f64> {
         let (signal, signals) = (policy.signal()?, self.signals?);
         let reading = match policy.searches_by() {
@@ -59,7 +59,7 @@ impl<'a> Answered<'a> {
         reading.number()
     }
 
-    /// The signal by which a policy reviews the evidence; `None` likewise.
+    /// The signal that reviews the evidence; `None` in the same cases.
     pub(super) fn review_score(&self, policy: Policy) -> Option<f64> {
         let signals = self.signals?;
         let reviewer = policy.reviews_by()?;
@@ -67,15 +67,14 @@ impl<'a> Answered<'a> {
     }
 }
 
-/// Whether a policy has answers of its own, and not those of never or always retrieving: one that says in the model's
-/// place that documents do not answer, which writes full answers by another prompt and reads no evidence of questions
-/// off topic.
+/// Whether a policy has its own answers instead of those of never or always retrieving: a policy that says when
+/// documents do not answer writes full answers from a different prompt, and reads no evidence of questions off topic.
 #[must_use]
 pub fn has_own_answers(policy: Policy) -> bool {
     policy.withhold.is_some()
 }
 
-/// Decides for a question, by a policy with its thresholds, or tells what it decided where it has answers of its own.
+/// The decision for a question by a policy with its thresholds, or the recorded one of a policy with its own answers.
 pub(super) fn decide(policy: Policy, seed: u64, answered: &Answered<'_>) -> Decision {
     if let Some(own) = answered.own(policy) {
         return match own.route {
@@ -92,16 +91,16 @@ pub(super) fn decide(policy: Policy, seed: u64, answered: &Answered<'_>) -> Deci
     ken_policy::decide(&policy, score, answered.review_score(policy), helps)
 }
 
-/// By what an answer has to be vouched for, beside the policy's own signal.
+/// What has to vouch for an answer, besides the policy's own signal.
 #[derive(Debug, Clone, Copy)]
 struct Doubted {
     abstention: Abstention,
-    /// Whether it was answered with evidence.
+    /// Whether the answer used evidence.
     is_read: bool,
 }
 
 impl Doubted {
-    /// `None` where the policy's own signal chose an answer from memory.
+    /// `None` if the policy's own signal chose an answer from memory, or nothing withholds answers.
     fn of(abstain: Option<Abstention>, policy: Policy, decision: Decision) -> Option<Self> {
         let is_vouched = decision == Decision::Spared && policy.searches_by().is_some();
         Some(Self {
@@ -110,7 +109,7 @@ impl Doubted {
         })
     }
 
-    /// What vouches for it, or not; nothing weighs evidence where none was used.
+    /// The reading that vouches for the answer, or not; without evidence, no signal weighs any.
     fn reading(self, signals: &Signals) -> Reading {
         let signal = self.abstention.signal;
         match self.is_read {
@@ -119,7 +118,7 @@ impl Doubted {
         }
     }
 
-    /// What is taken without and with evidence for that.
+    /// The steps that it takes without and with evidence.
     fn steps(self, signals: &Signals) -> [Vec<Step>; 2] {
         let [signal, answer] = signals_of_abstention(self.abstention);
         let of_answer = || answer.steps.iter().copied();
@@ -136,7 +135,7 @@ impl Doubted {
     }
 }
 
-/// Whether the model reads evidence of a question: to answer from it, or to reject it.
+/// Whether the model reads evidence for a question: to answer from it, or to reject it.
 pub(super) fn is_read(policy: Policy, decision: Decision, answered: &Answered<'_>) -> bool {
     match decision {
         Decision::Spared => false,
@@ -144,22 +143,22 @@ pub(super) fn is_read(policy: Policy, decision: Decision, answered: &Answered<'_
         Decision::Dropped => {
             let reviewer = policy.reviews_by().zip(answered.signals);
             let taken = reviewer.map(|(signal, signals)| signal.taken_in_review(&signals.with));
-            // Passages are rated by the search, and a gate only computes.
+            // The search rates passages, and a gate only computes.
             let is_read = |step: &Step| !matches!(step, Step::Rate | Step::Gate);
             taken.is_some_and(|steps| steps.iter().any(is_read))
         }
     }
 }
 
-/// What retrieval adds to the right answers of a question: 1, 0 or -1.
-pub(super) fn gain(one: &Answered<'_>) -> f64 {
-    number(one.always.is_right()) - number(one.never.is_right())
+/// The gain in right answers from retrieval for a question: 1, 0 or -1.
+pub(super) fn gain(answered: &Answered<'_>) -> f64 {
+    number(answered.always.is_right()) - number(answered.never.is_right())
 }
 
-/// The stages of retrieval among the times of a trace.
+/// The stages of retrieval in the times of a trace.
 const RETRIEVAL: [&str; 3] = ["embed", "search", "rerank"];
 
-/// The record that the policy would have left.
+/// The record that the policy would have produced.
 pub(super) fn compose(
     policy: Policy,
     abstain: Option<Abstention>,
@@ -202,12 +201,12 @@ pub(super) fn compose(
             record = record.withheld();
         }
     }
-    // What decided may have been the answer itself, which is not written again.
+    // If deciding took the answer itself, it is not written again.
     let (drafted, measured) = match decision {
         Decision::Spared | Decision::Dropped => (before.contains(&Step::Greedy), &signals.without),
         Decision::Kept(_) => (of_evidence.contains(&Step::Greedy), &signals.with),
     };
-    // An answer from verbalized knowledge is not the draft, nor is a full one.
+    // An answer from verbalized knowledge is not the draft, nor is a full answer.
     if drafted && !record.full && !record.timing_ms.contains_key("verbalize") {
         forget_writing(&mut record, measured);
     }
@@ -221,7 +220,7 @@ pub(super) fn compose(
     record
 }
 
-/// Adds to a record the search for evidence that was dropped.
+/// Adds the search for dropped evidence to a record.
 fn add_search(record: &mut Record, always: &Record) {
     record.retrieved.clone_from(&always.retrieved);
     record.gold_rank = always.gold_rank;
@@ -234,7 +233,7 @@ fn add_search(record: &mut Record, always: &Record) {
     }
 }
 
-/// Takes out of a record what writing its answer cost, which the draft has paid.
+/// Removes the cost of writing the answer from a record, since the draft includes it.
 fn forget_writing(record: &mut Record, draft: &Measurements) {
     let Some(cost) = draft.costs.get(&Step::Greedy) else {
         return;
@@ -260,7 +259,7 @@ fn pay(record: &mut Record, step: Step, cost: &Cost) {
     add(record, step.name(), cost.ms);
 }
 
-/// Adds to a stage and to the whole.
+/// Adds to a stage and to the total.
 fn add(record: &mut Record, stage: &str, ms: f64) {
     for name in [stage, "total"] {
         *record.timing_ms.entry(name.to_owned()).or_default() += ms;

@@ -1,8 +1,7 @@
-//! Comparing policies on the same questions. Each question is answered once without and once with
-//! retrieval (`answers`, under `never` and `always`), and what policies decide by is taken once
-//! (`signals`); what each policy would have answered at what cost follows from those (`compose`), and
-//! is summed up with its statistics (`comparison`) and told in a report (`report`), with the questions
-//! that evidence helps and harms (`changed`).
+//! Comparing policies on the same questions. Each question is answered once without and once with retrieval
+//! (`answers`, under `never` and `always`), and the signals of policies are measured once (`signals`). From these
+//! follow the answers and costs of each policy (`compose`), its statistics (`comparison`) and a report (`report`),
+//! with the questions that evidence helps and harms (`changed`).
 
 mod answers;
 mod breakdown;

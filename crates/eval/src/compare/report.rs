@@ -1,5 +1,5 @@
-//! A comparison as a report: what each policy answers at which cost, accuracy against retrieval ratio and time,
-//! reliability diagrams, and the distributions of KBM's figure 3 where questions were probed.
+//! A comparison as a report: the accuracy and cost of each policy, accuracy against retrieval ratio and time,
+//! reliability diagrams, and the distributions of KBM's figure 3 if questions were probed.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ const POLICY: &[Measure<PolicyResult>] = measures![one =>
     plain "policy" "policy" = &one.summary.policy;
 ];
 
-/// The measures of a policy, of the first table.
+/// The measures of a policy in the first table.
 const POLICIES: &[Measure<PolicyResult>] = measures![one =>
     interval "em" "EM" = (one.summary.em, one.summary.em_interval);
     share "f1" "F1" = one.summary.f1;
@@ -47,14 +47,14 @@ const POLICIES: &[Measure<PolicyResult>] = measures![one =>
     interval "vs_random" "against chance" = one.vs_random;
 ];
 
-/// What is told of answers that may be withheld.
+/// The measures of withheld answers.
 const WITHHELD: &[Measure<PolicyResult>] = measures![PolicyResult { summary, .. } =>
     share "answered" "answered" = summary.answered;
     interval "answered_wrong" "wrong among answered" = (summary.answered_wrong, summary.answered_wrong_interval);
     share "right_abstentions" "withheld and wrong" = summary.right_abstentions;
 ];
 
-/// What policies spare at hardly any loss, and where hardly any beneficial retrieval is missed.
+/// What policies save with hardly any loss, and while missing hardly any beneficial retrieval.
 const SPARED: &[Measure<PolicyResult>] = measures![PolicyResult { yardstick: net, strict_yardstick: strict, .. } =>
     interval "needless_skipped" "skipped" = (net.needless_skipped, net.needless_skipped_interval);
     share "needless_rejected" "read, rejected" = net.needless_rejected;
@@ -67,7 +67,7 @@ const SPARED: &[Measure<PolicyResult>] = measures![PolicyResult { yardstick: net
     mean "strict_results" "results" = strict.search_results;
 ];
 
-/// What only the CSV has.
+/// Measures only for the CSV.
 const COUNTS: &[Measure<PolicyResult>] = measures![PolicyResult { summary, .. } =>
     plain "n" "questions" = summary.n;
     plain "failed" "failed" = summary.failed;
@@ -105,7 +105,7 @@ pub fn report(title: &str, comparison: &Comparison, probed: &[ProbeRecord]) -> R
     Report::new(title, sections.concat())
 }
 
-/// One row a policy, in the order of the comparison, with all of its measures.
+/// One row per policy, in the order of the comparison, with all of its measures.
 pub fn to_csv(comparison: &Comparison) -> String {
     let measures = [COUNTS, POLICIES, WITHHELD, SPARED];
     table("Policies", measures.into_iter().flatten(), comparison).csv()
@@ -120,10 +120,10 @@ fn table<'m>(
     with_right(table, comparison)
 }
 
-/// The table with the share of right answers called what it is in the style of the answers.
+/// Renames the column of right answers by the style of the answers.
 fn with_right(mut table: Table, comparison: &Comparison) -> Table {
-    for found in table.columns.iter_mut().filter(|one| one.key == "em") {
-        column(comparison.style).clone_into(&mut found.name);
+    for right in table.columns.iter_mut().filter(|column| column.key == "em") {
+        column(comparison.style).clone_into(&mut right.name);
     }
     table
 }
@@ -132,7 +132,7 @@ fn share(value: Option<f64>) -> String {
     number(value, 3)
 }
 
-/// What was asked, when an answer is right, and what retrieval is worth.
+/// The questions, when an answer is right, and the gain from retrieval.
 fn outline(comparison: &Comparison) -> String {
     let misled: Cell = (comparison.misled, comparison.misled_interval).into();
     let measured = match comparison.style {
@@ -157,7 +157,7 @@ fn outline(comparison: &Comparison) -> String {
 }
 
 fn policies(comparison: &Comparison) -> Vec<Section> {
-    let untold = comparison.policies.iter().map(|one| &one.summary);
+    let untold = comparison.policies.iter().map(|policy| &policy.summary);
     let untold = untold
         .filter(|summary| summary.cannot_tell > 0)
         .map(|summary| {
@@ -166,11 +166,11 @@ fn policies(comparison: &Comparison) -> Vec<Section> {
                 summary.policy, summary.cannot_tell
             )
         });
-    let unscored = comparison.policies.iter().filter(|one| one.unscored > 0);
-    let unscored = unscored.map(|one| {
+    let unscored = comparison.policies.iter().filter(|p| p.unscored > 0);
+    let unscored = unscored.map(|policy| {
         format!(
             "{}: {} questions have no score, since the model does not tell what it takes; they retrieve",
-            one.summary.policy, one.unscored
+            policy.summary.policy, policy.unscored
         )
     });
     let said = untimed(comparison)
@@ -196,7 +196,7 @@ fn policies(comparison: &Comparison) -> Vec<Section> {
     sections
 }
 
-/// What the policies spare at hardly any loss.
+/// The section about savings with hardly any loss.
 fn spared(comparison: &Comparison) -> Vec<Section> {
     let name = "Needless retrievals skipped at hardly any loss";
     let note = format!(
@@ -213,7 +213,7 @@ fn spared(comparison: &Comparison) -> Vec<Section> {
     )
 }
 
-/// What is answered where answers may be withheld.
+/// The section about withheld answers.
 fn withheld(comparison: &Comparison) -> Vec<Section> {
     let Some(abstain) = comparison.abstain else {
         return Vec::new();
@@ -225,7 +225,7 @@ fn withheld(comparison: &Comparison) -> Vec<Section> {
     Section::part(name, [table.into(), Section::Note(note.to_owned())])
 }
 
-/// The policies by a field of the questions' metadata.
+/// The policies by a metadata field.
 fn broken_down(by: &Breakdown, comparison: &Comparison) -> Vec<Section> {
     let withholds = comparison.abstain.is_some();
     let measures: &[Measure<(&Group, &GroupResult, bool)>] = measures![(group, one, withholds) =>
@@ -245,7 +245,7 @@ fn broken_down(by: &Breakdown, comparison: &Comparison) -> Vec<Section> {
     ];
     let rows = by.groups.iter().flat_map(|group| {
         let policies = group.policies.iter();
-        policies.map(move |one| (group, one, withholds))
+        policies.map(move |policy| (group, policy, withholds))
     });
     let name = format!("By {}", by.field);
     let table = Table::of(&name, measures, &rows.collect::<Vec<_>>());
@@ -256,7 +256,7 @@ fn broken_down(by: &Breakdown, comparison: &Comparison) -> Vec<Section> {
 
 /// The questions that evidence harms and helps.
 fn changed(comparison: &Comparison) -> Vec<Section> {
-    /// How many of each are shown; the JSON has all.
+    /// How many questions of each kind are shown; the JSON has all.
     const MOST: usize = 50;
     let measures: &[Measure<&Changed>] = measures![one =>
         plain "id" "question" = &one.id;
@@ -267,7 +267,7 @@ fn changed(comparison: &Comparison) -> Vec<Section> {
     ];
     let part = |name: &str, is_helped: bool| {
         let all = comparison.changed.iter();
-        let of: Vec<&Changed> = all.filter(|one| one.is_helped == is_helped).collect();
+        let of: Vec<&Changed> = all.filter(|q| q.is_helped == is_helped).collect();
         let shown = &of[..of.len().min(MOST)];
         let name = format!("{name}: {} of {}", shown.len(), of.len());
         Section::Details(Table::of(&name, measures, shown))
@@ -279,9 +279,9 @@ fn changed(comparison: &Comparison) -> Vec<Section> {
     Section::part("Questions that evidence changes", parts)
 }
 
-/// Says of which policies the time is not known, and why.
+/// Names the policies with unknown times, and why.
 pub fn untimed(comparison: &Comparison) -> Option<String> {
-    let policies = comparison.policies.iter().map(|one| &one.summary);
+    let policies = comparison.policies.iter().map(|policy| &policy.summary);
     let untimed: Vec<&str> = policies
         .filter(|summary| summary.failed < summary.n && summary.latency_ms.p50.is_none())
         .map(|summary| summary.policy.as_str())
@@ -295,12 +295,12 @@ pub fn untimed(comparison: &Comparison) -> Option<String> {
     })
 }
 
-/// Where the time goes.
+/// The time by stage.
 fn stages(comparison: &Comparison) -> Vec<Section> {
     let stages = comparison
         .policies
         .iter()
-        .flat_map(|one| one.summary.latency_ms.stages.keys());
+        .flat_map(|policy| policy.summary.latency_ms.stages.keys());
     let stages: BTreeSet<&String> = stages.collect();
     let rows = comparison.policies.iter().map(|policy| {
         let cells = stages.iter().map(|name| {
@@ -329,10 +329,10 @@ fn stages(comparison: &Comparison) -> Vec<Section> {
 /// The policies that have a curve, each with its color.
 fn colored(comparison: &Comparison) -> impl Iterator<Item = (&PolicyResult, usize)> {
     let policies = comparison.policies.iter();
-    policies.filter(|one| !one.curve.is_empty()).zip(0..)
+    policies.filter(|policy| !policy.curve.is_empty()).zip(0..)
 }
 
-/// The lines of the policies that have a curve; points without a place are left out.
+/// The lines of the policies that have a curve; points without coordinates are left out.
 fn curves(
     comparison: &Comparison,
     place: fn(&comparison::Point) -> Option<(f64, f64)>,
@@ -346,11 +346,11 @@ fn curves(
     })
 }
 
-/// The dots of the policies as compared; those without a place are left out.
+/// The dots of the policies as compared; policies without coordinates are left out.
 fn compared(comparison: &Comparison, place: fn(&PolicyResult) -> Option<(f64, f64)>) -> Series {
-    let dots = comparison.policies.iter().filter_map(|one| {
-        let (x, y) = place(one)?;
-        Some(Point::named(x, y, &one.summary.policy))
+    let dots = comparison.policies.iter().filter_map(|policy| {
+        let (x, y) = place(policy)?;
+        Some(Point::named(x, y, &policy.summary.policy))
     });
     Series::dots("as compared", dots)
 }
@@ -360,8 +360,8 @@ fn accuracy(comparison: &Comparison) -> Vec<Section> {
     let chance = comparison.never_em.zip(comparison.always_em);
     let chance =
         chance.map(|(never, always)| Series::reference("chance", [(0.0, never), (1.0, always)]));
-    let policies = compared(comparison, |one| {
-        one.summary.retrieval_ratio.zip(one.summary.em)
+    let policies = compared(comparison, |policy| {
+        policy.summary.retrieval_ratio.zip(policy.summary.em)
     });
     let curves = curves(comparison, |point| Some((point.retrieval_ratio, point.em)));
     let figure = Figure::new(
@@ -376,12 +376,12 @@ fn accuracy(comparison: &Comparison) -> Vec<Section> {
     Section::part(name, [figure.into()])
 }
 
-/// The share of right answers against the time that it takes (SR-RAG, Fig. 4).
+/// The share of right answers against time (SR-RAG, Fig. 4).
 fn latency(comparison: &Comparison) -> Vec<Section> {
     let name = "Accuracy against time";
     let curves: Vec<Series> = curves(comparison, |point| Some((point.ms?, point.em))).collect();
-    let policies = compared(comparison, |one| {
-        one.summary.latency_ms.mean.zip(one.summary.em)
+    let policies = compared(comparison, |policy| {
+        policy.summary.latency_ms.mean.zip(policy.summary.em)
     });
     let all = curves
         .iter()
@@ -403,11 +403,11 @@ fn latency(comparison: &Comparison) -> Vec<Section> {
     Section::part(name, [figure.into()])
 }
 
-/// Of some points those than which no other is at least as fast and as accurate, as steps by rising time.
+/// The Pareto front of points by time and accuracy, as steps by ascending time.
 fn frontier(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    points.sort_by(|one, other| {
-        let faster = one.0.total_cmp(&other.0);
-        faster.then(other.1.total_cmp(&one.1))
+    points.sort_by(|a, b| {
+        let faster = a.0.total_cmp(&b.0);
+        faster.then(b.1.total_cmp(&a.1))
     });
     let mut steps: Vec<(f64, f64)> = Vec::new();
     for point in points {

@@ -1,5 +1,5 @@
-//! A comparison in a folder: the answers without and with retrieval and the signals, each in a file that
-//! a later run resumes, and the comparison as CSV and as a report.
+//! A comparison in a folder: the answers without and with retrieval and the signals, each in a resumable file, and
+//! the comparison as CSV and as a report.
 
 use std::path::Path;
 
@@ -20,86 +20,86 @@ use crate::results::RunSettings;
 use crate::run::{Run, RunError};
 use crate::split::{AboutSubject, half};
 
-/// Why policies cannot be compared.
+/// Why comparing policies failed.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum ComparisonError {
     /// Answering or measuring failed or was stopped.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// A policy reads more search results than there are.
+    /// A policy reads more search results than are retrieved.
     #[error(transparent)]
     Answer(#[from] Box<AnswerError>),
-    /// What answers are withheld by is measured with all search results.
+    /// Withholding answers is measured with all search results only.
     #[error("abstaining by `{abstain}` cannot be compared under `{policy}`, which chooses k")]
     #[diagnostic(remedy = "leave <abstain> out, or evaluate this policy alone")]
     AbstainsAtK {
         /// What withholds answers.
         abstain: String,
-        /// The policy.
+        /// A policy that chooses k.
         policy: String,
     },
-    /// What is withheld is a short answer, and no full one is written then.
+    /// Only short answers are withheld, and no full answer is written then.
     #[error("full answers that `{abstain}` may withhold cannot be compared")]
     #[diagnostic(remedy = "leave <abstain> out, evaluate one policy alone, or give <style> short")]
     AbstainsInFull {
         /// What withholds answers.
         abstain: String,
     },
-    /// No gate can be cross-fitted.
+    /// Cross-fitting a gate failed.
     #[error("{_0}")]
     #[diagnostic(kind = _0.kind(), remedy = _0.remedy())]
     Gate(Box<dyn Diagnostic + Send + Sync>),
 }
 
-/// A question with what was measured of it, and whether its answers are right, for cross-fitting.
+/// A question for cross-fitting a gate: its measurements, and whether its answers are right.
 #[derive(Debug, Clone, Copy)]
 pub struct Weighable<'a> {
-    /// What was measured without evidence.
+    /// The measurements without evidence.
     pub without: &'a Measurements,
-    /// What was measured with it.
+    /// The measurements with evidence.
     pub with: &'a Measurements,
     /// Whether the answers from memory and with evidence are right.
     pub right: [bool; 2],
-    /// The half that the question belongs to, 0 or 1.
+    /// The half of the question, 0 or 1.
     pub half: usize,
 }
 
-/// Weighs the evidence of each half of the questions by a gate that is trained on the other half, from a seed:
-/// `[questions]`, `None` for one without its numbers, NaN where one of them cannot be told.
+/// Scores the evidence of each half of the questions by a gate trained on the other half, given a seed:
+/// `[questions]`, `None` without its numbers, NaN if one of them is not finite.
 pub type CrossFit<'a> = &'a dyn Fn(
     &[Weighable<'_>],
     u64,
 ) -> Result<Vec<Option<f64>>, Box<dyn Diagnostic + Send + Sync>>;
 
-/// What is compared, and where it is kept.
+/// A comparison to make, and its folder.
 pub struct ComparisonWork<'a> {
     /// The folder of all files.
     pub folder: &'a Path,
-    /// What the page is called.
+    /// The title of the page.
     pub title: &'a str,
-    /// What the report says of how its numbers came about.
+    /// How the numbers came about, for the report.
     pub provenance: Provenance,
     /// The questions.
     pub questions: &'a [Question],
     /// The policies.
     pub policies: &'a [Policy],
-    /// What was probed of the questions, if anything was.
+    /// Probe records of the questions, if there are any.
     pub probed: &'a [ProbeRecord],
-    /// The field of the questions' metadata by whose values the comparison is broken down, if any.
+    /// The metadata field to break the comparison down by, if any.
     pub by: Option<&'a str>,
-    /// Trains the gates, where a policy needs one and the pipeline has none.
+    /// Trains gates, if a policy needs one and the pipeline has none.
     pub cross_fit: CrossFit<'a>,
     /// Names what the answers of a pipeline depend on.
     pub identity: &'a dyn Fn(&Pipeline) -> RunSettings,
 }
 
 impl ComparisonWork<'_> {
-    /// Answers and measures what the files do not hold yet, and compares the policies. `run` begins each
-    /// run: that of the answers under a policy, or that of the signals.
+    /// Answers and measures what the files do not hold yet, and compares the policies. `run` starts each run: that of
+    /// the answers under a policy, or that of the signals.
     ///
     /// # Errors
-    /// Records of probing that do not fit, a run that fails or is stopped, a file that cannot be written, too
-    /// few questions for a gate where one is cross-fitted.
+    /// Probe records that do not match, a run that fails or is stopped, a file that cannot be written, too few
+    /// questions to cross-fit a gate.
     pub fn run<'r>(
         &self,
         pipeline: &mut Pipeline,
@@ -121,7 +121,7 @@ impl ComparisonWork<'_> {
         run: &dyn Fn(Option<Policy>) -> Run<'r>,
     ) -> Result<Answers, ComparisonError> {
         let samples = pipeline.settings.samples;
-        // Both answers to every question are kept as they are; withheld is what follows from the signals.
+        // Both answers to every question are stored unchanged; the signals decide which are withheld.
         let abstain = pipeline.settings.abstain.take();
         let known = Known::of(self.probed, samples, pipeline)?;
         for &policy in self.policies {
@@ -137,10 +137,13 @@ impl ComparisonWork<'_> {
         Ok(self.answers().run(pipeline, known, abstain, run)?)
     }
 
-    /// Makes sure that what is withheld follows from what is measured.
+    /// Refuses comparisons whose measurements do not tell which answers `abstain` withholds.
     fn check_abstaining(&self, abstain: Abstention, style: Style) -> Result<(), ComparisonError> {
         let abstain = abstain.to_string();
-        let choosing_k = self.policies.iter().find(|one| one.most_k().is_some());
+        let choosing_k = self
+            .policies
+            .iter()
+            .find(|policy| policy.most_k().is_some());
         match choosing_k {
             Some(policy) => Err(ComparisonError::AbstainsAtK {
                 abstain,
@@ -162,8 +165,8 @@ impl ComparisonWork<'_> {
         }
     }
 
-    /// Compares the policies on answers, some of which `abstain` withholds, and writes the reports; gates are trained
-    /// where it `cross_fits`.
+    /// Compares the policies on answers, some of which `abstain` withholds, and writes the reports; `cross_fits`
+    /// trains gates.
     ///
     /// # Errors
     /// A file that cannot be written, too few questions for a gate.
@@ -203,7 +206,7 @@ impl ComparisonWork<'_> {
         Ok(comparison)
     }
 
-    /// Weighs the evidence of each half of the questions by a gate that is trained on the other half.
+    /// Scores the evidence of each half of the questions by a gate trained on the other half.
     fn cross_fit_gate(
         &self,
         answers: &mut Answers,

@@ -1,5 +1,5 @@
-//! The signals that policies decide by, measured once per question and recorded: a later run with other
-//! policies measures only what is missing.
+//! The signals of policies, measured once per question and recorded: a later run with other policies measures only
+//! what is missing.
 
 use std::collections::HashMap;
 
@@ -19,27 +19,27 @@ use crate::record_of_question;
 use crate::results::{Recorded, ResultsFile};
 use crate::run::{Outcome, Records, Run, RunError, Work, record_of};
 
-/// The line kept for one question.
+/// The record of one question.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Signals {
     /// The question's id.
     pub id: String,
     /// The question.
     pub question: String,
-    /// Its choices, where it is multiple-choice.
+    /// Its choices, if it is multiple-choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
     /// What was measured without evidence.
     pub without: Measurements,
     /// What was measured with the evidence that the question retrieves.
     pub with: Measurements,
-    /// Why nothing could be measured.
+    /// Why measuring failed.
     pub error: Option<Failure>,
 }
 
 record_of_question!(Signals, Signals, [question, choices]);
 
-/// Whole files of signals are read where a study wrote them.
+/// Studies write whole files of signals, which other commands read.
 impl Recorded for Signals {
     const WRITTEN_BY: Action = Action::Study;
 }
@@ -54,7 +54,7 @@ impl Signals {
         }
     }
 
-    /// The question as it is asked.
+    /// The question with its choices, for prompts.
     fn prompt(&self) -> QuestionPrompt<'_> {
         QuestionPrompt {
             question: self.question.trim(),
@@ -62,7 +62,7 @@ impl Signals {
         }
     }
 
-    /// The same without the outputs of routing models other than the pipeline's.
+    /// The record without the outputs of routing models other than the pipeline's.
     fn by_those_of(self, pipeline: &Pipeline) -> Self {
         let fingerprint = |model| pipeline.routing.fingerprint(model);
         Self {
@@ -85,18 +85,18 @@ impl Signals {
     }
 }
 
-/// The signals that policies decide by.
+/// The signals that policies need.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequiredSignals {
-    /// Of which something is measured before there is evidence.
+    /// Signals with steps before there is evidence.
     pub without: Vec<Signal>,
-    /// By which evidence is reviewed.
+    /// Signals that review evidence.
     pub with: Vec<Signal>,
 }
 
 impl RequiredSignals {
-    /// What some policies, and what withholds answers, need of a pipeline. One without a gate gives the numbers
-    /// that gates take.
+    /// The signals that policies, and withholding answers, need. For a pipeline without a gate, they include the
+    /// inputs of gates instead of the gate.
     pub fn by(policies: &[Policy], abstain: Option<Abstention>, pipeline: &Pipeline) -> Self {
         let doubts = abstain.map(signals_of_abstention).into_iter().flatten();
         let searching = policies.iter().flat_map(|policy| policy.signals());
@@ -115,7 +115,7 @@ impl RequiredSignals {
     }
 }
 
-/// Whether some of the policies decide by a gate.
+/// Whether any policy decides by a gate.
 #[must_use]
 pub fn policies_need_gate(policies: &[Policy]) -> bool {
     let mut signals = policies.iter().flat_map(|policy| policy.signals());
@@ -128,14 +128,14 @@ type Asked = (String, Vec<String>);
 /// What was already measured with this model and these prompts.
 #[derive(Debug, Clone, Default)]
 pub struct Known {
-    /// By probing: without evidence, and with that of this corpus.
+    /// From probing: without evidence, and with evidence of this corpus.
     probed: HashMap<Asked, [Measurements; 2]>,
-    /// By answering: the greedy answers likewise, with their costs.
+    /// From answering: the greedy answers without and with evidence, with their costs.
     answered: HashMap<Asked, [Option<(Sample, Cost)>; 2]>,
 }
 
 impl Known {
-    /// The measurements in records of probing, with at most `samples` samples.
+    /// The measurements in probe records, with at most `samples` samples.
     ///
     /// # Errors
     /// A record of another model or other prompts than the pipeline's.
@@ -146,7 +146,7 @@ impl Known {
     ) -> Result<Self, RunError> {
         let model = pipeline.model.fingerprint();
         let prompt = prompt::fingerprint();
-        let corpus = pipeline.retriever().map(|one| one.back_end().fingerprint());
+        let corpus = pipeline.retriever().map(|r| r.back_end().fingerprint());
         let probed = records.iter().filter(|record| record.error.is_none());
         let mut known = HashMap::new();
         for record in probed {
@@ -169,11 +169,11 @@ impl Known {
         })
     }
 
-    /// The same with the answers to questions without and with evidence: of each `[questions]`.
+    /// Adds the answers to questions without and with evidence: `[questions]` each.
     #[must_use]
     pub fn and_answered(mut self, never: &[Record], always: &[Record]) -> Self {
-        let each = never.iter().zip(always);
-        let drafts = each.map(|(never, always)| {
+        let pairs = never.iter().zip(always);
+        let drafts = pairs.map(|(never, always)| {
             let asked = (never.question.trim().to_owned(), never.choices.clone());
             (asked, [draft_of(never), draft_of(always)])
         });
@@ -181,7 +181,7 @@ impl Known {
         self
     }
 
-    /// What is known of a question of which this much is kept.
+    /// All that is known about a question, including what the file kept of it.
     fn complete(&self, kept: Option<Signals>, question: &Question) -> Signals {
         let asked = (
             question.question.trim().to_owned(),
@@ -209,7 +209,7 @@ impl Known {
     }
 }
 
-/// The greedy answer that a record holds, where it does, and what it cost.
+/// The greedy answer in a record, if there is one, with its cost.
 fn draft_of(record: &Record) -> Option<(Sample, Cost)> {
     let times = ["read", "write"].map(|stage| record.timing_ms.get(stage));
     let ms = times.into_iter().flatten().sum();
@@ -218,19 +218,19 @@ fn draft_of(record: &Record) -> Option<(Sample, Cost)> {
     Some((record.greedy.clone()?, cost))
 }
 
-/// What signals are measured with, and which.
+/// The models and signals to measure with.
 #[derive(Clone, Copy)]
 pub struct SignalWork<'a> {
-    /// What questions would be answered with.
+    /// The pipeline that answers.
     pub pipeline: &'a Pipeline,
-    /// What policies decide by.
+    /// The signals to measure.
     pub required: &'a RequiredSignals,
-    /// What is known already.
+    /// What is already known.
     pub known: &'a Known,
 }
 
-/// Measures of every question what is required and neither known nor in the file, and keeps it as soon as
-/// there is something. A question that itself is at fault is kept as failed.
+/// Measures for every question the required signals that are neither known nor in the file, and appends them as soon
+/// as they exist. A question that is itself at fault gets a record of failure.
 ///
 /// # Errors
 /// Those of a [`Run`].
@@ -244,7 +244,7 @@ pub fn measure_signals(
     let is_complete = |signals: &Signals| !by_these(signals).lacks(work.required);
     let mut begun = HashMap::new();
     for question in questions {
-        if let Some(signals) = record_of(question, file)?.filter(|one| !is_complete(one)) {
+        if let Some(signals) = record_of(question, file)?.filter(|signals| !is_complete(signals)) {
             begun.insert(&question.id, by_these(signals));
         }
     }
@@ -265,9 +265,9 @@ pub fn measure_signals(
 
 fn measure(work: SignalWork<'_>, mut all: Vec<Signals>) -> Records<Signals> {
     let (pipeline, required) = (work.pipeline, work.required);
-    let without = all.iter_mut().map(|one| std::mem::take(&mut one.without));
+    let without = all.iter_mut().map(|s| std::mem::take(&mut s.without));
     let without: Vec<Measurements> = without.collect();
-    let with = all.iter_mut().map(|one| std::mem::take(&mut one.with));
+    let with = all.iter_mut().map(|s| std::mem::take(&mut s.with));
     let mut with: Vec<Measurements> = with.collect();
     let asked: Vec<QuestionPrompt<'_>> = all.iter().map(Signals::prompt).collect();
     let without = pipeline.measure(&required.without, &asked, without)?;

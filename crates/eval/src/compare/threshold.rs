@@ -1,4 +1,4 @@
-//! The thresholds that a policy is compared at: those given, or the best on other questions.
+//! The thresholds that a policy is compared at: given ones, or the best on other questions.
 
 use ken_policy::{Decision, Goal, Observation, Policy, Rule, calibrate};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
@@ -7,29 +7,28 @@ use super::compose::{Answered, decide};
 use crate::split::half;
 use crate::statistics::number;
 
-/// The thresholds of a signal; numbers above them have the corpus used.
+/// The thresholds of a signal; the corpus is used for scores above them.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 #[serde(untagged)]
 pub enum Thresholds {
     /// One for all questions.
     Given(f64),
-    /// For each half of the questions the one that is best on the other half, so that no question
-    /// has a say in its own; `None` where everything has to be above it.
+    /// For each half of the questions, the best threshold on the other half, so that no question influences its own;
+    /// `None` if no score is high enough.
     OfOtherHalf([Option<f64>; 2]),
 }
 
-/// The thresholds between several values of k.
+/// The thresholds between values of k.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 #[serde(untagged)]
 pub enum GradeThresholds {
-    /// The same for all questions.
+    /// One for all questions.
     Given(Grades),
-    /// For each half of the questions those that are best on the other half; `None` where everything has to
-    /// retrieve as always.
+    /// For each half of the questions, the best on the other half; `None` if everything retrieves as always.
     OfOtherHalf([Option<Grades>; 2]),
 }
 
-/// A policy that chooses k, by its values of k and the thresholds between them, which are null where they are infinite.
+/// A policy that chooses k, as its values of k and the thresholds between them; infinite thresholds are null.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Grades(Policy);
 
@@ -48,14 +47,14 @@ impl Serialize for Grades {
 /// The thresholds of a policy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
 pub struct Cut {
-    /// Of its signal; `None` of a policy without one.
+    /// Of its signal; `None` for a policy without one.
     pub threshold: Option<Thresholds>,
-    /// Of the signal of the evidence where that reviews what another signal had retrieved.
+    /// Of the signal that reviews evidence, if another signal decides about retrieving.
     pub evidence_threshold: Option<Thresholds>,
-    /// Between the values of k of a policy that chooses it.
+    /// Between the values of k of a policy that chooses k.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grades: Option<GradeThresholds>,
-    /// The policy with these, for the questions of each half.
+    /// The policy with these thresholds, for each half of the questions.
     #[serde(skip)]
     halves: Option<[Policy; 2]>,
 }
@@ -67,15 +66,15 @@ impl Cut {
     }
 }
 
-/// The thresholds of a policy, those that nobody gives by cross-fitting: chosen for a goal on each half of
-/// the questions for the other.
+/// The thresholds of a policy. Those that are not given are cross-fitted: chosen for a goal on each half of the
+/// questions, and used on the other half.
 pub(super) fn cut(policy: Policy, answered: &[Answered<'_>], halves: &[usize], goal: Goal) -> Cut {
     let Policy { retrieve, keep, .. } = policy;
     let is_open = retrieve.is_open() || keep.is_open();
     let of_half = |half: usize| {
         let others = answered.iter().zip(halves);
         let others = others.filter(|(_, other)| **other != half);
-        let others: Vec<&Answered<'_>> = others.map(|(one, _)| one).collect();
+        let others: Vec<&Answered<'_>> = others.map(|(answered, _)| answered).collect();
         if is_open {
             chosen(policy, &others, goal)
         } else {
@@ -122,8 +121,8 @@ fn chosen(policy: Policy, answered: &[&Answered<'_>], goal: Goal) -> Policy {
     calibrate(&policy, None, always_k, &observations, goal).policy
 }
 
-/// A policy with the thresholds that are best for a goal on all these questions, for questions other than these; those
-/// that are given stand. Where nothing is to be spared, every question retrieves.
+/// A policy with the thresholds that are best for a goal on all these questions, for use on others; given thresholds
+/// stay. If no retrieval can be saved, the policy `always`.
 pub(crate) fn settled(policy: Policy, goal: Goal, answered: &[Answered<'_>]) -> Policy {
     if !policy.retrieve.is_open() && !policy.keep.is_open() {
         return policy;
@@ -136,44 +135,45 @@ pub(crate) fn settled(policy: Policy, goal: Goal, answered: &[Answered<'_>]) -> 
     }
 }
 
-/// What the thresholds of a policy are chosen on.
+/// The observations that the thresholds of a policy are chosen on.
 pub(crate) fn observations(policy: Policy, answered: &[&Answered<'_>]) -> Vec<Observation> {
-    let right_at = |one: &Answered<'_>, k: usize| match k {
-        0 => one.never.is_right(),
-        k => one.after(Decision::Kept(Some(k))).is_right(),
+    let right_at = |question: &Answered<'_>, k: usize| match k {
+        0 => question.never.is_right(),
+        k => question.after(Decision::Kept(Some(k))).is_right(),
     };
     let ks = policy.ks.values();
-    // Along one threshold, what has no number has no say.
+    // With a single threshold, questions without a score are ignored.
     let is_of_one = policy.searches_by().is_none() || policy.reviews_by().is_none();
-    let observations = answered.iter().map(|one| Observation {
-        question: one.score(policy).unwrap_or(f64::NAN),
-        review: one.review_score(policy).unwrap_or(f64::NAN),
-        memory: number(one.never.is_right()),
-        always: number(one.always.is_right()),
-        at_k: ks.iter().map(|&k| number(right_at(one, k))).collect(),
+    let observations = answered.iter().map(|question| Observation {
+        question: question.score(policy).unwrap_or(f64::NAN),
+        review: question.review_score(policy).unwrap_or(f64::NAN),
+        memory: number(question.never.is_right()),
+        always: number(question.always.is_right()),
+        at_k: ks.iter().map(|&k| number(right_at(question, k))).collect(),
         second_half: false,
     });
     observations
-        .filter(|one| policy.is_graded() || !is_of_one || !one.question.is_nan())
+        .filter(|observation| policy.is_graded() || !is_of_one || !observation.question.is_nan())
         .collect()
 }
 
-/// What a policy at its thresholds decides for each question.
+/// The decision of a policy at its thresholds for each question.
 pub(super) fn decisions(
     policy: Policy,
     cut: Cut,
     answered: &[Answered<'_>],
     seed: u64,
 ) -> Vec<Decision> {
-    let each = answered.iter();
-    each.map(|one| decide(cut.at(policy, half(seed, one.subject)), seed, one))
-        .collect()
+    let decided = answered
+        .iter()
+        .map(|q| decide(cut.at(policy, half(seed, q.subject)), seed, q));
+    decided.collect()
 }
 
-/// The half that each question belongs to.
+/// The half of each question.
 pub(super) fn halves(answered: &[Answered<'_>], seed: u64) -> Vec<usize> {
-    let each = answered.iter().map(|one| half(seed, one.subject));
-    each.collect()
+    let halves = answered.iter().map(|question| half(seed, question.subject));
+    halves.collect()
 }
 
 #[cfg(test)]
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn where_double_judgment_has_to_search_for_all_what_is_found_is_used() {
-        // What evidence answers right looks certain before, and unsure after.
+        // The model is sure before and unsure after reading the evidence that makes it right.
         let (never, always) = (answer(false), answer(true));
         let drafted = |surprise: f64| Measurements {
             greedy: Some(Sample {
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn each_half_is_cut_by_the_other() {
-        // Known and needed questions by their judgment, evidence that misleads by its cosine.
+        // Known and needed questions differ in their judgment, misleading evidence in its cosine.
         let rows = [
             (0.1, 0.9, true, true),
             (0.6, 0.9, false, true),
@@ -273,7 +273,7 @@ mod tests {
         let halves = [0, 0, 0, 1, 1, 1];
         let policy = "prompt+evidence:cosine".parse::<Policy>().unwrap().open();
         let both = cut(policy, &answered, &halves, Goal::BestAccuracy);
-        // Those of the first half come from the second.
+        // The thresholds of the first half come from the second.
         let between = |thresholds: Option<Thresholds>, half: usize, low: f64, high: f64| {
             let Some(Thresholds::OfOtherHalf(thresholds)) = thresholds else {
                 panic!("{thresholds:?}");

@@ -1,8 +1,8 @@
-//! The measure that all policies are held against: of the retrievals that are needless, the share that is spared
-//! where hardly anything is lost. What is lost is counted in two ways. The net loss is that of accuracy; but where
-//! evidence misleads, what skipping it wins pays for whatever skipping loses, and once never retrieving beats always
-//! retrieving, everything may be skipped. So the beneficial retrievals that are missed (KBM's beneficial questions:
-//! wrong from memory, right with evidence) are counted by themselves as well.
+//! The common measure of all policies: the share of needless retrievals that they save while losing hardly anything.
+//! Losses are counted in two ways. The net loss is that of accuracy; but if evidence misleads, the gains from
+//! skipping it make up for losses, and once never retrieving beats always retrieving, everything may be skipped. So
+//! missed beneficial retrievals (KBM's beneficial questions: wrong from memory, right with evidence) are also counted
+//! alone.
 
 use ken_answer::Policy;
 use ken_policy::{Decision, Goal};
@@ -13,41 +13,40 @@ use super::threshold::{Cut, cut, decisions, halves};
 use crate::paired_interval;
 use crate::statistics::{mean, number, share, wilson_interval};
 
-/// What may be lost of the accuracy of always retrieving, and the share of the beneficial retrievals that may be
-/// missed.
+/// The loss of accuracy against always retrieving, and the share of missed beneficial retrievals, that are allowed.
 pub(crate) const LOSS: f64 = 0.01;
 
-/// What a policy spares at thresholds at which it loses, on other questions than those that it is measured on, at most
-/// [`LOSS`]: of the accuracy of always retrieving, or of the beneficial retrievals. Thresholds that are given do not
-/// count here. A policy without thresholds is measured as it is.
+/// What a policy saves at thresholds that lose at most [`LOSS`] on other questions than those it is measured on: of
+/// the accuracy of always retrieving, or of the beneficial retrievals. Given thresholds are ignored here. A policy
+/// without thresholds is measured as it is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Yardstick {
-    /// Of the questions that the model answers right from memory, the share that it answers from memory without reading
-    /// any evidence; `None` where there is none.
+    /// Of the questions that the model answers right from memory, the share that the policy answers from memory
+    /// without reading evidence; `None` without such questions.
     pub needless_skipped: Option<f64>,
     /// Its 95 % Wilson interval, low and high.
     pub needless_skipped_interval: Option<[f64; 2]>,
-    /// Of the same questions, the share whose evidence is read and rejected, which saves nothing.
+    /// Of the same questions, the share whose evidence the model reads and rejects, which saves nothing.
     pub needless_rejected: Option<f64>,
-    /// How much lower the share of right answers is than that of always retrieving.
+    /// The loss in the share of right answers against always retrieving.
     pub loss: Option<f64>,
     /// Its 95 % paired interval, low and high.
     pub loss_interval: Option<[f64; 2]>,
-    /// Of the questions that evidence alone answers right, the share that the policy answers wrong; `None` where there
-    /// is none.
+    /// Of the questions that only evidence answers right, the share that the policy answers wrong; `None` without
+    /// such questions.
     pub beneficial_missed: Option<f64>,
     /// Its 95 % Wilson interval, low and high.
     pub beneficial_missed_interval: Option<[f64; 2]>,
     /// The share of questions that are answered with evidence.
     pub evidence_ratio: Option<f64>,
-    /// The mean number of search results that are answered from.
+    /// The mean number of search results in prompts.
     pub search_results: Option<f64>,
     /// The thresholds.
     #[serde(flatten)]
     pub cut: Cut,
 }
 
-/// Measures a policy at the thresholds for a goal.
+/// Measures a policy at thresholds for a goal.
 pub(super) fn yardstick(
     policy: Policy,
     goal: Goal,
@@ -60,7 +59,7 @@ pub(super) fn yardstick(
     of_decisions(policy, answered, &decisions, cut, seed)
 }
 
-/// What answering questions as was decided spares and loses.
+/// What these decisions save and lose.
 pub(super) fn of_decisions(
     policy: Policy,
     answered: &[Answered<'_>],
@@ -68,24 +67,24 @@ pub(super) fn of_decisions(
     cut: Cut,
     seed: u64,
 ) -> Yardstick {
-    let each = || answered.iter().zip(decisions);
-    let known = || each().filter(|(one, _)| one.never.is_right());
-    let read = |(one, decision): (&Answered<'_>, &Decision)| is_read(policy, *decision, one);
-    let spared: Vec<bool> = known().map(|one| !read(one)).collect();
-    let rejected = known().map(|one| read(one) && !one.1.is_kept());
-    let losses = each().map(|(one, &decision)| {
-        number(one.always.is_right()) - number(one.after(decision).is_right())
+    let decided = || answered.iter().zip(decisions);
+    let known = || decided().filter(|(question, _)| question.never.is_right());
+    let read = |(q, decision): (&Answered<'_>, &Decision)| is_read(policy, *decision, q);
+    let spared: Vec<bool> = known().map(|pair| !read(pair)).collect();
+    let rejected = known().map(|pair| read(pair) && !pair.1.is_kept());
+    let losses = decided().map(|(question, &decision)| {
+        number(question.always.is_right()) - number(question.after(decision).is_right())
     });
     let losses: Vec<f64> = losses.collect();
-    let used: Vec<f64> = decisions.iter().map(|one| number(one.is_kept())).collect();
-    let results: Vec<f64> = each()
-        .map(|(one, &decision)| one.after(decision).retrieved.len() as f64)
+    let used: Vec<f64> = decisions.iter().map(|d| number(d.is_kept())).collect();
+    let results: Vec<f64> = decided()
+        .map(|(question, &decision)| question.after(decision).retrieved.len() as f64)
         .collect();
-    let beneficial = each().filter(|(one, _)| one.always.is_right() && !one.never.is_right());
+    let beneficial = decided().filter(|(q, _)| q.always.is_right() && !q.never.is_right());
     let missed: Vec<bool> = beneficial
-        .map(|(one, &decision)| !one.after(decision).is_right())
+        .map(|(question, &decision)| !question.after(decision).is_right())
         .collect();
-    let count = |of: &[bool]| of.iter().filter(|one| **one).count();
+    let count = |of: &[bool]| of.iter().filter(|outcome| **outcome).count();
     Yardstick {
         needless_skipped: share(spared.iter().copied()),
         needless_skipped_interval: wilson_interval(count(&spared), spared.len()),
@@ -93,8 +92,8 @@ pub(super) fn of_decisions(
         beneficial_missed: share(missed.iter().copied()),
         beneficial_missed_interval: wilson_interval(count(&missed), missed.len()),
         loss: mean(&losses),
-        loss_interval: match each()
-            .all(|(one, &decision)| std::ptr::eq(one.after(decision), one.always))
+        loss_interval: match decided()
+            .all(|(question, &decision)| std::ptr::eq(question.after(decision), question.always))
         {
             true => Some([0.0, 0.0]),
             false => paired_interval(&losses, seed),
@@ -148,8 +147,8 @@ mod tests {
             .map(|goal| yardstick(policy, goal, &answered, seed))
     }
 
-    /// The questions of a half that retrieve at a threshold, counted one by one: all that do, those that do needlessly,
-    /// beneficial ones that do not, and right answers.
+    /// The questions of a half that retrieve at a threshold, by brute force: all of them, the needless ones, the
+    /// beneficial ones that do not retrieve, and the right answers.
     fn counted(rows: &[Row], own: &[usize], of: usize, threshold: Option<u8>) -> [usize; 4] {
         let mut counts = [0; 4];
         for (&(judgment, never, always), half) in rows.iter().zip(own) {
@@ -190,7 +189,7 @@ mod tests {
                     };
                     holds.then_some((retrieved, threshold))
                 });
-                // Of thresholds with the same questions above them on that half, the least: it is one of its scores.
+                // Of thresholds that separate that half in the same way, the least, which is one of its scores.
                 fewest.min().and_then(|(_, threshold)| threshold)
             };
             for (found, strict) in with_yardsticks(&rows, seed).into_iter().zip([false, true]) {
@@ -217,8 +216,8 @@ mod tests {
 
     #[test]
     fn where_evidence_misleads_only_the_strict_one_says_something() {
-        // Never retrieving beats always: of ten questions four are misled, two needed. The judgment tells the needed
-        // ones from three of the four.
+        // Never retrieving beats always: of ten questions, evidence misleads on four, and two need it. The judgment
+        // tells these two from three of the four.
         let ten = [
             (1, true, false),
             (2, true, false),

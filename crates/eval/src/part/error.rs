@@ -1,4 +1,4 @@
-//! Why a part cannot be begun, resumed or joined, with the remedy beside the message.
+//! Why a part cannot be started, resumed or joined, with the remedy beside the message.
 
 use std::path::PathBuf;
 
@@ -8,10 +8,10 @@ use super::Part;
 use crate::results::{Difference, ResultsError, describe};
 use crate::run::RunError;
 
-/// Parts that a message lists at most.
+/// Most parts that a message lists.
 const LISTED: usize = 20;
 
-/// Why a part cannot be begun, resumed or joined. Nothing was changed.
+/// Why a part cannot be started, resumed or joined. Nothing was changed.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum PartError {
@@ -78,7 +78,7 @@ pub enum PartError {
     },
 }
 
-/// The first of these, and how many more there are.
+/// The first parts, and how many more there are.
 fn listed(parts: &[Part]) -> String {
     let first: Vec<String> = parts.iter().take(LISTED).map(Part::to_string).collect();
     match parts.len().saturating_sub(LISTED) {

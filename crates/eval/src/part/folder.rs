@@ -1,5 +1,5 @@
-//! The folder of a part: `part.json`, which says what it is a part of and holds its items, and the files of records beside it.
-//! A part is joined from its folder alone, on any machine.
+//! The folder of a part: `part.json`, which identifies the run and holds the part's items, and the files of records
+//! beside it. Joining needs nothing but the folders, on any machine.
 
 use std::path::{Path, PathBuf};
 
@@ -14,18 +14,18 @@ use crate::results::{Difference, RunSettings, differences};
 /// The file's name.
 pub(super) const FILE: &str = "part.json";
 
-/// A run that is measured in parts, without its items.
+/// A run in parts, without its items.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PartedRun {
-    /// What its records depend on.
+    /// The settings that its records depend on.
     pub settings: RunSettings,
-    /// What is done with the items, and what a report of the whole needs to know; an object.
+    /// The work on the items, and what a report of the whole run needs; an object.
     pub work: Value,
-    /// The command of the whole run, for reports; parts may be begun by different ones.
+    /// The command of the whole run, for reports; commands may differ between parts.
     pub command: String,
 }
 
-/// The folder of a part that was begun or is resumed.
+/// The folder of a started or resumed part.
 #[derive(Debug)]
 pub struct PartFolder<I> {
     /// The folder.
@@ -34,23 +34,23 @@ pub struct PartFolder<I> {
     pub items: Vec<I>,
 }
 
-/// What `part.json` holds.
+/// The content of `part.json`.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Manifest {
     pub(super) part: Part,
-    /// Tells all items of the run in their order from others.
+    /// A fingerprint of all items of the run, in order.
     all_items: String,
     #[serde(flatten)]
     pub(super) run: PartedRun,
-    /// Those of this part.
+    /// The items of this part.
     pub(super) items: Vec<Value>,
 }
 
 impl<I: Serialize + Clone> PartFolder<I> {
-    /// Begins a part of a run over `items` in the folder `path`, or resumes it.
+    /// Starts or resumes a part of a run over `items` in the folder `path`.
     ///
     /// # Errors
-    /// A folder with a part of another run, or another part; one that cannot be read or written.
+    /// A folder of another run or another part, or one that cannot be read or written.
     pub fn begin(
         path: PathBuf,
         part: Part,
@@ -65,7 +65,7 @@ impl<I: Serialize + Clone> PartFolder<I> {
         let own: Vec<I> = part.items_of(items).cloned().collect();
         let manifest = Manifest {
             part,
-            all_items: told(&as_json(items)?),
+            all_items: fingerprint_of_items(&as_json(items)?),
             run,
             items: as_json(&own)?,
         };
@@ -110,17 +110,17 @@ impl Manifest {
         Ok(replace(&path, &text)?)
     }
 
-    /// Whether all items of the run, in their order, are these.
+    /// Whether these are all items of the run, in order.
     pub(super) fn is_of(&self, items: &[Value]) -> bool {
-        self.all_items == told(items)
+        self.all_items == fingerprint_of_items(items)
     }
 
-    /// How another part is not one of the same run.
+    /// How the run of another part differs.
     pub(super) fn differences(&self, other: &Self) -> Vec<Difference> {
         differences(&self.identity(false), &other.identity(false))
     }
 
-    /// What tells its run from others by name, or with its number also this part.
+    /// What identifies the run, by name; with `is_numbered` also this part's number.
     fn identity(&self, is_numbered: bool) -> RunSettings {
         let in_words = |value: &Value| match value {
             Value::String(text) => text.clone(),
@@ -140,7 +140,7 @@ impl Manifest {
     }
 }
 
-/// A `part.json` that does not hold what it should.
+/// A `part.json` with invalid content.
 pub(super) fn broken(folder: &Path, cause: &serde_json::Error) -> PartError {
     PartError::Broken {
         path: folder.join(FILE),
@@ -148,8 +148,8 @@ pub(super) fn broken(folder: &Path, cause: &serde_json::Error) -> PartError {
     }
 }
 
-/// Tells these items from others.
-fn told(items: &[Value]) -> String {
+/// A fingerprint of items.
+fn fingerprint_of_items(items: &[Value]) -> String {
     let texts: Vec<String> = items.iter().map(Value::to_string).collect();
     let fingerprint = fingerprint_of_texts(&texts.iter().map(String::as_str).collect::<Vec<_>>());
     format!("{} of fingerprint {fingerprint}", items.len())

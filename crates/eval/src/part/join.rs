@@ -1,4 +1,4 @@
-//! Joining the parts of a run: all are checked before anything is written, and what is written is what one run would have.
+//! Joins the parts of a run: checks all of them before writing anything, and writes what one run would have written.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::{Part, PartError};
 use crate::results::{ResultsFile, RunSettings, differences, read_records, read_settings};
 use crate::run::{Item, RunError, RunRecord, record_of, records_of};
 
-/// All parts of one run, each once.
+/// All parts of one run.
 #[derive(Debug)]
 pub struct Parts {
     /// In the order of their numbers.
@@ -26,10 +26,10 @@ pub struct JoinedFile<L> {
 }
 
 impl Parts {
-    /// Reads what the folders are parts of.
+    /// Reads the parts in the folders.
     ///
     /// # Errors
-    /// A folder of something else, parts of several runs, a part that is there twice or is missing.
+    /// A folder of something else, parts of different runs, a part that is repeated or missing.
     pub fn read(folders: &[PathBuf]) -> Result<Self, PartError> {
         let parts = folders
             .iter()
@@ -61,35 +61,35 @@ impl Parts {
         }
     }
 
-    /// What was run.
+    /// The run of the parts.
     #[must_use]
     pub fn run(&self) -> &PartedRun {
         &self.first().1.run
     }
 
-    /// What was done, as a verb kept it.
+    /// The work of the run, as the command recorded it.
     ///
     /// # Errors
-    /// Something else.
+    /// Work of another kind.
     pub fn work<W: DeserializeOwned>(&self) -> Result<W, PartError> {
         let (folder, manifest) = self.first();
         W::deserialize(&manifest.run.work).map_err(|cause| broken(folder, &cause))
     }
 
-    /// The items of the run, in their order.
+    /// The items of the run, in order.
     ///
     /// # Errors
-    /// Items of something else.
+    /// Items of another kind.
     pub fn items<I: DeserializeOwned>(&self) -> Result<Vec<I>, PartError> {
         let items = self.in_order().into_iter().map(serde_json::from_value);
         let items: Result<Vec<I>, _> = items.collect();
         items.map_err(|cause| broken(&self.first().0, &cause))
     }
 
-    /// The records of `items`, those of the run, which the file `name` of each part holds.
+    /// The records of `items`, which are those of the run, from the file `name` of each part.
     ///
     /// # Errors
-    /// Files of other settings or other items, a part without the record of one of its items.
+    /// Files of different settings or items, a part without the record of one of its items.
     pub fn records<L: RunRecord>(
         &self,
         name: &str,
@@ -110,7 +110,7 @@ impl Parts {
             }
             of_parts.push(records_of_part(&file, folder, manifest.part, items)?);
         }
-        let in_turn = (0..items.len()).filter_map(|at| of_parts[at % self.parts.len()].next());
+        let in_turn = (0..items.len()).filter_map(|i| of_parts[i % self.parts.len()].next());
         Ok(JoinedFile {
             records: in_turn.collect(),
             settings,
@@ -122,19 +122,19 @@ impl Parts {
     }
 
     fn in_order(&self) -> Vec<Value> {
-        let mut items: Vec<_> = self.parts.iter().map(|(_, one)| one.items.iter()).collect();
-        let total: usize = self.parts.iter().map(|(_, one)| one.items.len()).sum();
-        let in_turn = (0..total).filter_map(|at| items[at % self.parts.len()].next());
+        let mut items: Vec<_> = self.parts.iter().map(|(_, m)| m.items.iter()).collect();
+        let total: usize = self.parts.iter().map(|(_, m)| m.items.len()).sum();
+        let in_turn = (0..total).filter_map(|index| items[index % self.parts.len()].next());
         in_turn.cloned().collect()
     }
 }
 
 impl<L: RunRecord> JoinedFile<L> {
-    /// Writes the records into the file `out` as far as it does not hold them yet, and gives those of the file.
+    /// Appends the records that the file `out` does not hold yet, and returns all records of `items` in it.
     ///
     /// # Errors
-    /// A file of other settings or other items under the same ids, or one that cannot be written. Joining again
-    /// completes it.
+    /// A file of different settings, or of different items under the same ids, or one that cannot be written. Joining
+    /// again completes it.
     pub fn write(self, items: &[L::Item], out: &Path) -> Result<Vec<L>, RunError> {
         let mut file = ResultsFile::open(out, self.settings)?;
         for item in items {
@@ -150,7 +150,7 @@ impl<L: RunRecord> JoinedFile<L> {
     }
 }
 
-/// Refuses parts of one run, in the order of their numbers, of which one is there twice or missing.
+/// Refuses parts in the order of their numbers if one is repeated or missing.
 fn check_each_once(parts: &[(PathBuf, Manifest)]) -> Result<(), PartError> {
     for (before, after) in parts.iter().zip(parts.iter().skip(1)) {
         if before.1.part == after.1.part {
@@ -171,7 +171,7 @@ fn check_each_once(parts: &[(PathBuf, Manifest)]) -> Result<(), PartError> {
     }
 }
 
-/// The records of a part in the order of its items, `items` being those of the run.
+/// The records of a part in the order of its items; `items` are those of the run.
 fn records_of_part<L: RunRecord>(
     file: &Path,
     folder: &Path,

@@ -1,6 +1,6 @@
-//! Runs in parts: each of several jobs works on its part of the items and keeps the records in a folder of its own
-//! ([`PartFolder`]), and [`Parts`] joins these. The record of an item depends on no other item, so the joined files are those
-//! that one run writes. What the items are and what is done with them, is the verb's.
+//! Runs in parts: each of several jobs works on its part of the items and writes the records to a folder of its own
+//! ([`PartFolder`]), and [`Parts`] joins these. The record of an item depends on no other item, so the joined files
+//! equal those of one run. Callers define the items and the work.
 
 mod error;
 mod folder;
@@ -15,10 +15,10 @@ pub use error::PartError;
 pub use folder::{PartFolder, PartedRun};
 pub use join::{JoinedFile, Parts};
 
-/// Parts at most.
+/// Most parts of a run.
 const MOST: usize = 100_000;
 
-/// One of N parts of the items of a run: every N-th one, so that parts take equally long also where a file is sorted.
+/// One of N parts of the items of a run: every N-th item, so that parts take equally long even in a sorted file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Part {
@@ -28,7 +28,7 @@ pub struct Part {
     of: usize,
 }
 
-/// A text is not a part.
+/// A text that is not a part.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a part is I/N, such as 3/12, with I from 1 to N, and N up to {MOST}")]
 pub struct NotPart;
@@ -39,7 +39,7 @@ impl Part {
         items.iter().skip(self.number - 1).step_by(self.of)
     }
 
-    /// How its folder ends, under the name of the whole: `part-3-of-12`.
+    /// The end of its folder's name, after the name of the whole run: `part-3-of-12`.
     #[must_use]
     pub fn ending(self) -> String {
         format!("part-{}-of-{}", self.number, self.of)

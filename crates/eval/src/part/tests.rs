@@ -1,4 +1,4 @@
-//! Parts that are joined, and parts that are refused.
+//! Joining parts, and parts that are refused.
 
 use std::path::{Path, PathBuf};
 
@@ -56,7 +56,7 @@ fn run(k: usize) -> PartedRun {
     }
 }
 
-/// Measures the first `done` questions of a part, and gives its folder.
+/// Measures the first `done` questions of a part, and returns its folder.
 fn measured(within: &Path, part: &str, all: &[Question], k: usize, done: usize) -> PathBuf {
     let part: Part = part.parse().unwrap();
     let path = within.join(format!("{k}-{}-{}", all.len(), part.ending()));
@@ -102,7 +102,7 @@ fn joined_parts_are_the_file_of_one_run() {
             file.append(noted(question)).unwrap();
         }
         drop(file);
-        // The order in which they are named does not matter.
+        // The order of the folders does not matter.
         let numbers = (1..=of).rev();
         let parts: Vec<PathBuf> = numbers
             .map(|number| measured(within.path(), &format!("{number}/{of}"), &all, 1, count))
@@ -175,7 +175,7 @@ fn what_is_no_whole_run_is_refused_and_nothing_is_written() {
         assert!(refused.to_string().contains(&message), "{refused}");
         assert!(!out.exists());
     }
-    // Once joined, another run does not touch it.
+    // After joining, another run does not touch the file.
     joined(&[one, two], &out).unwrap();
     let before = std::fs::read(&out).unwrap();
     let refused = joined(&[part("1/1", &all, 4)], &out).unwrap_err();

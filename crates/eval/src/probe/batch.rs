@@ -1,6 +1,6 @@
-//! Probing a batch of questions: evidence, prompts, samples, and what the samples are worth.
-//! Nothing is kept here: see `run`. What policies measure from memory is measured in separate steps, as
-//! answering does, so that each has its time.
+//! Probing a batch of questions: evidence, prompts, samples, and their correctness and types. `run` stores the
+//! records. The measurements of policies from memory are separate steps, as in answering, so that each has its own
+//! time.
 
 use std::collections::BTreeMap;
 
@@ -21,17 +21,16 @@ use crate::dataset::Question;
 use crate::results::RunSettings;
 use crate::run::Records;
 
-/// What probing takes, and how it is done.
+/// The models and settings of probing.
 #[derive(Clone, Copy)]
 pub struct Probe<'a> {
-    /// The model that is probed, the corpus that its evidence comes from, where there is one, and
-    /// how that is searched.
+    /// The probed model, and its corpus, if any, with the search settings.
     pub pipeline: &'a Pipeline,
-    /// The model that is asked whether answers are right, or follow from each other.
+    /// The judge of correctness and entailment.
     pub judge: &'a dyn LanguageModel,
-    /// Tells the meanings of answers apart; only [`Grouping::Meaning`] needs it.
+    /// Embeds answers; only [`Grouping::Meaning`] needs it.
     pub embedder: Option<&'a dyn Embedder>,
-    /// How many samples of what kind.
+    /// The number and kind of samples.
     pub options: SampleOptions,
     /// The seed of all samples.
     pub seed: u64,
@@ -39,21 +38,21 @@ pub struct Probe<'a> {
     pub correctness: Correctness,
     /// When two answers say the same.
     pub grouping: Grouping,
-    /// Whether the eigenscore of the samples from memory is taken as well.
+    /// Whether to compute the eigenscore of the samples from memory.
     pub eigenscore: bool,
-    /// With how many of the best search results questions are answered as well, greedily.
+    /// The numbers of best search results that questions are also answered with, greedily.
     pub at_k: &'a [usize],
 }
 
 impl Probe<'_> {
-    /// Whether the judge is asked at all.
+    /// Whether probing needs the judge.
     #[must_use]
     pub fn asks_judge(correctness: Correctness, grouping: Grouping) -> bool {
         correctness == Correctness::Judge || grouping == Grouping::Entailment
     }
 
-    /// All that the records depend on: a file of records is resumed under the same only. `answering`
-    /// names what the answers of the pipeline depend on.
+    /// What the records depend on: a file can be resumed only under the same settings. `answering` names what the
+    /// answers of the pipeline depend on.
     #[must_use]
     pub fn identity(&self, mut answering: RunSettings) -> RunSettings {
         answering.remove("policy");
@@ -78,26 +77,26 @@ impl Probe<'_> {
     }
 }
 
-/// One question with its different prompts, each of which is sampled once.
+/// One question with its distinct prompts, each of which is sampled once.
 struct Draft<'q> {
     question: &'q Question,
     given: Given,
     prompts: Vec<Prompt>,
-    /// Which of the prompts belongs to each condition.
+    /// The index of each condition's prompt.
     asked: Conditions<Option<usize>>,
-    /// The prompts with only the best search results, by how many.
+    /// The prompts with only the best search results, by their number.
     at_k: Vec<(usize, Prompt)>,
 }
 
-/// What was drawn to a prompt.
+/// The answers drawn for a prompt.
 struct Answers {
     greedy: Sample,
     samples: Vec<Sample>,
-    /// Tokens written of each sample.
+    /// Tokens that the model wrote for each sample.
     written: Vec<usize>,
 }
 
-/// The greedy answer to a prompt, and the samples; `None` where the model was stopped.
+/// The greedy answer and the samples for a prompt; `None` if the model was stopped.
 type GreedyAndSamples = (Option<Drawn>, Option<Drawn>);
 
 impl Answers {
@@ -111,7 +110,7 @@ impl Answers {
 }
 
 impl Probe<'_> {
-    /// What everything is measured with.
+    /// The models, corpus and prompts of all records.
     pub(super) fn fingerprints(&self) -> Fingerprints {
         Fingerprints {
             model: self.pipeline.model.fingerprint().to_owned(),
@@ -123,7 +122,7 @@ impl Probe<'_> {
         }
     }
 
-    /// Probes questions, all of them at once.
+    /// Probes a batch of questions.
     ///
     /// # Errors
     /// A question that does not fit, a failing model, embedder or index.
@@ -188,7 +187,7 @@ impl Probe<'_> {
         Ok(records)
     }
 
-    /// Draws the answers to all prompts; `None` for a question on which the model was stopped.
+    /// Draws the answers to all prompts; `None` for a question that was stopped.
     fn sampled(&self, drafts: &mut [Draft<'_>]) -> Result<Vec<Option<Vec<Answers>>>, AnswerError> {
         let greedy = self.drawn_from_memory(Step::Greedy, drafts)?;
         let samples = self.drawn_from_memory(Step::Sample, drafts)?;
@@ -208,8 +207,8 @@ impl Probe<'_> {
             .collect())
     }
 
-    /// Draws the greedy answers and the samples to all prompts but the ones from memory, in their order, and
-    /// keeps what the greedy answers with evidence cost.
+    /// Draws the greedy answers and the samples to all prompts except those from memory, in order, and records the
+    /// costs of greedy answers with evidence.
     fn drawn_with_evidence(
         &self,
         drafts: &mut [Draft<'_>],
@@ -218,36 +217,36 @@ impl Probe<'_> {
         let others: Vec<(usize, usize)> = drafts
             .iter()
             .enumerate()
-            .flat_map(|(index, draft)| (1..draft.prompts.len()).map(move |at| (index, at)))
+            .flat_map(|(index, draft)| (1..draft.prompts.len()).map(move |place| (index, place)))
             .collect();
         let asked = |step: Step| -> Vec<DrawRequest<'_>> {
-            let each = others.iter().map(|&(index, at)| {
+            let requests = others.iter().map(|&(index, place)| {
                 let draft = &drafts[index];
-                self.asked(step, draft.question, &draft.prompts[at])
+                self.asked(step, draft.question, &draft.prompts[place])
             });
-            each.collect()
+            requests.collect()
         };
         let greedy = draw_answers(model, &asked(Step::Greedy))?;
         let samples = draw(model, &asked(Step::Sample))?;
         let mut costs = Vec::new();
         let mut all = Vec::new();
-        for ((&(index, at), greedy), samples) in others.iter().zip(greedy).zip(samples) {
+        for ((&(index, place), greedy), samples) in others.iter().zip(greedy).zip(samples) {
             let greedy = greedy.map(|(drawn, cost)| {
-                costs.push((index, at, cost));
+                costs.push((index, place, cost));
                 drawn
             });
             all.push((greedy, samples));
         }
-        for (index, at, cost) in costs {
+        for (index, place, cost) in costs {
             let draft = &mut drafts[index];
-            if draft.asked.corpus == Some(at) {
+            if draft.asked.corpus == Some(place) {
                 draft.given.costs_with_evidence.insert(Step::Greedy, cost);
             }
         }
         Ok(all)
     }
 
-    /// Draws the greedy answers from memory, or the samples, and keeps what they cost.
+    /// Draws the greedy answers from memory, or the samples, and records their costs.
     fn drawn_from_memory(
         &self,
         step: Step,
@@ -291,7 +290,7 @@ impl Probe<'_> {
         Ok(())
     }
 
-    /// Rates how well passages fit the questions, where there is a corpus.
+    /// Rates how well passages fit the questions, if there is a corpus.
     fn rate(&self, drafts: &mut [Draft<'_>]) -> Result<(), AnswerError> {
         let Some(retriever) = self.pipeline.retriever() else {
             return Ok(());
@@ -304,7 +303,7 @@ impl Probe<'_> {
         Ok(())
     }
 
-    /// Measures the eigenscores, if asked for.
+    /// Computes the eigenscores, if requested.
     fn inspect(
         &self,
         drafts: &mut [Draft<'_>],
@@ -322,7 +321,7 @@ impl Probe<'_> {
                 Some((index, samples))
             })
             .unzip();
-        let prompts: Vec<&Prompt> = indices.iter().map(|&at| &drafts[at].prompts[0]).collect();
+        let prompts: Vec<&Prompt> = indices.iter().map(|&i| &drafts[i].prompts[0]).collect();
         let inspected = inspect_answers(self.pipeline.model.as_ref(), &prompts, &samples)?;
         for (index, (eigenscore, cost)) in indices.into_iter().zip(inspected) {
             let given = &mut drafts[index].given;
@@ -332,14 +331,14 @@ impl Probe<'_> {
         Ok(())
     }
 
-    /// Answers with only the best search results, by how many, and whether they are right: `[questions]`;
-    /// `None` for a question on which the model was stopped.
+    /// Answers with only the best search results, by their number, and whether they are right: `[questions]`; `None`
+    /// for a question that was stopped.
     fn answers_at_k(
         &self,
         drafts: &[Draft<'_>],
     ) -> Result<Vec<Option<BTreeMap<usize, ProbeAnswer>>>, AnswerError> {
         let places = drafts.iter().enumerate();
-        let places = places.flat_map(|(index, draft)| draft.at_k.iter().map(move |at| (index, at)));
+        let places = places.flat_map(|(i, draft)| draft.at_k.iter().map(move |fewer| (i, fewer)));
         let places: Vec<(usize, &(usize, Prompt))> = places.collect();
         let asked = places
             .iter()
@@ -377,7 +376,7 @@ impl Probe<'_> {
         Ok(answers)
     }
 
-    /// Finds the evidence and puts the questions into words.
+    /// Retrieves the evidence and writes the prompts.
     fn drafts<'q>(&self, questions: &[&'q Question]) -> Result<Vec<Draft<'q>>, AnswerError> {
         let question_prompts = questions.iter().map(|question| question.asked());
         let question_prompts = question_prompts.collect::<Result<Vec<_>, _>>()?;
@@ -398,8 +397,8 @@ impl Probe<'_> {
             .collect())
     }
 
-    /// Whether each answer is right, for the questions whose answers can be scored, in their order; for
-    /// each prompt the greedy one first.
+    /// Whether each answer is right, for the questions whose answers can be scored, in order; for each prompt the
+    /// greedy answer first.
     fn correct(
         &self,
         drafts: &[Draft<'_>],
@@ -419,8 +418,8 @@ impl Probe<'_> {
         Ok(are_right(self.correctness, &answers, self.judge)?)
     }
 
-    /// The answer type of each sample. Answers to a multiple-choice question are told apart by the
-    /// choices that they name.
+    /// The answer type of each sample. Answers to multiple-choice questions are grouped by the choices that they
+    /// name.
     fn types(&self, question: &Question, samples: &[Sample]) -> Result<Vec<usize>, AnswerError> {
         let texts: Vec<&str> = samples.iter().map(|sample| sample.text.as_str()).collect();
         if !question.choices.is_empty() {
@@ -438,8 +437,7 @@ impl Probe<'_> {
     }
 }
 
-/// The prompts of a question. A prompt that comes up twice is asked once: where nothing was found,
-/// or nothing was masked.
+/// The prompts of a question, each once: conditions share a prompt if search found nothing, or if nothing was masked.
 fn draft<'q>(
     question: &'q Question,
     question_prompt: QuestionPrompt<'_>,
@@ -492,7 +490,7 @@ fn draft<'q>(
     }
 }
 
-/// Masks titles and texts, and returns how many places.
+/// Masks titles and texts, and returns the number of masked places.
 fn mask_all(evidence: &mut [Retrieved], answers: &[String]) -> usize {
     let mut places = 0;
     for passage in evidence {

@@ -1,22 +1,22 @@
-//! The passages that questions were probed with. Records name them; their words are in the corpus.
+//! The passages that questions were probed with. Records hold their ids; the texts are in the corpus.
 
 use ken_answer::{AnswerError, Retrieved, Retriever};
 use ken_index::Mode;
 
 use super::record::ProbeRecord;
 
-/// Finds the passages again.
+/// Retrieves the passages again.
 #[derive(Clone, Copy)]
 pub struct ProbedEvidence<'a> {
-    /// Searches the corpus that was probed with.
+    /// The retriever of the probed corpus.
     pub retriever: &'a Retriever,
-    /// How passages were searched.
+    /// The search mode of the probe.
     pub mode: Mode,
 }
 
 impl ProbedEvidence<'_> {
-    /// The passages that a question was probed with, best first; none of one that nothing was found for. `None` where
-    /// others are found now.
+    /// The passages that a question was probed with, best first; empty if the probe found none. `None` if the search
+    /// finds different ones now.
     ///
     /// # Errors
     /// A search that fails.

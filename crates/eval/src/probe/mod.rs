@@ -1,9 +1,8 @@
 //! Probing what a model knows over a question set: each question sampled from memory, with the
 //! evidence of a corpus, and with that evidence masked (KBM, section 3).
 //!
-//! The path: [`probe`] takes the open questions batch by batch, `sampled` draws and judges them,
-//! each becomes a [`ProbeRecord`] in a results file, and [`summarize_probe`] averages those. The
-//! estimators themselves are in `ken_probe`.
+//! [`probe`] takes the open questions in batches, `batch` draws and judges answers, each question becomes a
+//! [`ProbeRecord`] in a results file, and [`summarize_probe`] averages those. `ken_probe` has the estimators.
 
 mod batch;
 mod evidence;

@@ -1,5 +1,5 @@
-//! What is kept of one probed question: its samples, whether they are right and which agree, and
-//! what follows from that. How samples are drawn is in `sampled`; averages are in `summary`.
+//! The record of one probed question: its samples, their correctness and types, and the indicators. `batch` draws the
+//! samples; `summary` averages records.
 
 use std::collections::BTreeMap;
 
@@ -14,20 +14,20 @@ use crate::record_of_question;
 use crate::results::Recorded;
 use crate::split::AboutSubject;
 
-/// One value for each condition under which a question is answered.
+/// One value per condition of a question.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conditions<T> {
-    /// From what the model knows.
+    /// From memory.
     #[serde(rename = "self")]
     pub from_self: T,
-    /// With the evidence of the corpus.
+    /// With evidence from the corpus.
     pub corpus: T,
-    /// With that evidence, in which the golden answers are masked.
+    /// With the golden answers masked in that evidence.
     pub masked: T,
 }
 
 impl<T> Conditions<T> {
-    /// A value for each condition out of that of another.
+    /// Maps the value of each condition.
     pub fn map<U>(&self, mut value: impl FnMut(&T) -> U) -> Conditions<U> {
         Conditions {
             from_self: value(&self.from_self),
@@ -46,15 +46,14 @@ pub struct ProbeSample {
     pub logprob: Option<f64>,
     /// Tokens of the answer and its end.
     pub tokens: usize,
-    /// Tokens that the model wrote: those of the answer without its end, and what it wrote after
-    /// it.
+    /// Tokens that the model wrote: those of the answer without its end, and any after it.
     pub written: usize,
-    /// Whether it is right; `None` where the question has no golden answer.
+    /// Whether it is right; `None` if the question has no golden answer.
     pub correct: Option<bool>,
-    /// Why it is no answer, or not all of one.
+    /// Why it is not an answer, or not all of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lack: Option<Lack>,
-    /// The number of its answer type: answers of one type say the same.
+    /// Its answer type: answers of one type say the same.
     #[serde(rename = "type")]
     pub answer_type: usize,
 }
@@ -62,34 +61,34 @@ pub struct ProbeSample {
 /// The greedy answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProbeAnswer {
-    /// The answer, with its log probability and how open its tokens were.
+    /// The answer, with its log probability and token entropies.
     #[serde(flatten)]
     pub answer: Sample,
-    /// Whether it is right; `None` where the question has no golden answer.
+    /// Whether it is right; `None` if the question has no golden answer.
     pub correct: Option<bool>,
 }
 
 /// The effect of the evidence on both indicators.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Effects {
-    /// On confidence; `None` where there is none.
+    /// On confidence; `None` without confidence.
     pub confidence: Option<Effect>,
-    /// On certainty; `None` where nothing was retrieved.
+    /// On certainty; `None` without evidence.
     pub certainty: Option<Effect>,
 }
 
-/// What was probed with what.
+/// The models, corpus and prompts that a record depends on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprints {
     /// The model.
     pub model: String,
     /// The corpus; `None` without one.
     pub corpus: Option<String>,
-    /// The words of the prompts.
+    /// The fingerprint of the prompts.
     pub prompt: String,
 }
 
-/// The line kept for one question.
+/// The record of one question.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProbeRecord {
     /// The question's id.
@@ -98,54 +97,53 @@ pub struct ProbeRecord {
     pub question: String,
     /// Its golden answers.
     pub golden_answers: Vec<String>,
-    /// Its choices, where it is multiple-choice.
+    /// Its choices, if it is multiple-choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
-    /// The subject that its metadata name.
+    /// The subject in its metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-    /// The share of right answers.
+    /// The share of right answers by condition.
     pub confidence: Conditions<Option<f64>>,
-    /// How much the answers agree; `None` where too few of the samples are answers to tell.
+    /// How much the answers agree; `None` if too few of the samples are answers.
     pub certainty: Conditions<Option<f64>>,
-    /// What the evidence does.
+    /// The effect of the evidence.
     pub effect: Effects,
-    /// The greedy answer; `None` for a condition that the question was not put under.
+    /// The greedy answer; `None` for a condition that was not used.
     pub greedy: Conditions<Option<ProbeAnswer>>,
-    /// Probability with which the model says that it must look the question up, if it scores and can tell.
+    /// The probability, according to the model, that it must look the question up, if the model scores.
     pub judgment: Option<f64>,
-    /// The eigenscore of the samples from memory, where it was asked for.
+    /// The eigenscore of the samples from memory, if requested.
     pub eigenscore: Option<f64>,
-    /// The samples; `None` for a condition that the question was not put under.
+    /// The samples; `None` for a condition that was not used.
     pub samples: Conditions<Option<Vec<ProbeSample>>>,
-    /// Ids of the passages that the model was given, best first.
+    /// Ids of the passages in the prompt, best first.
     pub evidence: Vec<String>,
-    /// How often a golden answer was masked in them; where never, the evidence is the same and its
-    /// samples stand for those with masked evidence.
+    /// How many golden answers were masked in them. If none, the masked evidence is the same, and shares the samples.
     pub masked_places: usize,
     /// Why there is no confidence.
     pub unjudged: Option<Obstacle>,
-    /// Why the question could not be probed.
+    /// Why probing the question failed.
     pub error: Option<Failure>,
-    /// What the judgment, and answers and hidden states from memory cost: calls, tokens and the
-    /// question's share of the time of its batch, as in a trace.
+    /// Costs of the judgment, and of answers and hidden states from memory: calls, tokens and the question's share of
+    /// its batch's time, as in a trace.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub costs: BTreeMap<Step, Cost>,
     /// How well the passages of the corpus fit the question; `None` without a corpus.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<Rating>,
-    /// What that, and the greedy answer with evidence, cost.
+    /// Costs of that rating, and of the greedy answer with evidence.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub costs_with_evidence: BTreeMap<Step, Cost>,
-    /// The greedy answers with only the best search results, by how many; where that is asked for.
+    /// The greedy answers with only the best search results, by their number, if requested.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub at_k: BTreeMap<usize, ProbeAnswer>,
-    /// What was probed with what.
+    /// The models, corpus and prompts.
     pub fingerprint: Fingerprints,
 }
 
 impl ProbeRecord {
-    /// The question as it was asked.
+    /// The question with its choices, for prompts.
     pub fn prompt(&self) -> QuestionPrompt<'_> {
         QuestionPrompt {
             question: self.question.trim(),
@@ -166,7 +164,7 @@ impl Recorded for ProbeRecord {
 
 record_of_question!(ProbeRecord, Probe, [question, golden_answers, choices]);
 
-/// What a question was given, and why its answers may not be scored.
+/// The conditions of a question, and why its answers cannot be scored.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Given {
     /// Ids of the passages in the prompt.
@@ -181,7 +179,7 @@ pub(super) struct Given {
     pub(super) at_k: BTreeMap<usize, ProbeAnswer>,
 }
 
-/// What was drawn under a condition, and whether it is right.
+/// The answers drawn under a condition, with their correctness.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Judged {
     pub(super) greedy: ProbeAnswer,
@@ -189,7 +187,7 @@ pub(super) struct Judged {
 }
 
 impl ProbeRecord {
-    /// Counts samples into the indicators.
+    /// The record of a question with its indicators.
     pub(super) fn new(
         question: &Question,
         given: Given,
@@ -238,7 +236,7 @@ impl ProbeRecord {
         }
     }
 
-    /// Keeps that a question cannot be probed.
+    /// The record of a question whose probing failed.
     pub(super) fn failed(
         question: &Question,
         error: &AnswerError,
@@ -256,7 +254,7 @@ impl ProbeRecord {
     }
 }
 
-/// Sampled answers as signals take them, with the number of the answer type of each.
+/// The samples in the form that signals take, with the answer type of each.
 pub fn drawn_of(samples: &[ProbeSample]) -> (Vec<Sample>, Vec<usize>) {
     let each = samples.iter().map(|sample| {
         let drawn = Sample {

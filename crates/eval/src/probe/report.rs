@@ -1,4 +1,4 @@
-//! What a model was found to know as a report: the averages, and how confidence and certainty are distributed.
+//! The report of a probing: the averages, and the distributions of confidence and certainty.
 
 use ken_probe::Effect;
 use ken_report::{Axis, Figure, Measure, Report, Section, Series, Table, measures, number};
@@ -24,7 +24,7 @@ const GROUPS: &[Measure<Group>] = measures![(value, of) =>
     share "mask_copied" "mask copied" = of.mask_copied;
 ];
 
-/// An indicator with its means and what evidence does to it.
+/// An indicator with its means and the effects of evidence on it.
 type Indicator = (&'static str, Conditions<Option<f64>>, EffectShares);
 
 const INDICATORS: &[Measure<Indicator>] = measures![(name, means, effects) =>
@@ -37,7 +37,7 @@ const INDICATORS: &[Measure<Indicator>] = measures![(name, means, effects) =>
     share "harmful" "harmful" = effects.harmful;
 ];
 
-/// The report; `groups` are summaries of some of the questions each, with what these have in common.
+/// The report; each group is a summary of some questions, with what they have in common.
 #[must_use]
 pub fn probe_report(
     title: &str,
@@ -90,7 +90,7 @@ fn terms(summary: &ProbeSummary) -> Section {
     Section::Terms(terms.collect())
 }
 
-/// Bars of a distribution.
+/// Bins of a distribution.
 const BINS: usize = 10;
 
 const EFFECTS: [(Effect, &str); 3] = [
@@ -99,7 +99,7 @@ const EFFECTS: [(Effect, &str); 3] = [
     (Effect::Harmful, "harmful"),
 ];
 
-/// An indicator of a question under each condition, and what evidence does to it.
+/// An indicator of a question under each condition, and the effect of evidence on it.
 type Indication = (Conditions<Option<f64>>, Option<Effect>);
 
 type Condition = (&'static str, fn(&Conditions<Option<f64>>) -> Option<f64>);
@@ -110,8 +110,8 @@ const CONDITIONS: [Condition; 3] = [
     ("with masked evidence", |all| all.masked),
 ];
 
-/// KBM's figure 3: how confidence and certainty are distributed under each condition, for questions that evidence
-/// helps, leaves or harms; nothing where nothing was probed.
+/// KBM's figure 3: the distributions of confidence and certainty under each condition, for questions that evidence
+/// helps, leaves or harms; empty without records.
 pub(crate) fn distributions(probed: &[ProbeRecord]) -> Vec<Section> {
     let all = |name, of: fn(&ProbeRecord) -> Indication| {
         let values: Vec<_> = probed.iter().map(of).collect();
@@ -166,7 +166,7 @@ fn distribution(name: &str, condition: &str, known: &[(f64, Effect)]) -> Figure 
     )
 }
 
-/// The share of the values in each bar from 0 to 1.
+/// The share of the values in each bin from 0 to 1.
 fn shares(values: &[f64]) -> [f64; BINS] {
     let mut bars = [0.0; BINS];
     for value in values {

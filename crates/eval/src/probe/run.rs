@@ -1,5 +1,4 @@
-//! Probing a set of questions, and what is refused before any sample is drawn. The loop is in
-//! `crate::run`.
+//! Probing a set of questions, with checks before any sample is drawn. `crate::run` has the loop.
 
 use ken_probe::{Correctness, Grouping};
 
@@ -9,12 +8,11 @@ use crate::dataset::Question;
 use crate::results::ResultsFile;
 use crate::run::{Outcome, Run, RunError, Work};
 
-/// Probes every one of `questions` that `results` has no record of yet, and keeps each record as soon
-/// as there is one. A question that itself cannot be probed, as one that is too long, is kept as
-/// failed.
+/// Probes the questions without a record in `results`, and appends each record as soon as it exists. A question that
+/// cannot be probed, such as one that is too long, gets a record of failure.
 ///
 /// # Errors
-/// What is asked of a judge or embedder that there is not; those of a [`Run`].
+/// A judge or embedder that is needed but missing; those of a [`Run`].
 pub fn probe(
     probe: &Probe<'_>,
     questions: &[Question],
@@ -30,7 +28,7 @@ pub fn probe(
     run.keep(questions, results, work)
 }
 
-/// Refuses what could only fail after the samples were paid for.
+/// Refuses settings that would only fail after the samples were paid for.
 fn check(probe: &Probe<'_>) -> Result<(), RunError> {
     let scores = probe.judge.capabilities().score;
     if probe.correctness == Correctness::Judge && !scores {

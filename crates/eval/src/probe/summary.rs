@@ -1,4 +1,4 @@
-//! The averages of probe records over questions. Nothing is formatted here.
+//! Averages of probe records over questions. Callers format them.
 
 use ken_probe::{Effect, MASK, correlation, mask};
 use serde::Serialize;
@@ -6,33 +6,33 @@ use serde::Serialize;
 use super::record::{Conditions, ProbeRecord};
 use crate::statistics::{mean, share};
 
-/// The aggregate of a run. Values are `None` where no question counts for them.
+/// The aggregate of a run. Values are `None` if no question counts for them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ProbeSummary {
     /// Number of questions.
     pub n: usize,
-    /// How many of them could not be probed.
+    /// How many of them failed.
     pub failed: usize,
-    /// How many were probed without confidence, for want of golden answers.
+    /// How many were probed without confidence, since they have no golden answers.
     pub unjudged: usize,
     /// How many were probed with a model that does not report log probabilities.
     pub without_logprobs: usize,
-    /// Of how many the samples from memory cannot tell how much they agree, since too few of them are answers.
+    /// For how many too few of the samples from memory are answers to tell how much they agree.
     pub cannot_tell: usize,
-    /// The share of questions of which at least half of the answers from memory are right.
+    /// The share of questions with at least half of the answers from memory right.
     pub known_rate: Option<f64>,
     /// Mean confidence.
     pub confidence: Conditions<Option<f64>>,
     /// Mean certainty.
     pub certainty: Conditions<Option<f64>>,
-    /// What the evidence does to confidence.
+    /// The effects of the evidence on confidence.
     pub effect_on_confidence: EffectShares,
-    /// What the evidence does to certainty.
+    /// The effects of the evidence on certainty.
     pub effect_on_certainty: EffectShares,
     /// Pearson's correlation of confidence and certainty from memory.
     pub correlation: Option<f64>,
-    /// Of the questions whose evidence was masked and whose answers with it are all of one type,
-    /// the share that answer with the mask: these copy instead of understand (KBM, section 3.3).
+    /// Of the questions whose evidence was masked and whose answers with it are all of one type, the share that
+    /// answer with the mask: the model copies instead of understanding (KBM, section 3.3).
     pub mask_copied: Option<f64>,
 }
 
@@ -98,8 +98,8 @@ fn cannot_tell(record: &ProbeRecord) -> bool {
     record.samples.from_self.is_some() && record.certainty.from_self.is_none()
 }
 
-/// Whether the one answer that a model gives to masked evidence is the mask; `None` where the
-/// evidence was not masked or the answers differ.
+/// Whether the only answer that a model gives to masked evidence is the mask; `None` if nothing was masked or the
+/// answers differ.
 fn copies_mask(record: &ProbeRecord) -> Option<bool> {
     let samples = record.samples.masked.as_ref()?;
     let certain = record.masked_places > 0 && record.certainty.masked == Some(1.0);

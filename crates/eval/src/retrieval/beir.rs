@@ -1,11 +1,11 @@
-//! Where queries and judgments stand: in files that are named, or in a folder of the BEIR benchmark, which holds
-//! `queries.jsonl`, `qrels/test.tsv` and beside them `corpus.jsonl`.
+//! The files of queries and judgments: given separately, or in a folder of the BEIR benchmark with `queries.jsonl`,
+//! `qrels/test.tsv` and `corpus.jsonl`.
 
 use std::path::{Path, PathBuf};
 
 use super::error::RetrievalError;
 
-/// The files that retrieval is measured by.
+/// The files for measuring retrieval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetrievalFiles {
     /// The queries.
@@ -15,11 +15,11 @@ pub struct RetrievalFiles {
 }
 
 impl RetrievalFiles {
-    /// The queries in a file, or in a BEIR folder, with judgments in a file; of a folder, by default those of its split
-    /// `test`. `None` of a file of queries without judgments.
+    /// The queries of a file or BEIR folder, with the judgments of a file, for a folder by default of its split
+    /// `test`. `None` for a file of queries without judgments.
     ///
     /// # Errors
-    /// [`RetrievalError::NoQrels`] of a folder without the split.
+    /// [`RetrievalError::NoQrels`] for a folder without that split.
     pub fn of(queries: &Path, qrels: Option<&Path>) -> Result<Option<Self>, RetrievalError> {
         if !queries.is_dir() {
             return Ok(qrels.map(|qrels| Self {

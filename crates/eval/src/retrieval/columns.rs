@@ -1,30 +1,30 @@
-//! Columns of judgments and runs, which spaces separate, or tabs where a line has as many, and the pairs that their lines
-//! are about.
+//! Columns of judgments and runs, separated by spaces, or by tabs if a line has the right number of them, and the
+//! pairs that lines are about.
 
 use std::collections::HashMap;
 
-/// The lines at which pairs of a query and a document stand.
+/// The line of each pair of a query and a document.
 #[derive(Default)]
 pub(super) struct PairLines(HashMap<[String; 2], usize>);
 
 impl PairLines {
-    /// Notes a pair; returns its earlier line where it has one.
+    /// Records a pair; returns its earlier line, if it has one.
     pub(super) fn note(&mut self, query: &str, document: &str, line: usize) -> Option<usize> {
         self.0.insert([query, document].map(str::to_owned), line)
     }
 }
 
-/// The columns of a line; `None` where they are not so many.
+/// The columns of a line; `None` if their number is different.
 pub(super) fn columns<const N: usize>(line: &str) -> Option<[&str; N]> {
     let by_tabs: Vec<&str> = line.trim().split('\t').map(str::trim).collect();
     let by_spaces = || line.split_whitespace().collect::<Vec<&str>>();
-    let found = if by_tabs.len() == N {
+    let columns = if by_tabs.len() == N {
         by_tabs
     } else {
         by_spaces()
     };
-    let found: [&str; N] = found.try_into().ok()?;
-    found.iter().all(|one| !one.is_empty()).then_some(found)
+    let columns: [&str; N] = columns.try_into().ok()?;
+    columns.iter().all(|c| !c.is_empty()).then_some(columns)
 }
 
 #[cfg(test)]

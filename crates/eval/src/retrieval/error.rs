@@ -22,14 +22,14 @@ fn to_read(refusal: ErrorKind) -> Remedy {
     }
 }
 
-/// Some names and a sign for more of them.
+/// The first names, with a sign if there are more.
 pub(super) fn examples<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     const SHOWN: usize = 3;
     let mut names = names.into_iter();
     let shown: Vec<String> = names
         .by_ref()
         .take(SHOWN)
-        .map(|one| format!("{one:?}"))
+        .map(|name| format!("{name:?}"))
         .collect();
     let more = if names.next().is_some() { ", …" } else { "" };
     shown.join(", ") + more
@@ -155,7 +155,7 @@ impl From<LineFault> for LineError {
     }
 }
 
-/// Gives each line of a file that is not blank to `take`, with its number, and places what is wrong with it.
+/// Passes each line of a file that is not blank to `take`, with its number; faults become errors with their place.
 pub(super) fn read_lines(
     path: &Path,
     mut take: impl FnMut(usize, &str) -> Result<(), LineError>,

@@ -1,4 +1,4 @@
-//! Systems that rank documents for the same queries, measured and compared query by query.
+//! Measures and compares systems that rank documents for the same queries.
 
 use std::collections::BTreeSet;
 
@@ -16,13 +16,13 @@ use crate::statistics::mean;
 /// The result of measuring systems.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RetrievalEvaluation {
-    /// The queries that were asked and judged.
+    /// The number of judged queries.
     pub n: usize,
     /// How many documents of each ranking count.
     pub k: usize,
-    /// The seed of all that is drawn.
+    /// The seed of all random draws.
     pub seed: u64,
-    /// The systems, in their order.
+    /// The systems, in order.
     pub systems: Vec<SystemResult>,
     /// Notices about the files, to read before the numbers.
     pub notices: Vec<String>,
@@ -34,22 +34,22 @@ pub struct RetrievalEvaluation {
 /// A system.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SystemResult {
-    /// Its name: a search mode, or that of its file.
+    /// Its name: a search mode, or the name of its run.
     pub system: String,
     /// Its measures, the main one first.
     pub measures: Vec<MeasureValue>,
 }
 
-/// A measure of a system.
+/// A measure with its values for a system.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MeasureValue {
     /// The name of the measure, such as `nDCG@10`.
     pub measure: String,
-    /// The mean over all queries; `None` of no queries.
+    /// The mean over all queries; `None` without queries.
     pub mean: Option<f64>,
     /// Its 95 % bootstrap interval, low and high.
     pub interval: Option<[f64; 2]>,
-    /// How far it is above the first system; `None` of that itself.
+    /// The difference to the first system; `None` for the first system itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against_first: Option<AgainstFirst>,
     /// The values by query.
@@ -57,7 +57,7 @@ pub struct MeasureValue {
     pub each: Vec<f64>,
 }
 
-/// How a system differs from the first one in a measure.
+/// The difference of a system to the first one in a measure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AgainstFirst {
     /// The mean difference.
@@ -72,7 +72,7 @@ pub struct AgainstFirst {
     pub worse: usize,
 }
 
-/// Measures what systems rank for queries, up to `k` documents each.
+/// Measures the rankings of systems for queries, up to `k` documents each.
 ///
 /// # Errors
 /// [`RetrievalError::SystemNamedTwice`].
@@ -117,18 +117,18 @@ fn measured(
     k: usize,
     seed: u64,
 ) -> SystemResult {
-    let measured = measures(k).into_iter().enumerate().map(|(at, measure)| {
-        let each = queries.iter();
-        let each: Vec<f64> = each
+    let measured = measures(k).into_iter().enumerate().map(|(index, measure)| {
+        let values = queries.iter();
+        let values: Vec<f64> = values
             .map(|query| measure.of(&query.judgments, run.of(&query.id)))
             .collect();
-        let first = first.and_then(|first| first.measures.get(at));
+        let first = first.and_then(|first| first.measures.get(index));
         MeasureValue {
             measure: measure.name,
-            mean: mean(&each),
-            interval: interval(&each, DRAWS, seed, mean),
-            against_first: first.map(|first| against(&each, &first.each, seed)),
-            each,
+            mean: mean(&values),
+            interval: interval(&values, DRAWS, seed, mean),
+            against_first: first.map(|first| against(&values, &first.each, seed)),
+            each: values,
         }
     });
     SystemResult {
@@ -137,31 +137,31 @@ fn measured(
     }
 }
 
-fn against(each: &[f64], first: &[f64], seed: u64) -> AgainstFirst {
-    let pairs = each.iter().zip(first);
-    let differences: Vec<f64> = pairs.map(|(one, first)| one - first).collect();
-    let count = |is: fn(f64) -> bool| differences.iter().filter(|one| is(**one)).count();
+fn against(values: &[f64], first: &[f64], seed: u64) -> AgainstFirst {
+    let pairs = values.iter().zip(first);
+    let differences: Vec<f64> = pairs.map(|(value, first)| value - first).collect();
+    let count = |is: fn(f64) -> bool| differences.iter().filter(|d| is(**d)).count();
     AgainstFirst {
         difference: mean(&differences),
         interval: paired_interval(&differences, seed),
         p: randomization_test(&differences, seed),
-        better: count(|one| one > 0.0),
-        worse: count(|one| one < 0.0),
+        better: count(|difference| difference > 0.0),
+        worse: count(|difference| difference < 0.0),
     }
 }
 
 /// Notices about a run.
 fn notices(run: &TrecRun, queries: &[JudgedQuery], k: usize) -> Vec<String> {
-    let count = |is: &dyn Fn(&JudgedQuery) -> bool| queries.iter().filter(|one| is(one)).count();
+    let count = |is: &dyn Fn(&JudgedQuery) -> bool| queries.iter().filter(|q| is(q)).count();
     let silent = count(&|query| run.of(&query.id).is_empty());
-    // The order of equal scores matters where documents differ in relevance.
+    // The order of equal scores matters if the documents' relevance differs.
     let tied = count(&|query| {
         let ranked = run.of(&query.id);
         let counted = ranked.iter().zip(ranked.iter().skip(1)).take(k);
         let relevance = |document: &str| query.judgments.get(document).copied().unwrap_or(0).max(0);
         counted
-            .filter(|(one, next)| one.score == next.score)
-            .any(|(one, next)| relevance(&one.document) != relevance(&next.document))
+            .filter(|(document, next)| document.score == next.score)
+            .any(|(document, next)| relevance(&document.document) != relevance(&next.document))
     });
     let name = &run.name;
     let silent = (silent > 0).then(|| {

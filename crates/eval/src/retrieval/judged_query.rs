@@ -1,4 +1,5 @@
-//! Queries with the judgments of their documents, and which ids of the one the other does not know.
+//! Queries with the judgments of their documents, and notices about ids that queries, judgments and corpora do not
+//! share.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +10,7 @@ use super::qrels::{Judgments, Qrels};
 use super::queries::SearchQuery;
 use super::trec_run::TrecRun;
 
-/// A query of which documents were judged.
+/// A query with judged documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JudgedQuery {
     /// Its id.
@@ -20,8 +21,8 @@ pub struct JudgedQuery {
     pub judgments: Judgments,
 }
 
-/// The queries that were judged, in their order, with notices about ids that do not fit. Queries without
-/// judgments are of other splits and are left out.
+/// The judged queries, in order, with notices about ids that do not match. Queries without judgments belong to other
+/// splits and are left out.
 ///
 /// # Errors
 /// [`RetrievalError::NoQueryKnown`].
@@ -58,8 +59,7 @@ pub fn judged_queries(
     Ok((joined, notice))
 }
 
-/// Notices about relevant documents that a corpus lacks, as far as runs over it do not name them. They count as
-/// not found.
+/// Notices about relevant documents that are neither in a corpus nor in any run over it. They count as not found.
 ///
 /// # Errors
 /// [`RetrievalError::NoDocumentKnown`]; a corpus that cannot be read.
@@ -73,7 +73,7 @@ pub fn unknown_documents(
     let relevant: BTreeSet<&str> = relevant.map(|(id, _)| id.as_str()).collect();
     let ranked = queries.iter().flat_map(|query| {
         let by_run = runs.iter().flat_map(move |run| run.of(&query.id));
-        by_run.map(|one| one.document.as_str())
+        by_run.map(|scored| scored.document.as_str())
     });
     let ranked: BTreeSet<&str> = ranked.collect();
     let mut unknown: Vec<&str> = Vec::new();

@@ -1,9 +1,10 @@
-//! Measures of a ranking as `trec_eval` defines them. Relevant is what has a relevance above 0; what was not judged is not.
+//! Measures of a ranking as `trec_eval` defines them. Relevance above 0 is relevant; documents without a judgment are
+//! not.
 
 use super::qrels::Judgments;
 use super::trec_run::DocumentScore;
 
-/// A measure up to a rank, under the name that it has in reports: `nDCG@10`.
+/// A measure up to a rank, with its name in reports: `nDCG@10`.
 #[derive(Debug, Clone)]
 pub struct NamedMeasure {
     /// Its name with the rank.
@@ -12,38 +13,38 @@ pub struct NamedMeasure {
     of: fn(&JudgedRanking, usize) -> f64,
 }
 
-/// A ranking with the relevance of its documents in place of these.
+/// A ranking, reduced to the relevance of its documents.
 struct JudgedRanking {
-    /// The relevance of the ranked documents, best first; 0 of those that are not relevant.
+    /// The relevance of the ranked documents, best first; 0 if not relevant.
     gains: Vec<i64>,
     /// The relevance of all relevant documents, highest first.
     ideal: Vec<i64>,
 }
 
-/// The measures of the first `k` documents, the main one first. Each lies in `[0, 1]`, and is 0 for a query of which no
-/// document is relevant.
+/// The measures of the first `k` documents, the main one first. Each is in `[0, 1]`, and 0 for a query without
+/// relevant documents.
 #[must_use]
 pub fn measures(k: usize) -> Vec<NamedMeasure> {
     const FIRST_PAGE: usize = 10;
-    let at = |name: &str, rank: usize, of: fn(&JudgedRanking, usize) -> f64| NamedMeasure {
+    let measure = |name: &str, rank: usize, of: fn(&JudgedRanking, usize) -> f64| NamedMeasure {
         name: format!("{name}@{rank}"),
         rank,
         of,
     };
     let first_page = FIRST_PAGE.min(k);
     let mut all = vec![
-        at("nDCG", first_page, JudgedRanking::ndcg),
-        at("recall", first_page, JudgedRanking::recall),
-        at("recall", k, JudgedRanking::recall),
-        at("MRR", k, JudgedRanking::reciprocal_rank),
-        at("MAP", k, JudgedRanking::average_precision),
+        measure("nDCG", first_page, JudgedRanking::ndcg),
+        measure("recall", first_page, JudgedRanking::recall),
+        measure("recall", k, JudgedRanking::recall),
+        measure("MRR", k, JudgedRanking::reciprocal_rank),
+        measure("MAP", k, JudgedRanking::average_precision),
     ];
-    all.dedup_by(|one, before| one.name == before.name);
+    all.dedup_by(|measure, before| measure.name == before.name);
     all
 }
 
 impl NamedMeasure {
-    /// Its value for a query: what was judged, and what is ranked, best first.
+    /// Its value for a query, from the judgments and the ranking, best first.
     #[must_use]
     pub fn of(&self, judgments: &Judgments, ranked: &[DocumentScore]) -> f64 {
         // An empty sum is -0.
@@ -55,16 +56,17 @@ impl JudgedRanking {
     fn new(judgments: &Judgments, ranked: &[DocumentScore]) -> Self {
         let relevant = |relevance: &i64| *relevance > 0;
         let mut ideal: Vec<i64> = judgments.values().copied().filter(relevant).collect();
-        ideal.sort_unstable_by(|one, other| other.cmp(one));
-        let gain = |one: &DocumentScore| judgments.get(&one.document).copied().filter(relevant);
+        ideal.sort_unstable_by(|a, b| b.cmp(a));
+        let gain =
+            |document: &DocumentScore| judgments.get(&document.document).copied().filter(relevant);
         Self {
-            gains: ranked.iter().map(|one| gain(one).unwrap_or(0)).collect(),
+            gains: ranked.iter().map(|d| gain(d).unwrap_or(0)).collect(),
             ideal,
         }
     }
 
-    /// The gains up to a rank, each divided by the logarithm of its rank plus 1, as a share of what the best order of
-    /// all relevant documents gives (Järvelin and Kekäläinen 2002, with the discount of Burges et al. 2005).
+    /// The gains up to a rank, each divided by the logarithm of its rank plus 1, as a share of the gains in the best
+    /// order of all relevant documents (Järvelin and Kekäläinen 2002, with the discount of Burges et al. 2005).
     fn ndcg(&self, rank: usize) -> f64 {
         let dcg = |gains: &[i64]| -> f64 {
             let ranked = (2_u32..).zip(gains.iter().take(rank));
@@ -78,19 +80,19 @@ impl JudgedRanking {
         }
     }
 
-    /// The share of the relevant documents that stand up to a rank.
+    /// The share of the relevant documents that are ranked up to a rank.
     fn recall(&self, rank: usize) -> f64 {
         self.share(self.ranks(rank).count() as f64)
     }
 
-    /// One divided by the rank of the first relevant document.
+    /// The reciprocal rank of the first relevant document.
     fn reciprocal_rank(&self, rank: usize) -> f64 {
         self.ranks(rank)
             .next()
             .map_or(0.0, |rank| 1.0 / rank as f64)
     }
 
-    /// The precision at the rank of each relevant document up to a rank, summed and divided by the number of all
+    /// The sum of the precision at the rank of each relevant document up to a rank, divided by the number of all
     /// relevant documents.
     fn average_precision(&self, rank: usize) -> f64 {
         let precisions = (1_u32..).zip(self.ranks(rank));
@@ -107,7 +109,7 @@ impl JudgedRanking {
         ranked.filter_map(|(rank, gain)| (*gain > 0).then_some(rank))
     }
 
-    /// A sum over relevant documents by the number of all of them.
+    /// A sum over relevant documents divided by the number of all relevant documents.
     fn share(&self, sum: f64) -> f64 {
         match self.ideal.len() {
             0 => 0.0,

@@ -1,10 +1,9 @@
-//! Retrieval measured by itself: rankings of documents held against judgments of which documents are relevant. No language
-//! model takes part.
+//! Measuring retrieval alone: rankings of documents against judgments of their relevance, without a language model.
 //!
-//! [`RetrievalFiles`] says where queries and judgments stand, [`read_queries`] and [`Qrels`] read them, and
-//! [`judged_queries`] joins them. A [`TrecRun`] is a ranking, of a file or of a retriever by [`ranked_documents`].
-//! [`measures()`] are defined as by `trec_eval`, [`evaluate_retrieval`] averages and compares them, and
-//! [`retrieval_report`] shows that.
+//! [`RetrievalFiles`] finds queries and judgments, [`read_queries`] and [`Qrels`] read them, and [`judged_queries`]
+//! joins them. A [`TrecRun`] is a ranking, from a file or from a retriever by [`ranked_documents`]. [`measures()`]
+//! are defined as in `trec_eval`, [`evaluate_retrieval`] averages and compares them, and [`retrieval_report`] reports
+//! the result.
 
 mod beir;
 mod columns;

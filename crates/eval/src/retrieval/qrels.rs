@@ -1,4 +1,4 @@
-//! Judgments of which documents are relevant to which queries (qrels), in TREC's four columns or BEIR's three.
+//! Judgments of documents' relevance to queries (qrels), in TREC's four columns or BEIR's three.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,15 +10,14 @@ use super::error::{LineError, RetrievalError, read_lines};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Qrels(pub(super) BTreeMap<String, Judgments>);
 
-/// The documents that were judged for a query, each with its relevance: above 0 it is relevant, and the more so the
-/// higher that is.
+/// The judged documents of a query, each with its relevance: above 0 it is relevant, and higher is more so.
 pub type Judgments = BTreeMap<String, i64>;
 
 impl Qrels {
     /// Reads judgments from a file, plain or gzip.
     ///
     /// # Errors
-    /// The first line that is no judgment, or judges a document a second time, by its number.
+    /// The first line that is not a judgment, or repeats a document, with its number.
     pub fn read(path: &Path) -> Result<Self, RetrievalError> {
         let mut judged: BTreeMap<String, Judgments> = BTreeMap::new();
         let mut pairs = PairLines::default();
@@ -49,7 +48,7 @@ impl Qrels {
     }
 }
 
-/// Whether this line names BEIR's columns.
+/// Whether this line is BEIR's header.
 fn is_header(text: &str) -> bool {
     columns(text).is_some_and(|[_, _, relevance]: [&str; 3]| relevance.parse::<i64>().is_err())
 }

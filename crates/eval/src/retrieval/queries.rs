@@ -1,4 +1,4 @@
-//! Queries: a question file of ken's, of which the golden answers are not read, or `queries.jsonl` of a BEIR folder.
+//! Queries: from a question file of ken, whose golden answers are ignored, or from `queries.jsonl` of a BEIR folder.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -17,7 +17,7 @@ pub struct SearchQuery {
     pub text: String,
 }
 
-/// A line of either kind of file.
+/// A line of either format.
 #[derive(Deserialize)]
 struct QueryLine {
     #[serde(rename = "_id")]
@@ -27,10 +27,10 @@ struct QueryLine {
     question: Option<String>,
 }
 
-/// Reads the queries of a file, in its order.
+/// Reads the queries of a file, in order.
 ///
 /// # Errors
-/// The first line that is not a query, by its number.
+/// The first line that is not a query, with its number.
 pub fn read_queries(path: &Path) -> Result<Vec<SearchQuery>, RetrievalError> {
     let mut queries: Vec<SearchQuery> = Vec::new();
     let mut line_of_id: HashMap<String, usize> = HashMap::new();

@@ -1,4 +1,4 @@
-//! An evaluation of retrieval as a report: what each system reaches, and how far it is from the first one.
+//! The report of a retrieval evaluation: the measures of each system, and their differences to the first one.
 
 use ken_report::{Cell, Column, Measure, Report, Section, Table, measures};
 
@@ -32,18 +32,18 @@ pub fn retrieval_report(title: &str, evaluation: &RetrievalEvaluation) -> Report
     Report::new(title, sections.concat())
 }
 
-/// One row a system, with all of its measures.
+/// One row per system, with all of its measures.
 pub fn retrieval_csv(evaluation: &RetrievalEvaluation) -> String {
     systems(evaluation).csv()
 }
 
-/// One row a query and system, with the values of all measures.
+/// One row per query and system, with the values of all measures.
 pub fn per_query_csv(evaluation: &RetrievalEvaluation) -> String {
     let rows = evaluation.systems.iter().flat_map(|system| {
         let queries = evaluation.queries.iter().enumerate();
-        queries.map(move |(at, query)| {
+        queries.map(move |(index, query)| {
             let values = system.measures.iter();
-            let values = values.map(|measure| measure.each.get(at).copied().into());
+            let values = values.map(|measure| measure.each.get(index).copied().into());
             let names = [Cell::from(&system.system), query.into()];
             names.into_iter().chain(values).collect()
         })
@@ -73,7 +73,7 @@ fn columns(evaluation: &RetrievalEvaluation, has_interval: bool) -> Vec<Column> 
 
 fn systems(evaluation: &RetrievalEvaluation) -> Table {
     let row = |SystemResult { system, measures }: &SystemResult| {
-        let cells = measures.iter().map(|one| (one.mean, one.interval).into());
+        let cells = measures.iter().map(|m| (m.mean, m.interval).into());
         std::iter::once(Cell::from(system)).chain(cells).collect()
     };
     let name = std::iter::once(Column::plain("system", "system"));
@@ -84,7 +84,7 @@ fn systems(evaluation: &RetrievalEvaluation) -> Table {
     }
 }
 
-/// How systems differ from the first one.
+/// The differences of systems to the first one.
 fn against_first(evaluation: &RetrievalEvaluation) -> Vec<Section> {
     let differences: &[Measure<(&SystemResult, &MeasureValue, &AgainstFirst)>] = measures![(system, measured, against) =>
         plain "system" "system" = &system.system;
@@ -99,7 +99,7 @@ fn against_first(evaluation: &RetrievalEvaluation) -> Vec<Section> {
     };
     let rows = evaluation.systems.iter().flat_map(|system| {
         let against = system.measures.iter();
-        against.filter_map(move |one| Some((system, one, one.against_first.as_ref()?)))
+        against.filter_map(move |measure| Some((system, measure, measure.against_first.as_ref()?)))
     });
     let name = format!("Against {}", first.system);
     let rows: Vec<_> = rows.collect();

@@ -1,4 +1,4 @@
-//! Rankings of documents by a retriever, which finds passages: a document has the score of its best passage.
+//! Rankings of documents by a retriever of passages: a document has the score of its best passage.
 
 use std::collections::HashSet;
 
@@ -7,8 +7,8 @@ use ken_index::Mode;
 
 use super::trec_run::DocumentScore;
 
-/// The `k` best documents for each query, best first; fewer where the search finds no more. It searches deeper until its
-/// passages are of so many documents.
+/// The `k` best documents for each query, best first; fewer if the search finds no more. Searches deeper until the
+/// passages belong to that many documents.
 ///
 /// # Errors
 /// As [`Retriever::search`].
@@ -22,16 +22,16 @@ pub fn ranked_documents(
     let mut open: Vec<usize> = (0..queries.len()).collect();
     let mut depth = k;
     while !open.is_empty() {
-        let asked: Vec<&str> = open.iter().map(|&at| queries[at]).collect();
-        let found = retriever.search_many(&asked, mode, depth)?;
+        let asked: Vec<&str> = open.iter().map(|&index| queries[index]).collect();
+        let found_passages = retriever.search_many(&asked, mode, depth)?;
         let mut too_few = Vec::new();
-        for (at, results) in open.into_iter().zip(found) {
+        for (index, results) in open.into_iter().zip(found_passages) {
             let is_all = results.len() < depth;
-            ranked[at] = documents(results);
-            if ranked[at].len() < k && !is_all {
-                too_few.push(at);
+            ranked[index] = documents(results);
+            if ranked[index].len() < k && !is_all {
+                too_few.push(index);
             }
-            ranked[at].truncate(k);
+            ranked[index].truncate(k);
         }
         open = too_few;
         depth = depth.saturating_mul(2);
@@ -39,7 +39,7 @@ pub fn ranked_documents(
     Ok(ranked)
 }
 
-/// The documents of passages, each where its first passage stands.
+/// The documents of passages, each at the position of its first passage.
 fn documents(results: Vec<SearchResult>) -> Vec<DocumentScore> {
     let mut seen = HashSet::new();
     let documents = results.into_iter().map(|result| DocumentScore {
@@ -47,6 +47,6 @@ fn documents(results: Vec<SearchResult>) -> Vec<DocumentScore> {
         score: result.score,
     });
     documents
-        .filter(|one| seen.insert(one.document.clone()))
+        .filter(|result| seen.insert(result.document.clone()))
         .collect()
 }

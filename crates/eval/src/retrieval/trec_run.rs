@@ -1,6 +1,6 @@
-//! Runs: what a system ranks for each query, and their files in TREC's six columns. The order is that of `trec_eval`: by
-//! score as a number of 32 bits, the largest first, and of equal scores by document id, the last in the order of bytes
-//! first. The column of ranks is not read.
+//! Runs: what a system ranks for each query, and their files in TREC's six columns. The order is that of `trec_eval`:
+//! by score as a 32-bit float, descending, and equal scores by document id in descending byte order. The column of
+//! ranks is ignored.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -16,11 +16,11 @@ use super::error::{LineError, RetrievalError, examples, read_lines};
 pub struct DocumentScore {
     /// The id of the document.
     pub document: String,
-    /// How well it fits, the larger the better.
+    /// Higher is more relevant.
     pub score: f32,
 }
 
-/// What a system ranks.
+/// A system's ranking for each query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrecRun {
     /// The name of the system.
@@ -29,13 +29,13 @@ pub struct TrecRun {
 }
 
 impl TrecRun {
-    /// What a system ranks for queries, by their ids, in any order.
+    /// Builds a run from rankings by query id, in any order.
     #[must_use]
     pub fn new(name: &str, mut ranked: BTreeMap<String, Vec<DocumentScore>>) -> Self {
         for documents in ranked.values_mut() {
-            documents.sort_by(|one, other| {
-                let by_score = other.score.total_cmp(&one.score);
-                by_score.then_with(|| other.document.cmp(&one.document))
+            documents.sort_by(|a, b| {
+                let by_score = b.score.total_cmp(&a.score);
+                by_score.then_with(|| b.document.cmp(&a.document))
             });
         }
         Self {
@@ -44,10 +44,10 @@ impl TrecRun {
         }
     }
 
-    /// Reads a run from a file, plain or gzip, after which it is named.
+    /// Reads a plain or gzip file as a run, named after the file.
     ///
     /// # Errors
-    /// The first line that is not one of a run, has no finite score, or ranks a document a second time, by its number.
+    /// The first line that is not part of a run, has no finite score, or repeats a document, with its number.
     pub fn read(path: &Path) -> Result<Self, RetrievalError> {
         let mut ranked: BTreeMap<String, Vec<DocumentScore>> = BTreeMap::new();
         let mut pairs = PairLines::default();
@@ -68,12 +68,12 @@ impl TrecRun {
         let name = name.strip_suffix(".gz").unwrap_or(&name);
         let name = [".run", ".trec", ".txt"]
             .iter()
-            .find_map(|one| name.strip_suffix(one))
+            .find_map(|extension| name.strip_suffix(extension))
             .unwrap_or(name);
         Ok(Self::new(name, ranked))
     }
 
-    /// Makes sure that the run of a file ranks documents for one of some queries.
+    /// Checks that the run of a file ranks documents for some of the queries.
     ///
     /// # Errors
     /// [`RetrievalError::RunOfOtherQueries`].
@@ -95,7 +95,7 @@ impl TrecRun {
         }
     }
 
-    /// What it ranks for a query, best first; nothing for a query that it does not know.
+    /// Its ranking for a query, best first; empty for an unknown query.
     #[must_use]
     pub fn of(&self, query: &str) -> &[DocumentScore] {
         self.ranked.get(query).map_or(&[], Vec::as_slice)
@@ -104,7 +104,7 @@ impl TrecRun {
     /// Writes the run to a file.
     ///
     /// # Errors
-    /// An id with a space in it; a file that cannot be written.
+    /// An id with a space; a file that cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), RetrievalError> {
         let mut text = String::new();
         for (query, documents) in &self.ranked {
@@ -122,7 +122,7 @@ impl TrecRun {
     }
 }
 
-/// The query of a line and what is ranked for it.
+/// The query of a line, and its document with the score.
 fn parse(text: &str) -> Result<(String, DocumentScore), LineError> {
     let not_a_line = |reason| LineError::NotARunLine { reason };
     let Some([query, _, document, _, received, _]) = columns(text) else {
@@ -131,7 +131,7 @@ fn parse(text: &str) -> Result<(String, DocumentScore), LineError> {
     let score: f64 = received
         .parse()
         .map_err(|_| not_a_line(format!("the score {received:?} is no number")))?;
-    // Adding zero makes both zeros one.
+    // Adding 0 turns -0 into 0.
     let score = score as f32 + 0.0;
     let document = document.to_owned();
     match score.is_finite() {

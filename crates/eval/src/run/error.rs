@@ -1,4 +1,4 @@
-//! Why a run stops, or is refused before anything is paid for, with the remedy beside the message.
+//! Why a run stops, or is refused before it costs anything, with the remedy beside the message.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use ken_storage::StorageError;
 use super::task::Task;
 use crate::results::ResultsError;
 
-/// Why a run stopped. All records before it are in the file.
+/// Why a run stopped. The file has all earlier records.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum RunError {
@@ -24,7 +24,7 @@ pub enum RunError {
     #[diagnostic(remedy = "use the question file of that run, or name a new {out} by <out>")]
     OtherQuestion {
         file: &'static str,
-        /// What a new one would be named by: a file or a folder.
+        /// What names a new one: a file or a folder.
         out: &'static str,
         recorded: String,
     },
@@ -81,7 +81,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// What is recorded under the id is another item.
+    /// The record under the id is of a different item.
     pub(super) fn other_item(task: Task, recorded: String) -> Self {
         let (file, out) = match task {
             Task::LabelMastery => return Self::OtherSentence { recorded },

@@ -1,6 +1,5 @@
-//! The one resumable run: work on questions, or sentences, a batch at a time, each of whose records is
-//! kept as soon as there is one. A later run with the same file resumes it. What the work is, is the
-//! caller's; nothing is drawn here.
+//! The one resumable run: works on questions, or sentences, in batches, and appends each record as soon as it exists.
+//! A later run with the same file resumes it. Callers define the work, and show progress.
 
 mod error;
 mod task;
@@ -16,7 +15,7 @@ pub use task::Task;
 use crate::dataset::Question;
 use crate::results::{Line, ResultsFile};
 
-/// What is worked on: a question, or a sentence.
+/// An item of a run: a question, or a sentence.
 pub trait Item {
     /// Unique among all.
     fn id(&self) -> &str;
@@ -28,27 +27,27 @@ impl Item for Question {
     }
 }
 
-/// What a run keeps of an item.
+/// The record of an item.
 pub trait RunRecord: Line {
-    /// What is worked on.
+    /// The type of items.
     type Item: Item;
 
-    /// What is done with it.
+    /// The task on each item.
     const TASK: Task;
 
     /// Whether this is the record of `item` as it is now.
     fn is_of(&self, item: &Self::Item) -> bool;
 
-    /// What is recorded instead of `item`, for errors: "under the id … another …".
+    /// For errors: the item that is recorded instead of `item`, as "under the id … another …".
     fn recorded(&self, item: &Self::Item) -> String;
 
-    /// Whether the answer is right, where there is one.
+    /// Whether the answer is right, if there is one.
     fn is_right(&self) -> bool {
         false
     }
 }
 
-/// Makes a type what a run keeps of a question: of the one of which these fields are the same.
+/// Makes a type a record of a question; it belongs to the question with equal fields.
 #[macro_export]
 macro_rules! record_of_question {
     ($record:ty, $task:ident, [$($same:ident),+] $($more:tt)*) => {
@@ -76,36 +75,36 @@ macro_rules! record_of_question {
     };
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunProgress {
-    /// What is done; labeling sources has two tasks.
+    /// The current task; labeling sources has two.
     pub task: Task,
-    /// Items with a record, those of an earlier run included.
+    /// Items with a record, including those of an earlier run.
     pub done: usize,
-    /// Items in all.
+    /// The number of items.
     pub total: usize,
-    /// Of `done`, the records that an earlier run had left in the file.
+    /// Of `done`, the records of an earlier run.
     pub resumed: usize,
     /// Of `done`, the right answers.
     pub right: usize,
 }
 
-/// Where a run ended.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome<L> {
-    /// The records in the order of the items; those that there are if interrupted.
+    /// The records in the order of the items; only those that exist if interrupted.
     pub records: Vec<L>,
-    /// Items in all.
+    /// The number of items.
     pub total: usize,
-    /// How many of the records an earlier run had left in the file.
+    /// How many of the records come from an earlier run.
     pub resumed: usize,
     /// Whether it was cancelled before the last item.
     pub interrupted: bool,
 }
 
 impl<L: RunRecord> Outcome<L> {
-    /// Itself, if it was not interrupted; `out` is the file of records.
+    /// `self`, unless it was interrupted; `out` is the file of records.
     ///
     /// # Errors
     /// [`RunError::Stopped`].
@@ -122,32 +121,31 @@ impl<L: RunRecord> Outcome<L> {
     }
 }
 
-/// How a run proceeds: its batch size, its observer, and what cancels it.
+/// How a run proceeds: its batch size, its observer, and its cancellation.
 pub struct Run<'a> {
-    /// Items that are worked on at once.
+    /// Items per batch.
     pub batch: usize,
     /// Ends the run before the next batch.
     pub cancel: &'a AtomicBool,
     progress: Box<dyn FnMut(RunProgress) + 'a>,
 }
 
-/// The records of a batch, each or all of which may have failed.
+/// The records of a batch; single records, or all of them, may have failed.
 pub type Records<L> = Result<Vec<Result<L, AnswerError>>, AnswerError>;
 
-/// What is done with items.
+/// The work on items.
 pub struct Work<'a, L: RunRecord> {
-    /// Gives a record of each item, all of them at once.
+    /// Returns a record for each item of a batch.
     pub batch: &'a mut dyn FnMut(&[&L::Item]) -> Records<L>,
-    /// The record of an item that itself cannot be worked on.
+    /// The record of an item that cannot be worked on.
     pub failed: &'a dyn Fn(&L::Item, &AnswerError) -> L,
-    /// Whether nothing is missing from a record of an earlier run.
+    /// Whether a record of an earlier run is complete.
     pub is_complete: &'a dyn Fn(&L) -> bool,
 }
 
 impl<'a> Run<'a> {
-    /// A run over `batch` items at a time. `progress` is called once at the start and after each
-    /// batch; `cancel` is looked at before each, and when one fails: a model may be stopped by the same
-    /// flag.
+    /// A run over `batch` items at a time. `progress` is called once at the start and after each batch; `cancel` is
+    /// checked before each batch, and when one fails, since the same flag may stop a model.
     pub fn new(
         batch: usize,
         cancel: &'a AtomicBool,
@@ -160,13 +158,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Works on every one of `items` that `file` has no complete record of, and keeps each record as
-    /// soon as there is one. An item that itself is at fault, as one that is too long, is kept as
-    /// failed.
+    /// Works on those of `items` without a complete record in `file`, and appends each record as soon as it exists.
+    /// An item that is itself at fault, such as one that is too long, gets a record of failure.
     ///
     /// # Errors
-    /// A record of another item under the same id; the first failure that other items would meet as
-    /// well, or the first record that cannot be kept. Another run with the same file resumes it.
+    /// A record of a different item under the same id; the first failure that would affect other items as well, or
+    /// the first record that cannot be written. Another run with the same file resumes it.
     pub fn keep<'i, L: RunRecord<Item: 'i>>(
         &mut self,
         items: impl IntoIterator<Item = &'i L::Item>,
@@ -199,7 +196,7 @@ impl<'a> Run<'a> {
                 break;
             }
             let kept = keep_each(batch, file, &mut work, &mut step);
-            // A batch is expensive: its records are on disk before the next one begins.
+            // A batch is expensive, so its records are synced before the next one starts.
             file.sync()?;
             (self.progress)(step);
             interrupted = kept.is_err() && self.cancel.load(Ordering::Relaxed);
@@ -224,7 +221,7 @@ impl RunProgress {
     }
 }
 
-/// The records of items, in their order.
+/// The records of items, in order.
 pub fn records_of<'i, L: RunRecord<Item: 'i>>(
     items: impl IntoIterator<Item = &'i L::Item>,
     file: &ResultsFile<L>,
@@ -233,10 +230,10 @@ pub fn records_of<'i, L: RunRecord<Item: 'i>>(
     records.cloned().collect()
 }
 
-/// The record of an item, where there is one.
+/// The record of an item, if there is one.
 ///
 /// # Errors
-/// A record of another item with the same id.
+/// A record of a different item with the same id.
 pub fn record_of<'f, L: RunRecord>(
     item: &L::Item,
     file: &'f ResultsFile<L>,
@@ -249,7 +246,7 @@ pub fn record_of<'f, L: RunRecord>(
     }
 }
 
-/// Works on items at once, or one by one where one of them is at fault, and keeps their records.
+/// Works on a batch of items, or one by one if an item is at fault, and appends their records.
 fn keep_each<L: RunRecord>(
     items: &[&L::Item],
     file: &mut ResultsFile<L>,
@@ -259,8 +256,8 @@ fn keep_each<L: RunRecord>(
     let records = match (work.batch)(items) {
         Ok(records) => records,
         Err(error) if error.concerns_question() && items.len() > 1 => {
-            let mut each = items.iter();
-            return each.try_for_each(|&item| keep_each(&[item], file, work, step));
+            let mut items = items.iter();
+            return items.try_for_each(|&item| keep_each(&[item], file, work, step));
         }
         Err(error) => vec![Err(error)],
     };
@@ -284,8 +281,8 @@ fn keep_each<L: RunRecord>(
     failure.map_or(Ok(()), Err)
 }
 
-/// Does `work` on one batch of items after another and concatenates the results, for work that keeps
-/// nothing when it stops. `progress` is given how many items are done, and all. `None` where it was cancelled.
+/// Works on items in batches and concatenates the results, for work that keeps nothing when it stops. `progress`
+/// receives how many items are done, and the total. `None` if it was cancelled.
 ///
 /// # Errors
 /// The first failure.

@@ -1,28 +1,28 @@
-//! What runs do, in the words of their messages.
+//! The tasks of runs, in the words of their messages.
 
 use std::fmt;
 
-/// What a run does with each item.
+/// The task of a run on each item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Task {
     /// Answers a question.
     Answer,
-    /// Probes what a model knows of a question.
+    /// Probes what a model knows about a question.
     Probe,
     /// Writes a first text about a question.
     FirstText,
     /// Labels a question with the source that helps most.
     LabelSource,
-    /// Measures how well a sentence is known.
+    /// Measures the mastery of a sentence.
     LabelMastery,
-    /// Takes the signals of a question that policies decide by.
+    /// Measures the signals of policies for a question.
     Signals,
-    /// Finds passages for a question.
+    /// Retrieves passages for a question.
     Retrieve,
 }
 
 impl Task {
-    /// What is worked on, what has been done with those that have a record, and what is done with each.
+    /// The items, the participle for those with a record, and the verb for each.
     fn words(self) -> [&'static str; 3] {
         match self {
             Self::Answer => ["questions", "answered", "answer the question"],
@@ -38,13 +38,13 @@ impl Task {
         }
     }
 
-    /// What is worked on.
+    /// The name of the items.
     #[must_use]
     pub fn items(self) -> &'static str {
         self.words()[0]
     }
 
-    /// What has been done with the items that have a record.
+    /// The participle for items with a record.
     #[must_use]
     pub fn done(self) -> &'static str {
         self.words()[1]

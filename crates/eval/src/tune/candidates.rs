@@ -1,30 +1,30 @@
-//! The policies that tuning tries: those that cost little beside the answer and need no training. Each of them is one
-//! that ken's own measurements put first among its kind.
+//! The policies that tuning tests: cheap ones that need no training. Each was the best of its kind in ken's own
+//! measurements.
 
 use ken_answer::{Memory, Policy, Signal};
 use ken_language::Capabilities;
 use serde::Serialize;
 
-/// The policies to be tried.
+/// The policies to test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidates {
-    /// The arms first; among equally cheap ones, the earlier is chosen.
+    /// The arms first; of equally cheap policies, tuning chooses the first.
     pub policies: Vec<Policy>,
-    /// Those that this model, or the settings, cannot have.
+    /// Those that this model or these settings exclude.
     pub left_out: Vec<LeftOut>,
 }
 
-/// A policy that is not tried.
+/// An excluded policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
     /// Its name.
     pub policy: &'static str,
-    /// Why.
+    /// The reason.
     pub why: &'static str,
 }
 
-/// The candidates for a model, where this becomes of answers from memory in place of evidence. Their thresholds are
-/// open, except those of the policy `documents`, which is tried where it is the default.
+/// The candidates for a model; `memory` says what happens to answers from memory in place of evidence. Their
+/// thresholds are open, except those of the policy `documents`, which is tested with its defaults.
 #[must_use]
 pub fn candidates(model: Capabilities, memory: Memory) -> Candidates {
     const SILENT: &str = "the model reports no log probabilities of its answers";

@@ -1,39 +1,39 @@
-//! The rule by which tuning chooses, and what was at stake. Numbers in, a choice out: nothing is measured here.
+//! The rule by which tuning chooses, and what is at stake. A pure function of numbers.
 
 use serde::Serialize;
 
 use super::row::Row;
 use crate::compare::{Answered, Arm};
 
-/// The share of questions known from memory up to which a policy has nothing to spare where evidence is the better source:
-/// signals tell fewer than all of them.
+/// The share of questions known from memory up to which a policy has nothing to save if evidence is the better
+/// source, since no signal recognizes all of them.
 const FEW_KNOWN: f64 = 0.15;
 
-/// What was chosen.
+/// The chosen row and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Choice {
-    /// Which of the rows.
+    /// The index of the row.
     pub row: usize,
-    /// What that means.
+    /// The reason.
     pub verdict: Verdict,
 }
 
-/// What a choice means.
+/// Why a row was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The chosen policy costs less than the better arm, in tokens and in time, and is shown to lose hardly anything.
+    /// The policy costs less than the better arm, in tokens and time, and loses at most `max_loss`.
     Pays,
-    /// The better arm is chosen: no policy that costs less is shown to lose hardly anything.
+    /// The better arm: no policy that costs less is shown to lose at most `max_loss`.
     BetterArm,
-    /// Even choosing the right source for each question would win and spare hardly anything.
+    /// The better arm: even choosing the right source for each question would gain and save hardly anything.
     NothingAtStake,
 }
 
-/// What choosing the source of each question could bring.
+/// What choosing the source of each question could gain.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Stakes {
-    /// By how much the accuracy of choosing right each time is above that of the better arm.
+    /// The lead in accuracy of the right choice for each question over the better arm.
     pub lead: f64,
     /// The share of questions that memory answers right.
     pub known: f64,
@@ -42,13 +42,12 @@ pub struct Stakes {
 impl Stakes {
     /// Computes the stakes from the answers of both arms.
     pub(super) fn of(answered: &[Answered<'_>]) -> Self {
-        let count =
-            |right: fn(&Answered<'_>) -> bool| answered.iter().filter(|one| right(one)).count();
+        let count = |right: fn(&Answered<'_>) -> bool| answered.iter().filter(|q| right(q)).count();
         let (never, always) = (
-            count(|one| one.never.is_right()),
-            count(|one| one.always.is_right()),
+            count(|q| q.never.is_right()),
+            count(|q| q.always.is_right()),
         );
-        let either = count(|one| one.never.is_right() || one.always.is_right());
+        let either = count(|q| q.never.is_right() || q.always.is_right());
         let share = |part: usize| part as f64 / answered.len().max(1) as f64;
         Self {
             lead: share(either - never.max(always)),
@@ -57,9 +56,10 @@ impl Stakes {
     }
 }
 
-/// Chooses among the better arm and the policies that take fewer tokens and less time of a question than that, and lose at
-/// most `max_loss` against it at the lower end of the interval: the one with the fewest tokens, of several the first. A time
-/// that is unknown has no say, and a policy whose thresholds spare nothing is the arm by another name. `None` of no questions.
+/// Chooses among the better arm and the policies that take fewer tokens and less time per question, and lose at most
+/// `max_loss` against it at the lower end of the interval: the one with the fewest tokens, of equals the first. An
+/// unknown time is ignored, and a policy whose thresholds save nothing is the arm by another name. `None` without
+/// questions.
 pub(super) fn choose(rows: &[Row], better: Arm, stakes: Stakes, max_loss: f64) -> Option<Choice> {
     let arm = rows.iter().find(|row| row.tried == better.policy())?;
     let both = |of: fn(&Row) -> Option<f64>, row: &Row| of(row).zip(of(arm));
@@ -72,8 +72,7 @@ pub(super) fn choose(rows: &[Row], better: Arm, stakes: Stakes, max_loss: f64) -
         row.tried == better.policy() || is_itself && saves(row) && row.loses_at_most(max_loss)
     });
     let tokens = |row: &Row| row.tokens.unwrap_or(f64::INFINITY);
-    let (index, chosen) =
-        can.min_by(|(_, one), (_, other)| tokens(one).total_cmp(&tokens(other)))?;
+    let (index, chosen) = can.min_by(|(_, a), (_, b)| tokens(a).total_cmp(&tokens(b)))?;
     let is = |arm: Arm| chosen.policy == arm.policy();
     let spares_little = is(Arm::Never) || is(Arm::Always) && stakes.known <= FEW_KNOWN;
     let verdict = if spares_little && stakes.lead <= max_loss {
@@ -89,8 +88,8 @@ pub(super) fn choose(rows: &[Row], better: Arm, stakes: Stakes, max_loss: f64) -
     })
 }
 
-/// The row that is shown to answer more questions right than the better arm, by the lower end of the interval; of
-/// several the most accurate one.
+/// The row that answers more questions right than the better arm even at the lower end of the interval; of several,
+/// the most accurate.
 #[must_use]
 pub fn most_accurate(rows: &[Row]) -> Option<&Row> {
     let shown = rows.iter().filter(|row| {
@@ -98,7 +97,7 @@ pub fn most_accurate(rows: &[Row]) -> Option<&Row> {
         interval.is_some_and(|[low, _]| low > 0.0)
     });
     let accuracy = |row: &Row| row.accuracy.unwrap_or(f64::NAN);
-    shown.max_by(|one, other| accuracy(one).total_cmp(&accuracy(other)))
+    shown.max_by(|a, b| accuracy(a).total_cmp(&accuracy(b)))
 }
 
 #[cfg(test)]
@@ -109,7 +108,7 @@ mod tests {
     use super::super::row::PairedDifference;
     use super::*;
 
-    /// A policy with its lower end of the interval, tokens and milliseconds.
+    /// A policy with the lower end of its interval, its tokens and its milliseconds.
     fn row(policy: &str, low: f64, tokens: f64, ms: f64) -> Row {
         let policy: Policy = policy.parse().unwrap();
         Row {
@@ -159,7 +158,7 @@ mod tests {
             ..nothing
         };
         assert_eq!(always_is(known), named(Verdict::BetterArm));
-        // Never retrieving costs least, so where it loses hardly anything, nothing else can be spared.
+        // Never retrieving costs least, so if it loses hardly anything, nothing else saves more.
         let never = [row("never", -0.01, 40.0, 100.0), always, signal];
         let said = chosen(&never, Arm::Always, known);
         assert_eq!(said, ("never".to_owned(), Verdict::NothingAtStake));

@@ -1,8 +1,8 @@
-//! Why no policy can be chosen on some questions, with the remedy beside the message.
+//! Why tuning on some questions fails, with the remedy beside the message.
 
 use crate::run::RunError;
 
-/// Why no policy can be chosen.
+/// Why tuning fails.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum TuneError {

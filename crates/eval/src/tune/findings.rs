@@ -1,4 +1,4 @@
-//! All that tuning found, and on what.
+//! All results of tuning, with its questions and settings.
 
 use ken_answer::{Policy, Style};
 
@@ -6,24 +6,24 @@ use super::candidates::Candidates;
 use super::row::Row;
 use super::work::{Confirmed, Labels, Tuned};
 
-/// What was found, and how.
+/// The results of tuning.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Findings {
-    /// Questions.
+    /// The number of questions.
     pub n: usize,
-    /// Questions without golden answers, where others have some.
+    /// Questions without golden answers, if others have some.
     pub left_out_questions: usize,
     /// The style of the answers.
     pub style: Style,
-    /// By what answers count as right.
+    /// What counts as a right answer.
     pub labels: Labels,
-    /// What a policy may lose against the better arm.
+    /// The loss against the better arm that a policy may have.
     pub max_loss: f64,
-    /// The policies that were tried, and those that could not be.
+    /// The tested policies, and those that could not be tested.
     pub candidates: Candidates,
-    /// What was found of them.
+    /// The results of the tested policies.
     pub tuned: Tuned,
-    /// What the chosen one does on other questions, where there are some.
+    /// The accuracy of the chosen policy on other questions, if there are any.
     pub confirmed: Option<Confirmed>,
 }
 
@@ -35,7 +35,7 @@ impl Findings {
     }
 }
 
-/// A policy as it would be used.
+/// A policy as users would have it.
 #[must_use]
 pub fn named(row: &Row) -> String {
     match row.policy == Policy::ALWAYS && row.tried != Policy::ALWAYS {

@@ -9,18 +9,18 @@ use ken_probe::Golden;
 
 use crate::compare::{Answered, observations};
 
-/// What a guarantee on the questions of a file is for, before they are counted.
+/// What a guarantee is calibrated on, before the questions are counted.
 #[must_use]
 pub fn calibrated_on(file: String, pipeline: &Pipeline) -> CalibratedOn {
-    let corpus = pipeline.retriever().map(|one| one.back_end().fingerprint());
+    let corpus = pipeline.retriever().map(|r| r.back_end().fingerprint());
     let model = pipeline.model.fingerprint().to_owned();
     CalibratedOn::now(file, 0, model, corpus.unwrap_or_default())
 }
 
-/// The guarantee of a policy with one threshold, chosen on these questions among several policies, in whatever way.
-/// Thresholds are raised one by one as long as each is shown to keep the loss, so each up to the last keeps it; and the
-/// probability of an error is shared by the policies with a threshold (Bonferroni). `None` where this threshold is beyond the
-/// last, or the policy has none or several.
+/// The guarantee of a policy with one threshold that was chosen in any way among several policies on these questions.
+/// Thresholds are tested in ascending order as long as each keeps the loss, so each threshold up to the last one
+/// keeps it; the policies with a threshold share the probability of an error (Bonferroni). `None` if this threshold
+/// is beyond the last, or the policy has no threshold or several.
 pub(super) fn guarantee(
     policy: Policy,
     among: &[Policy],
@@ -31,7 +31,7 @@ pub(super) fn guarantee(
 ) -> Option<Guarantee> {
     let is_of_one = |policy: &Policy| policy.signals().count() == 1 && !policy.is_graded();
     let threshold = policy.threshold().filter(|_| is_of_one(&policy))?;
-    let sharing = among.iter().filter(|one| is_of_one(one)).count().max(1);
+    let sharing = among.iter().filter(|p| is_of_one(p)).count().max(1);
     let confidence = 1.0 - (1.0 - CONFIDENCE) / sharing as f64;
     let all: Vec<&Answered<'_>> = answered.iter().collect();
     let observations = observations(policy, &all);
@@ -40,23 +40,21 @@ pub(super) fn guarantee(
         confidence,
     };
     let last = calibrate(&policy.open(), None, 0, &observations, goal);
-    // What decides all questions like the last is the last.
+    // A threshold that decides all questions like the last one counts as the last one.
     let last_threshold = last.policy.threshold()?;
-    let mut scores = observations.iter().map(|one| one.question);
+    let mut scores = observations.iter().map(|observation| observation.question);
     if scores.any(|score| last_threshold < score && score <= threshold) {
         return None;
     }
-    let skipped = || observations.iter().filter(|one| one.question <= threshold);
+    let skipped = || observations.iter().filter(|o| o.question <= threshold);
     let n = observations.len();
     let of_all = |part: f64| part / n.max(1) as f64;
-    let differing = all.iter().filter(|one| {
-        let is_skipped = one.score(policy).is_some_and(|score| score <= threshold);
-        is_skipped && differs(one)
+    let differing = all.iter().filter(|answered| {
+        let score = answered.score(policy);
+        score.is_some_and(|score| score <= threshold) && differs(answered)
     });
     let differing = differing.count();
-    let lost: f64 = skipped()
-        .map(|one| (one.always - one.memory).max(0.0))
-        .sum();
+    let lost: f64 = skipped().map(|o| (o.always - o.memory).max(0.0)).sum();
     Some(Guarantee {
         policy: policy.to_string(),
         promise: Promise::Loss {
@@ -64,7 +62,7 @@ pub(super) fn guarantee(
             measured: MeasuredLoss {
                 retrieval_ratio: of_all((n - skipped().count()) as f64),
                 loss: of_all(lost),
-                // That of the last threshold bounds all before it.
+                // The bound at the last threshold holds for all before it.
                 loss_bound: last.bound,
                 disagreement: of_all(differing as f64),
                 disagreement_bound: disagreement_bound(differing, n, confidence),
@@ -73,16 +71,16 @@ pub(super) fn guarantee(
         confidence: CONFIDENCE,
         samples: None,
         calibrated_on: CalibratedOn { questions: n, ..on },
-        scores: Ranks::of(observations.iter().map(|one| one.question), seed),
+        scores: Ranks::of(observations.iter().map(|o| o.question), seed),
     })
 }
 
-/// Whether the answers without and with evidence are not the same.
-fn differs(one: &Answered<'_>) -> bool {
-    let with = std::slice::from_ref(&one.always.answer);
+/// Whether the answers without and with evidence differ.
+fn differs(answered: &Answered<'_>) -> bool {
+    let with = std::slice::from_ref(&answered.always.answer);
     let golden = Golden {
         answers: with,
-        choices: &one.always.choices,
+        choices: &answered.always.choices,
     };
-    !golden.scores(&one.never.answer).exact_match
+    !golden.scores(&answered.never.answer).exact_match
 }

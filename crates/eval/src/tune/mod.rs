@@ -1,7 +1,6 @@
-//! Tuning: a few cheap policies measured on the same questions, and the cheapest chosen that is not worse than the
-//! better of never and always retrieving. Which policies there are is in `candidates`, what is measured of them in
-//! `row`, the rule by which one is chosen in `choice`, and what is promised of it in `guarantee`; `work` answers the
-//! questions in the style in which people are answered.
+//! Tuning: measures a few cheap policies on the same questions, and chooses the cheapest that is not worse than the
+//! better of never and always retrieving. `candidates` lists the policies, `row` has their measures, `choice` the
+//! rule, and `guarantee` the promise; `work` answers the questions in the style that users get.
 
 mod candidates;
 mod choice;

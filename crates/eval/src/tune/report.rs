@@ -1,4 +1,4 @@
-//! What tuning found as a report: what was chosen and why, and each policy that was tried with its cost.
+//! The report of tuning: what was chosen and why, and each tested policy with its cost.
 
 use ken_answer::Policy;
 use ken_report::{Measure, Report, Section, Table, measures};

@@ -8,26 +8,27 @@ use crate::paired_interval::paired_interval;
 use crate::record::Record;
 use crate::statistics::{mean, number, share, wilson_interval};
 
-/// One policy on some questions. Values are `None` where there is no question.
+/// One policy on some questions. Values are `None` without questions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
-    /// The policy as it is used: with the thresholds from all questions. Where no threshold spares anything, `always`.
+    /// The policy as it would be used, with thresholds from all questions; `always` if no threshold saves a
+    /// retrieval.
     #[serde(serialize_with = "as_text")]
     pub policy: Policy,
-    /// The policy as it was tried: measured on each half of the questions at thresholds from the other.
+    /// The policy as it was tested: on each half of the questions with thresholds from the other half.
     #[serde(serialize_with = "as_text")]
     pub tried: Policy,
-    /// The share of questions that are answered right.
+    /// The share of questions that it answers right.
     pub accuracy: Option<f64>,
     /// Its 95 % Wilson interval, low and high.
     pub accuracy_interval: Option<[f64; 2]>,
-    /// Against the better of never and always retrieving.
+    /// Compared with the better of never and always retrieving.
     pub vs_better: PairedDifference,
-    /// Searches of a question.
+    /// Searches per question.
     pub searches: Option<f64>,
-    /// Tokens that the model read and wrote for a question.
+    /// Tokens that the model reads and writes per question.
     pub tokens: Option<f64>,
-    /// Milliseconds of a question; `None` also where one is unknown.
+    /// Milliseconds per question; also `None` if the time of one is unknown.
     pub ms: Option<f64>,
 }
 
@@ -36,7 +37,7 @@ pub struct Row {
 pub struct PairedDifference {
     /// The mean over questions.
     pub difference: Option<f64>,
-    /// Its 95 % interval, low and high; nothing but 0 of what is the same by its definition.
+    /// Its 95 % interval, low and high; `[0, 0]` if both are the same by definition.
     pub interval: Option<[f64; 2]>,
 }
 
@@ -45,7 +46,7 @@ fn as_text<S: Serializer>(policy: &Policy, to: S) -> Result<S::Ok, S::Error> {
 }
 
 impl Row {
-    /// Sums up the answers under a policy.
+    /// Summarizes the answers under a policy.
     pub(super) fn of(
         [policy, tried]: [Policy; 2],
         records: &[Record],
@@ -56,7 +57,7 @@ impl Row {
         let averaged =
             |of: &dyn Fn(&Record) -> f64| mean(&records.iter().map(of).collect::<Vec<f64>>());
         let tokens = |record: &Record| (record.tokens.prompt + record.tokens.completion) as f64;
-        // What failed took no time that counts.
+        // A question that failed counts as taking no time.
         let ms = |record: &Record| {
             let total = record.timing_ms.get("total").copied();
             total
@@ -81,7 +82,7 @@ impl Row {
         }
     }
 
-    /// Whether at most this much is lost against the better arm, at the lower end of the interval.
+    /// Whether the loss against the better arm, at the lower end of the interval, is at most this.
     pub(super) fn loses_at_most(&self, max_loss: f64) -> bool {
         self.vs_better
             .interval
@@ -93,11 +94,11 @@ impl PairedDifference {
     fn of(records: &[Record], answered: &[Answered<'_>], better: Arm) -> Self {
         let pairs = records.iter().zip(answered);
         let differences = pairs
-            .map(|(record, one)| number(record.is_right()) - number(better.answer(one).is_right()))
+            .map(|(record, q)| number(record.is_right()) - number(better.answer(q).is_right()))
             .collect::<Vec<f64>>();
         Self {
             difference: mean(&differences),
-            // Both are right or wrong, so nothing is drawn.
+            // Differences are 1, 0 or -1, for which the interval draws nothing.
             interval: paired_interval(&differences, 0),
         }
     }

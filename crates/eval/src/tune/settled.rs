@@ -1,12 +1,12 @@
-//! The policy that is written down: with thresholds from all questions, in few digits.
+//! The tuned policy in its written form: with thresholds from all questions, in few digits.
 
 use ken_answer::Policy;
 use ken_policy::Goal;
 
 use crate::compare::{Answered, settled};
 
-/// A candidate with its threshold from all these questions, as the shortest decimal that decides all of them alike. Where
-/// nothing is to be spared, every question retrieves.
+/// A candidate with its threshold from all these questions, as the shortest decimal with the same decisions. If no
+/// retrieval can be saved, the policy `always`.
 pub(super) fn written(tried: Policy, goal: Goal, answered: &[Answered<'_>]) -> Policy {
     let policy = settled(tried, goal, answered);
     let (Some(signal), Some(threshold)) = (policy.signal(), policy.threshold()) else {
@@ -15,17 +15,17 @@ pub(super) fn written(tried: Policy, goal: Goal, answered: &[Answered<'_>]) -> P
     if policy == tried {
         return policy;
     }
-    let scores = answered.iter().filter_map(|one| one.score(policy));
+    let scores = answered.iter().filter_map(|a| a.score(policy));
     let shortest = shortest(threshold, scores.filter(|score| *score > threshold));
     Policy::above(signal, Some(shortest))
 }
 
-/// The shortest decimal from a threshold up to the least of the numbers above it, that one excluded.
+/// The shortest decimal from a threshold (inclusive) to the least of the numbers above it (exclusive).
 fn shortest(threshold: f64, above: impl Iterator<Item = f64>) -> f64 {
     let next = above.min_by(f64::total_cmp).unwrap_or(f64::INFINITY);
     let decimals = (0..=15).map(|digits| {
         let scale = 10_f64.powi(digits);
-        // A negative zero reads badly.
+        // Adding 0 avoids a negative zero.
         (threshold * scale).ceil() / scale + 0.0
     });
     let mut fitting = decimals.filter(|decimal| (threshold..next).contains(decimal));

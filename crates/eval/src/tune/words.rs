@@ -1,4 +1,4 @@
-//! What tuning found, in sentences.
+//! The results of tuning in sentences.
 
 use ken_answer::Policy;
 use ken_report::number;
@@ -9,7 +9,7 @@ use super::row::Row;
 use super::work::Labels;
 use crate::correctness::right_if;
 
-/// What the numbers are of.
+/// What the numbers count.
 pub fn measured(findings: &Findings) -> String {
     let right = match (findings.labels, findings.style) {
         (Labels::Agreement, _) => {
@@ -69,7 +69,7 @@ pub fn why(findings: &Findings) -> String {
     }
 }
 
-/// A share, or that it is none.
+/// A share in words.
 fn or_none(part: f64) -> String {
     match part > 0.0 {
         true => share(Some(part)),
@@ -78,11 +78,11 @@ fn or_none(part: f64) -> String {
 }
 
 /// The tokens of one policy as a share of another's.
-fn ratio(one: &Row, other: &Row) -> Option<f64> {
-    Some(one.tokens? / other.tokens?)
+fn ratio(row: &Row, other: &Row) -> Option<f64> {
+    Some(row.tokens? / other.tokens?)
 }
 
-/// That a policy is more accurate than either arm, and what that costs.
+/// A sentence about the policy that is more accurate than either arm, with its cost.
 pub fn more_accurate(row: &Row, chosen: &Row) -> String {
     format!(
         "More accurate than either arm is {}, for {} times the tokens.",
@@ -91,7 +91,7 @@ pub fn more_accurate(row: &Row, chosen: &Row) -> String {
     )
 }
 
-/// The promise of the chosen policy; `None` of one without a guarantee.
+/// The guarantee of the chosen policy in words; `None` without one.
 pub fn promised(findings: &Findings) -> Option<String> {
     let guarantee = findings.tuned.guarantee.as_ref()?;
     Some(format!(

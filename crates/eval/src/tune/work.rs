@@ -1,5 +1,5 @@
-//! Questions answered in the style in which people are answered, without and with evidence, and what each policy makes
-//! of that.
+//! Answers questions in the style that users get, without and with evidence, and evaluates each policy on these
+//! answers.
 
 use std::collections::HashSet;
 
@@ -17,21 +17,21 @@ use crate::compare::{Answered, Answers, AnswersWork, Arm, BeginRun, Known, compo
 use crate::dataset::Question;
 use crate::split::AboutSubject;
 
-/// Fewer questions than these tell nothing.
+/// Fewer questions are not enough to tune on.
 const LEAST_QUESTIONS: usize = 30;
 
-/// By what an answer counts as right.
+/// What counts as a right answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Labels {
-    /// By golden answers: a short answer that is one of them, a full one that contains one.
+    /// Golden answers: a short answer must equal one, a full one must contain one.
     GoldenAnswers,
-    /// By the answer with evidence, which counts as right: what evidence gets wrong is not seen.
+    /// The answer with evidence: errors of evidence go unnoticed.
     Agreement,
 }
 
 impl Labels {
-    /// Makes sure that answers in a style can be judged.
+    /// Checks that answers in a style can be judged.
     ///
     /// # Errors
     /// [`TuneError::UnlabeledFullAnswers`].
@@ -43,8 +43,8 @@ impl Labels {
     }
 }
 
-/// Which questions can be used, and by what their answers count as right: those with golden answers, or where none has
-/// any, all of them.
+/// The usable questions, and what counts as a right answer to them: the questions with golden answers or, if none has
+/// any, all.
 ///
 /// # Errors
 /// Fewer than 30.
@@ -69,11 +69,11 @@ fn is_labeled(question: &Question) -> bool {
     question.golden().obstacle().is_none()
 }
 
-/// Makes sure that questions that are to confirm a policy can do so: that some are labeled as those are that it is chosen
-/// on, and none is about the subject of one of these. Returns those that can be used.
+/// Checks that questions can confirm a policy: some are labeled like those that chose it, and none shares a subject
+/// with them. Returns the usable ones.
 ///
 /// # Errors
-/// Where that is not so.
+/// [`TuneError::SharedQuestions`], [`TuneError::UnlabeledConfirmation`].
 pub fn tell_apart(
     confirming: Vec<Question>,
     chosen_on: &[Question],
@@ -82,7 +82,7 @@ pub fn tell_apart(
     let words = |question: &Question| question.subject().trim().to_lowercase();
     let known: HashSet<String> = chosen_on.iter().map(words).collect();
     let of = confirming.len();
-    let shared = confirming.iter().filter(|one| known.contains(&words(one)));
+    let shared = confirming.iter().filter(|q| known.contains(&words(q)));
     match shared.count() {
         0 => {}
         shared => return Err(TuneError::SharedQuestions { shared, of }),
@@ -95,51 +95,52 @@ pub fn tell_apart(
     }
 }
 
-/// What is tuned, and on what.
+/// A tuning on some questions.
 #[derive(Clone, Copy)]
 pub struct TuneWork<'a> {
-    /// The questions, the candidates, and where their answers are kept.
+    /// The questions, the candidates, and the folder of answers.
     pub answers: AnswersWork<'a>,
-    /// By what answers count as right.
+    /// What counts as a right answer.
     pub labels: Labels,
-    /// What a policy may lose against the better arm, at the lower end of the interval.
+    /// The loss against the better arm that a policy may have at the lower end of its interval.
     pub max_loss: f64,
 }
 
-/// What was found on the questions.
+/// The result of tuning.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tuned {
     /// The better of never and always retrieving.
     pub better: Arm,
-    /// What choosing could bring.
+    /// What choosing could gain.
     pub stakes: Stakes,
-    /// The candidates in their order.
+    /// The candidates in order.
     pub rows: Vec<Row>,
-    /// The chosen one.
+    /// The chosen row.
     pub choice: Choice,
-    /// What is promised of it, where something is.
+    /// Its guarantee, if any.
     pub guarantee: Option<Guarantee>,
 }
 
-/// What a chosen policy does on other questions.
+/// The accuracy of a chosen policy on other questions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Confirmed {
-    /// Questions.
+    /// The number of questions.
     pub n: usize,
-    /// The arm that was the better one on the questions on which the policy was chosen.
+    /// The arm that was better on the questions that chose the policy.
     pub arm: Row,
-    /// The policy, held against that arm.
+    /// The policy, compared with that arm.
     pub chosen: Row,
 }
 
 impl TuneWork<'_> {
-    /// How many runs over the questions that is.
+    /// How many runs over the questions the work takes.
     #[must_use]
     pub fn runs(&self, pipeline: &Pipeline) -> usize {
         self.answers.runs(pipeline)
     }
 
-    /// Answers and measures what the files do not hold yet, and chooses. `on` is what a guarantee is for.
+    /// Answers and measures what the files do not hold yet, and chooses a policy. `on` describes what a guarantee is
+    /// calibrated on.
     ///
     /// # Errors
     /// A run that fails or is stopped, a file that cannot be written; no questions.
@@ -160,7 +161,7 @@ impl TuneWork<'_> {
             given: answered.len(),
             least: LEAST_QUESTIONS,
         })?;
-        // A server watches short answers, and by golden ones alone is it known what is lost.
+        // Monitoring sees short answers, and only golden answers show what is lost.
         let is_watched =
             self.labels == Labels::GoldenAnswers && pipeline.settings.style == Style::Short;
         let policy = rows[choice.row].policy;
@@ -183,7 +184,7 @@ impl TuneWork<'_> {
         })
     }
 
-    /// Runs the chosen policy, the only candidate of this work, on other questions and holds it against an arm.
+    /// Evaluates the chosen policy, the only candidate of this work, on other questions and compares it with an arm.
     ///
     /// # Errors
     /// As [`TuneWork::run`].
@@ -219,9 +220,9 @@ impl TuneWork<'_> {
     }
 }
 
-/// What thresholds are chosen for. Where retrieving is to be spared, something may be lost by it: so little of what
-/// may be that the lower end of the interval of some 200 questions leaves room for it. Where never retrieving is better, nothing
-/// is cheaper, and only accuracy can be won.
+/// The goal of thresholds. To save retrievals, some loss is allowed: a quarter of the maximum, so that the lower end
+/// of the interval over some 200 questions has room for it. If never retrieving is better, nothing is cheaper, and
+/// only accuracy can be gained.
 fn goal(better: Arm, max_loss: f64) -> Goal {
     match better {
         Arm::Always => Goal::AtMostLost(max_loss / 4.0),
@@ -241,7 +242,7 @@ fn agree(answers: &mut Answers) {
     }
 }
 
-/// What each policy makes of the answers.
+/// The rows of the policies, from the answers.
 fn rows(
     policies: &[Policy],
     goal: Goal,

@@ -1,4 +1,4 @@
-//! `hf:` references against a server that speaks the hub's protocol as far as it is used.
+//! `hf:` references against a server that speaks the part of the hub's protocol that ken uses.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

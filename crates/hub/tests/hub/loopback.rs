@@ -23,7 +23,7 @@ pub(crate) struct Reply {
     cut_after: Option<usize>,
     /// Send the body again and again, and no length.
     endless: bool,
-    /// Where a redirect leads to.
+    /// The target of a redirect.
     location: Option<String>,
 }
 

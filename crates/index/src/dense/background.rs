@@ -1,17 +1,17 @@
-//! How near the passages of a corpus are to a query by chance, told by a sample of them: what a cosine says depends on
-//! the embedder, of which some give any two texts 0.7 and others nothing.
+//! How near the passages of a corpus are to a query by chance, measured on a sample of them. A cosine means little
+//! without that: some embedders give any two texts 0.7, others 0.
 
 use super::{DenseIndex, RowBuffer};
 use crate::IndexError;
 use crate::dot::dot_rows;
 
-/// Where the sample is taken: neighbors in a corpus are of one document, and alike.
+/// Places that the sample is taken from: neighbors in a corpus come from one document, and are alike.
 const PLACES: usize = 32;
 
-/// Neighbors that are taken at each place.
+/// Neighbors taken at each place.
 const NEIGHBORS: usize = 8;
 
-/// From this many passages on their spread says something.
+/// The least passages in a sample whose spread says something.
 const LEAST: usize = 32;
 
 /// A sample of the vectors of a corpus.
@@ -32,7 +32,7 @@ impl Background {
     /// Reads up to 256 vectors, evenly spread over all segments.
     ///
     /// # Errors
-    /// Vectors that are damaged or cannot be read.
+    /// If vectors are damaged or cannot be read.
     pub(crate) fn read(segments: &[DenseIndex]) -> Result<Self, IndexError> {
         let passages: usize = segments
             .iter()
@@ -41,22 +41,21 @@ impl Background {
         let step = (passages / PLACES).max(NEIGHBORS);
         let mut rows = Vec::new();
         let mut buffer = RowBuffer::default();
-        // The first passage of a segment among all, and the next one that is taken.
-        let (mut first, mut next) = (0, 0);
+        // The offset in the segment of the next place.
+        let mut next = 0;
         for segment in segments {
-            let end = first + segment.vectors.passages();
-            while next < end {
-                let taken =
-                    next - first..(next - first + NEIGHBORS).min(segment.vectors.passages());
-                rows.extend_from_slice(segment.vectors.rows(taken, &mut buffer)?);
+            let count = segment.vectors.passages();
+            while next < count {
+                let neighbors = next..(next + NEIGHBORS).min(count);
+                rows.extend_from_slice(segment.vectors.rows(neighbors, &mut buffer)?);
                 next += step;
             }
-            first = end;
+            next -= count;
         }
         Ok(Self { rows })
     }
 
-    /// The scores of the sample for a query; `None` where it is too small or all are alike.
+    /// The spread of the sample's scores for a query; `None` if the sample is too small or all scores are equal.
     pub(crate) fn spread(&self, query: &[f32]) -> Option<Spread> {
         let count = self.rows.len() / query.len().max(1);
         if count < LEAST {

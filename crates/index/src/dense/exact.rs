@@ -9,7 +9,7 @@ use crate::IndexError;
 use crate::dot::dot_rows;
 use crate::top_k::{Place, TopK};
 
-/// What one task scores at a time: about 1 MiB.
+/// The numbers that one task scores at a time: about 1 MiB.
 pub(super) const NUMBERS_PER_TASK: usize = 1 << 18;
 
 /// If at least one passage in this many is live, all are scored, which is quicker than picking out
@@ -65,10 +65,10 @@ pub(super) fn search(
             Ok(scratch)
         })
         .map(|scratch| scratch.map(|scratch| scratch.best))
-        .try_reduce(|| TopK::new(k), |one, other| Ok(one.merge(other)))
+        .try_reduce(|| TopK::new(k), |best, other| Ok(best.merge(other)))
 }
 
-/// What a thread works with.
+/// The buffers of a thread.
 struct Scratch {
     best: TopK,
     scores: Vec<f32>,

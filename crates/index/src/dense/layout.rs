@@ -1,4 +1,4 @@
-//! How the vectors of a corpus are stored and searched: the choices, and what `auto` chooses.
+//! How the vectors of a corpus are stored and searched: the settings, and what `auto` chooses.
 
 use std::fmt;
 use std::str::FromStr;
@@ -57,7 +57,6 @@ pub enum DenseSearch {
 }
 
 impl VectorType {
-    /// All of them.
     pub(super) const ALL: [VectorType; 3] = [Self::F32, Self::F16, Self::Int8];
 }
 
@@ -91,7 +90,7 @@ impl fmt::Display for DenseSearch {
     }
 }
 
-/// The search, and after a colon the type of the numbers where it is not f32: `auto`, `disk:int8`.
+/// The search, and after a colon the type of the numbers if it is not f32: `auto`, `disk:int8`.
 impl fmt::Display for DenseLayout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.vectors {

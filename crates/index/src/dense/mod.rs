@@ -30,7 +30,7 @@ use crate::{IndexError, Recall};
 /// How much a walk through a graph does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Effort {
-    /// As much as this recall takes, told by a sample of the graph's vectors.
+    /// As much as this recall takes, measured on a sample of the graph's vectors.
     Recall(Recall),
     /// A candidate list of this length (`ef` of HNSW).
     #[cfg(test)]
@@ -41,15 +41,15 @@ pub(crate) enum Effort {
 #[derive(Debug)]
 pub(crate) struct DenseIndex {
     vectors: SegmentVectors,
-    /// Without one, and where few passages are live, every live vector is scored.
+    /// Without one, or if few passages are live, every live vector is scored.
     graph: Option<Graph>,
 }
 
 impl DenseIndex {
-    /// Opens the index in the folder of a segment, whose blocks are checked where they have checksums.
+    /// Opens the index in the folder of a segment, whose blocks are checked if they have checksums.
     ///
     /// # Errors
-    /// Where a file is damaged or cannot be read, or the vectors are missing.
+    /// If a file is damaged or cannot be read, or the vectors are missing.
     pub(crate) fn open(
         folder: impl Into<CheckedFolder>,
         passages: usize,
@@ -65,7 +65,7 @@ impl DenseIndex {
         Ok(Self { vectors, graph })
     }
 
-    /// The best of the segment that has this number in the corpus.
+    /// The best passages of the segment with this number in the corpus.
     fn search(
         &self,
         segment: u32,
@@ -84,16 +84,16 @@ impl DenseIndex {
         };
         if let Some(graph) = &self.graph
             && effort != Effort::Recall(Recall::EXACT)
-            && let Some(found) = graph.search(&self.vectors, &query, effort, is_live)?
+            && let Some(best) = graph.search(&self.vectors, &query, effort, is_live)?
         {
-            return Ok(found);
+            return Ok(best);
         }
         exact::search(&self.vectors, &query, is_live)
     }
 }
 
-/// The threads that build graphs, as many as rayon's pool has: searches are on that pool, and would wait for parts
-/// of a graph otherwise. `None` where the system has no more threads: then the caller's are used.
+/// The threads that build graphs, as many as rayon's pool has. Searches run on rayon's pool, and would otherwise wait
+/// for a graph that is being built. `None` if the system has no more threads: then the caller's are used.
 static BUILDING: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
     let pool = ThreadPoolBuilder::new().num_threads(rayon::current_num_threads());
     pool.thread_name(|number| format!("graphs-{number}"))
@@ -105,7 +105,7 @@ static BUILDING: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
 /// same vectors give the same file.
 ///
 /// # Errors
-/// Where the vectors cannot be read or the graph cannot be written, and [`IndexError::Cancelled`]
+/// If the vectors cannot be read or the graph cannot be written, and [`IndexError::Cancelled`]
 /// soon after `cancel` has been set.
 pub(crate) fn write_graph(
     dir: &Path,
@@ -136,12 +136,12 @@ pub(crate) fn check_cancelled(cancel: &AtomicBool) -> Result<(), IndexError> {
 }
 
 /// The best `k` live passages by dot product with `query`, best first; of equal scores the one
-/// that comes earlier in the corpus. A passage whose score is NaN is no result. Scores are exact;
+/// that comes earlier in the corpus. A passage whose score is NaN is left out. Scores are exact;
 /// segments with a graph may miss a few of the best.
 ///
 /// # Shapes
-/// `query`: `[dimensions]`, the dimensions of all `segments`. `live_count` returns of how many
-/// passages of a segment, by its number, `is_live` is true.
+/// `query`: `[dimensions]`, the dimensions of all `segments`. `live_count` takes the number of a
+/// segment and returns for how many of its passages `is_live` is true.
 pub(crate) fn search(
     segments: &[DenseIndex],
     query: &[f32],
@@ -163,7 +163,7 @@ pub(crate) fn search(
             .par_iter()
             .enumerate()
             .map(search)
-            .try_reduce(|| TopK::new(k), |one, other| Ok(one.merge(other))),
+            .try_reduce(|| TopK::new(k), |best, other| Ok(best.merge(other))),
     };
     Ok(best?.into_ranking())
 }

@@ -1,11 +1,10 @@
-//! Fetching memory that is going to be read. What a walk reads is far apart, so that it would
-//! otherwise mostly wait.
+//! Fetching memory that a walk is going to read: its reads are far apart, and it would mostly wait for them.
 
 /// How much of a row is prefetched, in bytes; the processor prefetches the rest by itself.
 #[cfg(target_arch = "x86_64")]
 const PREFETCHED: usize = 512;
 
-/// Bytes that memory is fetched in.
+/// The size of a cache line, in bytes.
 #[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
 

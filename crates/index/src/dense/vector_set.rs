@@ -18,7 +18,7 @@ pub struct VectorSet {
     starts: Vec<usize>,
     /// Which vectors can be found. `[vectors]`
     is_live: Vec<bool>,
-    /// How many of each part can be.
+    /// The number of live vectors in each part.
     live_counts: Vec<usize>,
 }
 
@@ -27,7 +27,7 @@ impl VectorSet {
     /// there are many.
     ///
     /// # Errors
-    /// A folder that cannot be written.
+    /// If the folder cannot be written.
     pub fn write(dir: &Path, vectors: &[Vec<f32>], dimensions: usize) -> Result<(), IndexError> {
         ken_storage::create_dir_all(dir)?;
         let mut writer = VectorWriter::create(dir, VectorType::F32)?;
@@ -40,7 +40,7 @@ impl VectorSet {
     /// The vectors in a folder, `[vectors][dimensions]`.
     ///
     /// # Errors
-    /// A file that is missing or damaged.
+    /// If a file is missing or damaged.
     pub fn read(
         dir: &Path,
         vectors: usize,
@@ -57,7 +57,7 @@ impl VectorSet {
     /// live yet.
     ///
     /// # Errors
-    /// A file that is missing or damaged.
+    /// If a file is missing or damaged.
     pub fn open(folders: &[(PathBuf, usize)], dimensions: usize) -> Result<Self, IndexError> {
         let mut starts = vec![0_usize];
         let mut parts = Vec::with_capacity(folders.len());
@@ -92,13 +92,13 @@ impl VectorSet {
     }
 
     /// The numbers of the `k` live vectors with the largest dot product with the query, and that product,
-    /// best first; approximate where there are many.
+    /// best first; approximate if there are many.
     ///
     /// # Shapes
     /// `query`: `[dimensions]`.
     ///
     /// # Errors
-    /// Vectors that cannot be read.
+    /// If vectors cannot be read.
     pub fn nearest(&self, query: &[f32], k: usize) -> Result<Vec<(usize, f32)>, IndexError> {
         let number = |place: Place| {
             let start = self.starts.get(place.segment as usize).copied();
@@ -109,8 +109,10 @@ impl VectorSet {
         let live = |place: Place| self.is_live.get(number(place)).copied().unwrap_or(false);
         let live_count = |part: u32| self.live_counts.get(part as usize).copied().unwrap_or(0);
         let effort = Effort::Recall(Recall::default());
-        let found = search(&self.parts, query, k, effort, &live, &live_count)?;
-        let each = found.into_iter();
-        Ok(each.map(|one| (number(one.place), one.score)).collect())
+        let nearest = search(&self.parts, query, k, effort, &live, &live_count)?;
+        let numbered = nearest
+            .into_iter()
+            .map(|candidate| (number(candidate.place), candidate.score));
+        Ok(numbered.collect())
     }
 }

@@ -70,8 +70,8 @@ impl FileHandle for CheckedFile {
 
 /// The folder of an index.
 ///
-/// `MmapDirectory` takes every error for "no folder", even a transient one of the disk; so its
-/// answer is checked against the system's.
+/// `MmapDirectory` reports every error as a missing folder, even a transient one of the disk, so this asks the
+/// system too.
 pub(super) fn directory(path: &Path) -> Result<MmapDirectory, tantivy::TantivyError> {
     let opened = MmapDirectory::open(path);
     if opened.is_err() && std::fs::metadata(path)?.is_dir() {

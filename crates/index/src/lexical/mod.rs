@@ -1,7 +1,7 @@
 //! Lexical search: BM25 (k1 = 1.2, b = 0.75) over title and text, by tantivy.
 //!
 //! Each segment of the corpus has an index of its own in its folder `lexical/`, with one tantivy
-//! segment in which document n is passage n. Where that would take too much memory to write, the
+//! segment in which document n is passage n. If that would take too much memory to write, the
 //! index continues in `lexical-2/`, `lexical-3/` and so on, each a part with the passages after
 //! those of the part before. It holds terms and frequencies, no text and no positions. A title
 //! counts twice: a query is more likely about a passage's topic than about what it mentions. Scores
@@ -11,9 +11,9 @@
 //!
 //! A query is text, never an expression: nothing in it is syntax.
 //!
-//! tantivy is not made for damaged files. Of small ones its checksums are verified when they are
-//! opened, of large ones the footer; what it then reads of them is checked block by block
-//! ([`Files`]), and panics of tantivy are reported as damage too.
+//! tantivy is not made for damaged files. Opening an index verifies tantivy's checksums of small files and the footer
+//! of large ones; what tantivy then reads of these is checked block by block ([`Files`]), and panics of tantivy are
+//! reported as damage too.
 
 mod files;
 mod write;
@@ -37,7 +37,7 @@ use crate::top_k::{Candidate, Place, TopK};
 
 /// The name of the folder of the first part in a segment's folder.
 const FOLDER: &str = "lexical";
-/// The name under which the index asks for our tokenizer; another one for every change of what it makes of a text.
+/// The name under which tantivy looks up our tokenizer. It changes with the terms that the tokenizer makes of a text.
 const TOKENIZER: &str = "ken-2";
 
 /// The files that tantivy keeps of a segment.
@@ -79,7 +79,7 @@ pub(crate) struct LexicalIndex {
     schema_holder: Searcher,
     passages: u64,
     tokens: u64,
-    /// The languages besides English that passages are in, looked up with the first query.
+    /// The languages besides English of the passages, looked up with the first query.
     languages: OnceLock<Vec<&'static Language>>,
 }
 
@@ -144,7 +144,7 @@ impl LexicalIndex {
         let weight = tantivy_call(Path::new(FOLDER), || {
             self.weight(self.query_words(text)?.into_iter().flatten().collect())
         });
-        // What a damaged file makes of a call does not count.
+        // Damage found while reading outweighs the result.
         self.parts.iter().try_for_each(|part| part.files.sound())?;
         let weight = weight?;
         let average = self.tokens as f32 / self.passages as f32;
@@ -155,9 +155,9 @@ impl LexicalIndex {
             .map(TopK::into_ranking)
     }
 
-    /// The most that a passage could score for a text: a term that is repeated without end, in a passage of no length,
-    /// counts its inverse document frequency times 1 + k1. Words that no passage holds count too; a word in several
-    /// languages counts as the rarest of its terms that are held.
+    /// The highest score that a passage could have for a text: a term that is repeated without end, in a passage of no
+    /// length, counts its inverse document frequency times 1 + k1. Words that no passage holds count too; a word in
+    /// several languages counts as the rarest of its terms that a passage holds.
     pub(crate) fn most(&self, text: &str) -> Result<f32, IndexError> {
         const K1: f32 = 1.2;
         let passages = self.passages as f32;
@@ -201,7 +201,7 @@ impl LexicalIndex {
             .collect())
     }
 
-    /// The languages besides English that enough passages have the mark of.
+    /// The languages besides English whose marker enough passages have.
     fn spoken(&self) -> Result<Vec<&'static Language>, TantivyError> {
         let mut spoken = Vec::new();
         for language in &OTHERS {
@@ -250,8 +250,8 @@ impl Bm25StatisticsProvider for LexicalIndex {
     }
 }
 
-/// Whether so many of all passages are in a language that queries are read in it too: one in twenty. Of fewer, many were
-/// guessed wrongly, and the more languages a query has, the more it finds by chance.
+/// Whether at least one in twenty passages is in a language, so that queries are read in it too. If fewer are, many
+/// of these were guessed wrongly, and every language of a query adds chance matches.
 fn is_spoken(held: u64, passages: u64) -> bool {
     held > 0 && held.saturating_mul(20) >= passages
 }
@@ -348,7 +348,7 @@ impl Part {
     }
 }
 
-/// The result of a call of tantivy; where it fails or panics, the index at `path` is damaged.
+/// The result of a call of tantivy; if it fails or panics, the index at `path` is damaged.
 fn tantivy_call<T>(
     path: &Path,
     call: impl FnOnce() -> Result<T, TantivyError>,

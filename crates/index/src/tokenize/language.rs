@@ -1,4 +1,4 @@
-//! The language of a text, guessed: by script, and in Latin letters by small words that nearly every sentence has.
+//! Guessing the language of a text: by its script, and in Latin letters by small words that nearly every sentence has.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
@@ -11,11 +11,11 @@ pub(crate) struct Language {
     pub(crate) name: &'static str,
     pub(super) stems: Algorithm,
     words: &'static str,
-    /// A term that its passages have, so that queries know of them: no word is one.
+    /// A term of all its passages that no word gives, from which queries learn that the language occurs.
     pub(crate) marker: &'static str,
 }
 
-/// The one that is taken where none can be told.
+/// The language of texts that show no other.
 pub(crate) static ENGLISH: Language = Language {
     name: "English",
     stems: Algorithm::English,
@@ -23,7 +23,6 @@ pub(crate) static ENGLISH: Language = Language {
     marker: "\u{1}en",
 };
 
-/// All others.
 pub(crate) static OTHERS: [Language; 11] = [
     Language {
         name: "German",
@@ -93,25 +92,25 @@ pub(crate) static OTHERS: [Language; 11] = [
     },
 ];
 
-/// By their small words.
+/// The indexes in [`all`] of the languages that have a small word.
 static BY_WORD: LazyLock<HashMap<&str, Vec<usize>>> = LazyLock::new(|| {
     let mut by_word: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (number, language) in all().enumerate() {
+    for (index, language) in all().enumerate() {
         for word in language.words.split(' ') {
-            by_word.entry(word).or_default().push(number);
+            by_word.entry(word).or_default().push(index);
         }
     }
     by_word
 });
 
-/// A text has a language if one in so many of all its words is a small word of it.
+/// A text is in a language if at least one word in this many is a small word of it.
 const ONE_IN: usize = 20;
 
 fn all() -> impl Iterator<Item = &'static Language> {
     std::iter::once(&ENGLISH).chain(&OTHERS)
 }
 
-/// The language of a text, or its script where that does not tell; `None` of a text without letters.
+/// The language of a text, or its script if that does not tell; `None` of a text without letters.
 #[must_use]
 pub fn language_of(text: &str) -> Option<&'static str> {
     let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
@@ -131,7 +130,7 @@ pub fn language_of(text: &str) -> Option<&'static str> {
     })
 }
 
-/// What a letter is a sign of.
+/// The language that a letter shows, or its script.
 fn script(letter: char) -> Option<&'static str> {
     Some(match letter {
         '\u{370}'..='\u{3ff}' => "Greek",
@@ -149,24 +148,24 @@ fn script(letter: char) -> Option<&'static str> {
     })
 }
 
-/// The language whose small words a text has most of, if these are enough, and `least` of them; of equals English, or
-/// the first.
+/// The language whose small words are most frequent in a text, if these are at least `least` and enough of all words;
+/// of equals English, or the first.
 pub(super) fn by_words(text: &str, least: usize) -> Option<&'static Language> {
     let mut counts = [0; 1 + OTHERS.len()];
     let mut words = 0;
     for word in text.split(|letter: char| !letter.is_alphabetic()) {
         words += usize::from(!word.is_empty());
-        // Longer words are none of them.
+        // No small word is longer.
         if word.len() <= 10
             && let Some(languages) = BY_WORD.get(word.to_lowercase().as_str())
         {
             languages.iter().for_each(|&language| counts[language] += 1);
         }
     }
-    let found = counts.into_iter().enumerate().rev();
-    let (number, count) = found.max_by_key(|(_, count)| *count)?;
+    let counts = counts.into_iter().enumerate().rev();
+    let (index, count) = counts.max_by_key(|(_, count)| *count)?;
     let is_enough = count >= least && ONE_IN * count >= words;
-    all().nth(number).filter(|_| is_enough)
+    all().nth(index).filter(|_| is_enough)
 }
 
 #[cfg(test)]

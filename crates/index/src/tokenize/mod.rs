@@ -1,9 +1,9 @@
-//! Text to the terms of the lexical index, the same way for passages and queries.
+//! Splitting texts into the terms of the lexical index, alike for passages and queries.
 //!
 //! Terms are words by Unicode's word boundaries, folded (`fold`) and stemmed by the Snowball stemmer of the main
 //! language of their script, Cyrillic ones as Russian and so on, and Latin ones of a passage by that of its language
-//! (`language`), which a term of no word marks; a query has the stems of all languages that are marked. What is written in several ways
-//! gets the terms of all of them: `Wi-Fi` is also `wifi`, `max_pressure` also `maxpressure`, `12,500` also `12500`,
+//! (`language`). Such a passage has a marker, a term that is no word, and a query has the stems of all languages with
+//! markers. A word that is written in several ways gets the terms of all of them: `Wi-Fi` is also `wifi`, `max_pressure` also `maxpressure`, `12,500` also `12500`,
 //! `getPumpStatus` also `get`, `pump` and `status`; and names that end or begin with signs, `C++`, `C#`, `.NET`, are also terms as
 //! they stand. Scripts written without spaces (Chinese, Japanese, Thai and others), and Korean, whose particles are part of the
 //! word, become overlapping bigrams of characters, since neither single characters nor whole runs tell passages apart;
@@ -36,7 +36,7 @@ pub(crate) fn analyzer() -> TextAnalyzer {
     TextAnalyzer::builder(Terms).build()
 }
 
-/// So many small words of a language tell that a passage is in it: one may be part of a name.
+/// How many small words of a language show that a passage is in it: a single one may be part of a name.
 const LEAST_WORDS: usize = 2;
 
 /// The most distinct terms of a query that count. A longer query is a document, and its first words
@@ -46,13 +46,13 @@ const QUERY_TERMS: usize = 512;
 /// The length of the prefix of a query, in bytes, that is tokenized.
 const QUERY_BYTES: usize = 1 << 20;
 
-/// How many terms are made at once, so that a text of millions takes little more memory than itself.
+/// How many terms are made at a time, so that a text of millions takes little more memory than itself.
 const TERMS_AT_ONCE: usize = 256;
 
 /// The longest character of an unspaced script, marks included, in code points.
 const LONGEST_CHARACTER: usize = LONGEST_TERM / 2;
 
-/// The terms of a passage, all of it taken for English: those of its title, twice, and of its text.
+/// The terms of a passage, read as English: those of its title, twice, and of its text.
 #[must_use]
 pub fn passage_terms(title: &str, text: &str) -> Vec<String> {
     let english = |text| terms(text, Side::Passage, ENGLISH.stems);
@@ -146,12 +146,12 @@ impl TokenStream for TermStream {
     }
 }
 
-/// What terms are made for.
+/// The text that terms are made for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
-    /// To be found: characters of a run are terms, and their bigrams.
+    /// The characters of a run are terms, and their bigrams.
     Passage,
-    /// To find: the bigrams of a run say more than its characters, so these are left out.
+    /// Only the bigrams of a run are terms: they say more than its characters.
     Query,
 }
 
@@ -177,17 +177,17 @@ struct TermsOf {
     side: Side,
     /// How words in Latin letters are stemmed.
     latin: Algorithm,
-    /// What is before is done.
+    /// The offset of the text that is still to be split.
     at: usize,
-    /// The end of the piece between two word boundaries in which that is.
+    /// The end of the piece between two word boundaries that holds it.
     piece: usize,
     /// Whether the piece is of a script without spaces.
     is_unspaced: bool,
-    /// The last character of a run of such pieces.
+    /// The last character of a run of unspaced pieces.
     last: Option<Range<usize>>,
-    /// Whether it is the only one.
+    /// Whether that is the only character of the run.
     is_alone: bool,
-    /// The words that are also written as one.
+    /// The words since the last that may also be written as one.
     compound: Compound,
     ready: VecDeque<String>,
 }
@@ -282,7 +282,7 @@ impl TermsOf {
         (is_point && before.next().is_none_or(char::is_whitespace)).then(|| format!(".{word}"))
     }
 
-    /// Whether a sign between these digits and what begins at `next` parts thousands.
+    /// Whether a sign between these digits and the text from `next` separates thousands.
     fn groups_digits(&self, digits: &str, next: usize) -> bool {
         let is_digit = |byte: &u8| byte.is_ascii_digit();
         let behind = self.text[next..].bytes();
@@ -291,7 +291,7 @@ impl TermsOf {
             && behind.take(4).take_while(is_digit).count() == 3
     }
 
-    /// Turns characters of a run into overlapping bigrams, and of a passage into terms of their own.
+    /// Turns the characters of a run into overlapping bigrams, and those of a passage also into terms of their own.
     fn extend_run(&mut self) {
         for character in self.text[self.at..self.piece].graphemes(true) {
             let own = self.at..self.at + shortened(character).len();
@@ -311,7 +311,7 @@ impl TermsOf {
         }
     }
 
-    /// Ends a run; of a query, a single character is a term itself.
+    /// Ends a run; in a query, a run of a single character is a term itself.
     fn end_run(&mut self) {
         if let Some(last) = self.last.take()
             && self.is_alone
@@ -361,7 +361,7 @@ mod tests {
         super::terms(text, Side::Passage, Algorithm::English).collect()
     }
 
-    /// Whether a query of one text finds a passage of the other by all of its terms.
+    /// Whether a query with one text finds a passage with the other by all of its terms.
     fn finds(query: &str, passage: &str) -> bool {
         let passage = of_passage(passage);
         terms(query).iter().all(|term| passage.contains(term))
@@ -451,7 +451,7 @@ mod tests {
         ] {
             assert!(finds(one, other), "{one} in {:?}", of_passage(other));
         }
-        // A name is not cut where it has no parts, and groups of digits that are no thousands stay apart.
+        // A name is not cut if it has no parts, and groups of digits that are no thousands stay apart.
         assert_eq!(terms("PDFs iOS"), ["pdfs", "io", "os"]);
         assert_eq!(terms("10.20.30.4"), ["10", "20", "30", "4"]);
         assert_eq!(
@@ -501,7 +501,7 @@ mod tests {
         }
         assert_eq!(query_words("Häusern", &languages), [["hausern", "haus"]]);
         assert_eq!(query_words("Häusern", &[]), [["hausern"]]);
-        // An English text has no mark, and its queries no other stems.
+        // An English text has no marker, and its queries have no other stems.
         let english = indexed_terms("The houses of the island are not for the fishers.");
         assert!(english.iter().all(|term| !term.starts_with('\u{1}')));
     }
@@ -532,7 +532,7 @@ mod tests {
         fn words_are_those_that_text_between_spaces_gives_alone(
             words in proptest::collection::vec("([a-cA-C.'_+#-]|[0-9,.]|[海국カなก่ข]|[\u{301}\u{200d}🇩🇪👍é]){1,9}", 0..400),
         ) {
-            // A long text is worked through in pieces, which shows in none of its terms.
+            // A long text is processed in pieces, which must not affect its terms.
             let apart: Vec<String> = words.iter().flat_map(|word| terms(word)).collect();
             prop_assert_eq!(terms(&words.join(" ")), apart);
         }

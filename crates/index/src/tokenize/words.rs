@@ -1,10 +1,10 @@
-//! Words as terms: their stems, the parts of a camel-case name, and words that are also written as one.
+//! The terms of words: stems, the parts of camel-case names, and compounds such as `wi-fi`, also written as one word.
 
 use frostem::{Algorithm, Stemmer};
 
 use super::LONGEST_TERM;
 
-/// What stands between words that are also written as one.
+/// The sign between words that are also written as one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Joint {
     /// A hyphen, or an underscore.
@@ -18,14 +18,14 @@ pub(super) enum Joint {
 pub(super) struct Compound {
     joined: String,
     words: usize,
-    /// The joint that all of them have.
+    /// The joint between all of them.
     joint: Option<Joint>,
-    /// Whether a joint is the last that was met.
+    /// Whether a joint follows the last word.
     is_open: bool,
 }
 
 impl Compound {
-    /// Takes a joint that follows the last word.
+    /// Adds a joint after the last word.
     pub(super) fn join(&mut self, joint: Joint) {
         if self.words == 1 {
             self.joint = Some(joint);
@@ -33,7 +33,7 @@ impl Compound {
         self.is_open = self.words > 0 && self.joint == Some(joint) && !self.is_open;
     }
 
-    /// Takes the next word; where no joint is before it, the words until then are one.
+    /// Adds the next word. If no joint is before it, the compound until then ends and is returned.
     pub(super) fn push(&mut self, word: &str) -> Option<String> {
         let ended = if self.is_open { None } else { self.end() };
         if self.joined.len() <= 4 * LONGEST_TERM {
@@ -44,7 +44,7 @@ impl Compound {
         ended
     }
 
-    /// The words that were joined, as one.
+    /// Ends the compound and returns it as one word, if it has several.
     pub(super) fn end(&mut self) -> Option<String> {
         let Self { joined, words, .. } = std::mem::take(self);
         let is_term = words > 1 && joined.chars().nth(LONGEST_TERM).is_none();
@@ -60,7 +60,7 @@ impl Compound {
     }
 }
 
-/// The parts of a name like `getPumpStatus` or `HTTPServer`, those of one letter left out; none of a word that is
+/// The parts of a name like `getPumpStatus` or `HTTPServer` that have more than one letter; none of a word that is
 /// one part.
 pub(super) fn camel_parts(word: &str) -> impl Iterator<Item = &str> {
     let letters: Vec<(usize, char)> = word.char_indices().collect();
@@ -77,20 +77,14 @@ pub(super) fn camel_parts(word: &str) -> impl Iterator<Item = &str> {
         }
     }
     let ends = starts.iter().copied().skip(1).chain([word.len()]);
-    let parts: Vec<&str> = match starts.len() {
-        1 => Vec::new(),
-        _ => starts
-            .iter()
-            .zip(ends)
-            .map(|(&start, end)| &word[start..end])
-            .collect(),
-    };
-    parts
-        .into_iter()
-        .filter(|part| part.chars().nth(1).is_some())
+    let parts: Vec<&str> = (starts.iter().zip(ends))
+        .map(|(&start, end)| &word[start..end])
+        .filter(|part| starts.len() > 1 && part.chars().nth(1).is_some())
+        .collect();
+    parts.into_iter()
 }
 
-/// The stem of a word, where there is a stemmer for its script; `latin` is that of Latin letters.
+/// The stem of a word, if there is a stemmer for its script; `latin` is that of Latin letters.
 pub(super) fn stem(word: &str, latin: Algorithm) -> String {
     let algorithm = match word.chars().find(|c| c.is_alphabetic()) {
         Some('a'..='z' | '\u{df}'..='\u{24f}') => latin,
@@ -102,7 +96,7 @@ pub(super) fn stem(word: &str, latin: Algorithm) -> String {
         _ => return word.to_owned(),
     };
     let stem = Stemmer::new(algorithm).stem(word);
-    // Some reduce a word that is all suffix to nothing.
+    // Some stemmers reduce a word that is all suffix to nothing.
     if stem.is_empty() {
         word.to_owned()
     } else {

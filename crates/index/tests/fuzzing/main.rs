@@ -1,5 +1,5 @@
-//! Broken files and hostile texts, some ten thousands of them: whatever the bytes, a search ends in
-//! a typed error or with results that lie within what there is, and takes memory in proportion to
+//! Some ten thousand broken files and hostile texts: for any bytes, a search ends in
+//! a typed error or with results within the passages, and takes memory in proportion to
 //! the file. The targets in `fuzz/` continue from there.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -15,7 +15,7 @@ use read::{Asked, Segment, TABLES, Tables};
 /// No file here is longer than 100 kB. What is built before the damage takes more.
 const MOST_BYTES_AT_ONCE: usize = 8 << 20;
 
-/// Whatever the `search` says to every byte turned over, the file cut everywhere where a part may
+/// Runs `search` with every byte inverted, the file cut wherever a part may
 /// begin, and seeded damage.
 fn survives(valid: &[u8], search: impl Fn(&[u8]) -> bool) {
     assert!(search(valid), "the unchanged file was refused");
@@ -52,7 +52,7 @@ fn a_graph_is_walked_or_refused() {
 fn vectors_are_searched_or_refused() {
     let tables = Tables::new();
     for (layout, name) in (0..).zip(TABLES) {
-        // Of the longest files, the first rows: the others are like them.
+        // Of the longest files, only the first rows: the others are alike.
         let valid = tables.valid(layout);
         assert!(tables.search(&valid), "{name}");
         let mut bytes = valid.clone();

@@ -1,6 +1,6 @@
-//! Whatever bytes where the index reads some: one function for each place, for the tests beside
-//! this file and for the fuzz targets. Whatever they hold, reading ends in a typed error or in
-//! results that lie within what there is.
+//! Arbitrary bytes in every place where the index reads some: one function for each place, for the tests beside
+//! this file and for the fuzz targets. Reading them must end in a typed error or in
+//! results within the passages.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -18,8 +18,8 @@ use tempfile::TempDir;
 /// Numbers of a vector.
 pub(crate) const DIMENSIONS: usize = 6;
 
-/// Vectors of a segment, of which ten each are the same: with so few nodes the graph is walked
-/// through and has two layers.
+/// Vectors of a segment, in groups of ten equal ones: with so few nodes, searches walk through the graph, which has
+/// two layers.
 pub(crate) const VECTORS: usize = 10 * NODES;
 const NODES: usize = 70;
 
@@ -48,8 +48,8 @@ impl Segment {
         self.0.path().join(name)
     }
 
-    /// Searches with `bytes` in place of the file of this name, and returns whether they were
-    /// taken.
+    /// Searches with `bytes` in place of the file of this name, and returns whether the index
+    /// accepted them.
     pub(crate) fn search(&self, name: &str, bytes: &[u8]) -> bool {
         std::fs::write(self.file(name), bytes).unwrap();
         let folders = [(self.0.path().to_owned(), VECTORS)];
@@ -101,8 +101,8 @@ fn refused(error: &IndexError) -> bool {
 }
 
 /// The tables of a segment besides the graph: the vectors in each of their types, scanned, walked
-/// through in memory, and on disk. The first byte chooses one, and whether the others are brought
-/// to the length that is expected.
+/// through in memory, and on disk. The first byte chooses one, and whether the others are padded or cut
+/// to the expected length.
 pub(crate) struct Tables(Vec<(Segment, String)>);
 
 /// The layouts by the first byte.
@@ -143,7 +143,7 @@ impl Tables {
     }
 }
 
-/// A small corpus, to be asked anything.
+/// A small corpus for any query.
 pub(crate) struct Asked {
     corpus: Arc<Corpus>,
     index: Index,

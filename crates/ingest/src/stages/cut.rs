@@ -15,11 +15,11 @@ use crate::{Cut, IngestError};
 
 /// A document with the pieces that become its passages.
 pub(crate) struct CutDocument {
-    pub(crate) found: NewDocument,
+    pub(crate) source: NewDocument,
     pub(crate) pieces: Vec<Piece>,
     /// The vector of each piece, if known.
     pub(crate) vectors: Vec<Option<Vec<f32>>>,
-    /// How many were known before anything was embedded.
+    /// How many vectors were known before embedding.
     pub(crate) reused: usize,
     /// How many passages are longer than the embedder's input.
     pub(crate) longer: usize,
@@ -28,7 +28,7 @@ pub(crate) struct CutDocument {
 impl CutDocument {
     /// A piece's text with its titles.
     fn titled(&self, piece: &Piece) -> String {
-        let title = piece.location.titled(&self.found.document.title);
+        let title = piece.location.titled(&self.source.document.title);
         titled(&title, &piece.text)
     }
 
@@ -47,16 +47,16 @@ impl CutDocument {
         vectors.filter_map(|(position, vector)| vector.is_none().then_some(position))
     }
 
-    /// Takes the vectors of passages that the published version has too.
+    /// Reuses the vectors of passages that the published version has too.
     fn take_known(&mut self, known: &mut KnownVectors) -> Result<(), IngestError> {
-        let Some(id) = &self.found.known_as else {
+        let Some(id) = &self.source.known_as else {
             return Ok(());
         };
         let published = known.of_document(id)?;
-        for at in 0..self.pieces.len() {
-            let text = self.titled(&self.pieces[at]);
-            self.vectors[at] = published.get(&text).cloned();
-            self.reused += usize::from(self.vectors[at].is_some());
+        for index in 0..self.pieces.len() {
+            let text = self.titled(&self.pieces[index]);
+            self.vectors[index] = published.get(&text).cloned();
+            self.reused += usize::from(self.vectors[index].is_some());
         }
         Ok(())
     }
@@ -69,7 +69,7 @@ const TOKENIZED_BYTES: usize = 1 << 20;
 /// Cuts documents, and passes them on once they make a batch to embed. Returns whether it was
 /// stopped.
 pub(crate) fn cut(
-    found: Receiver<Result<NewDocument, IngestError>>,
+    sources: Receiver<Result<NewDocument, IngestError>>,
     cut: Cut,
     embedder: &dyn Embedder,
     known: &Known,
@@ -80,9 +80,10 @@ pub(crate) fn cut(
     let mut passages = 0;
     let mut vectors = KnownVectors::new(known.clone(), embedder.dimensions());
     let mut failed = None;
-    for found in found {
-        let cut = found.and_then(|found| cut_document(found, cut, embedder, &mut vectors, cancel));
-        match cut {
+    for source in sources {
+        let document =
+            source.and_then(|source| cut_document(source, cut, embedder, &mut vectors, cancel));
+        match document {
             Ok(None) => return true,
             // A document without passages also takes memory.
             Ok(Some(document)) => {
@@ -111,14 +112,14 @@ pub(crate) fn cut(
 
 /// Cuts a document into passages; `None` if it was stopped.
 fn cut_document(
-    found: NewDocument,
+    source: NewDocument,
     cut: Cut,
     embedder: &dyn Embedder,
     known: &mut KnownVectors,
     cancel: &AtomicBool,
 ) -> Result<Option<CutDocument>, IngestError> {
     let stop = || cancel.load(Ordering::Relaxed);
-    let document = &found.document;
+    let document = &source.document;
     let mut segmentation = cut.of(document);
     if segmentation == Segmentation::Whole
         && cut.cuts_long()
@@ -153,10 +154,10 @@ fn cut_document(
         pieces,
         reused: 0,
         longer: 0,
-        found,
+        source,
     };
     document.take_known(known)?;
-    // Others have been cut until none is.
+    // Otherwise every passage was cut until it fits.
     if !cut.cuts_long() {
         for piece in &document.pieces {
             if stop() {
@@ -169,7 +170,7 @@ fn cut_document(
     Ok(Some(document))
 }
 
-/// The byte range of each token of a text; of a prefix of it, if it was stopped.
+/// The byte range of each token of a text, or of a prefix if it was stopped.
 fn token_spans(
     text: &str,
     embedder: &dyn Embedder,
@@ -185,11 +186,11 @@ fn token_spans(
     Ok(spans)
 }
 
-/// What becomes of the slices of a document's text.
+/// Turns slices of a document's text into passages.
 struct Slices<'d> {
     document: &'d Document,
     locator: Locator<'d>,
-    /// Whether rows say what they are by the header of their table: where passages are no windows of a given size.
+    /// Whether rows repeat the header of their table: if passages are not windows of a given size.
     with_header: bool,
 }
 
@@ -202,7 +203,7 @@ impl<'d> Slices<'d> {
         }
     }
 
-    /// The passage that a slice becomes.
+    /// The passage for a slice.
     fn piece(&self, slice: &str) -> Piece {
         let start = slice.as_ptr() as usize - self.document.text.as_ptr() as usize;
         let header = self
@@ -218,7 +219,7 @@ impl<'d> Slices<'d> {
         }
     }
 
-    /// Whether the passage that a slice becomes is too long.
+    /// Whether the passage for a slice is too long.
     fn is_long(&self, slice: &str, embedder: &dyn Embedder) -> Result<bool, IngestError> {
         let piece = self.piece(slice);
         let title = piece.location.titled(&self.document.title);
@@ -226,7 +227,7 @@ impl<'d> Slices<'d> {
     }
 }
 
-/// Halves texts that are too long until none is. `None` if it was stopped.
+/// Halves texts until none is too long. `None` if it was stopped.
 fn cut_long<'t>(
     texts: Vec<&'t str>,
     is_long: &dyn Fn(&str) -> Result<bool, IngestError>,
@@ -249,18 +250,18 @@ fn cut_long<'t>(
     Ok(Some(cut))
 }
 
-/// Whether a passage is longer than the embedder reads, or too long for any, since its words are.
+/// Whether a passage is too long for this embedder, or, by the length of its words, for any.
 fn is_long(text: &str, title: &str, embedder: &dyn Embedder) -> Result<bool, IngestError> {
-    /// Characters of passages in scripts without spaces, and of what is no language.
+    /// The most characters of passages in scripts without spaces, and of text that is not language.
     const MOST_CHARACTERS: usize = 2000;
-    /// In languages with spaces words have half as many on average.
+    /// Characters per word; languages with spaces have half as many on average.
     const LONG_WORDS: usize = 12;
     let characters = text.chars().take(TOKENIZED_BYTES).count();
     let words = text.split_whitespace().count();
     if characters > MOST_CHARACTERS && characters > LONG_WORDS * words {
         return Ok(true);
     }
-    // What is this long is cut at any rate, and need not be tokenized for that.
+    // A text this long is cut in any case, and need not be tokenized first.
     if text.len() >= TOKENIZED_BYTES {
         return Ok(true);
     }
@@ -272,7 +273,7 @@ fn is_long(text: &str, title: &str, embedder: &dyn Embedder) -> Result<bool, Ing
             || !embedder.is_cut(title, Role::Passage)?))
 }
 
-/// The parts of a text, each of at most `bytes`, split before spaces where there are any.
+/// The parts of a text, each of at most `bytes`, split before spaces if there are any.
 fn parts(text: &str, bytes: usize) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -1,5 +1,5 @@
-//! The third stage: passages into vectors, in batches across documents. Documents are passed on
-//! whole. An embedder that is elsewhere has several batches at a time, so that it does not wait for the slowest request of each.
+//! The third stage: passages into vectors, in batches across documents. It passes on whole documents. A remote embedder
+//! gets several batches at a time, so that it does not wait for the slowest request of each.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -53,10 +53,10 @@ pub(crate) fn embed(
                 None if queue.documents.is_empty() => return Ok(false),
                 None => {}
             }
-            let seen = queue.documents.back().map(|last| last.found.seen);
+            let seen = queue.documents.back().map(|last| last.source.seen);
             let done = queue.take_done();
             if !done.is_empty() && out.send(Embedded::Documents(done)).is_err() {
-                // The next stage reports why.
+                // The next stage reports the error.
                 return Ok(false);
             }
             if let Some(seen) = seen {
@@ -70,10 +70,10 @@ pub(crate) fn embed(
     })
 }
 
-/// A passage of a document, by the number of each.
+/// The index of a document, and of a passage in it.
 type Place = (usize, usize);
 
-/// Passages that are being embedded.
+/// A batch of passages that is being embedded.
 struct Batch<'scope> {
     places: Vec<Place>,
     vectors: ScopedJoinHandle<'scope, Result<Vec<Vec<f32>>, ModelError>>,
@@ -100,9 +100,9 @@ impl<'scope> Batch<'scope> {
 #[derive(Default)]
 struct Queue {
     documents: VecDeque<CutDocument>,
-    /// How many were taken from the front.
+    /// How many documents were taken from the front.
     taken: usize,
-    /// Passages that are in no batch yet.
+    /// Passages that are not in a batch yet.
     waiting: VecDeque<Place>,
 }
 
@@ -116,7 +116,7 @@ impl Queue {
         }
     }
 
-    /// The next passages to be embedded.
+    /// Takes the next passages to embed.
     fn take(&mut self) -> Vec<Place> {
         let size = BATCH_PASSAGES.min(self.waiting.len());
         self.waiting.drain(..size).collect()
@@ -127,7 +127,7 @@ impl Queue {
         document.embedded_text(&document.pieces[passage])
     }
 
-    /// Waits for the vectors of a batch, and returns how many there are.
+    /// Waits for the vectors of a batch, and returns their number.
     fn keep(&mut self, batch: Batch<'_>) -> Result<usize, ModelError> {
         let vectors = match batch.vectors.join() {
             Ok(vectors) => vectors?,

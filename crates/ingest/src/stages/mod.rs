@@ -2,9 +2,8 @@
 //! little ahead of the next, and pass on results in order, so that the corpus does not depend on
 //! their speed.
 //!
-//! An error takes the same way, after everything before it: what is published until then is what
-//! running the stages in sequence would have published. A stage ends when the stage before or after
-//! it has ended, for whatever reason.
+//! An error takes the same way, after everything before it, so the stages publish the same documents before it as they
+//! would in sequence. A stage ends when the stage before or after it has ended, for whatever reason.
 
 mod cut;
 mod embed;
@@ -21,8 +20,8 @@ pub(crate) use read::{NewDocument, read};
 /// Passages embedded at a time.
 pub(crate) const BATCH_PASSAGES: usize = 256;
 
-/// Passages published together. A killed run loses at most the work on these, and on as many
-/// waiting to be written.
+/// Passages published together. A killed run loses at most the work on these, and on as many more
+/// that wait to be written.
 pub(crate) const PUBLISH_PASSAGES: usize = 4096;
 
 /// The progress of a run.

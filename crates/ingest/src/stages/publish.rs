@@ -13,24 +13,24 @@ use crate::IngestError;
 use crate::merge::merge_small_segments;
 use crate::report::Report;
 
-/// What the embedding stage passes on.
+/// The output of the embedding stage.
 pub(crate) enum Embedded {
     /// Documents whose passages all have vectors.
     Documents(Vec<CutDocument>),
-    /// There are no more. Without it, staged documents stay unpublished.
+    /// The end of the documents. Without it, staged documents stay unpublished.
     End,
 }
 
 /// The corpus that is being written, with its staged segments.
 pub(crate) struct Publisher<'a> {
     writer: Writer,
-    /// By shard.
+    /// The staged segments by shard.
     stages: BTreeMap<u32, Stage>,
     /// Passages in all of them.
     staged: usize,
     dimensions: usize,
     layout: DenseLayout,
-    /// What was staged and published so far.
+    /// The report of the run so far.
     report: Report,
     cancel: &'a AtomicBool,
 }
@@ -42,7 +42,7 @@ struct Stage {
 }
 
 impl<'a> Publisher<'a> {
-    /// Once `cancel` is set no segments are merged; what was passed on is still published.
+    /// Once `cancel` is set, no segments are merged; documents that were passed on are still published.
     pub(crate) fn new(
         writer: Writer,
         dimensions: usize,
@@ -64,7 +64,7 @@ impl<'a> Publisher<'a> {
         }
     }
 
-    /// Stages documents, and publishes whenever there are enough, and at the end.
+    /// Stages documents, and publishes them whenever there are enough, and at the end.
     pub(crate) fn run(
         mut self,
         embedded: Receiver<Embedded>,
@@ -83,22 +83,22 @@ impl<'a> Publisher<'a> {
     }
 
     fn stage(&mut self, done: &CutDocument) -> Result<(), IngestError> {
-        match (done.found.replaces, &done.found.known_as) {
+        match (done.source.replaces, &done.source.known_as) {
             (true, _) => self.report.replaced += 1,
             (false, Some(_)) => self.report.moved += 1,
             (false, None) => self.report.added += 1,
         }
         self.report.longer_than_embedder += done.longer;
         self.report.reused += done.reused;
-        let stage = match self.stages.entry(done.found.shard) {
+        let stage = match self.stages.entry(done.source.shard) {
             Entry::Occupied(stage) => stage.into_mut(),
             Entry::Vacant(none) => {
-                let segment = self.writer.stage(done.found.shard)?;
+                let segment = self.writer.stage(done.source.shard)?;
                 let index = SegmentWriter::create(segment.dir(), self.dimensions, self.layout)?;
                 none.insert(Stage { segment, index })
             }
         };
-        let passages = stage.segment.push(&done.found.document, &done.pieces)?;
+        let passages = stage.segment.push(&done.source.document, &done.pieces)?;
         for (passage, vector) in passages.iter().zip(done.vectors.iter().flatten()) {
             stage.index.push(passage, vector)?;
         }
@@ -109,7 +109,7 @@ impl<'a> Publisher<'a> {
         }
     }
 
-    /// Publishes the staged segments, and merges small ones where there are many.
+    /// Publishes the staged segments, and merges small ones if there are many.
     fn publish(&mut self) -> Result<(), IngestError> {
         let mut staged = Vec::new();
         for stage in std::mem::take(&mut self.stages).into_values() {

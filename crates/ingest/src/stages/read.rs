@@ -34,9 +34,9 @@ pub(crate) struct NewDocument {
     pub(crate) shard: u32,
     /// Whether it replaces a document of the same id.
     pub(crate) replaces: bool,
-    /// The id of the published document that has passages of it: its own, or the one that it had before it was moved.
+    /// The id of the published document with its passages: its own, or the one that it had before it was moved.
     pub(crate) known_as: Option<String>,
-    /// The progress when it was found.
+    /// The progress when it was read.
     pub(crate) seen: Seen,
 }
 

@@ -1,7 +1,7 @@
-//! A small corpus of which up to three files or folders are replaced by something else: links to what lies
-//! outside, hard links, pipes, sockets, folders, other bytes. One function for the exhaustive and the seeded
-//! cases beside it and for the fuzz target. Whatever stands there and whatever is done to the corpus, it ends
-//! in a result or a typed error, and nothing outside changes.
+//! A small corpus in which something else replaces up to three files or folders: links to the outside,
+//! hard links, pipes, sockets, folders, other bytes. One function serves the exhaustive and the seeded
+//! cases beside it and the fuzz target. Every operation on the corpus must end in a result or a typed error, and change
+//! nothing outside.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,14 +23,14 @@ use rustix::fs::{CWD, FileType, Mode as Permissions, mknodat};
 use serde_json::json;
 use tempfile::TempDir;
 
-/// What takes the place of a file or a folder.
+/// The replacement of a file or a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Instead {
     /// Nothing.
     Nothing,
     /// These bytes.
     Bytes,
-    /// A folder with nothing in it.
+    /// An empty folder.
     Folder,
     /// A link to a file outside, by a path from the root or from here.
     LinkToFile,
@@ -38,7 +38,7 @@ pub(crate) enum Instead {
     /// A link to a folder outside, likewise.
     LinkToFolder,
     RelativeLinkToFolder,
-    /// A link to a name outside where nothing is.
+    /// A link to a missing file outside.
     LinkToNothing,
     /// A link to itself.
     LinkToItself,
@@ -46,7 +46,7 @@ pub(crate) enum Instead {
     HardLink,
     /// A pipe.
     Pipe,
-    /// A socket that somebody listens at.
+    /// A socket with a listener.
     Socket,
 }
 
@@ -67,7 +67,7 @@ impl Instead {
     ];
 }
 
-/// What is done to the corpus.
+/// The operation on the corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verb {
     /// Opens it, reads everything, searches in all ways.
@@ -94,7 +94,7 @@ impl Verb {
     ];
 }
 
-/// Names that writers give to files before these are whole, and others that are not there in the valid corpus.
+/// Names that writers give to unfinished files, and others that the valid corpus lacks.
 const MORE: [&str; 8] = [
     "CURRENT.tmp",
     "LOCK",
@@ -117,7 +117,7 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn new() -> Self {
-        // In memory where there is such a folder: the corpus is laid out for each input.
+        // In memory if there is such a folder: the corpus is laid out for each input.
         let shared = Path::new("/dev/shm");
         let dir = match shared.is_dir() {
             true => TempDir::new_in(shared),
@@ -184,11 +184,11 @@ impl Place {
         self.dir.path().join("outside")
     }
 
-    /// Lays the corpus out, replaces in it what the bytes say, and does what they say. A case is the number of a
-    /// path, what stands there instead, a verb, and how many more cases follow; the rest are the bytes of files.
+    /// Lays the corpus out, and applies the replacements and the verb of the bytes. A case is the number of a
+    /// path, its replacement, a verb, and how many more cases follow; the rest are the bytes of files.
     ///
     /// # Panics
-    /// What is outside changed, or an error says nothing.
+    /// If something outside changed, or an error has no message.
     pub(crate) fn try_out(&self, bytes: &[u8]) {
         self.lay_out();
         let outside = || files(&self.outside());
@@ -350,7 +350,7 @@ impl Place {
     }
 }
 
-/// All files below a folder with what is in them; of what is no file, its kind.
+/// All files below a folder with their contents; for special files, their kind.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];

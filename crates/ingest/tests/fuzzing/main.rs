@@ -1,5 +1,5 @@
-//! Corpora of which a file or a folder is something else: every path and everything that can stand there, under
-//! every verb, and other bytes at random. `fuzz` continues from here.
+//! Corpora in which something else replaces a file or a folder: every path with every replacement, under
+//! every verb, and random bytes. `fuzz` continues from here.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -15,11 +15,11 @@ use corpus_folder::{Instead, Place, Verb};
 /// A case takes milliseconds; machines may be busy.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Tries cases one after the other, each within a time limit: whoever opens a pipe for reading would wait for ever.
+/// Tries cases one after another, each within a time limit: opening a pipe for reading would wait forever.
 fn try_out(cases: Vec<(String, Vec<u8>)>) {
     let names: Vec<String> = cases.iter().map(|(name, _)| name.clone()).collect();
     let (done, watched) = channel();
-    // A thread that hangs cannot be ended, so nobody joins it before it is done.
+    // A thread that hangs cannot be ended, so it is joined only once it is done.
     let worker = std::thread::spawn(move || {
         let place = Place::new();
         for (_, bytes) in cases {

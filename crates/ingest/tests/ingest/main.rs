@@ -1,5 +1,5 @@
-//! The stages of an ingest against one that does one thing after the other; and each way in which
-//! a stage can end early: the others end too, and what was published stays.
+//! The stages of an ingest against a sequential one; and each way in which
+//! a stage can end early: the others end too, and published generations stay.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -107,7 +107,7 @@ fn lines(documents: impl Iterator<Item = (usize, String)>) -> String {
         .collect()
 }
 
-/// Every file of the segments but those of the lexical indexes, whose names are drawn by lot.
+/// Every file of the segments except those of the lexical indexes, whose names are random.
 fn segments(corpus: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
     for segment in fs::read_dir(corpus.join("segments")).unwrap() {
@@ -122,7 +122,7 @@ fn segments(corpus: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     files
 }
 
-/// Passages and scores that words find.
+/// The passages that lexical search finds, with their scores.
 fn found(corpus: &Path, words: &str) -> Vec<(String, f32)> {
     let index = Index::open(Arc::new(Corpus::open(corpus).unwrap())).unwrap();
     let query = Query {
@@ -242,7 +242,7 @@ fn an_index_that_cannot_be_written_ends_the_run_but_not_what_was_published() {
     publishes_then_goes_on("vector_not_finite", Trouble::NotFinite);
 }
 
-/// The name under which a tokenizer's refusal is known.
+/// The kind of the error of a tokenizer's refusal.
 fn refusal_kind() -> &'static str {
     let refusing = troubled(Trouble::Counting, "x");
     refusing.token_spans("x").unwrap_err().kind()
@@ -292,7 +292,7 @@ fn a_stage_that_panics_leaves_nothing_running() {
         let broken = troubled(trouble, "fatal");
         let run = catch_unwind(AssertUnwindSafe(|| files.ingest(&broken).is_ok()));
         assert!(run.is_err(), "{trouble:?}");
-        // The lock is free again, and the rest can be taken in.
+        // The lock is free again, and the rest can be ingested.
         let published = files.published();
         assert!(published >= 1, "{published}");
         assert_eq!(

@@ -1,4 +1,4 @@
-//! An ingest that does one thing after the other: what the stages must come to.
+//! A sequential ingest, whose result the stages must reproduce.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use ken_documents::read_documents;
 use ken_index::{DenseLayout, SegmentWriter};
 use ken_testing::{HASHED_DIMENSIONS as DIMENSIONS, hashed as vector};
 
-/// Takes in the files, words:SIZE a passage, and publishes after every 4096 passages.
+/// Ingests the files with `words:SIZE`, and publishes after every 4096 passages.
 pub(crate) fn ingest(paths: &[PathBuf], corpus: &Path, words: usize) {
     let settings = Settings {
         embedder: EmbedderIdentity {

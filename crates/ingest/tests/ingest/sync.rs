@@ -1,4 +1,4 @@
-//! A corpus that is kept in step with folders.
+//! Syncing a corpus with folders.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -178,13 +178,13 @@ fn a_file_that_this_run_does_not_read_is_left_alone() {
     let cat = converter(vec!["*.scan=cat {}".parse().unwrap()]);
     folders.take(cat, &["notes"], true).unwrap();
     assert_eq!(folders.ids(), set(&["a.scan", "b.txt"]));
-    // Without the command, the file is not read, but it is there.
+    // Without the command, the file is not read, but it still exists.
     let done = folders
         .take(converter(Vec::new()), &["notes"], true)
         .unwrap();
     assert_eq!(done.deleted, 0);
     assert_eq!(folders.ids(), set(&["a.scan", "b.txt"]));
-    // Of a folder that is named by itself, the ids of files are others.
+    // If a folder is given by itself, its files get other ids.
     folders.write("notes/deep/c.txt", "Three.");
     folders.ingest(&["notes"], true).unwrap();
     folders.ingest(&["notes/deep"], true).unwrap();

@@ -1,16 +1,16 @@
-//! An embedder that fails at texts that hold a word.
+//! An embedder that fails at texts with a certain word.
 
 use ken_language::{Embedder, ModelError};
 use ken_testing::FnEmbedder;
 
-/// What the embedder does about such a text.
+/// How the embedder fails at such a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trouble {
     /// Refuses to embed it.
     Embedding,
     /// Refuses to count its tokens.
     Counting,
-    /// Gives a vector of no numbers.
+    /// Returns an empty vector.
     NotFinite,
     /// Panics while embedding.
     PanicEmbedding,
@@ -18,7 +18,7 @@ pub(crate) enum Trouble {
     PanicCounting,
 }
 
-/// What a tokenizer that refuses a text says.
+/// The message of a tokenizer that refuses a text.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[error("told to")]
 struct Refused;

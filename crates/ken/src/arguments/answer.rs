@@ -187,7 +187,7 @@ pub(crate) struct EvalArguments {
 }
 
 impl EvalArguments {
-    /// With several policies, none of them is the run's.
+    /// With several policies, none is the run's own.
     pub(crate) fn amend(&self, settings: &mut Settings) {
         match self.policy[..] {
             [] => {}

@@ -12,7 +12,7 @@ use crate::config::{ADVANCED, FINDING, Flag, Key, advanced, count, flags, open_s
 /// The default of `ken ask`.
 const DEFAULT_SAMPLES: NonZeroUsize = NonZeroUsize::new(ken_answer::SAMPLES).unwrap();
 
-/// A policy whose thresholds are to be chosen, whatever its signals have by default.
+/// A policy whose thresholds are to be chosen, whatever defaults its signals have.
 fn open_policy(text: &str) -> Result<Policy, String> {
     match text.parse::<Policy>() {
         Ok(policy) if policy.is_graded() && !policy.retrieve.is_open() => {
@@ -45,7 +45,7 @@ fn open_policy(text: &str) -> Result<Policy, String> {
     }
 }
 
-/// The signal by which answers are withheld. Its threshold is what is chosen.
+/// The signal by which answers are withheld, whose threshold is to be chosen.
 fn vouching(text: &str) -> Result<Signal, String> {
     let abstention: Abstention = text
         .parse()
@@ -71,7 +71,7 @@ fn settings() -> Vec<Arg> {
         Key::datastore,
         Key::corpus,
     ]);
-    // The embedder is that of the router where there is no corpus.
+    // Without a corpus, the embedder is that of the router.
     let finding = FINDING.iter().copied();
     let finding = finding.filter(|key| *key != Key::moved_embedder);
     settings.extend(advanced(&finding.collect::<Vec<_>>()));
@@ -83,7 +83,7 @@ fn settings() -> Vec<Arg> {
     settings
 }
 
-/// What a confidence is of.
+/// The flags that a confidence applies to.
 fn promise() -> ArgGroup {
     ArgGroup::new("promise").args(["max_loss", "max_error"])
 }

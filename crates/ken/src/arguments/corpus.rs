@@ -152,7 +152,7 @@ fn shard_count(text: &str) -> Result<NonZeroU32, String> {
 }
 
 impl IngestArguments {
-    /// How the documents are to be split, if that is given.
+    /// The split of the documents into shards, if given.
     pub(crate) fn sharding(&self) -> Option<Sharding> {
         self.shards.map(|count| Sharding {
             count: count.get(),

@@ -148,7 +148,7 @@ pub(crate) struct DatastoreMakeArguments {
 pub(crate) enum Neighbors {
     /// The best of several.
     Auto,
-    /// So many.
+    /// This many.
     Exactly(NonZeroUsize),
 }
 

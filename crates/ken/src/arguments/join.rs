@@ -1,4 +1,4 @@
-//! The flag by which a job measures a part, and those of `ken join`. They open nothing.
+//! The flag by which a job measures a part, and those of `ken join`. Nothing is opened here.
 
 use std::path::PathBuf;
 

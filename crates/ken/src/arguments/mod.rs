@@ -40,7 +40,7 @@ fn global() -> impl Iterator<Item = Arg> {
     flags.map(|flag| flag.global(true).help_heading(GLOBAL).hide_short_help(true))
 }
 
-/// The corpora that a model may choose among; mostly one.
+/// The corpora that a model may choose among; usually one.
 fn corpora() -> Arg {
     Key::sources.flag().long("corpus")
 }
@@ -225,7 +225,7 @@ pub(crate) struct ManArguments {
     pub(crate) folder: PathBuf,
 }
 
-/// The command line: verbs by group, and advanced flags in `--help` alone.
+/// The command line: verbs by group, and advanced flags in `--help` only.
 pub(crate) fn command() -> Command {
     let command = Arguments::command();
     let header = command.get_styles().get_header();
@@ -247,7 +247,7 @@ pub(crate) fn command() -> Command {
     )
 }
 
-/// Leaves advanced flags out of the short help of a verb and of all below it.
+/// Hides advanced flags from the short help of a verb and of all below it.
 fn shaped(command: Command) -> Command {
     command.mut_subcommands(shaped).mut_args(|flag| {
         let advanced = flag.get_help_heading() == Some(ADVANCED);

@@ -59,7 +59,7 @@ pub(crate) struct ServeArguments {
     pub(crate) verb: Option<ServeVerb>,
 }
 
-/// What there is beside serving.
+/// What `ken serve` does besides serving.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ServeVerb {
     /// Make, list and revoke the keys that open a server

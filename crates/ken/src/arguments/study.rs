@@ -14,7 +14,7 @@ use ken_scale::study::PruneRatio;
 use super::folder;
 use crate::config::{ADVANCED, DECIDING, Key, count, flags, open_share};
 
-/// The settings of a study. Scales, models, k and policies are varied by flags of their own.
+/// The settings of a study. Scales, models, k and policies have flags of their own.
 fn studying() -> Vec<Arg> {
     let settings = [
         Key::mode,
@@ -406,7 +406,7 @@ mod tests {
         let asked = asking();
         for flag in studying() {
             let name = flag.get_long();
-            assert!(asked.iter().any(|one| one.get_long() == name), "{name:?}");
+            assert!(asked.iter().any(|flag| flag.get_long() == name), "{name:?}");
         }
     }
 }

@@ -10,7 +10,7 @@ use ken_model::decoder::PromptForm;
 
 use crate::config::{ADVANCED, FINDING, Flag, Key, MODEL, advanced, count, share};
 
-/// The settings of the model that is trained. How it reads prompts is what it is trained for.
+/// The settings of the model to train. Its prompt form follows from what it is trained for.
 fn trained() -> Vec<Arg> {
     let keys = MODEL.iter().filter(|key| **key != Key::prompt_form);
     keys.map(|key| key.flag()).collect()

@@ -7,7 +7,7 @@ use clap::{Arg, Args};
 
 use crate::config::{ADVANCED, FINDING, Key, MODEL, advanced, count, flags, open_share};
 
-/// What a policy may lose where nobody says.
+/// The default for what a policy may lose.
 const MAX_LOSS: f64 = 0.05;
 
 /// All settings that an answer to a person depends on, except those that are chosen.

@@ -1,4 +1,4 @@
-//! `ken card`: what a model knows of some questions, on one page.
+//! `ken card`: what a model knows about some questions, on one page.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! `ken eval` with several policies: both answers to every question and what the policies decide by,
-//! each taken once, and what follows from them.
+//! `ken eval` with several policies: measures both answers to every question and the policies' signals, each once,
+//! and compares the policies on them.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ use crate::session::Session;
 struct Compared<'a> {
     #[serde(flatten)]
     comparison: &'a Comparison,
-    /// What was taught some of the questions.
+    /// What was trained on some of the questions.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     taught: &'a [Taught],
 }
@@ -47,8 +47,11 @@ pub(crate) fn run(
         Some(path) => probed(path, &session.settings.identity(&pipeline))?,
         None => Vec::new(),
     };
-    // Thresholds that are recorded with a model are those of its policy.
-    let policies: Vec<Policy> = policies.iter().map(|one| pipeline.resolved(*one)).collect();
+    // Thresholds that are recorded with a model belong to its policy.
+    let policies: Vec<Policy> = policies
+        .iter()
+        .map(|policy| pipeline.resolved(*policy))
+        .collect();
     let policies = &policies[..];
     let held_out = arguments.held_out;
     let taught = training_questions::taught(&questions, held_out, &pipeline, policies, session)?;
@@ -96,7 +99,7 @@ pub(crate) fn run(
 /// Refuses settings under which policies cannot be compared.
 fn check(settings: &Settings) -> Result<()> {
     if settings.sources.len() > 1 {
-        // What `always` answers is always from the first.
+        // `always` answers from the first corpus only.
         let message = "several policies cannot be compared with several corpora";
         return Err(Failure::refused(
             "sources_compared",
@@ -164,11 +167,11 @@ fn compared(
     training_questions::show(taught)
 }
 
-/// The records of probing from which a run of these settings need not measure again: where other evidence was read than
-/// now, those without evidence.
+/// The records of probing that save a run of these settings from measuring again; if they were made with other
+/// evidence, without the answers from evidence.
 ///
 /// # Errors
-/// Records that cannot be read, or of answers that would be others now.
+/// Records that cannot be read, or whose answers would be different now.
 fn probed(path: &Path, now: &RunSettings) -> Result<Vec<ProbeRecord>> {
     let mut probed: Vec<ProbeRecord> = read_results(path)?;
     let then = read_settings(path)?;

@@ -132,7 +132,7 @@ fn check(corpus: &Path, repair: bool, json: bool) -> Result<()> {
     }
 }
 
-/// A damaged file in a line, and what it keeps from working where that is not everything.
+/// A damaged file in one line, and what it keeps from working, if not everything.
 fn described(damage: &Damage) -> String {
     let Damage { file, reason, .. } = damage;
     let described = format!("{}: {reason}", file.display());
@@ -202,7 +202,7 @@ fn published(unix_s: u64) -> String {
         .unwrap_or_default()
 }
 
-/// Writes to a file that appears when it is complete, or to stdout.
+/// Exports to a file that appears when it is complete, or to stdout.
 fn export(corpus: &Path, to: Option<&Path>, stop: &AtomicBool) -> Result<()> {
     let corpus = Corpus::open(corpus)?;
     let Some(path) = to else {

@@ -5,7 +5,6 @@ use ken_corpus::CorpusInfo;
 
 use crate::output;
 
-/// Shows it.
 pub(super) fn show_info(info: &CorpusInfo, json: bool) -> Result<()> {
     if json {
         return output::json(info);

@@ -1,4 +1,4 @@
-//! `ken datastore`: the policy datastore of a model that chooses its source, made, read and corrected.
+//! `ken datastore`: makes, reads and corrects the policy datastore of a model that chooses its source.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -109,10 +109,7 @@ fn make(arguments: &DatastoreMakeArguments, session: &Session<'_>) -> Result<()>
     }
     for tried in &made.tried {
         let is_taken = tried.layer == made.layer && tried.neighbors == made.neighbors;
-        let taken = match is_taken {
-            true => ", taken",
-            false => "",
-        };
+        let taken = if is_taken { ", taken" } else { "" };
         let auroc = output::number(tried.auroc, 3);
         rows.push(vec![
             format!("layer {}, {} neighbors", tried.layer, tried.neighbors),
@@ -133,16 +130,16 @@ fn list(arguments: &DatastoreListArguments, json: bool) -> Result<()> {
         let of_source = arguments
             .source
             .as_ref()
-            .is_none_or(|one| *one == entry.source);
+            .is_none_or(|source| *source == entry.source);
         let question = entry.question.to_lowercase();
         of_source && text.as_ref().is_none_or(|text| question.contains(text))
     };
     let most = arguments
         .limit
         .map_or(usize::MAX, std::num::NonZeroUsize::get);
-    let mut found = datastore.entries().iter().filter(fits).take(most);
+    let mut entries = datastore.entries().iter().filter(fits).take(most);
     if json {
-        return found.try_for_each(output::json);
+        return entries.try_for_each(output::json);
     }
     let row = |entry: &Entry| {
         vec![
@@ -152,7 +149,7 @@ fn list(arguments: &DatastoreListArguments, json: bool) -> Result<()> {
             output::shortened(&entry.question, 80),
         ]
     };
-    output::table(&found.map(row).collect::<Vec<_>>())
+    output::table(&entries.map(row).collect::<Vec<_>>())
 }
 
 fn apply(changes: EntryChanges, mut datastore: Datastore, session: &Session<'_>) -> Result<()> {

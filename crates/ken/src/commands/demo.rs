@@ -1,5 +1,5 @@
-//! `ken demo`: the whole way, on a corpus that ships with ken, half of it about things that any
-//! model has read about and half about an invented place.
+//! `ken demo`: all of ken, on a corpus that ships with it, half of it about things that any model has read about and
+//! half about an invented place.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -48,11 +48,11 @@ struct PolicySummary {
     n: usize,
     /// Share answered right.
     correct: f64,
-    /// The same among the questions of each kind.
+    /// As `correct`, among the questions of each kind.
     correct_public: f64,
     correct_invented: f64,
     retrieval_ratio: f64,
-    /// Tokens read and written, a question.
+    /// Tokens read and written per question.
     mean_tokens: f64,
     mean_ms: f64,
 }
@@ -88,7 +88,7 @@ pub(crate) fn run(arguments: &DemoArguments, session: &Session<'_>) -> Result<()
         for question in &questions {
             let done = (rows.len() + answers.len()) as u64;
             display.show("answering", Unit::Items, done, Some(total));
-            // One by one, so that the times are what a question takes.
+            // One by one, so that each time is that of one question.
             let answer = pipeline.answer(question.prompt(), &mut |_| session.unless_stopped())?;
             if session.is_stopped() {
                 return Err(Failure::stopped("stopped before the demo ended"));
@@ -105,7 +105,7 @@ pub(crate) fn run(arguments: &DemoArguments, session: &Session<'_>) -> Result<()
     show(&rows, &summaries)
 }
 
-/// Refuses what the demo cannot answer under: it has no head and no model that was trained.
+/// Refuses policies that need a trained head or model: the demo has none.
 fn check(policy: Policy) -> Result<()> {
     if policy.signals().any(|signal| signal.told_by.is_some()) {
         let message =
@@ -132,7 +132,7 @@ pub(crate) fn passages() -> Result<Vec<String>> {
         .collect()
 }
 
-/// Takes the demo's documents into a corpus of its own, which is kept for the next time.
+/// Ingests the demo's documents into a corpus of its own, which is kept for the next time.
 fn open_corpus(session: &Session<'_>) -> Result<Retriever> {
     let folder = ModelCache::of_user()?.home().join("demo");
     ken_storage::create_dir_all(&folder)?;

@@ -1,4 +1,4 @@
-//! `ken model export`: a checkpoint for other tools.
+//! `ken model export`: writes a checkpoint for other tools.
 
 use std::collections::BTreeMap;
 

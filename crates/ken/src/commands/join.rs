@@ -1,4 +1,4 @@
-//! `ken join`: the parts that several jobs measured, as one run.
+//! `ken join`: joins the parts that several jobs measured into one run.
 
 use ken_eval::part::Parts;
 

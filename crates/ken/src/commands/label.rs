@@ -1,4 +1,4 @@
-//! `ken label sources`: the source that helps most with each question of a file.
+//! `ken label sources`: finds the source that helps most with each question of a file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &SourcesArguments, session: &Session<'_>) -> Result
     })
 }
 
-/// Opens the corpora that are named, or else that of the settings.
+/// Opens the named corpora, or else that of the settings.
 fn corpora(setup: Setup<'_>, model: &Arc<dyn LanguageModel>) -> Result<Vec<NamedCorpus>> {
     let settings = setup.settings;
     let sources = match settings.sources.as_slice() {

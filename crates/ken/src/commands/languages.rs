@@ -7,10 +7,10 @@ use ken_corpus::{Active, Corpus, CorpusError};
 use ken_index::language_of;
 use serde::Serialize;
 
-/// Passages that are looked at.
+/// How many passages are examined.
 const SAMPLE: usize = 200;
 
-/// A language with fewer of the passages is an exception.
+/// A language with a smaller share of the passages is an exception.
 const LEAST: f64 = 0.05;
 
 /// A language, and the share of passages that are in it.
@@ -34,7 +34,7 @@ pub(crate) fn of_corpus(path: &Path, active: Active) -> Result<Vec<Share>, Corpu
     Ok(shares(&guesses))
 }
 
-/// The most frequent language, where that is not English.
+/// The most frequent language, unless it is English.
 pub(crate) fn other_than_english(shares: &[Share]) -> Option<&'static str> {
     let first = shares.first().map(|share| share.language);
     first.filter(|language| *language != "English")
@@ -49,7 +49,7 @@ fn shares(guesses: &[&'static str]) -> Vec<Share> {
         language,
         share: count as f64 / guesses.len() as f64,
     });
-    let mut shares: Vec<Share> = shares.filter(|one| one.share >= LEAST).collect();
+    let mut shares: Vec<Share> = shares.filter(|share| share.share >= LEAST).collect();
     shares.sort_by(|a, b| b.share.total_cmp(&a.share));
     shares
 }
@@ -62,7 +62,10 @@ mod tests {
     fn shares_leave_exceptions_out() {
         let guesses = [vec!["English"; 90], vec!["German"; 9], vec!["Thai"]].concat();
         let shown = shares(&guesses);
-        let shown: Vec<_> = shown.iter().map(|one| (one.language, one.share)).collect();
+        let shown: Vec<_> = shown
+            .iter()
+            .map(|share| (share.language, share.share))
+            .collect();
         assert_eq!(shown, [("English", 0.9), ("German", 0.09)]);
         assert!(shares(&[]).is_empty());
         assert_eq!(other_than_english(&shares(&guesses)), None);

@@ -1,4 +1,4 @@
-//! `ken label mastery`: how much of what a corpus says the language model knows without it.
+//! `ken label mastery`: measures how much of a corpus the language model knows without it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -97,7 +97,7 @@ fn report(labeled: &[MasteryRecord], out: &Path, json: bool) -> Result<()> {
     })
 }
 
-/// Takes over what was probed.
+/// The labels from questions that were probed.
 fn of_probed(
     corpus: &Corpus,
     questions: &[Question],
@@ -105,14 +105,14 @@ fn of_probed(
     out: &Path,
     json: bool,
 ) -> Result<()> {
-    let found = mastery_of_probed(corpus, questions, probed)?;
-    found.keep(out, questions.len())?;
-    report(&found.records, out, json)?;
+    let labels = mastery_of_probed(corpus, questions, probed)?;
+    labels.keep(out, questions.len())?;
+    report(&labels.records, out, json)?;
     match json {
         true => Ok(()),
         false => output::line(format!(
             "left out: {} questions that were not probed or could not be judged, {} whose answer is in no sentence of the passage that they name",
-            found.unprobed, found.unplaced
+            labels.unprobed, labels.unplaced
         )),
     }
 }

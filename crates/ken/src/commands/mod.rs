@@ -1,5 +1,5 @@
-//! The verbs: each file reads its arguments, calls the crates, and prints what
-//! they give back. No verb computes anything that a library should.
+//! The verbs: each file reads its arguments, calls the crates, and prints what they return. No verb computes what a
+//! library should.
 
 pub(crate) mod ask;
 pub(crate) mod calibrate;

@@ -1,4 +1,4 @@
-//! What the verbs share that measure in parts: where a part goes and what `ken join` needs to know of it.
+//! What the verbs that measure in parts share: where a part goes, and what `ken join` needs to know about it.
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -19,10 +19,10 @@ use crate::failure::{Failure, Result};
 use crate::output;
 use crate::session::Session;
 
-/// The file of records in the folder of a part, where the whole is one file.
+/// The file of records in the folder of a part, if the whole is one file.
 pub(crate) const RECORDS: &str = "records.jsonl";
 
-/// What is measured, with what the report of the whole needs beside its records.
+/// A measurement, with what the report of the whole needs besides its records.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "verb", rename_all = "snake_case")]
 pub(crate) enum PartedWork {
@@ -39,7 +39,7 @@ pub(crate) enum PartedWork {
     Card(CardOptions),
 }
 
-/// What the report of a comparison needs beside the answers.
+/// What the report of a comparison needs besides the answers.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct ComparisonOptions {
     pub(crate) title: String,
@@ -56,7 +56,7 @@ pub(crate) struct ComparisonOptions {
     pub(crate) taught: Vec<Taught>,
 }
 
-/// What the report of a card needs beside the answers.
+/// What the report of a card needs besides the answers.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct CardOptions {
     pub(crate) title: String,
@@ -66,7 +66,7 @@ pub(crate) struct CardOptions {
     pub(crate) seed: u64,
 }
 
-/// A value that is kept as people write it.
+/// A value that is stored as people write it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct InWords<T>(pub(crate) T);
 
@@ -83,15 +83,15 @@ impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for InWords<T> {
     }
 }
 
-/// What a run works on and where it keeps its records: all items, or those of a part in its folder.
+/// The items of a run and the place of its records: all items, or those of a part in its folder.
 pub(crate) struct Place<I> {
     pub(crate) items: Vec<I>,
-    /// What the run writes to; of a part, its folder.
+    /// Where the run writes to; for a part, its folder.
     pub(crate) out: PathBuf,
     part: Option<Part>,
 }
 
-/// The place of a run that would write to `out`, or of the part of it that is asked for, which is begun or resumed.
+/// The place of a run that would write to `out`, or of the requested part of it, which is begun or resumed.
 ///
 /// # Errors
 /// A folder with another part, or a part of another run.
@@ -111,7 +111,7 @@ pub(crate) fn place<I: Serialize + Clone>(
         work: serde_json::to_value(work).map_err(Failure::other)?,
         command: command_of_whole(session.given),
     };
-    // Without a slash at its end, so that the ending is put to its name.
+    // Without a slash at its end, so that the ending is added to its name.
     let named: PathBuf = out.components().collect();
     let folder = with_ending(&named, &number.ending());
     let begun = PartFolder::begin(folder, number, &items, run)?;
@@ -123,7 +123,7 @@ pub(crate) fn place<I: Serialize + Clone>(
 }
 
 impl<I> Place<I> {
-    /// The file of records, where the whole is one file.
+    /// The file of records, if the whole is one file.
     pub(crate) fn file(&self) -> PathBuf {
         match self.part {
             Some(_) => self.out.join(RECORDS),
@@ -131,7 +131,7 @@ impl<I> Place<I> {
         }
     }
 
-    /// Says where the part is that was measured; whether this is one.
+    /// Says where the measured part is, if it is one; returns whether it is.
     pub(crate) fn is_told_as_part<L: RunRecord<Item = I>>(
         &self,
         session: &Session<'_>,

@@ -20,20 +20,17 @@ use crate::session::Session;
 
 pub(crate) fn run(arguments: &PlanArguments, session: &Session<'_>) -> Result<()> {
     let prices = arguments.prices.unwrap_or_default();
-    let (candidates, dataset, manifest) = match is_table(&arguments.study) {
-        true => {
-            let curves = read_table(&arguments.study)?;
-            let names = curves.iter().map(|curve| curve.dataset.as_str());
-            let dataset = dataset(arguments, names)?;
-            (candidates_of_table(&curves, &dataset), dataset, None)
-        }
-        false => {
-            let measured = Measured::read(&arguments.study)?;
-            let names = measured.manifest.datasets.keys().map(String::as_str);
-            let dataset = dataset(arguments, names)?;
-            let candidates = candidates_of_study(&measured, &dataset, &prices);
-            (candidates, dataset, Some(measured.manifest))
-        }
+    let (candidates, dataset, manifest) = if is_table(&arguments.study) {
+        let curves = read_table(&arguments.study)?;
+        let names = curves.iter().map(|curve| curve.dataset.as_str());
+        let dataset = dataset(arguments, names)?;
+        (candidates_of_table(&curves, &dataset), dataset, None)
+    } else {
+        let measured = Measured::read(&arguments.study)?;
+        let names = measured.manifest.datasets.keys().map(String::as_str);
+        let dataset = dataset(arguments, names)?;
+        let candidates = candidates_of_study(&measured, &dataset, &prices);
+        (candidates, dataset, Some(measured.manifest))
     };
     let seed = manifest
         .as_ref()
@@ -77,7 +74,7 @@ fn goal(arguments: &PlanArguments) -> Goal {
     Goal::Best(goal.unwrap_or(Quantity::Em), bounds)
 }
 
-/// The data set that is planned for.
+/// The data set to plan for.
 fn dataset<'n>(arguments: &PlanArguments, names: impl Iterator<Item = &'n str>) -> Result<String> {
     let mut known: Vec<&str> = names.collect();
     known.sort_unstable();
@@ -96,9 +93,9 @@ fn dataset<'n>(arguments: &PlanArguments, names: impl Iterator<Item = &'n str>) 
     }
 }
 
-/// What runs a set-up.
+/// The commands that run a set-up.
 struct Recipe {
-    /// What prunes the corpus first, where it is to be.
+    /// The command that prunes the corpus first, if any.
     prune: Option<String>,
     ask: String,
     toml: String,
@@ -110,7 +107,7 @@ impl Recipe {
         let retrieval = chosen.condition.retrieval;
         let searches = chosen.condition.n > 0;
         let mut ask = "ken ask".to_owned();
-        // Lines of ken.toml are strings where they are no numbers, and so are these.
+        // Values in ken.toml that are not numbers are strings, and so are these.
         let mut toml = String::new();
         let mut set = |key: &str, value: &str| {
             let quoted = serde_json::Value::from(value);
@@ -152,8 +149,8 @@ impl Recipe {
     }
 }
 
-/// The filters of a study, which its manifest has in one line: a word without a comparison belongs to the
-/// value before it.
+/// The filters of a study, which its manifest stores in one line: a word without a comparison belongs to the value
+/// before it.
 fn filters(manifest: &Manifest) -> Vec<String> {
     let line = manifest.settings.get("filters").map_or("", String::as_str);
     let mut filters: Vec<String> = Vec::new();
@@ -169,7 +166,7 @@ fn filters(manifest: &Manifest) -> Vec<String> {
     filters
 }
 
-/// The settings of a study that are not as they are by default.
+/// The settings of a study that differ from the defaults.
 fn differing(manifest: &Manifest) -> Vec<(&str, &str)> {
     let settings = manifest.settings.iter();
     let differs = |key: &str, value: &str| {

@@ -122,10 +122,10 @@ fn report(
     })
 }
 
-/// The values of k below that of the settings, which all questions are answered with anyway.
+/// The values of k below that of the settings, with which all questions are answered anyway.
 fn at_k(arguments: &ProbeArguments, pipeline: &Pipeline) -> Result<Vec<usize>> {
     let k = pipeline.settings.k;
-    let wanted: BTreeSet<usize> = arguments.at_k.iter().map(|one| one.get()).collect();
+    let wanted: BTreeSet<usize> = arguments.at_k.iter().map(|value| value.get()).collect();
     match wanted.last() {
         Some(_) if pipeline.retriever().is_none() => Err(Failure::refused(
             "at_k_without_corpus",
@@ -137,12 +137,11 @@ fn at_k(arguments: &ProbeArguments, pipeline: &Pipeline) -> Result<Vec<usize>> {
             format!("{most} search results cannot be the best of {k}"),
             format!("set --k to {most} or more"),
         )),
-        _ => Ok(wanted.into_iter().filter(|one| *one < k).collect()),
+        _ => Ok(wanted.into_iter().filter(|value| *value < k).collect()),
     }
 }
 
-/// The model that judges, where it is another than the one that is probed and there is something to
-/// be judged.
+/// The model that judges, if it is not the probed one and there is something to judge.
 fn judge(
     arguments: &ProbeArguments,
     session: &Session<'_>,
@@ -155,7 +154,7 @@ fn judge(
     Ok(opened.transpose()?)
 }
 
-/// The embedder that groups answers by meaning, if they are and no corpus brings one.
+/// The embedder that groups answers by meaning, if needed and if no corpus brings one.
 fn embedder(
     arguments: &ProbeArguments,
     pipeline: &Pipeline,

@@ -1,4 +1,4 @@
-//! What a report says of how its numbers came about.
+//! How the numbers of a report came about.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ pub(crate) fn of(settings: Provenance, given: &[OsString]) -> Provenance {
     of_command(settings, command(given))
 }
 
-/// The same by a command as [`command`] tells it.
+/// As [`of`], with a command in the form of [`command`].
 fn of_command(settings: Provenance, command: String) -> Provenance {
     let date = OffsetDateTime::now_utc()
         .format(&Rfc3339)
@@ -52,7 +52,7 @@ pub(crate) fn command(given: &[OsString]) -> String {
     command.collect::<Vec<String>>().join(" ")
 }
 
-/// A word of a command, in quotes where a shell would read it otherwise.
+/// A word of a command, in quotes if a shell would read it differently.
 pub(crate) fn for_a_shell(word: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_alphanumeric() || "-_./:@+,=%".contains(c);
     match !word.is_empty() && word.chars().all(plain) {

@@ -1,4 +1,4 @@
-//! `ken corpus push`: a corpus to a collection in Milvus.
+//! `ken corpus push`: pushes a corpus to a collection in Milvus.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::output;
 use crate::progress::{Display, Unit};
 use crate::session::Session;
 
-/// What `--json` prints: what `ken corpus info` does, and what was done.
+/// What `--json` prints: what `ken corpus info` prints, and what the push did.
 #[derive(Serialize)]
 struct Shown<'a> {
     #[serde(flatten)]

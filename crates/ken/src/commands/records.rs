@@ -1,4 +1,4 @@
-//! What the verbs share that leave files of records: how a run is drawn, and how its numbers are shown.
+//! What the verbs that leave files of records share: how a run's progress is drawn, and how its numbers are shown.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -36,13 +36,12 @@ pub(crate) fn sampled<Q>(
     sample(questions, limit, settings.seed)
 }
 
-/// Where results go: to what was named, or to the default.
+/// Where results go: to the named path, or to the default.
 pub(crate) fn out(named: Option<&PathBuf>, source: &Path, what: &str) -> PathBuf {
     named.map_or_else(|| default_file(source, what), Clone::clone)
 }
 
-/// Has the run of `identity` resumed in the file of records `out`, or begun in a new one, and shows
-/// how far it is.
+/// Resumes the run of `identity` in the file of records `out`, or begins it in a new one, and shows its progress.
 ///
 /// # Errors
 /// Those of the file and of the run, or that it was stopped.
@@ -58,7 +57,7 @@ pub(crate) fn resumed<L: RunRecord>(
     Ok(outcome.complete(out)?.records)
 }
 
-/// A run that draws how far it is: what is done, or how many answers under a policy are right.
+/// A run that draws its progress: what is done, or how many answers under a policy are right.
 pub(crate) fn drawn<'a>(
     batch: NonZeroUsize,
     policy: Option<String>,

@@ -1,4 +1,4 @@
-//! `ken eval` with judged documents: search measured alone, in several modes and beside what other systems found.
+//! `ken eval` with judged documents: search measured alone, in several modes and beside other systems.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use crate::output;
 use crate::progress::begun;
 use crate::session::Session;
 
-/// Documents of each ranking by default.
+/// The default length of each ranking, in documents.
 const RANKED: usize = 100;
 
 pub(super) fn run(
@@ -69,7 +69,7 @@ pub(super) fn run(
     output::line(format!("report: {}", folder.join("report.html").display()))
 }
 
-/// Refuses what is asked of answers.
+/// Refuses flags about answers.
 fn check_flags(arguments: &EvalArguments) -> Result<()> {
     let of_answers = [
         ("--policy", !arguments.policy.is_empty()),
@@ -88,7 +88,7 @@ fn check_flags(arguments: &EvalArguments) -> Result<()> {
     }
 }
 
-/// What other systems found.
+/// The runs of other systems.
 fn read_runs(arguments: &EvalArguments, queries: &[JudgedQuery]) -> Result<Vec<TrecRun>> {
     let runs = arguments.runs.iter().map(|path| {
         let run = TrecRun::read(path)?;
@@ -98,7 +98,7 @@ fn read_runs(arguments: &EvalArguments, queries: &[JudgedQuery]) -> Result<Vec<T
     runs.collect()
 }
 
-/// What each mode finds.
+/// The run of each mode.
 fn searched(
     arguments: &EvalArguments,
     retriever: &Retriever,
@@ -117,7 +117,7 @@ fn searched(
     runs.collect()
 }
 
-/// What one mode finds, a batch of queries after the other.
+/// The rankings of one mode, computed one batch of queries after the other.
 fn rank(
     retriever: &Retriever,
     queries: &[JudgedQuery],

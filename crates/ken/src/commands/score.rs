@@ -1,5 +1,5 @@
-//! `ken model score` and `ken model embed`: what a model computes, for looking at it and for
-//! comparing it with other implementations.
+//! `ken model score` and `ken model embed`: what a model computes, for inspection and for comparison with other
+//! implementations.
 
 use std::iter::zip;
 use std::path::Path;
@@ -30,8 +30,8 @@ struct Request {
     continuation: String,
 }
 
-/// Prints the natural-log probability of each token of continuations after their prompts. Special
-/// tokens written in either are read as such.
+/// Prints the natural-log probability of each token of continuations after their prompts. Special tokens written in
+/// either are parsed as such.
 pub(crate) fn score(arguments: &ScoreArguments, json: bool, stop: &Arc<AtomicBool>) -> Result<()> {
     let requests = match (
         &arguments.requests,

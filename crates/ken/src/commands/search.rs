@@ -1,5 +1,4 @@
-//! `ken search`: the passages that fit a query, or each of many queries; their chunks where they are
-//! reranked.
+//! `ken search`: the passages that fit a query, or each of many queries; with a reranker, their chunks.
 
 use ken_answer::SearchResult;
 use serde_json::json;
@@ -12,10 +11,10 @@ use crate::output;
 use crate::session::Session;
 use crate::style::{Look, Styled};
 
-/// Passages shown where nobody says how many.
+/// The default number of passages to show.
 const HITS_SHOWN: usize = 10;
 
-/// In place of a query: queries are on standard input, one per line.
+/// Stands for a query: read queries from standard input, one per line.
 const FROM_STDIN: &str = "-";
 
 pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<()> {

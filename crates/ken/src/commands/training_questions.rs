@@ -1,4 +1,4 @@
-//! Which of the questions that something is measured on it was taught: on those it looks better than it is.
+//! Which of the measured questions something was trained on: on those it looks better than it is.
 
 use std::borrow::Cow;
 
@@ -13,19 +13,20 @@ use crate::failure::{Failure, Result};
 use crate::output;
 use crate::session::Session;
 
-/// What was taught some of the questions.
+/// Something that was trained on some of the questions.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Taught {
-    /// What it is, as its setting is called.
+    /// Its name, which is that of its setting.
     what: Cow<'static, str>,
     /// How many of the questions.
     questions: usize,
 }
 
-/// What was taught some of these questions, of all that answers under these policies.
+/// Everything that answers under these policies and was trained on some of these questions.
 ///
 /// # Errors
-/// Some were, though only those that `held_out` leaves out of training are asked for; files that cannot be read.
+/// There is some, though only the questions that `held_out` keeps out of training are used; files that cannot be
+/// read.
 pub(crate) fn taught(
     questions: &[Question],
     held_out: Option<f64>,
@@ -72,30 +73,30 @@ pub(crate) fn taught(
     }
     let counted = digests.iter().map(|(what, learned)| {
         let asked = questions.iter();
-        let among = asked.filter(|one| is_among(learned, &one.question));
+        let among = asked.filter(|question| is_among(learned, &question.question));
         (*what, among.count())
     });
     checked(counted, held_out, questions.len())
 }
 
-/// What was taught some of `of` questions, out of how many each thing was.
+/// Everything that was trained on some of `of` questions; `counted` says on how many each thing was.
 ///
 /// # Errors
-/// Some were, though only those that `held_out` leaves out of training are asked for.
+/// There is some, though only the questions that `held_out` keeps out of training are used.
 pub(crate) fn checked(
     counted: impl IntoIterator<Item = (&'static str, usize)>,
     held_out: Option<f64>,
     of: usize,
 ) -> Result<Vec<Taught>> {
-    let found = counted.into_iter().filter(|(_, questions)| *questions > 0);
-    let found = found.map(|(what, questions)| Taught {
+    let taught = counted.into_iter().filter(|(_, questions)| *questions > 0);
+    let taught = taught.map(|(what, questions)| Taught {
         what: what.into(),
         questions,
     });
-    let found: Vec<Taught> = found.collect();
-    match (held_out, found.first()) {
+    let taught: Vec<Taught> = taught.collect();
+    match (held_out, taught.first()) {
         (Some(share), Some(first)) => Err(refusal(share, first, of)),
-        _ => Ok(found),
+        _ => Ok(taught),
     }
 }
 
@@ -110,7 +111,7 @@ fn refusal(share: f64, taught: &Taught, of: usize) -> Failure {
     Failure::refused("taught_questions", message, remedy)
 }
 
-/// Tells what was taught some of the questions.
+/// Shows what was trained on some of the questions.
 pub(crate) fn show(taught: &[Taught]) -> Result<()> {
     for Taught { what, questions } in taught {
         output::line(format!(

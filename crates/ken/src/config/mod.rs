@@ -1,5 +1,5 @@
-//! The settings as flags: which there are for a verb, how each is shown, and what was given. What they
-//! are is defined by the table in `ken-setup`.
+//! The settings as flags: which ones a verb has, how each is shown, and which values were given. The table in
+//! `ken-setup` defines what they are.
 
 mod values;
 
@@ -11,7 +11,7 @@ use clap::{Arg, ArgAction, ArgMatches, ValueHint};
 pub(crate) use ken_setup::{Key, Settings, count, seed};
 pub(crate) use values::{open_share, sampling_temperature, share};
 
-/// What the help calls flags that few need; `-h` leaves them out.
+/// The help heading of flags that few people need; `-h` leaves them out.
 pub(crate) const ADVANCED: &str = "Advanced";
 
 /// The settings that `-h` shows.
@@ -89,8 +89,8 @@ pub(crate) trait Flag: Copy {
     /// The flag of the setting.
     fn flag(self) -> Arg;
 
-    /// The flag of the setting, with what it is for if a verb has a use of its own for it. The short
-    /// help is the first sentence of that.
+    /// The flag of the setting with this help, for a verb that has a use of its own for it. The short help is the
+    /// first sentence.
     fn flag_for(self, help: &str) -> Arg;
 }
 
@@ -147,12 +147,12 @@ impl Flag for Key {
     }
 }
 
-/// What clap knows a setting by. Flags that are no settings may have its name.
+/// The id of a setting in clap. Flags that are not settings may have its name.
 fn id(key: Key) -> String {
     format!("setting {}", key.setting().key)
 }
 
-/// What the flags of the innermost verb say, among which are the global ones.
+/// The values of the flags of the innermost verb, including the global ones.
 pub(crate) fn given(arguments: &ArgMatches) -> Vec<(Key, OsString)> {
     let mut verb = arguments;
     while let Some((_, inner)) = verb.subcommand() {

@@ -1,6 +1,5 @@
-//! How an error reaches people and machines: one message, one hint, one exit
-//! code. It invents no hints: what would fix an error is said by the error
-//! itself, and worded here.
+//! How an error reaches people and machines: one message, one hint, one exit code. It invents no hints: the error
+//! itself has the remedy, which is worded here.
 
 pub(crate) mod wording;
 
@@ -27,7 +26,7 @@ const USAGE: u8 = 2;
 /// What a verb returns.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// Why a verb failed: an error that says what kind it is of, and what was tried.
+/// Why a verb failed: an error with its kind, and what was tried.
 #[derive(Debug)]
 pub(crate) struct Failure {
     cause: Box<dyn Diagnostic + Send + Sync>,
@@ -36,13 +35,13 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// An error that does not say what kind it is of.
+    /// An error without a kind.
     pub(crate) fn other(cause: impl Error + Send + Sync + 'static) -> Self {
         Other(Box::new(cause)).into()
     }
 
-    /// A command line whose arguments do not go together, or that asks for what cannot be done. `kind`
-    /// is the short snake_case name that machines see.
+    /// A command line whose arguments do not go together, or that asks for something impossible. `kind` is the short
+    /// snake_case name that machines see.
     pub(crate) fn refused(
         kind: &'static str,
         message: impl Into<String>,
@@ -83,14 +82,13 @@ impl Failure {
         self.cause.remedy().as_ref().map(hint)
     }
 
-    /// The message with its causes, each said once: many errors already quote what
-    /// caused them.
+    /// The message with its causes, each only once: many errors already quote their cause.
     fn message(&self) -> String {
         let causes = chain(&*self.cause).map(ToString::to_string);
         said_once(self.tried.iter().cloned().chain(causes))
     }
 
-    /// The error, where it is of this type.
+    /// The error, if it is of this type.
     pub(crate) fn find<E: Error + 'static>(&self) -> Option<&E> {
         (&*self.cause as &(dyn Error + 'static)).downcast_ref()
     }
@@ -131,13 +129,13 @@ impl<T, E: Into<Failure>> Context<T> for std::result::Result<T, E> {
     }
 }
 
-/// An error of a library that knows nothing of kinds.
+/// An error of a library that knows no kinds.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 struct Other(Box<dyn Error + Send + Sync>);
 
 impl Other {
-    /// What the system refused, where it comes from that.
+    /// The error of the system behind it, if there is one.
     fn io(&self) -> Option<&std::io::Error> {
         chain(&*self.0).find_map(|cause| cause.downcast_ref())
     }
@@ -172,12 +170,12 @@ impl Diagnostic for Refusal {
     }
 }
 
-/// Whoever read stdout has closed it, as `head` does. No failure.
+/// The reader of stdout has closed it, as `head` does. This is no failure.
 #[derive(Debug, thiserror::Error, Diagnostic)]
 #[error("the reader of stdout is gone")]
 pub(crate) struct ReaderGone;
 
-/// A failure of which everything was said on stdout.
+/// A failure that was fully reported on stdout.
 #[derive(Debug, thiserror::Error, Diagnostic)]
 #[error("failed as reported")]
 pub(crate) struct Reported;
@@ -190,8 +188,7 @@ struct Shown {
     hint: Option<String>,
 }
 
-/// Shows the error and gives the exit code. A reader of stdout that went away
-/// is no failure.
+/// Shows the error and returns the exit code. A reader of stdout that went away is no failure.
 pub(crate) fn report(failure: &Failure, json: bool) -> u8 {
     if failure.find::<ReaderGone>().is_some() {
         return DONE;
@@ -222,13 +219,10 @@ pub(crate) fn report_usage(error: &clap::Error, json: bool) -> u8 {
         true => error.print(),
         false => write!(std::io::stderr(), "{text}"),
     };
-    match error.use_stderr() {
-        true => USAGE,
-        false => DONE,
-    }
+    if error.use_stderr() { USAGE } else { DONE }
 }
 
-/// A text in which URLs that were given, which clap repeats, hold no password.
+/// A text without the passwords of the URLs among the arguments, which clap repeats.
 fn without_passwords(text: &str) -> String {
     let mut kept = String::new();
     let mut rest = text;
@@ -247,7 +241,7 @@ fn without_passwords(text: &str) -> String {
     kept + rest
 }
 
-/// Of what clap says the first line, with what it lists below it.
+/// The first line of clap's message, with the list below it.
 fn usage_message(text: &str) -> String {
     let mut lines = text.lines();
     let first = lines.next().unwrap_or_default();
@@ -259,7 +253,7 @@ fn usage_message(text: &str) -> String {
 }
 
 fn show(shown: &Shown, json: bool) {
-    // Nothing is left to be done if even the error cannot be written.
+    // If even the error cannot be written, nothing is left to do.
     if json {
         let line = json!({ "error": shown }).to_string();
         let line = terminal::for_stdout(&line, terminal::json);
@@ -272,7 +266,7 @@ fn show(shown: &Shown, json: bool) {
     }
 }
 
-/// Tells of what is wrong and stops nothing.
+/// Reports a problem that stops nothing.
 pub(crate) fn warn(cause: &dyn Diagnostic) {
     tell(Look::Warning, "warning", cause);
     if let Some(remedy) = cause.remedy() {

@@ -2,7 +2,7 @@
 
 use ken_diagnostic::{Action, Remedy};
 
-/// The remedy as a hint for whoever uses the command line.
+/// The remedy as a hint for people at the command line.
 pub(crate) fn hint(remedy: &Remedy) -> String {
     remedy.worded(setting, action)
 }

@@ -1,4 +1,4 @@
-//! `--abstain`: answers withheld by ask and eval, and thresholds chosen for it; and questions with choices.
+//! `--abstain`: ask and eval withhold answers, and calibrate chooses thresholds for it; and questions with choices.
 
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ fn an_answer_that_nothing_vouches_for_is_withheld() {
     assert_eq!(withheld["citations"], json!([]));
     let reason = withheld["reason"].as_str().unwrap();
     assert!(reason.ends_with("so it is withheld"), "{reason}");
-    // What the policy itself chose from memory stands.
+    // An answer that the policy itself chose from memory stands.
     let stands = ask(&[
         "--policy",
         "uncertainty:perplexity@1e9",
@@ -119,7 +119,7 @@ fn thresholds_are_chosen_together_or_nothing_is_promised() {
     ingest_notes(&ken);
     write_questions(&ken);
     probe(&ken, "questions.jsonl", "probed.jsonl");
-    // Known, found, and neither: each is told by one of the log probabilities.
+    // Known, found, and neither: one of the log probabilities tells each.
     invent(&ken, "probed.jsonl", "known.jsonl", 300, |at, record| {
         let (without, with) = [(true, true), (false, true), (false, false)][at % 3];
         record["question"] = json!(format!("What is in box {at}?"));

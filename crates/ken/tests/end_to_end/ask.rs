@@ -7,7 +7,7 @@ use crate::harness::{Ken, keys, number, refusal_in};
 
 const QUESTION: &str = "Who is the keeper of the Orrin lighthouse?";
 
-/// Checks all that holds of every answer.
+/// Checks what holds for every answer.
 fn check_answer(answer: &Value, question: &str, policy: &str) {
     let always = [
         "question",
@@ -22,7 +22,7 @@ fn check_answer(answer: &Value, question: &str, policy: &str) {
         "tokens",
         "timing_ms",
     ];
-    // What decided, where something was measured.
+    // The score, if one was measured.
     let measured = keys(answer).into_iter().filter(|key| *key != "score");
     assert!(measured.eq(always), "{answer}");
     let measures = !["always", "never"].contains(&policy);
@@ -30,7 +30,7 @@ fn check_answer(answer: &Value, question: &str, policy: &str) {
     assert_eq!(answer["question"], question);
     assert_eq!(answer["policy"], policy);
     assert!(answer["answer"].is_string());
-    // The test model is too small for anything else.
+    // The test model is too small for another style.
     assert_eq!(answer["style"], "short");
     assert_ne!(answer["reason"], "");
     assert_eq!(keys(&answer["tokens"]), ["prompt", "completion"]);
@@ -180,7 +180,7 @@ fn prompt_asks_the_model_and_says_so() {
     assert!(reason.contains("need "), "{reason}");
 }
 
-/// Whoever writes a question or a document cannot write the model's own markup.
+/// Writers of questions or documents cannot write the model's own markup.
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn markup_in_questions_and_passages_is_ordinary_text() {
@@ -252,7 +252,7 @@ fn neighbors_of_what_was_found_are_read_where_there_is_room() {
     assert_eq!(read("1", &[]), ["2"]);
     assert_eq!(read("1", &["--neighbors", "1"]), ["1", "2", "3"]);
     assert_eq!(read("1", &["--neighbors", "9"]), ["0", "1", "2", "3", "4"]);
-    // What follows comes first where not all have room, and what has been found is not read twice.
+    // The following passages come first if not all fit, and found ones are not read twice.
     let tight = ["--neighbors", "9", "--evidence-tokens", "40"];
     assert_eq!(read("1", &tight), ["2", "3"]);
     let mut all = read("2", &["--neighbors", "1"]);

@@ -1,4 +1,4 @@
-//! Documents, questions and folders that cannot be used: each is refused by its name.
+//! Documents, questions and folders that cannot be used: the refusal names each.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ fn ingested(ken: &Ken, path: &str) -> Refusal {
     ken.refusal(&["ingest", path, "--corpus", "c"])
 }
 
-/// Lines of records or questions, of which line 17 is `bad`.
+/// Lines of records or questions; line 17 is `bad`.
 fn with_bad_line(bad: &[u8]) -> Vec<u8> {
     let mut lines = Vec::new();
     for line in 1..=20 {

@@ -1,4 +1,4 @@
-//! Models that cannot be used: each is refused by its name, with the remedy.
+//! Models that cannot be used: the refusal names each, with the remedy.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -7,7 +7,7 @@ use crate::documents::ingest_notes;
 use crate::harness::{Ken, Refusal, generator};
 use crate::ingest::copy_embedder;
 
-/// What asking the model at `reference` ends in.
+/// The refusal of the model at `reference`.
 fn asked(ken: &Ken, reference: &str) -> Refusal {
     ken.refusal(&["ask", "--policy", "never", "--model", reference, "Why?"])
 }
@@ -96,7 +96,7 @@ fn a_file_that_is_no_model() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_unknown_architecture() {
     let ken = Ken::new();
-    // Behind the key: the type of the value in 4 bytes, its length in 8, then `llama`.
+    // After the key: the type of the value in 4 bytes, its length in 8, then `llama`.
     patched(&ken, b"general.architecture", 12, b"mamba");
     let refusal = asked(&ken, "./patched.gguf");
     refusal.is("unknown_architecture", "`mamba`", "llama");
@@ -106,7 +106,7 @@ fn an_unknown_architecture() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_unknown_quantization() {
     let ken = Ken::new();
-    // Behind the name: the number of dimensions in 4 bytes, two dimensions in 16, then the type.
+    // After the name: the number of dimensions in 4 bytes, two dimensions in 16, then the type.
     patched(&ken, b"token_embd.weight", 20, &[77]);
     let refusal = asked(&ken, "./patched.gguf");
     refusal.is("unknown_quantization", "77", "Q4_0");
@@ -182,7 +182,7 @@ fn an_embedder_that_was_moved_can_be_named() {
     refusal.is("other_embedder", "moved is not the embedder", "--embedder");
 }
 
-/// Makes another embedder of the one in a folder.
+/// Turns the embedder in a folder into another one.
 fn pool_by_first_token(ken: &Ken, folder: &str) {
     let path = format!("{folder}/1_Pooling/config.json");
     let pooling = ken.read(&path);

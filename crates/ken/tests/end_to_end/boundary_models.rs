@@ -1,4 +1,4 @@
-//! What a model that was trained on the boundary of another says of it: to a router, and for another generator.
+//! A model that was trained on the knowledge of another: its verdict as input of a router, and for another generator.
 
 use serde_json::{Value, json};
 
@@ -67,7 +67,7 @@ fn a_boundary_model_is_measured_for_another_generator() {
     let kbm = ["--kbm", "kbm", "--kbm-model", "./blank"];
     let any = ["--kbm-for-any-model"];
 
-    // A threshold for the other generator is chosen on what that one answers.
+    // A threshold for the other generator is chosen on its own answers.
     let found = ["--corpus", "island.ken", "--mode", "lexical"];
     let generator = ["--model", "./medium", "--max-tokens", "2"];
     let probe = ["probe", "island/questions.jsonl", "--limit", "60"];
@@ -87,7 +87,7 @@ fn a_boundary_model_is_measured_for_another_generator() {
     assert_eq!(number(&chosen["n"]), 60.0 - taught as f64, "{chosen}");
     assert!(number(&chosen["retrieval_ratio"]) <= 0.5, "{chosen}");
 
-    // It stands among the other policies of that generator, and each verdict costs a call of its own.
+    // It can be compared with that generator's other policies, and each verdict costs a call of its own.
     let eval = ["eval", "island/questions.jsonl", "--held-out", "0.5"];
     let by = ["--limit", "8", "--policy", "kbm,kbm@1,never,always"];
     let eval = [

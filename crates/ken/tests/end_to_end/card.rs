@@ -52,7 +52,7 @@ fn a_card_says_what_is_known_by_kind() {
     );
     assert!(of(0, "memory") > of(1, "memory"), "{card}");
     assert_eq!(of(1, "memory"), 0.0);
-    // The same as the answers that it rests on.
+    // The same numbers as in the answers.
     let right = |policy: &str| {
         let lines = ken.read(&format!("questions.card/{policy}.jsonl"));
         let records = lines
@@ -78,7 +78,7 @@ fn a_card_says_what_is_known_by_kind() {
     );
     let page = ken.read("questions.card/report.html");
     assert!(page.contains("Whether it knows that it knows"));
-    // Others see it: the model by its name, and no folder.
+    // Others see it: it names the model, and no folder.
     let model = crate::harness::generator();
     let name = model.file_name().unwrap().to_str().unwrap();
     assert!(

@@ -1,4 +1,5 @@
-//! What applications ask of chat completions beyond an answer, from a model inside ken: several answers, log probabilities, tools.
+//! What applications want from chat completions beyond an answer, from a model inside ken: several answers, log
+//! probabilities, tools.
 
 use std::path::PathBuf;
 
@@ -127,7 +128,7 @@ fn tools() -> Value {
     ])
 }
 
-/// Whether a call is one of the weather.
+/// Checks that a call is one of the weather.
 fn check_call(call: &Value) {
     assert_eq!(call["type"], "function", "{call}");
     assert!(call["id"].as_str().unwrap().starts_with("call_"));
@@ -175,7 +176,7 @@ fn a_model_that_has_to_calls_a_tool_as_it_is_described() {
     let answer = ask(&serving, &none);
     assert_eq!(answer["choices"][0]["message"].get("tool_calls"), None);
 
-    // What a tool returned is read.
+    // The model reads what a tool returned.
     let returned = |text: &str| {
         let call = json!({"id": "1", "type": "function", "function": {"name": "weather", "arguments": "{}"}});
         let messages = json!([

@@ -1,11 +1,11 @@
-//! `ken model choose`: what fits, what is refused, and what becomes of a model that is there.
+//! `ken model choose`: what fits, what it refuses, and what happens to a model that is cached.
 
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
 use crate::harness::{Ken, generator, keys, number, refused};
 
-/// Where the cache has the smallest model of the list.
+/// Where the cache puts the smallest model of the list.
 const SMALLEST: &str =
     "home/models/hf-Qwen-Qwen2.5-0.5B-Instruct-GGUF-qwen2.5-0.5b-instruct-q4_k_m.gguf-ee9fc5f365ef";
 const REFERENCE: &str = "hf:Qwen/Qwen2.5-0.5B-Instruct-GGUF/qwen2.5-0.5b-instruct-q4_k_m.gguf";
@@ -77,7 +77,7 @@ fn a_model_that_does_not_fit_is_refused_before_it_is_fetched() {
 fn a_model_that_is_there_becomes_the_default() {
     let ken = Ken::new();
     ken.write("ken.toml", "# mine\nk = 2\n");
-    // Any model that can be read stands for the one that is named.
+    // Any readable model stands for the named one.
     let file = "qwen2.5-0.5b-instruct-q4_k_m.gguf";
     let weights = std::fs::read(generator()).unwrap();
     ken.write(&format!("{SMALLEST}/files/{file}"), &weights);

@@ -1,5 +1,5 @@
-//! `/v1/completions`, `/tokenize` and `/detokenize` over a real model: what is told of tokens is what `ken model score`
-//! says of them.
+//! `/v1/completions`, `/tokenize` and `/detokenize` over a real model: their tokens and probabilities are those of
+//! `ken model score`.
 
 use std::iter::zip;
 
@@ -90,7 +90,7 @@ fn tokens_of_a_prompt_are_as_likely_as_they_are_scored() {
     assert_eq!(logprobs["top_logprobs"][0], Value::Null);
     assert_eq!(answer["usage"]["completion_tokens"], 8);
 
-    // What is written greedily is the most likely, and stays what it is as a part of the prompt.
+    // The greedy continuation is the most likely one, and scores the same as a part of the prompt.
     let written = &complete(&serving, &json!({"prompt": PROMPT, "logprobs": 1}))["choices"][0];
     assert_eq!(
         answer["choices"][1]["text"],

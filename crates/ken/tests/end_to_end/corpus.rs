@@ -24,7 +24,7 @@ fn ingested(shards: &[&str]) -> Ken {
     ken
 }
 
-/// The ids of the documents that words find.
+/// The ids of the documents found by words.
 fn found(ken: &Ken, flags: &[&str]) -> Vec<String> {
     let search = ["search", "--corpus", "c", "--mode", "lexical", "vane"];
     let result = ken.json(&[&search, flags].concat());
@@ -240,7 +240,7 @@ fn jobs_for_single_shards_make_the_corpus_of_one_run() {
     };
     assert_eq!(ids("joined"), ids("c"));
 
-    // The first and the other shards make the whole, and share nothing.
+    // The first shard and the others make the whole, and share nothing.
     let mut parts = found(&ken, &["--scale", "1"]);
     parts.extend(found(&ken, &["--scale", "2", "--reverse"]));
     parts.sort();

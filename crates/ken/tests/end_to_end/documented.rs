@@ -1,5 +1,5 @@
-//! The commands of the tutorials and the guides, run in the order in which a reader types them, and what they print held against
-//! what the page shows. A guide finds the [ground](Ground) that its readers bring: notes, questions, corpora.
+//! The commands of the tutorials and the guides, run in a reader's order, and their output compared with the page. A
+//! guide gets the [ground](Ground) that its readers bring: notes, questions, corpora.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::harness::{Ken, generator};
 
-/// What a command contains that is not run here, and why.
+/// Parts of commands that are not run here, and why.
 const ELSEWHERE: [(&str, &str); 59] = [
     ("cargo ", "builds"),
     ("ken demo", "takes long: tests of demo"),
@@ -97,7 +97,7 @@ const ELSEWHERE: [(&str, &str); 59] = [
     ("/var/lib/", "is of a service"),
 ];
 
-/// A fenced block of commands, and what the page says that they print.
+/// A fenced block of commands, and the output that the page shows.
 struct Block {
     commands: Vec<String>,
     printed: Option<String>,
@@ -106,7 +106,7 @@ struct Block {
 /// A part of a page that a reader acts on.
 enum Step {
     Run(Block),
-    /// A file to be written: its name and its text.
+    /// A file to write: its name and its text.
     Write(String, String),
 }
 
@@ -192,15 +192,15 @@ fn is_loop(command: &str) -> bool {
     command.starts_with("for ") && !command.ends_with("done")
 }
 
-/// What readers have: a folder with a corpus, questions, and what else the guides name.
+/// What readers have: a folder with a corpus, questions, and whatever else the guides name.
 struct Ground {
     ken: Ken,
     servers: Vec<Child>,
-    /// Where the page's server listens.
+    /// The port of the page's server.
     port: Option<String>,
-    /// What did not go as the page says.
+    /// Differences from the page.
     wrong: Vec<String>,
-    /// Commands that were run, and those that were not, by why.
+    /// How many commands were run, and how many were not, by reason.
     run: usize,
     left: BTreeMap<&'static str, usize>,
 }
@@ -226,7 +226,7 @@ impl Ground {
         }
     }
 
-    /// Runs a page, and checks what it prints.
+    /// Runs the commands of a page, and checks their output.
     fn follow(&mut self, page: &Path) {
         let text = fs::read_to_string(page).unwrap();
         for step in steps(&text) {
@@ -253,7 +253,7 @@ impl Ground {
         }
     }
 
-    /// Runs a command and returns what it prints; `None` where it is left to others.
+    /// Runs a command and returns its output; `None` if it is not run here.
     fn obey(&mut self, command: &str) -> Option<String> {
         let reason = ELSEWHERE.iter().find(|(part, _)| command.contains(part));
         let reason = reason.map(|(_, why)| *why);
@@ -322,7 +322,7 @@ fails: {out}{error}"
         shell
     }
 
-    /// Starts a server in the place of the one before; returns what it says first, if it serves.
+    /// Starts a server that replaces the one before; returns its first line, if it serves.
     fn serve(&mut self, command: &str) -> Option<String> {
         for mut before in self.servers.drain(..) {
             before.kill().unwrap();
@@ -345,7 +345,7 @@ fails: {out}{error}"
                 .map_while(Result::ok)
                 .try_for_each(|line| tell.send(line))
         });
-        // All that it says at first comes at once.
+        // Its first lines come at once.
         let first = lines
             .recv_timeout(Duration::from_secs(60))
             .unwrap_or_default();
@@ -367,7 +367,7 @@ fails: {out}{error}"
         Some(told)
     }
 
-    /// What the readers of guides bring.
+    /// The ground of a guide's readers.
     fn of_a_reader(guide: &Path) -> Self {
         let ground = Self::empty();
         let ken = &ground.ken;
@@ -411,7 +411,7 @@ fails: {out}{error}"
             );
         }
         ken.text(&["ingest", "notes", "wiki.jsonl", "--corpus", "notes.ken"]);
-        // A guide that makes it has it made as it says.
+        // A guide that makes it makes it itself.
         if !fs::read_to_string(guide)
             .unwrap()
             .contains("--corpus wiki.ken --dense")
@@ -472,7 +472,7 @@ fn has_curl() -> bool {
     asked.is_ok_and(|status| status.success())
 }
 
-/// Whether a text is what a page shows of it, in which `…` stands for anything.
+/// Whether a text is as the page shows it, where `…` stands for anything.
 fn is_like(shown: &str, text: &str) -> bool {
     let trimmed = |text: &str| {
         let lines: Vec<&str> = text.trim_end().lines().map(str::trim_end).collect();

@@ -1,4 +1,4 @@
-//! The documents that most tests take in: an invented island, in every format that is read.
+//! The documents that most tests ingest: an invented island, in every supported format.
 
 use std::io::Write;
 
@@ -31,11 +31,11 @@ pub(crate) fn write_notes(ken: &Ken) {
     ken.write("notes/picture.png", "no document");
 }
 
-/// The document of which most is asked.
+/// The document that most questions are about.
 pub(crate) const HARBOUR: &str = "The lighthouse of Orrin was built in 1871. The keeper of the \
 Orrin lighthouse is Ilse Marrow. She feeds the seals every morning.\n";
 
-/// Takes the documents into the corpus `island`.
+/// Ingests the documents into the corpus `island`.
 pub(crate) fn ingest_notes(ken: &Ken) {
     write_notes(ken);
     ken.text(&["ingest", "notes", "--corpus", "island"]);

@@ -1,4 +1,4 @@
-//! What earlier versions wrote is opened: `tests/fixtures` says how it was made.
+//! Files of earlier versions open: `tests/fixtures` says how they were made.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::harness::Ken;
 
-/// A folder with what version 0.1 wrote.
+/// A folder with the files of version 0.1.
 fn of_0_1() -> Ken {
     let ken = Ken::new();
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/0.1");
@@ -65,7 +65,7 @@ fn a_corpus_of_0_1_is_searched_checked_and_changed() {
 fn records_and_settings_of_0_1_are_read() {
     let ken = of_0_1();
     let before = [ken.read("probe.jsonl"), ken.read("always.results.jsonl")];
-    // Complete records are kept, and nothing is asked again.
+    // Complete records are kept, and no question is asked again.
     let probe = "probe questions.jsonl --corpus notes.ken --samples 2 --max-tokens 8 --correct contains --out probe.jsonl";
     let eval = "eval questions.jsonl --policy always --out always.results.jsonl";
     for call in [probe, eval] {

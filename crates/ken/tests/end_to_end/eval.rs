@@ -1,4 +1,4 @@
-//! `ken eval`: its summary, its file of results, and going on after a stop.
+//! `ken eval`: its summary, its file of results, and resuming after a stop.
 
 use serde_json::{Value, json};
 

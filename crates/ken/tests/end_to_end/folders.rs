@@ -1,5 +1,5 @@
 //! A corpus in step with a folder: what it holds, what would change, what is deleted and moved; and where passages
-//! stand.
+//! are in their documents.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -120,7 +120,7 @@ fn a_watched_folder_is_followed_until_the_end() {
     assert_eq!(next()["documents"], changes(0, 1, 0, 0));
     fs::remove_file(ken.path("notes/ferry.html")).unwrap();
     assert_eq!(next()["documents"], changes(0, 0, 0, 1));
-    // What is broken is told, and the rest is followed.
+    // A broken file is reported, and the rest is followed.
     ken.write("notes/broken.pdf", "%PDF-1.7 broken");
     assert_eq!(next()["broken"], 1);
     fs::write(ken.path("notes/pier.txt"), "The pier is closed in winter.").unwrap();

@@ -1,9 +1,9 @@
-//! A server for a while among what servers meet: its model server falls silent, trickles, refuses for now, breaks
-//! off; clients leave at random, uploads stop midway, texts are embedded by the hundred, documents taken in, agents
-//! call tools. Then the weather is fine again: whoever waited patiently has the right answer, and of the others
-//! nothing is left, neither a place at any gate nor memory, files or threads.
+//! A server among everything that servers meet, for a while: its model server falls silent, trickles, refuses for
+//! now, breaks off; clients leave at random, uploads stop midway, texts are embedded by the hundred, documents
+//! ingested, and agents call tools. Then the weather is fine again: patient clients have the right answers, and the
+//! others leave nothing behind, neither a place at any gate nor memory, files or threads.
 //!
-//! The long one runs for as many minutes as `KEN_TEST_MINUTES` says, 30 by default; both print what they measured.
+//! The long run takes as many minutes as `KEN_TEST_MINUTES` says, 30 by default; both print their measurements.
 
 #![allow(clippy::print_stderr)]
 
@@ -29,7 +29,7 @@ use crate::traffic::{
 
 const JSON: &str = "application/json";
 
-/// What is asked, and what the model server answers.
+/// The questions, and the model server's answers.
 const FACTS: [(&str, &str); 3] = [
     ("Who is the keeper of the Orrin lighthouse?", "Ilse Marrow"),
     ("When does the bakery of Tollen open?", "At five"),
@@ -39,27 +39,27 @@ const FACTS: [(&str, &str); 3] = [
 /// Seconds that a question may take.
 const DEADLINE: &str = "4";
 
-/// In how long everything is at rest once nobody wants anything: threads that are not used end after ten seconds, and
-/// bodies that are not sent are waited for for thirty.
+/// How soon everything is at rest once all clients are done: unused threads end after ten seconds, and the server
+/// waits thirty for bodies that are never sent.
 const AT_REST_WITHIN: Duration = Duration::from_secs(60);
 
-/// In how long a patient client has its answer once the weather is fine.
+/// How soon a patient client has its answer once the weather is fine.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(15);
 
-/// In how long one who searches honestly has what is found, at any time.
+/// How soon an honest search has its results, at any time.
 const FOUND_WITHIN: Duration = Duration::from_secs(10);
 
-/// How much more memory there may be after a cycle than after the first, in MiB.
+/// How much more memory a later cycle may leave than the first, in MiB.
 const MOST_GROWTH: f64 = 64.0;
 
 /// How many more files and threads: those of clients that measure.
 const SLACK: usize = 3;
 
-/// How the model server is.
+/// The state of the model server.
 #[derive(Clone, Copy, PartialEq)]
 enum Weather {
     Fine,
-    /// A request in two meets something.
+    /// Every second request meets trouble.
     Foul,
     /// Nothing is answered.
     Silent,
@@ -108,7 +108,7 @@ fn foul(request: &Request, choice: usize) -> Reply {
     };
     match choice {
         0 => silence(),
-        // A whole answer that never is whole.
+        // A whole answer that never completes.
         1 => Reply::Repeated {
             head: "Content-Type: application/json\r\nContent-Length: 100000\r\n".to_owned(),
             bytes: b" ".to_vec(),
@@ -160,7 +160,7 @@ fn written(request: &Request, pause: Duration, whole: bool) -> Reply {
     }
 }
 
-/// What clients saw.
+/// What clients experienced.
 #[derive(Default)]
 struct Seen {
     /// How long patient clients waited for their answers.
@@ -169,11 +169,11 @@ struct Seen {
     found: Vec<Duration>,
     /// How many batches were embedded.
     embedded: usize,
-    /// How often somebody was told to come back, and did.
+    /// How often a client was told to come back, and did.
     refused: usize,
 }
 
-/// Asks until it is over, and each question until it is answered, which is soon once the weather is fine.
+/// Asks until it is over, each question until it is answered, which is soon once the weather is fine.
 fn patient(address: &str, begins: usize, fine: &AtomicBool, over: &AtomicBool) -> Seen {
     let mut seen = Seen::default();
     for round in begins.. {
@@ -234,7 +234,7 @@ fn searching(address: &str, over: &AtomicBool) -> Seen {
     seen
 }
 
-/// Embeds texts, takes documents in, and calls an agent's tools, until it is over; all of it is done.
+/// Embeds texts, ingests documents, and calls an agent's tools, until it is over; everything succeeds.
 fn busy(address: &str, over: &AtomicBool) -> Seen {
     let mut seen = Seen::default();
     for round in 0.. {
@@ -272,7 +272,7 @@ fn tool(name: &str, arguments: &Value) -> String {
     json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string()
 }
 
-/// Begins something at random and leaves, until it is over. Half of what it uploads is never sent.
+/// Begins something at random and leaves, until it is over. Half of its uploads are never sent.
 fn leaving(address: &str, seed: u64, over: &AtomicBool) {
     let mut random = Random::new(seed);
     while !over.load(Ordering::Relaxed) {
@@ -325,7 +325,7 @@ fn gauges(address: &str) -> BTreeMap<String, f64> {
         .collect()
 }
 
-/// What a server holds.
+/// The resources of a server.
 #[derive(Debug, Clone, Copy)]
 struct Held {
     /// In MiB.
@@ -345,7 +345,7 @@ impl Held {
     }
 }
 
-/// Waits until nothing is done any more; what is left if that is never so.
+/// Waits until no work is left; returns the remaining resources if that never happens.
 fn at_rest(serving: &Serving, before: Option<Held>) -> Held {
     let (address, process) = (serving.address(), serving.child.id());
     let begun = Instant::now();
@@ -408,7 +408,7 @@ fn cycle(
         leave.store(true, Ordering::Relaxed);
         model.set(Weather::Fine);
         fine.store(true, Ordering::Relaxed);
-        // Each patient client has time for the answer that it waits for, and for one that it asks for now.
+        // Each patient client has time for the current answer, and for one more question.
         thread::sleep(Duration::from_secs(2));
         over.store(true, Ordering::Relaxed);
         let mut all = Seen::default();
@@ -424,7 +424,7 @@ fn cycle(
     (seen, most)
 }
 
-/// Lets weather be foul that often, for that long.
+/// Lets the weather be foul this often, for this long.
 fn endure(cycles: impl Iterator<Item = u64>, foul: Duration) {
     let ken = Ken::new();
     ingest_notes(&ken);

@@ -1,6 +1,6 @@
-//! Files that cannot grow while documents are taken in: one error that names the place and the
-//! remedy, nothing lost, and a later run that takes in the rest. A limit on the size of files
-//! stands for the full disk, which needs no rights.
+//! Files that cannot grow while documents are ingested: one error that names the place and the remedy, nothing lost,
+//! and a later run that ingests the rest. A limit on the size of files stands for the full disk, since it needs no
+//! privileges.
 
 use std::process::{Command, Output};
 

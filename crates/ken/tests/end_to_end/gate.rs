@@ -1,5 +1,5 @@
-//! Evidence that is weighed before it is used, on the test models: by a signal of it, by a gate that was trained on
-//! records, and what is refused.
+//! Evidence that is weighed before it is used, on the test models: by a signal of it, by a gate trained on records,
+//! and what is refused.
 
 use serde_json::json;
 
@@ -14,8 +14,8 @@ const ASK: [&str; 4] = [
     "island",
 ];
 
-/// Records of questions whose evidence helps where it fits well, and harms where it fits badly: as `ken probe`
-/// wrote them of one question, but for words, numbers and labels.
+/// Records of questions whose evidence helps if it fits well, and harms if it fits badly: in the form in which `ken
+/// probe` wrote one, with other words, numbers and labels.
 fn write_records(ken: &Ken, name: &str) {
     let question = json!({"id": "q", "question": "Who is the keeper of the Orrin lighthouse?",
         "golden_answers": ["Ilse Marrow"], "metadata": {"kind": "island"}});
@@ -49,7 +49,7 @@ fn evidence_that_is_refused_leaves_the_answer_from_memory() {
     let used = ask(&["--policy", "evidence:cosine@-1"]);
     assert_eq!(used["route"], "corpus");
     assert_eq!(used["answer"], ask(&["--policy", "always"])["answer"]);
-    // What does not search needs no weighing.
+    // A question that is not searched for needs no weighing.
     let spared = ask(&["--policy", "uncertainty:perplexity@1e9+evidence:cosine@0.5"]);
     assert_eq!(spared["calls"], never["calls"]);
     let both = ask(&["--policy", "uncertainty:perplexity@0+evidence:gain@1e9"]);

@@ -22,7 +22,7 @@ fn prepared() -> Ken {
     ken
 }
 
-/// Of each command the flags that set what is searched.
+/// The flags of each command that set what is searched.
 const SEARCHED: [&str; 4] = ["--corpus", "island", "--max-tokens", "8"];
 
 #[test]
@@ -117,7 +117,7 @@ fn thresholds_between_values_of_k_are_chosen_on_what_was_probed() {
         assert_eq!(found["grades"][0]["least_probability"], 1.0);
         let used = found["calibrated"].as_str().unwrap();
         assert!(used.starts_with("uncertainty:perplexity:0:1:2@"), "{used}");
-        // What is printed can be used.
+        // The printed policy can be used.
         let ask = ["ask", QUESTION, "--policy", used, "--k", "2"];
         let answer = ken.json(&[&ask[..], &SEARCHED].concat());
         assert_eq!(answer["policy"], used);

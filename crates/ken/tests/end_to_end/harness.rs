@@ -1,4 +1,4 @@
-//! Calls of the binary, each test in a folder of its own, with the two test models set.
+//! Calls of the binary, each test in its own folder, with the two test models set.
 
 use std::fs;
 use std::io::Write;
@@ -8,12 +8,12 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A working folder with an empty home, in which the binary is called.
+/// A working folder with an empty home, in which the tests call the binary.
 pub(crate) struct Ken {
     folder: TempDir,
 }
 
-/// What an error with `--json` says.
+/// The error that a call with `--json` prints.
 pub(crate) struct Refusal {
     pub(crate) kind: String,
     pub(crate) message: String,
@@ -32,7 +32,7 @@ impl Ken {
         self.folder.path().join(name)
     }
 
-    /// Writes a file below the working folder, with the folders that it stands in.
+    /// Writes a file below the working folder, creating its folders.
     pub(crate) fn write(&self, name: &str, contents: impl AsRef<[u8]>) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -43,7 +43,7 @@ impl Ken {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// A call that was not made yet: no setting but the models, and no network.
+    /// A call that has not run yet: with no setting but the models, and no network.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ken"));
         for (name, _) in std::env::vars_os() {
@@ -64,18 +64,18 @@ impl Ken {
         command
     }
 
-    /// What a call that has to succeed prints as text.
+    /// The text printed by a call that has to succeed.
     pub(crate) fn text(&self, arguments: &[&str]) -> String {
         succeeded(self.command(arguments).output().unwrap())
     }
 
-    /// The one JSON object that a call that has to succeed prints; `--json` is added.
+    /// The one JSON object printed by a call that has to succeed; adds `--json`.
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         let arguments = [arguments, &["--json"]].concat();
         one_object(&self.text(&arguments))
     }
 
-    /// The lines that a call prints that is given `input` on stdin.
+    /// The lines printed by a call with `input` on stdin.
     pub(crate) fn text_of_input(&self, arguments: &[&str], input: &str) -> String {
         let mut child = self
             .command(arguments)
@@ -88,14 +88,14 @@ impl Ken {
         succeeded(child.wait_with_output().unwrap())
     }
 
-    /// What a call that has to fail says; `--json` is added.
+    /// The error of a call that has to fail; adds `--json`.
     pub(crate) fn refusal(&self, arguments: &[&str]) -> Refusal {
         let arguments = [arguments, &["--json"]].concat();
         refused(self.command(&arguments).output().unwrap())
     }
 }
 
-/// The stdout of a call that has to have succeeded without a word on stderr.
+/// The stdout of a call that has to have succeeded, with an empty stderr.
 fn succeeded(output: Output) -> String {
     let stderr = String::from_utf8(output.stderr).unwrap();
     let stdout = String::from_utf8(output.stdout).unwrap();
@@ -111,7 +111,7 @@ pub(crate) fn refused(output: Output) -> Refusal {
     refusal_in(&one_object(&stdout))
 }
 
-/// The error that an object states, which holds nothing else.
+/// The error in an object that holds nothing else.
 pub(crate) fn refusal_in(value: &Value) -> Refusal {
     assert_eq!(keys(value), ["error"], "{value}");
     let error = &value["error"];
@@ -124,7 +124,7 @@ pub(crate) fn refusal_in(value: &Value) -> Refusal {
 }
 
 impl Refusal {
-    /// Checks the kind, and that message and hint hold what they must.
+    /// Checks the kind, and words of the message and the hint.
     pub(crate) fn is(&self, kind: &str, message: &str, hint: &str) {
         let Self {
             kind: given_kind,
@@ -145,7 +145,7 @@ fn one_object(stdout: &str) -> Value {
     value
 }
 
-/// The names of an object's fields in their order.
+/// The names of an object's fields, in their order.
 pub(crate) fn keys(value: &Value) -> Vec<&str> {
     let fields = value.as_object().unwrap_or_else(|| panic!("{value}"));
     fields.keys().map(String::as_str).collect()
@@ -156,8 +156,8 @@ pub(crate) fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value}"))
 }
 
-/// The folder of the test models. Tests that use one are ignored by default; the others run with
-/// settings that name models which are not there.
+/// The folder of the test models. Tests that use one are ignored by default; the others run with settings that name
+/// missing models.
 fn models() -> PathBuf {
     std::env::var_os("KEN_TEST_MODELS").map_or_else(|| "no-test-models".into(), PathBuf::from)
 }

@@ -1,5 +1,5 @@
-//! One split of questions by subject, whatever is trained, calibrated or evaluated: what one command holds out, the
-//! others do, and what was taught a question is not measured on it unnoticed.
+//! One split of questions by subject, whatever is trained, calibrated or evaluated: all commands hold out the same
+//! questions, and no model is measured unnoticed on a question that it was trained on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,12 +81,12 @@ fn every_command_leaves_the_same_questions_out() {
     assert_eq!(measured["taught"], Value::Null, "{measured}");
     let held = ids(&ken, "held/never.jsonl");
     assert!(held.len() > 20 && held.len() < 70, "{}", held.len());
-    // The same whatever is drawn by the seed.
+    // The same whatever the seed.
     let other = [&half[..], &["--seed", "5"]].concat();
     ken.json(&eval("other", "never,router@0.5", &other));
     assert_eq!(ids(&ken, "other/never.jsonl"), held);
 
-    // No subject stands on both sides.
+    // No subject is on both sides.
     let subjects = subjects(&ken);
     let of = |ids: &BTreeSet<String>| -> BTreeSet<String> {
         ids.iter().map(|id| subjects[id].clone()).collect()
@@ -96,7 +96,7 @@ fn every_command_leaves_the_same_questions_out() {
     assert!(of(&held).is_disjoint(&of(&learned)));
     assert!(of(&held).len() < held.len(), "several questions a subject");
 
-    // Language models leave the same out, and say what they were taught.
+    // Language models leave the same questions out, and record what they were trained on.
     let kbm = ["train", "kbm", "known.jsonl", "--held-out", "0.5"];
     ken.json(&[&kbm[..], &["--out", "kbm"], &MODEL, &SMALL].concat());
     let origin: Value = serde_json::from_str(&ken.read("kbm/ken.json")).unwrap();
@@ -106,7 +106,7 @@ fn every_command_leaves_the_same_questions_out() {
     let measured = ken.json(&eval("kbm_held", "kbm@0.5", &by_kbm));
     assert_eq!(measured["n"], report["held_out"], "{measured}");
 
-    // What calibrates leaves out what evaluates.
+    // Calibration leaves out what evaluation uses.
     let calibrate = ["calibrate", "both.jsonl", "--policy", "router"];
     change(&ken, "known.jsonl", "both.jsonl", |_, record| {
         record["greedy"]["corpus"] = record["greedy"]["self"].clone();
@@ -139,7 +139,7 @@ fn what_was_taught_a_question_is_not_measured_on_it_unnoticed() {
         assert_eq!(taught["questions"], report["learned_from"], "{measured}");
         let text = ken.text(&eval(out, policy, &router));
         assert!(text.contains("looks better than it is"), "{text}");
-        // Of more than training has held out some were taught.
+        // Some of a larger share than training has held out were trained on.
         let more = [&router[..], &["--held-out", "0.8"]].concat();
         ken.refusal(&eval(out, policy, &more)).is(
             "taught_questions",
@@ -155,7 +155,7 @@ fn what_was_taught_a_question_is_not_measured_on_it_unnoticed() {
         "the kbm was taught",
         "--held-out 0.8",
     );
-    // Also where it only vouches for answers, which takes one that was taught evidence.
+    // Also if it only vouches for answers, which needs a model that was trained with evidence.
     let origin = ken.read("kbm/ken.json");
     let mut reading: Value = serde_json::from_str(&origin).unwrap();
     reading["boundary"]["questions_with_evidence"] = Value::from(5);

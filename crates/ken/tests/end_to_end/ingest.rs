@@ -1,11 +1,11 @@
-//! Taking documents in: every format, changes, segmentations.
+//! Ingesting documents: every format, changes, segmentations.
 
 use serde_json::{Value, json};
 
 use crate::documents::{HARBOUR, ingest_notes, write_notes};
 use crate::harness::{Ken, keys};
 
-/// The passages that hold a word, best first, as `(passage_id, text)`.
+/// The passages that contain a word, best first, as `(passage_id, text)`.
 fn found(ken: &Ken, corpus: &str, words: &str) -> Vec<(String, String)> {
     let arguments = ["search", "--corpus", corpus, "--mode", "lexical"];
     let result = ken.json(&[&arguments[..], &["--k", "50", words]].concat());
@@ -255,7 +255,7 @@ fn broken_documents_can_be_left_out() {
     for name in ["skipped: notes/b.pdf", "skipped: notes/c.jsonl:2"] {
         assert!(stderr.contains(name), "{stderr}");
     }
-    // Without it, the first one ends the run.
+    // Without it, the first one stops the run.
     let refusal = ken.refusal(&["ingest", "notes", "--corpus", "other"]);
     assert!(
         refusal.message.contains("notes/b.pdf"),

@@ -1,5 +1,5 @@
-//! No key leaks, and no address that stands in data is followed without consent: against servers that
-//! listen and note what comes.
+//! No key leaks, and ken follows no address in data without consent: tested against servers that listen and record
+//! what comes.
 
 use std::path::Path;
 use std::process::Output;
@@ -33,8 +33,7 @@ fn listener() -> Server {
     })
 }
 
-/// A corpus whose manifest names the endpoint as its embedder; what was asked while it was made is
-/// left to the caller to pass over.
+/// A corpus whose manifest names the endpoint as its embedder; the caller has to skip the requests of making it.
 fn stranger(ken: &Ken, url: &str) {
     ken.write("notes/harbour.txt", crate::documents::HARBOUR);
     let embedder = format!("{url}#tiny");
@@ -55,7 +54,7 @@ fn called(ken: &Ken, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     command.output().unwrap()
 }
 
-/// All that a call said.
+/// Everything that a call printed.
 fn said(output: &Output) -> String {
     let both = [&output.stdout[..], &output.stderr].concat();
     String::from_utf8(both).unwrap()
@@ -113,7 +112,7 @@ fn an_endpoint_that_a_corpus_names_is_asked_nothing() {
         refused.is("embedder_not_trusted", &server.url, "--embedder REF");
         assert_eq!(server.requests("").len(), known, "{verb:?}");
     }
-    // Beside a corpus that may be asked, too.
+    // Also beside a corpus that may be queried.
     let beside = ["--corpus", "island", "--corpus", "strange"];
     let label = [
         "label",
@@ -124,7 +123,7 @@ fn an_endpoint_that_a_corpus_names_is_asked_nothing() {
     ];
     ken.refusal(&[&label[..], &beside].concat())
         .is("embedder_not_trusted", "strange", "");
-    // Taking more documents in goes by the embedder of the settings.
+    // Ingesting more documents uses the embedder of the settings.
     ken.refusal(&["ingest", "notes", "--corpus", "strange"])
         .is("other_embedder", "strange", "");
     ken.text(&["corpus", "info", "--corpus", "strange"]);
@@ -208,7 +207,7 @@ fn with_consent_the_query_arrives_and_the_key_only_where_it_belongs() {
     assert_eq!(server.requests("").len(), known);
 }
 
-/// A corpus of one passage, made by an embedder that is only named.
+/// A corpus of one passage, by an embedder that exists in name only.
 fn corpus_of(path: &Path, reference: &str) {
     let settings = Settings {
         embedder: EmbedderIdentity {
@@ -328,7 +327,7 @@ fn a_file_that_lies_in_the_folder_gives_no_server_a_key() {
             "LISTENER is not sent",
         ),
         (table("none"), &[], &[], None, ""),
-        // The file itself, or the server, is named by whoever calls.
+        // The caller names the file itself, or the server.
         (
             named.clone(),
             &["--config", "ken.toml"],
@@ -381,7 +380,7 @@ fn a_file_that_lies_in_the_folder_gives_no_server_a_key() {
         let told: Vec<&str> = stderr.lines().collect();
         match warning {
             "" => assert_eq!(stderr, "", "{what}"),
-            // Once, although two models are asked, with the remedy.
+            // Once, although two models are queried, with the remedy.
             _ => {
                 assert_eq!(told.len(), 2, "{what}: {stderr}");
                 assert!(told[0].starts_with(&format!("warning: {warning} to {origin}, ")));
@@ -396,7 +395,7 @@ fn a_file_that_lies_in_the_folder_gives_no_server_a_key() {
 fn no_key_is_sent_in_plain_text_to_another_machine() {
     let ken = Ken::new();
     ingest_notes(&ken);
-    // Addresses for documents, at which nothing answers.
+    // Addresses for documents, where nothing answers.
     let ask = [
         "ask",
         QUERY,

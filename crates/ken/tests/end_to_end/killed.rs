@@ -1,5 +1,5 @@
-//! Trainings and probing that are killed at any call that changes a file: the same command resumes,
-//! and what is there meanwhile is the old model, the new one, or none, never parts of both.
+//! Trainings and probing that are killed at any call that changes a file: the same command resumes, and meanwhile
+//! there is the old model, the new one, or none, never parts of both.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,13 +27,13 @@ const MODEL: [&str; 4] = [
     "ken.json",
 ];
 
-/// The whole path of a file, which the library goes by.
+/// The absolute path of a file, by which the shim knows it.
 fn whole_path(ken: &Ken, name: &str) -> String {
     ken.path(name).to_str().unwrap().to_owned()
 }
 
-/// Runs a command that is killed at its Nth call that changes a file below a folder, from 1; with 0
-/// it ends. How many there were is in [`calls`] afterwards.
+/// Runs a command that is killed at its Nth call that changes a file below a folder, counted from 1; with 0 it runs
+/// to its end. [`calls`] then tells how many there were.
 fn run(ken: &Ken, shim: &Shim, arguments: &[&str], below: &str, at: usize) -> Output {
     let control = ken.path("control");
     Control::create(&control).order(Order {
@@ -89,8 +89,8 @@ fn train<'a>(examples: &'a str, out: &'a str, more: &[&'a str]) -> Vec<&'a str> 
     [&base[..], &how, more].concat()
 }
 
-/// Kills a training at every call that changes a file of a folder that holds a model already, and
-/// resumes by the same command.
+/// Kills a training at every call that changes a file of a folder that already holds a model, and resumes by the same
+/// command.
 fn check_kills(more: &[&str], names: &'static [&'static str], first: &str) {
     let (ken, shim) = (prepared(), Shim::build());
     ken.json(&train("no.jsonl", "old", more));
@@ -135,7 +135,7 @@ fn check_kills(more: &[&str], names: &'static [&'static str], first: &str) {
             assert!(!ken.path("out/training.safetensors").exists());
             resumed += 1;
         } else {
-            // Before there was a checkpoint the old model stands, and after it is gone the new one.
+            // Before the first checkpoint the old model is there, and after the last the new one.
             refused(again).is("out_not_empty", "out", "--overwrite");
             assert!(there == old || there == new, "lost at {at} of {calls}");
         }
@@ -230,7 +230,7 @@ fn a_killed_probe_asks_only_what_is_missing() {
     }
 }
 
-/// The records without what they cost, of which the times differ.
+/// The records without their costs, whose times differ.
 fn untimed(records: &str) -> Vec<serde_json::Value> {
     let each = records.lines().map(|line| {
         let mut record: serde_json::Value = serde_json::from_str(line).unwrap();

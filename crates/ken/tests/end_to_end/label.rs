@@ -1,4 +1,4 @@
-//! `ken label sources`: its records, its summary, going on after a stop, and what it refuses.
+//! `ken label sources`: its records, its summary, resuming after a stop, and what it refuses.
 
 use serde_json::{Value, json};
 
@@ -74,7 +74,7 @@ fn a_run_keeps_the_contract_and_pays_for_nothing_twice() {
     assert_eq!(records[2]["unlabeled"], "no_golden_answers");
     assert_eq!(records[2]["preferred"], Value::Null);
 
-    // The same one by one, elsewhere, from the same first texts or new ones.
+    // One by one, elsewhere, from the same first texts or new ones.
     let alone = ken.text(&label(&["--batch", "1", "--out", "alone.jsonl", "--json"]));
     assert_eq!(alone, again);
 

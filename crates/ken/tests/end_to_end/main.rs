@@ -1,5 +1,5 @@
-//! The whole of ken on real models: the binary takes documents in, finds, answers, measures, and
-//! refuses what it must. What needs no model is tested in `command_line`.
+//! All of ken on real models: the binary ingests documents, searches, answers, measures, and refuses what it must.
+//! Anything that needs no model is tested in `command_line`.
 //!
 //! The models come from `KEN_TEST_MODELS`, and the Milvus server from `KEN_TEST_MILVUS`, both of
 //! which `cargo xtask test` sets up.
@@ -81,7 +81,7 @@ mod tune;
 mod tuning;
 mod world;
 
-// The servers that models behind endpoints are tested with; not all that they can do is needed here.
+// The test servers for models behind endpoints; not everything that they can do is needed here.
 #[allow(dead_code)]
 #[path = "../../../model/tests/remote/loopback.rs"]
 mod loopback;

@@ -1,11 +1,11 @@
-//! `ken label mastery`: its records, its summary, going on after a stop, and what it refuses.
+//! `ken label mastery`: its records, its summary, resuming after a stop, and what it refuses.
 
 use serde_json::{Value, json};
 
 use crate::harness::{Ken, keys, number};
 use crate::model_server::{Manner, start};
 
-/// Two passages with three sentences into the corpus `island`.
+/// Ingests two passages with three sentences into the corpus `island`.
 fn ingest_facts(ken: &Ken) {
     let facts = [
         json!({"id": "harbour", "contents": "The lighthouse of Orrin was built in 1871. Its \

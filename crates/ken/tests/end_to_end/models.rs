@@ -1,4 +1,4 @@
-//! What a model computes, and what the doctor says of models that are there.
+//! What a model computes, and what the doctor says of existing models.
 
 use serde_json::Value;
 

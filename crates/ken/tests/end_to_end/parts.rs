@@ -1,5 +1,5 @@
-//! `--part` and `ken join`: joined parts are what one run writes, whatever the verb; what a killed part resumes, and what is
-//! refused.
+//! `--part` and `ken join`: joined parts equal what one run writes, whatever the verb; how a killed part resumes, and
+//! what is refused.
 
 use std::fs;
 
@@ -70,8 +70,8 @@ fn names(out: &str, of: usize) -> Vec<String> {
         .collect()
 }
 
-/// Runs a verb once as a whole, then in three parts that are joined, and compares what it prints and the `files` of records.
-/// What the whole wrote is in `whole` afterwards, and the joined one in `out`.
+/// Runs a verb once as a whole, then in three parts that are joined, and compares the output and the `files` of
+/// records. Afterwards, the whole run's files are in `whole`, and the joined ones in `out`.
 fn check_joined(ken: &Ken, verb: &[&str], out: &str, files: &[&str]) {
     let verb = [verb, &["--out", out, "--json"]].concat();
     let printed = ken.text(&verb);
@@ -249,7 +249,7 @@ fn a_part_is_resumed_and_parts_of_other_runs_are_refused() {
     };
     ken.text(&probe(&["--part", "1/2"]));
     ken.text(&probe(&["--part", "2/2"]));
-    // As one that was killed while it wrote its second record.
+    // Like a part that was killed while it wrote its second record.
     let records = "known.jsonl.part-1-of-2/records.jsonl";
     let whole = ken.read(records);
     let second = whole

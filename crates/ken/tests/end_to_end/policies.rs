@@ -39,7 +39,7 @@ fn every_measure_decides_by_its_threshold() {
     let ken = Ken::new();
     ingest_notes(&ken);
     for name in MEASURED {
-        // What lies in 0..=1 takes no other threshold.
+        // A signal in 0..=1 takes no other threshold.
         let thresholds = match name {
             "certainty" | "uncertainty:lexical-similarity" | "uncertainty:margin" => ["1", "0"],
             _ => ["1e9", "-1e9"],
@@ -85,7 +85,7 @@ fn an_answer_that_decided_is_not_written_again() {
     assert_eq!(drafted["answer"], never["answer"]);
     assert_eq!(drafted["calls"], never["calls"]);
     assert_eq!(drafted["tokens"], never["tokens"]);
-    // Nothing is less unsure than nothing, so what was found is dropped or kept as it should.
+    // No score is below 0, so the evidence is dropped or kept as it should be.
     let twice = ask(&["--policy", "uncertainty:perplexity@0+double"]);
     assert_eq!(twice["calls"]["retriever"], 1);
     let always = ask(&["--policy", "always"]);
@@ -256,7 +256,7 @@ fn what_was_probed_gives_a_threshold_and_is_not_sampled_again() {
             .contains("What evidence does")
     );
 
-    // Of answers that read other evidence, or are of another length, nothing is taken over.
+    // Records of answers with other evidence, or of another length, are not reused.
     let [.., length, records, known_name, _, _] = eval;
     let with = |more: &[&'static str], out| {
         let reviewed = ["--policy", "uncertainty:perplexity+double"];
@@ -284,7 +284,7 @@ fn what_was_probed_gives_a_threshold_and_is_not_sampled_again() {
         "one passage is read, not three"
     );
 
-    // The one threshold of both judgments does to these questions what was said of it.
+    // The one threshold of both judgments has the announced effect on these questions.
     let twice = "uncertainty:perplexity+double";
     let calibrate = ["calibrate", "known.jsonl", "--policy", twice];
     let chosen = ken.json(&[&calibrate[..], &["--ratio", "0.5"]].concat());

@@ -1,4 +1,4 @@
-//! `ken probe`: its records, its summary, going on after a stop, and what it refuses.
+//! `ken probe`: its records, its summary, resuming after a stop, and what it refuses.
 
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ fn write_questions(ken: &Ken) {
     ken.write("questions.jsonl", lines.join("\n"));
 }
 
-/// Records without what they cost, of which times differ.
+/// Records without their costs, whose times differ.
 fn untimed(records: &str) -> Vec<Value> {
     let each = records.lines().map(|line| {
         let mut record: Value = serde_json::from_str(line).unwrap();

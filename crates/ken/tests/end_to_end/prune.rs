@@ -16,7 +16,7 @@ const COUNTRIES: [&str; 30] = [
     "Sweden", "Finland", "Brazil", "Canada", "Mexico", "Turkey", "Sudan", "Angola", "Laos", "Fiji",
 ];
 
-/// Passages about countries, which are told to be known, and about an invented island.
+/// Passages about countries, which the labels call known, and about an invented island.
 fn passages() -> Vec<(String, String, bool)> {
     let each = (0..EACH).flat_map(|at| {
         let country = COUNTRIES[at];
@@ -103,7 +103,7 @@ pub(crate) fn pruned(ken: &Ken) -> (u64, u64) {
     )
 }
 
-/// The field of the model, as it stands in files of what was measured on it.
+/// The fingerprint field of the model in files that were measured on it.
 fn real_model(ken: &Ken) -> String {
     let probe = [
         "--limit",
@@ -343,7 +343,7 @@ fn what_was_measured_goes_before_what_is_foretold() {
         "30 passages are to go, and the mastery of 20 was measured",
         "--pruner",
     );
-    // A guarantee ends where what was measured does.
+    // A guarantee ends where the measurements do.
     let guarantee = [
         "--max-coverage-loss",
         "0.9",
@@ -362,7 +362,7 @@ fn what_was_measured_goes_before_what_is_foretold() {
         "no labels",
         "ken label mastery",
     );
-    // Told that the island is known and the countries are not, against what the pruner holds.
+    // Labels that call the island known and the countries unknown, against what the pruner learned.
     let other = labels
         .replace("\"mastery\":1.0", "\"mastery\":2.0")
         .replace("\"mastery\":0.0", "\"mastery\":1.0")
@@ -485,8 +485,8 @@ fn what_cannot_be_pruned_is_refused() {
     );
 }
 
-/// Records as `ken probe` would have written them with a tuned model, of which some are about the questions
-/// of the report, and the fingerprint of that model.
+/// Records as `ken probe` would have written them with a tuned model, some about the report's questions, and the
+/// fingerprint of that model.
 fn records_of_tuned(ken: &Ken, tuned: &[&str]) -> String {
     let more = [&["--limit", "1"][..], tuned].concat();
     probe_with(ken, "questions.jsonl", "probed.jsonl", &more);
@@ -554,14 +554,14 @@ fn pruning_router_and_adapter_work_together() {
     let always = &measured["always_unpruned"];
     assert_eq!(always["policy"], "always", "{measured}");
     assert_eq!(number(&always["retrieval_ratio"]), 1.0);
-    // The questions are about the island: the router looks them up, and they are still found.
+    // The questions are about the island: the router looks them up, and search still finds them.
     assert!(number(&rows[1]["retrieval_ratio"]) > 0.5, "{measured}");
     assert_eq!(number(&rows[1]["coverage"]), number(&rows[0]["coverage"]));
     assert!(number(&rows[1]["coverage"]) > 0.5, "{measured}");
     assert_eq!(measured["taught"][0]["what"], "router", "{measured}");
     let taught = number(&measured["taught"][0]["questions"]);
     assert!((1.0..=EACH as f64).contains(&taught), "{measured}");
-    // What the adapter was taught counts too, and is refused where questions are to be held out.
+    // What the adapter was trained on counts, too, and is refused if questions are to be held out.
     let head: Value = serde_json::from_str(&ken.read("router.json")).unwrap();
     let mut origin: Value = serde_json::from_str(&ken.read("tuned/ken.json")).unwrap();
     origin["learned_from"] = head["learned_from"].clone();
@@ -573,7 +573,7 @@ fn pruning_router_and_adapter_work_together() {
     assert_eq!(named, ["router", "adapter"], "{measured}");
     ken.refusal(&[&again[..], &["--held-out", "1"]].concat())
         .is("taught_questions", "the router was taught", "--held-out");
-    // What was measured of the tuned model says nothing of it as it was.
+    // Measurements of the tuned model say nothing about the original.
     let refusal = ken.refusal(&[&report[..], &["--out", "other", "--model", "./blank"]].concat());
     refusal.is("other_model", "another model", "ken label mastery");
 }

@@ -1,4 +1,4 @@
-//! Pruners that look at what a model makes of passages, on the command line and in a study.
+//! Pruners that look at what a model computes from passages, on the command line and in a study.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn a_pruner_may_have_passages_read() {
     assert_eq!(gone["pruned"], 24);
     let countries = |ken: &Ken| left(ken).iter().filter(|id| id.starts_with('c')).count();
     assert!(countries(&ken) <= 8, "{:?}", left(&ken));
-    // A study has the passages read by the model of its own that the pruner was trained with.
+    // In a study, the passages are read by the studied model that the pruner was trained with.
     ken.json(&prune(&["--ratio", "0"]));
     ken.write("other.toml", "model = \"no/such/model.gguf\"\n");
     let small = format!("s={}", generator().display());

@@ -1,4 +1,4 @@
-//! What `ken prune apply --dry-run --out` writes down, applied later.
+//! The plan that `ken prune apply --dry-run --out` writes, applied later.
 
 use serde_json::json;
 
@@ -26,7 +26,7 @@ fn what_a_dry_run_writes_down_is_what_would_go() {
     apply(&["--ids", "plan.jsonl"]);
     let by_plan = left(&ken);
     assert_eq!(by_plan.len(), 36);
-    // The same again changes nothing, and an undo takes all of it back.
+    // Repeating it changes nothing, and an undo takes all of it back.
     apply(&["--ids", "plan.jsonl"]);
     assert_eq!(pruned(&ken), (24, 2));
     ken.text(&["prune", "undo", "--corpus", "island"]);

@@ -1,4 +1,4 @@
-//! Records as `ken probe` writes them, of the test models and, with invented answers, in any number.
+//! Records in the form of `ken probe`, of the test models and, with invented answers, in any number.
 
 use serde_json::{Value, json};
 
@@ -9,14 +9,14 @@ pub(crate) fn probe(ken: &Ken, questions: &str, out: &str) {
     probe_with(ken, questions, out, &[]);
 }
 
-/// The same with more flags.
+/// As [`probe`], with more flags.
 pub(crate) fn probe_with(ken: &Ken, questions: &str, out: &str, more: &[&str]) {
     let base = ["probe", questions, "--corpus", "island", "--samples", "2"];
     let to = ["--max-tokens", "8", "--out", out];
     ken.text(&[&base[..], &to, more].concat());
 }
 
-/// Writes the records of a file to another, each with what `change` makes of it, given its line in the file.
+/// Writes the records of a file to another, each changed by `change`, which also gets its line number.
 pub(crate) fn change(ken: &Ken, from: &str, to: &str, change: impl Fn(usize, &mut Value)) {
     let lines = ken.read(from);
     let changed = lines.lines().enumerate().map(|(at, line)| {
@@ -29,8 +29,8 @@ pub(crate) fn change(ken: &Ken, from: &str, to: &str, change: impl Fn(usize, &mu
     ken.write(to, changed.collect::<Vec<_>>().join("\n") + "\n");
 }
 
-/// Writes as many records to a file as are asked for, each the first one of the file `probed` with an id of its own
-/// and what `change` makes of it, given its number. Returns that first one.
+/// Writes this many records to a file, each the first one of the file `probed` with its own id and changed by
+/// `change`, which also gets its number. Returns that first one.
 pub(crate) fn invent(
     ken: &Ken,
     probed: &str,

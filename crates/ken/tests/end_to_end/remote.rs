@@ -1,4 +1,4 @@
-//! A model behind an endpoint, here the same one that runs on this machine.
+//! A model behind an endpoint, here the one that also runs on this machine.
 
 use std::net::TcpListener;
 use std::time::Duration;
@@ -15,11 +15,11 @@ const QUESTIONS: [&str; 2] = [
     "How many clocks are in the clock museum of Tollen?",
 ];
 
-/// What does not depend on where the model is: not the times, nor the tokens written, as only a
-/// streamed answer can be cut off after its first line.
+/// What does not depend on where the model is: not the times, nor the tokens written, as only a streamed answer can
+/// be cut off after its first line.
 fn comparable(mut result: Value) -> Value {
     let fields = result.as_object_mut().unwrap();
-    // Of an answer that is broken off, the endpoint tells no log probabilities, and it counts what it writes otherwise.
+    // The endpoint gives no log probabilities of an answer that is broken off, and counts its tokens differently.
     let differing = ["timing_ms", "latency_ms", "greedy", "tokens_per_right"];
     fields.retain(|name, _| !differing.contains(&name.as_str()));
     let tokens = fields["tokens"].as_object_mut().unwrap();
@@ -40,8 +40,8 @@ fn a_question_gets_the_answer_of_the_model_on_this_machine() {
     let there = ken.json(&[&ask[..], &there].concat());
     assert_eq!(comparable(here), comparable(there.clone()));
     assert_eq!(there["route"], "corpus");
-    // While connecting, for the instructions and for the passages; and for what was read and
-    // written, as the answer is broken off before the endpoint tells.
+    // While connecting, for the instructions and for the passages; and for the tokens read and written, as the answer
+    // is broken off before the endpoint reports them.
     assert_eq!(server.requests("/tokenize").len(), 5);
 }
 
@@ -102,7 +102,7 @@ fn a_server_waits_for_its_model_server_and_knows_when_that_is_gone() {
         (503, &json!("model_server_unavailable"))
     );
 
-    // Nobody waits longer than told.
+    // No wait takes longer than set.
     let listen = ["--listen", "127.0.0.1:0", "--model-wait", "1"];
     let serve = ["serve", "--policy", "never", "--model", &url];
     let refused = ken.refusal(&[&serve[..], &listen].concat());

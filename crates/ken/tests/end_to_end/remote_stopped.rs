@@ -1,4 +1,4 @@
-//! Ctrl-C while an endpoint is waited for: it ends at once, and what was answered is kept.
+//! Ctrl-C while the program waits for an endpoint: it ends at once, and keeps the answers so far.
 
 use std::process::Child;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ fn written(text: &str) -> Reply {
     Reply::json(&json!({"choices": [{"text": text, "finish_reason": "stop"}]}))
 }
 
-/// What a program says that is interrupted, and that ends at once.
+/// The error of a program that is interrupted and ends at once.
 fn interrupted(child: Child) -> Refusal {
     let begun = Instant::now();
     interrupt(&child);
@@ -105,7 +105,7 @@ fn an_evaluation_keeps_the_answers_of_its_batch() {
     wait_for(&mut child, "four requests", || {
         (0..4).all(|number| asked(number) > 0)
     });
-    // The answer that there is has to arrive.
+    // The finished answer has to arrive.
     std::thread::sleep(Duration::from_millis(500));
     let message = "stopped after 1 of 4 questions, whose results are in r";
     interrupted(child).is("interrupted", message, "run the same command again");
@@ -154,7 +154,7 @@ fn an_ingest_publishes_what_was_embedded() {
     wait_for(&mut child, "a request that hangs", || {
         server.requests("embeddings").len() == 6
     });
-    // What was embedded by then arrives.
+    // What was embedded so far arrives.
     std::thread::sleep(Duration::from_millis(300));
     interrupted(child).is(
         "interrupted",

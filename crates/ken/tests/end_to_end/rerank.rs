@@ -1,4 +1,4 @@
-//! Reranking: the chunk that answers comes first, and says of which passage it is which part.
+//! Reranking: the chunk that answers comes first, and says which part of which passage it is.
 
 use std::path::PathBuf;
 
@@ -8,8 +8,8 @@ use crate::harness::{Ken, argument, keys, number};
 
 const QUESTION: &str = "who mends the tower clock";
 
-/// The passage that answers does so in one of many sentences; the other is all about the question's
-/// matter and answers nothing, so that a search of whole passages finds it first.
+/// The passage that answers does so in one of many sentences; the other is all about the question's subject and
+/// answers nothing, so a search of whole passages finds it first.
 const TOWN: &str = "The customs house stands at the western end of the quay. It was built of grey \
 stone after the great fire, and for many years every barrel that came ashore was weighed in its \
 yard. The archive of the town takes up the first floor. On the second floor live the families of \
@@ -123,7 +123,7 @@ fn an_answer_cites_the_chunk_that_it_read() {
     assert!(text.contains("  [1] town.txt#0["), "{text}");
     assert!(text.contains("chunks: 2 found, 2 read\n"), "{text}");
 
-    // What a language model reads for the ranking counts.
+    // The tokens that a language model reads for the ranking count.
     let judged = ken.json(&["ask", "--rerank", "likelihood", QUESTION]);
     let prompt = |answer: &Value| number(&answer["tokens"]["prompt"]);
     assert!(prompt(&judged) > 2.0 * prompt(&answer), "{judged}");
@@ -158,7 +158,7 @@ fn a_cross_encoder_ranks() {
     assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
     let best = ken.json(&[&search[..], &["--k", "2", QUESTION]].concat());
     assert_eq!(best["hits"].as_array().unwrap()[..], hits[..2]);
-    // A query far longer than the network reads.
+    // A query far longer than the network can read.
     let long = "clock ".repeat(5_000);
     let result = ken.json(&[&search[..], &[long.as_str()]].concat());
     assert_eq!(result["hits"].as_array().unwrap().len(), 5);

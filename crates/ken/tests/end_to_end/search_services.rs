@@ -1,5 +1,5 @@
-//! A corpus behind a search service: ken's own server in two of its forms, and a stand-in for Elasticsearch, which no package
-//! brings. Those that packages bring are searched in `crates/search-service/tests`.
+//! A corpus behind a search service: ken's own server in two of its forms, and a stand-in for Elasticsearch, which no
+//! package contains. Services in packages are searched in `crates/search-service/tests`.
 
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ fn a_server_of_ken_is_searched_as_the_corpus_behind_it() {
     );
     assert_eq!(texts(&ken, &store), ["Ilse Marrow keeps it."]);
 
-    // Another server in front of it: it answers, and its citations can be opened.
+    // Another server in front of it answers, and its citations can be opened.
     let front = Ken::new();
     let settings = format!("corpus = \"{retrieve}\"\npolicy = \"always\"\nk = 2\n");
     front.write("ken.toml", settings);
@@ -70,7 +70,7 @@ fn a_server_of_ken_is_searched_as_the_corpus_behind_it() {
     );
 }
 
-/// An index of two documents, as Elasticsearch answers.
+/// An index of two documents, in the form of Elasticsearch.
 fn elasticsearch() -> Server {
     let hit = |id: &str, text: &str, score: f64| json!({"_id": id, "_score": score, "_source": {"body": text, "year": 1871}});
     Server::start(move |request| {

@@ -1,5 +1,5 @@
-//! `ken train self-route`, `ken datastore` and the policy `self-route`, on a small model of an invented
-//! world: that a model chooses its source, of several corpora too, and people can correct it.
+//! `ken train self-route`, `ken datastore` and the policy `self-route`, on a small model of an invented world: a
+//! model chooses its source, also of several corpora, and people can correct it.
 
 use serde_json::{Value, json};
 
@@ -7,8 +7,8 @@ use crate::harness::{Ken, keys, number};
 use crate::records::change;
 use crate::tuning::{MODEL, SMALL, prepared};
 
-/// Labels of which source helps a model, in `out`. A model that knows nothing prefers by chance: what it is
-/// to prefer is set, one source after the other.
+/// Labels of the source that helps a model, in `out`. A model that knows nothing prefers by chance, so its
+/// preferences are set, one source after the other.
 fn write_source_labels(
     ken: &Ken,
     model: &[&'static str],
@@ -66,7 +66,7 @@ fn of_two_corpora_the_one_is_searched_that_was_chosen() {
     let make = ["datastore", "make", "again.jsonl", "--out", "routes"];
     ken.json(&[&make[..], &["--held-out", "0"], &trained].concat());
 
-    // The votes of all neighbours go to one corpus, and then to the other.
+    // The votes of all neighbors go to one corpus, and then to the other.
     for (chosen, document) in [("tower", "tower"), ("island", "p")] {
         let entries = ken.text(&["datastore", "export", "routes"]);
         let all = entries.lines().map(|line| {
@@ -183,7 +183,7 @@ fn origin(ken: &Ken) -> Value {
     serde_json::from_str(&ken.read("routing/ken.json")).unwrap()
 }
 
-/// The same with a datastore in `routes`, and the number of its entries.
+/// As [`routed`], with a datastore in `routes`, and the number of its entries.
 fn voting() -> (Ken, f64) {
     let (ken, _) = routed();
     write_source_labels(
@@ -247,8 +247,7 @@ fn a_model_learns_to_choose_its_source() {
         "{origin}"
     );
     assert_eq!(origin["held_out"], json!(0.6), "{origin}");
-    // The threshold that was chosen on the questions that validate, if any tells one, is that of the policy where none
-    // is named.
+    // The threshold chosen on the validation questions, if any decides, is the policy's default.
     let threshold = report["threshold"].as_f64().unwrap_or(0.2);
     assert_eq!(origin["sources"]["threshold"], report["threshold"]);
     let answer = ken.json(&[&ASK[..], &["--policy", "self-route"], &TRAINED].concat());
@@ -263,7 +262,7 @@ fn what_does_not_fit_self_routing_is_refused() {
     ken.refusal(&[&TRAIN[..3], &later, &MODEL].concat())
         .is("setting", "learning rate", "");
     assert!(!ken.path("early").exists());
-    // Labels of the model before it was trained say nothing of it after.
+    // Labels of the untrained model say nothing about the trained one.
     let before = MAKE.map(|part| match part {
         "again.jsonl" => "labels.jsonl",
         part => part,
@@ -317,7 +316,7 @@ fn a_datastore_votes_and_people_correct_it() {
     assert!(own["timing_ms"]["choose source"].is_number(), "{own}");
     assert_eq!(ask("self-route@0")["route"], "corpus");
 
-    // All entries are told to be of one source: the corpus keeps but the share that it has from the start.
+    // All entries are set to one source: the corpus keeps only its initial share.
     let exported = ken.text(&["datastore", "export", "routes"]);
     let all = exported.replace("\"source\":\"island\"", "\"source\":\"self\"");
     ken.write(
@@ -435,14 +434,14 @@ fn without_verbalization_a_model_only_retrieves_or_not() {
             let by = ["--max-tokens", "4", "--policy", policy];
             ken.json(&[&ask[..], &by, &trained].concat())
         };
-        // One call chooses, one answers, and only one that verbalizes writes between.
+        // One call chooses, one answers, and only a model that verbalizes writes in between.
         let own = ask("self-route@1");
         assert_eq!(own["route"], "self", "{own}");
         assert_eq!(own.get("verbalized").is_some(), flag.is_none(), "{own}");
         let calls = if flag.is_none() { 3 } else { 2 };
         assert_eq!(own["calls"]["model"], calls, "{own}");
         assert_eq!(ask("self-route@0")["route"], "corpus");
-        // Both are compared on the same questions, by the thresholds that are recorded with them.
+        // Both are compared on the same questions, by the thresholds recorded with them.
         let eval = [
             "eval",
             "island/questions.jsonl",
@@ -468,7 +467,7 @@ fn without_verbalization_a_model_only_retrieves_or_not() {
         let n = number(&measured["n"]);
         assert!(n == 6.0, "{measured}");
     }
-    // One answers as it does beside the other, question by question.
+    // Alone it answers as beside the other, question by question.
     let eval = ["eval", "island/questions.jsonl", "--held-out", "0.4"];
     let found = [
         "--corpus",

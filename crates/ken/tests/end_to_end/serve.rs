@@ -1,5 +1,5 @@
-//! `ken serve` with real models: over a socket with a plain client, with OpenAI's and the MCP's official
-//! Python clients where these are installed, and from its first line to its end.
+//! `ken serve` with real models: over a socket with a plain client, with OpenAI's and the MCP's official Python
+//! clients if they are installed, and from its first line to its end.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -15,12 +15,12 @@ use crate::harness::Ken;
 use crate::records::{invent, probe};
 use crate::stopped::interrupt;
 
-/// A running `ken serve`; dropped, it is killed.
+/// A running `ken serve`, which is killed when dropped.
 pub(crate) struct Serving {
     pub(crate) child: Child,
     /// `http://HOST:PORT/v1`.
     pub(crate) url: String,
-    /// What it said when it listened.
+    /// What it printed when it listened.
     announced: Value,
     pub(crate) log: PathBuf,
 }
@@ -152,7 +152,7 @@ fn what_is_served_is_what_is_asked() {
         (&json!(true), &json!(0))
     );
 
-    // What is added while it runs is found without a restart.
+    // Documents added while it runs are found without a restart.
     ken.write(
         "more.jsonl",
         json!({"id": "new", "contents": "The lantern of Quillby is lit by Orsolo Fenn."})
@@ -326,7 +326,7 @@ fn a_guarantee_of_the_answers_given_is_calibrated_and_watched() {
     let asked = json!({"id": "1", "question": question, "golden_answers": ["Ilse Marrow"]});
     ken.write("questions.jsonl", asked.to_string());
     probe(&ken, "questions.jsonl", "probed.jsonl");
-    // Known, found, and neither: each is told by one of the log probabilities.
+    // Known, found, and neither: one of the log probabilities tells each.
     invent(&ken, "probed.jsonl", "known.jsonl", 300, |at, record| {
         let (without, with) = [(true, true), (false, true), (false, false)][at % 3];
         record["question"] = json!(format!("What is in box {at}?"));
@@ -401,7 +401,7 @@ fn a_guarantee_of_the_answers_given_is_calibrated_and_watched() {
         "short",
     ];
     let serving = Serving::start(&ken, &[&serve[..], &flags].concat());
-    // From memory the model does not know him, so that more is wrong than promised.
+    // From memory the model does not know him, so more answers are wrong than promised.
     let mut given = 0;
     for number in 0.. {
         assert!(number < 20, "it is never noticed");

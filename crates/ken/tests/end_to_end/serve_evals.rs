@@ -1,5 +1,5 @@
-//! What people ask a server as questions to evaluate and to probe on: from its traces to `ken eval` and
-//! `ken probe`, over the end of a server that was killed.
+//! Questions that people ask a server, as questions to evaluate and to probe on: from its traces to `ken eval` and
+//! `ken probe`, across the end of a server that was killed.
 
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ fn bad_answers_become_an_eval_set_that_ken_eval_runs() {
     let said = serving.post("/v1/ken/feedback", &feedback);
     assert_eq!(said["eval_question"], true);
 
-    // The folder is this server's, which keeps no agent from being served.
+    // The folder belongs to this server, but an agent can still be served.
     let again = ["serve", "--corpus", "island", "--listen", "127.0.0.1:0"];
     ken.refusal(&again)
         .is("server_data_in_use", "uploads", "--server-data DIR");
@@ -42,7 +42,7 @@ fn bad_answers_become_an_eval_set_that_ken_eval_runs() {
     let tools = ken.text_of_input(&["serve", "mcp", "--corpus", "island"], &(list + "\n"));
     assert!(tools.contains("knows"), "{tools}");
 
-    // Killed, and gone on with.
+    // Killed, and resumed.
     drop(serving);
     let serving = Serving::start(&ken, &serve);
     let (_, traces) = serving.exchange("GET", "/v1/ken/traces?rating=bad", "");

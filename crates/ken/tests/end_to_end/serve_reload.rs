@@ -1,5 +1,5 @@
-//! A server whose settings are read again: what they name is served from then on, who is being answered is
-//! answered as before, and settings that cannot be used change nothing.
+//! A server whose settings are read again: it serves what they name from then on, requests in progress are answered
+//! as before, and settings that cannot be used change nothing.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -61,7 +61,7 @@ fn settings_are_read_again_and_no_request_is_dropped() {
         "The lantern of Quillby is lit by Orsolo Fenn.",
     );
 
-    // Questions and uploads go on while it is read again, by turns in one state and in the other.
+    // Questions and uploads go on during reloads, alternating between two states.
     let (over, answered) = (AtomicBool::new(false), AtomicUsize::new(0));
     let last = thread::scope(|scope| {
         for _ in 0..3 {
@@ -108,11 +108,11 @@ fn settings_are_read_again_and_no_request_is_dropped() {
     });
     assert!(answered.into_inner() > 6 && last > 1);
     assert_eq!(found(&serving, "made", &format!("Crate{last}")), "more.md");
-    // What was counted and kept before is still there.
+    // Counts and traces from before are still there.
     let (_, traces) = serving.exchange("GET", "/v1/ken/traces?policy=never&order=asc&limit=1", "");
     assert!(traces.contains("\"small_talk\":true"), "{traces}");
 
-    // A model that is opened anew, and settings that cannot be used.
+    // A model that is opened again, and settings that cannot be used.
     settings("corpus = \"island\"\npolicy = \"prompt\"\nprecision = \"int8\"");
     let (status, reloaded) = reload(&serving);
     assert_eq!(status, 200, "{reloaded}");

@@ -1,7 +1,7 @@
-//! A server that is killed while it writes, again and again: what it had acknowledged is there when it is started
-//! again, nothing half is, and it starts by itself.
+//! A server that is killed while it writes, again and again: after the next start, everything that it had
+//! acknowledged is there, nothing is there by half, and it starts by itself.
 //!
-//! How often is said by `KEN_TEST_KILLS` for the long one, 1,000 by default, and `KEN_TEST_SEED` says which.
+//! For the long run, `KEN_TEST_KILLS` is the number of kills, 1,000 by default, and `KEN_TEST_SEED` chooses them.
 
 #![allow(clippy::print_stderr)]
 
@@ -25,7 +25,7 @@ const DOCUMENTS: usize = 8;
 /// A change that a client asks for.
 #[derive(Debug, Clone, PartialEq)]
 enum Change {
-    /// A document comes, or takes the place of its earlier version.
+    /// A document is added, or replaces its earlier version.
     Put(String, u32),
     Delete(String),
     Prune(String),
@@ -35,7 +35,7 @@ enum Change {
     Forget(String),
     /// A question to evaluate on.
     Evaluate(String),
-    /// A file is uploaded that is in no corpus yet.
+    /// A file is uploaded that is not in a corpus yet.
     Keep(u32),
     Discard(String),
     Ask,
@@ -43,14 +43,14 @@ enum Change {
     Compact,
 }
 
-/// A document that is there.
+/// An existing document.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Document {
     version: u32,
     pruned: bool,
 }
 
-/// What there is, as far as a client can know.
+/// The server's state, as far as a client can know.
 #[derive(Debug, Default, Clone, PartialEq)]
 struct State {
     documents: BTreeMap<String, Document>,
@@ -64,7 +64,7 @@ struct State {
 }
 
 impl State {
-    /// What an acknowledged change makes of it. The id is what the server gave.
+    /// Applies an acknowledged change. The id is the server's.
     fn change(&mut self, change: &Change, id: &str) {
         match change {
             Change::Put(name, version) => {
@@ -88,12 +88,12 @@ impl State {
             Change::Discard(file) => drop(self.files.remove(file)),
             Change::Ask => drop(self.asked.insert(id.to_owned(), false)),
             Change::Rate(trace) => drop(self.asked.insert(trace.clone(), true)),
-            // What is left out of results is removed from the disk.
+            // Compaction removes pruned documents from the disk.
             Change::Compact => self.documents.retain(|_, document| !document.pruned),
         }
     }
 
-    /// A change that is possible in it.
+    /// A possible change of this state.
     fn draw(&self, random: &mut Random, number: u32) -> Change {
         let mut one_of = |names: Vec<&String>| -> Option<String> {
             (!names.is_empty()).then(|| names[random.below(names.len())].clone())
@@ -136,14 +136,14 @@ impl State {
     }
 }
 
-/// A document's text, of which every sentence tells the version.
+/// A document's text, in which every sentence names the version.
 fn text(name: &str, version: u32) -> String {
     let place = name.trim_end_matches(".md");
     let sentence = format!("In {place} of round v{version:06} there are jars of plums. ");
     sentence.repeat(SENTENCES)
 }
 
-/// Asks for a change. Returns the server's id of what came of it; `None` where the server did not acknowledge it.
+/// Asks for a change. Returns the server's id for the result; `None` if the server did not acknowledge it.
 fn ask_for(ken: &Ken, address: &str, change: &Change) -> Option<String> {
     let notes = "/v1/ken/corpora/notes";
     let json = "application/json";
@@ -195,7 +195,7 @@ fn ask_for(ken: &Ken, address: &str, change: &Change) -> Option<String> {
             post("/v1/ken/feedback", &body)
         }
         Change::Compact => {
-            // A corpus has one writer: it waits until the server is none.
+            // A corpus has one writer: this waits until the server no longer is.
             settle(address).ok()?;
             let compacted = ken
                 .command(&["corpus", "compact", "--corpus", "island"])
@@ -219,7 +219,7 @@ fn ask_for(ken: &Ken, address: &str, change: &Change) -> Option<String> {
     Some(id.unwrap_or_default().to_owned())
 }
 
-/// Waits until no job is left. None may have failed, but for one that was done already when it was begun again.
+/// Waits until no job is left. None may have failed, except for one that was already done when it was started again.
 fn settle(address: &str) -> Result<(), String> {
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
@@ -245,7 +245,7 @@ fn got(address: &str, path: &str) -> Reply {
     reply
 }
 
-/// The documents on disk that are not pruned, each of which is whole, or it panics.
+/// The unpruned documents on disk. Panics if one is not whole.
 fn documents(ken: &Ken, passages: usize) -> BTreeMap<String, u32> {
     let exported = ken.text(&["corpus", "export", "--corpus", "island"]);
     let mut versions: BTreeMap<String, Vec<u32>> = BTreeMap::new();
@@ -277,8 +277,8 @@ fn documents(ken: &Ken, passages: usize) -> BTreeMap<String, u32> {
     whole.collect()
 }
 
-/// What there is by the server's own word, once its jobs are done. Of pruned documents, the version is the
-/// acknowledged one: it is seen when they are restored.
+/// The state that the server reports, once its jobs are done. For pruned documents the version is the acknowledged
+/// one: it shows when they are restored.
 fn observed(ken: &Ken, address: &str, passages: usize, acknowledged: &State) -> State {
     let lines = |path: &str| -> Vec<Value> {
         let body = got(address, path).body;
@@ -336,12 +336,12 @@ fn observed(ken: &Ken, address: &str, passages: usize, acknowledged: &State) -> 
     }
 }
 
-/// Whether what there is follows from what was acknowledged, with the change that was not acknowledged or without.
+/// Whether the state follows from the acknowledged one, with or without the change that was not acknowledged.
 fn follows(seen: &State, acknowledged: &State, pending: Option<&Change>) -> bool {
     let Some(pending) = pending else {
         return seen == acknowledged;
     };
-    // The server may have given an id that nobody was told.
+    // The server may have given an id that no client received.
     let news = match pending {
         Change::Keep(_) => seen
             .files
@@ -363,7 +363,7 @@ fn follows(seen: &State, acknowledged: &State, pending: Option<&Change>) -> bool
 struct Measured {
     starts: Vec<Duration>,
     acknowledged: usize,
-    /// Kills while something was not acknowledged yet, and those after which it was there nevertheless.
+    /// Kills while a change was not acknowledged yet, and those after which it was there nevertheless.
     pending: [usize; 2],
 }
 

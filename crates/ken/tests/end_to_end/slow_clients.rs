@@ -1,8 +1,8 @@
-//! Clients that are slow or vanish, by the thousand, beside honest ones: those get their right answers in time, and
-//! of the others nothing is left, although their ends of the connections stay open.
+//! Clients that are slow or vanish, by the thousand, beside honest ones: the honest get their right answers in time,
+//! and the others leave nothing behind, although their ends of the connections stay open.
 //!
-//! `KEN_TEST_CLIENTS` says how many come in the long one, 10,000 by default, for which the limit of open files must
-//! be higher; `KEN_TEST_SEED` says which.
+//! For the long run, `KEN_TEST_CLIENTS` is the number of clients, 10,000 by default, for which the limit of open
+//! files must be higher; `KEN_TEST_SEED` chooses them.
 
 #![allow(clippy::print_stderr)]
 
@@ -22,19 +22,19 @@ use crate::traffic::{
     UPLOAD, chat, chat_body, memory, metric, open_files, percentile, request, send, upload_body,
 };
 
-/// In how long an honest client has its answer, and whoever searches what is found.
+/// How soon an honest client has its answer, and a search its results.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(60);
 const FOUND_WITHIN: Duration = Duration::from_secs(10);
 
-/// In how long the server is rid of the last one: it waits for bodies for 30 seconds, and for the next request after
-/// that for 15.
+/// How soon the server is rid of the last one: it waits for bodies for 30 seconds, and after that for the next
+/// request for 15.
 const RID_WITHIN: Duration = Duration::from_secs(120);
 
-/// How much more memory it may have afterwards, in MiB, and in how long what is freed has gone back.
+/// How much more memory it may use afterwards, in MiB, and how soon freed memory has gone back.
 const MOST_GROWTH: f64 = 64.0;
 const RETURNED_WITHIN: Duration = Duration::from_secs(90);
 
-/// Questions that are answered at once.
+/// Questions answered at once.
 const PARALLEL: usize = 8;
 
 /// What is wrong with a client.
@@ -61,12 +61,12 @@ const MANNERS: [Manner; 8] = [
     Manner::UploadsHalfAFile,
 ];
 
-/// Requests of one that never reads: their answers are more than sockets hold.
+/// Requests of a client that never reads: their answers are more than sockets hold.
 const UNREAD: usize = 400;
 
 const JSON: &str = "application/json";
 
-/// What a client sends in all.
+/// Everything that a client sends.
 fn sent(manner: Manner) -> String {
     let question = "Who is the keeper of the Orrin lighthouse?";
     let asked = |question: &str| {
@@ -101,11 +101,11 @@ struct Client {
     stream: TcpStream,
     bytes: String,
     written: usize,
-    /// When it leaves, where it does so by itself.
+    /// When it leaves, if it does so by itself.
     leaves: Option<Instant>,
 }
 
-/// How a client is by now.
+/// The state of a client.
 #[derive(Debug, PartialEq)]
 enum Now {
     There,
@@ -128,7 +128,7 @@ impl Client {
         }
     }
 
-    /// Goes on by a step.
+    /// Goes one step on.
     fn step(&mut self) -> Now {
         let left = &self.bytes.as_bytes()[self.written..];
         let piece = match self.manner {
@@ -165,7 +165,7 @@ impl Client {
     }
 }
 
-/// What honest clients saw.
+/// What honest clients experienced.
 #[derive(Default)]
 struct Honest {
     answered: Vec<Duration>,
@@ -209,7 +209,7 @@ impl Honest {
     }
 }
 
-/// Lets that many come.
+/// Lets this many clients come.
 fn come(count: usize, seed: u64) {
     let ken = Ken::new();
     ingest_notes(&ken);
@@ -226,7 +226,7 @@ fn come(count: usize, seed: u64) {
     let answer =
         |asked| chat(address, asked, false).unwrap_or_else(|reply| panic!("{}", reply.body));
     let wanted = asked.map(|asked| (asked, answer(asked).1));
-    // As many at once as there will be, for whom memory is taken once.
+    // As many at once as there will be, so that their memory is taken once.
     thread::scope(|scope| {
         for round in 0..3 * PARALLEL {
             let (address, (asked, right)) = (address, &wanted[round % wanted.len()]);
@@ -270,7 +270,7 @@ fn come(count: usize, seed: u64) {
                 let open = open_files(process);
                 most_files = most_files.max(open);
                 most_memory = most_memory.max(memory(process).anonymous as f64 / 1024.0);
-                // Those of honest clients come and go.
+                // Files of honest clients come and go.
                 if to_come == 0 && open <= files + honest.len() {
                     rid = Some(last_came.elapsed());
                 }
@@ -300,7 +300,7 @@ fn come(count: usize, seed: u64) {
             times.len()
         )
     };
-    // The place of the last one is given back when its thread is done.
+    // The place of the last one is given back when its thread ends.
     let deadline = Instant::now() + Duration::from_secs(10);
     let working = || metric(address, "ken_waiting") + metric(address, "ken_working");
     while working() > 0 && Instant::now() < deadline {

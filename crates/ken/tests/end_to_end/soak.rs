@@ -1,8 +1,8 @@
-//! A server under load for a long time: 32 clients ask, whole and streamed, while documents come and go, the
-//! corpus is compacted, and the settings are read again. Each request gets its one answer, the one that it gets alone. Then ten times as
-//! many clients ask at once: who is not answered is told when to come back.
+//! A server under load for a long time: 32 clients ask, whole and streamed, while documents come and go, the corpus
+//! is compacted, and the settings are read again. Each request gets one answer, the one that it gets alone. Then ten
+//! times as many clients ask at once: those that are not answered are told when to come back.
 //!
-//! It runs for as many minutes as `KEN_TEST_MINUTES` says, 60 by default, and prints what it measured.
+//! It runs for as many minutes as `KEN_TEST_MINUTES` says, 60 by default, and prints its measurements.
 
 #![allow(clippy::print_stderr)]
 
@@ -21,7 +21,7 @@ use crate::traffic::{Memory, chat, finish, memory, metric, percentile, send, upl
 
 const CLIENTS: usize = 32;
 
-/// What is asked, by policies that retrieve and that do not.
+/// The questions, and policies that retrieve and that do not.
 const QUESTIONS: [&str; 4] = [
     "Who is the keeper of the Orrin lighthouse?",
     "When does the bakery of Tollen open?",
@@ -29,7 +29,7 @@ const QUESTIONS: [&str; 4] = [
     "When does the ferry to Sandrey leave?",
 ];
 
-/// What all clients together saw.
+/// What all clients together experienced.
 #[derive(Default)]
 struct Seen {
     ids: BTreeSet<String>,
@@ -39,7 +39,7 @@ struct Seen {
     times: Vec<Duration>,
 }
 
-/// Takes documents in and out, compacts, and reloads, until it is over. Returns how often each was done.
+/// Adds and deletes documents, compacts, and reloads, until it is over. Returns how often it did each.
 fn change(ken: &Ken, address: &str, over: &AtomicBool) -> BTreeMap<&'static str, usize> {
     let mut done = BTreeMap::new();
     let path = "/v1/ken/corpora/notes/documents";
@@ -73,7 +73,7 @@ fn change(ken: &Ken, address: &str, over: &AtomicBool) -> BTreeMap<&'static str,
     done
 }
 
-/// Ten times the clients, each with one question after the other, none of which is asked again.
+/// Ten times the clients, each with one question after the other; none asks again.
 fn overload(address: &str, wanted: &[((&str, &str), String)], time: Duration) {
     let end = Instant::now() + time;
     let answered = Mutex::new(Vec::new());

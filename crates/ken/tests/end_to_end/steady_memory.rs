@@ -1,5 +1,5 @@
-//! The memory of a server whose settings are read again, and whose corpus is changed and compacted, again and
-//! again: it is what it was.
+//! The memory of a server whose settings are read again, and whose corpus is changed and compacted, again and again:
+//! it does not grow.
 
 #![allow(clippy::print_stderr)]
 
@@ -11,8 +11,8 @@ use crate::traffic::{chat, finish, memory, send, upload};
 /// Rounds in which caches fill, and all rounds.
 const ROUNDS: [usize; 2] = [50, 200];
 
-/// How much more memory there may be after all rounds than after the first: the allocator gives back what is freed,
-/// but not to the page.
+/// How much more memory may be used after all rounds than after the first: the allocator gives freed memory back, but
+/// not to the page.
 const MOST_GROWTH: f64 = 0.1;
 
 #[test]
@@ -39,7 +39,7 @@ fn reloads_and_changes_leave_no_memory_behind() {
         }
         held.push(memory(serving.child.id()).anonymous as f64 / 1024.0);
     }
-    // Of ten rounds each, since each takes and frees some.
+    // Means of ten rounds, since each takes and frees some.
     let mean = |end: usize| held[end - 10..end].iter().sum::<f64>() / 10.0;
     let [first, last] = ROUNDS.map(mean);
     eprintln!("memory of its own after {ROUNDS:?} rounds: {first:.1} and {last:.1} MiB");

@@ -1,4 +1,4 @@
-//! Runs that are stopped by Ctrl-C or killed: what was published stays, and the next run resumes.
+//! Runs that Ctrl-C or a kill stops: published documents stay, and the next run resumes.
 
 use std::fs::{self, DirEntry};
 use std::io::{BufRead, BufReader, Write};
@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::documents::ingest_notes;
 use crate::harness::{Ken, refused};
 
-/// Passages that are published together, as `ken_ingest` has it.
+/// Passages that are published together, as in `ken_ingest`.
 const PUBLISHED_TOGETHER: u64 = 4096;
 
 /// Writes `documents` documents of a few words each to `many.jsonl`.
@@ -22,7 +22,7 @@ fn write_many(ken: &Ken, documents: u64) {
     ken.write("many.jsonl", lines.join("\n"));
 }
 
-/// Documents enough to be stopped between the first and the last.
+/// Enough documents to stop between the first and the last.
 const DOCUMENTS: u64 = 1200;
 
 const INGEST: [&str; 5] = ["ingest", "many.jsonl", "--corpus", "c", "--json"];
@@ -40,7 +40,7 @@ pub(crate) fn wait_for(child: &mut Child, what: &str, mut happened: impl FnMut()
     }
 }
 
-/// Whether documents wait to be published that were read after `start`.
+/// Whether documents that were read after `start` wait to be published.
 fn has_staged(corpus: &Path, start: SystemTime) -> bool {
     let Ok(stages) = fs::read_dir(corpus.join("staging")) else {
         return false;
@@ -136,7 +136,7 @@ fn a_killed_ingest_loses_nothing_that_was_published() {
     let hits = ken.json(&["search", "--corpus", "c", "--mode", "lexical", "4000"]);
     assert_eq!(hits["hits"][0]["doc_id"], "d4000");
 
-    // The rest may have been published between the look and the kill.
+    // The rest may have been published between the check and the kill.
     let report = ken.json(&INGEST[..4]);
     let unchanged = report["documents"]["unchanged"].as_u64().unwrap();
     assert!(unchanged >= PUBLISHED_TOGETHER, "{report}");
@@ -202,7 +202,7 @@ fn waiting_for_a_question_is_left_at_once() {
     stdout.read_line(&mut line).unwrap();
     assert!(line.starts_with("{\"question\":"), "{line}");
     interrupt(&child);
-    // The input stays open: nothing but Ctrl-C can end it.
+    // The input stays open: only Ctrl-C can end it.
     let deadline = Instant::now() + Duration::from_secs(20);
     let code = loop {
         if let Some(status) = child.try_wait().unwrap() {

@@ -1,5 +1,4 @@
-//! `ken study` and `ken plan`: a grid of models and corpus scales, resumed, joined, reported and planned
-//! from.
+//! `ken study` and `ken plan`: a grid of models and corpus scales is resumed, joined, reported and planned from.
 
 use std::fs;
 use std::path::Path;
@@ -8,12 +7,12 @@ use serde_json::{Value, json};
 
 use crate::harness::{Ken, argument, generator, keys, number};
 
-/// Documents, three a shard.
+/// Documents, three per shard.
 const CLOCKS: usize = 9;
 
 const SCALES: usize = 3;
 
-/// Takes in documents of which each answers a question, and writes the questions.
+/// Ingests documents that each answer a question, and writes the questions.
 fn ingest(ken: &Ken) {
     let makers = [
         "Pell", "Marrow", "Brann", "Lund", "Finch", "Ost", "Tarn", "Vey", "Holm",
@@ -42,7 +41,7 @@ fn ingest(ken: &Ken) {
     ken.text(&["ingest", "clocks.jsonl", "--corpus", "w", "--shards", "3"]);
 }
 
-/// A study of one model into a folder; `more` may name others.
+/// The arguments of a study of one model into a folder; `more` may name others.
 fn study<'a>(out: &'a str, scales: &'a str, model: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let base = [
         "study",
@@ -215,7 +214,7 @@ fn a_grid_answers_as_evaluations_do_and_is_reported_and_planned_from() {
     assert!(ken.read("st/report.html").contains("q: south, 5 questions"));
 
     plan(&ken);
-    // Nothing is answered twice.
+    // No question is answered twice.
     let before: Vec<String> = cell_files(&cells);
     ken.text(&study("st", "0-3", &small, &more));
     assert_eq!(cell_files(&cells), before);
@@ -233,7 +232,7 @@ fn cell_files(cells: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Plans from the study, and runs what is printed.
+/// Plans from the study, and runs the printed commands.
 fn plan(ken: &Ken) {
     let plan = ken.json(&[
         "plan",
@@ -286,7 +285,7 @@ fn plan(ken: &Ken) {
     );
     assert!(step["needed"].as_u64().unwrap() > 100, "{promise}");
     assert_eq!(like["plan"]["chosen"]["name"], "l@3");
-    // The same walk by F1, to what costs less memory.
+    // The same walk by F1, to a set-up with less memory.
     let like = ken.json(&[
         "plan",
         "st",
@@ -367,7 +366,7 @@ fn parts_of_several_machines_are_joined_and_what_is_missing_is_named() {
     let report = ken.json(&["study", "report", "all"]);
     assert_eq!(report["missing"][0]["n"], 2);
     assert_eq!(report["series"][0]["scales"].as_array().unwrap().len(), 2);
-    // The study is completed where it was joined.
+    // The joined study can be completed.
     ken.text(&study("all", "0-3", &small, &[]));
     assert!(gone.exists());
 

@@ -1,5 +1,5 @@
-//! What a terminal is sent: styles, lines that end between words, a short trace; and what strangers wrote, such as
-//! documents, names of files, and what a model or an endpoint says. That is shown, and the terminal obeys none of it.
+//! What a terminal gets: styles, lines that break between words, a short trace; and strangers' texts, such as
+//! documents, file names, and what a model or an endpoint says. The terminal shows these and obeys none of them.
 //! Elsewhere every byte stays, but errors are one line wherever they go.
 
 use std::fs::File;
@@ -14,7 +14,7 @@ use crate::loopback::{Reply, Server};
 
 const ESCAPES: &str = "\u{1b}]0;FORGED\u{7}\u{1b}[2J\u{9b}31m\u{202e}";
 
-/// A terminal of 60 columns, and what a program writes to.
+/// A terminal of 60 columns, and the end that a program writes to.
 #[allow(unsafe_code, reason = "the C library alone makes terminals")]
 fn terminal() -> (File, OwnedFd) {
     let (mut master, mut slave) = (0, 0);
@@ -28,11 +28,11 @@ fn terminal() -> (File, OwnedFd) {
     // SAFETY: The numbers and the size live until the call returns, and it takes null for name and settings.
     let opened = unsafe { libc::openpty(&mut master, &mut slave, none, none.cast(), &size) };
     assert_eq!(opened, 0);
-    // SAFETY: The call above has opened both, and nobody else has them.
+    // SAFETY: The call above has opened both, and nothing else has them.
     unsafe { (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) }
 }
 
-/// A call without models but those that it names.
+/// A call without models, except those that it names.
 fn call(ken: &Ken, arguments: &[&str]) -> Command {
     let mut command = ken.command(arguments);
     command.env("KEN_MODEL", "").env("KEN_EMBEDDER", "");
@@ -46,7 +46,7 @@ fn piped(ken: &Ken, arguments: &[&str]) -> [String; 2] {
     [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap())
 }
 
-/// All that a call writes to a terminal, on which it has stdout and stderr.
+/// Everything that a call writes to a terminal, which is its stdout and stderr.
 fn shown(ken: &Ken, arguments: &[&str]) -> String {
     shown_by(call(ken, arguments))
 }
@@ -56,7 +56,7 @@ fn shown_by(mut command: Command) -> String {
     command.stdout(Stdio::from(slave.try_clone().unwrap()));
     command.stderr(Stdio::from(slave));
     let mut child = command.spawn().unwrap();
-    // Its ends of the terminal, after which reading ends with the child's.
+    // Closes this process's ends of the terminal, so that reading ends with the child's.
     drop(command);
     let mut bytes = Vec::new();
     // Linux tells of the end by an error.
@@ -65,7 +65,7 @@ fn shown_by(mut command: Command) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// The lines of a terminal without escape sequences and without the progress that was drawn over.
+/// The lines of a terminal without escape sequences and without overwritten progress.
 fn bare(text: &str) -> Vec<String> {
     let mut bare = String::new();
     let mut parts = text.split('\u{1b}');
@@ -74,7 +74,7 @@ fn bare(text: &str) -> Vec<String> {
         let end = part.find(|c: char| c.is_ascii_alphabetic()).unwrap();
         bare += &part[end + 1..];
     }
-    // Progress is drawn over: what remains stands after the last return of the carriage.
+    // Progress is overwritten: the rest stands after the last carriage return.
     let lines = bare.split("\r\n");
     let lines = lines.map(|line| line.rsplit('\r').next().unwrap_or_default().to_owned());
     lines.collect()
@@ -86,14 +86,14 @@ fn words(text: &str) -> String {
     lines.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Checks that nothing of what strangers wrote reaches a terminal. Colors and progress are ken's own.
+/// Checks that nothing of what strangers wrote controls a terminal. Colors and progress are ken's own.
 fn obeys_nothing(text: &str) {
     for forged in ["\u{1b}]0;", "\u{1b}[2J", "\u{9b}", "\u{7}", "\u{202e}"] {
         assert!(!text.contains(forged), "{forged:?} in {text:?}");
     }
 }
 
-/// An endpoint that embeds, and whose model writes what it must not.
+/// An endpoint that embeds, and whose model writes forbidden characters.
 fn endpoint() -> Server {
     Server::start(|request| match request.path.as_str() {
         "/v1/models" => Reply::json(&json!({"data": [{"id": "tiny"}]})),
@@ -276,7 +276,7 @@ fn a_search_marks_what_fits_in_lines_of_the_terminal() {
     let mut command = call(&ken, &search);
     command.env("NO_COLOR", "1");
     assert_eq!(bare(&shown_by(command)), lines);
-    // A pipe gets one line for each, and styles only where these are asked for.
+    // A pipe gets one line for each, and styles only on request.
     let [pipe, _] = piped(&ken, &search);
     assert_eq!(pipe.lines().count(), 2, "{pipe}");
     assert!(!pipe.contains('\u{1b}'));

@@ -1,4 +1,4 @@
-//! What loads a server: requests on connections of their own, and what a server holds meanwhile.
+//! Load for a server: requests on their own connections, and the resources that a server uses meanwhile.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// What came back.
+/// A response.
 pub(crate) struct Reply {
     pub(crate) status: u16,
     /// In lower case.
@@ -16,7 +16,7 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// Nothing came back, or no whole response, for a reason.
+    /// No response, or not a whole one, for a reason.
     fn lost(reason: String) -> Self {
         Self {
             status: 0,
@@ -30,7 +30,7 @@ impl Reply {
     }
 }
 
-/// A request as bytes, after which the connection ends.
+/// A request as bytes, after which the connection closes.
 pub(crate) fn request(method: &str, path: &str, kind: &str, body: &str) -> String {
     let length = body.len();
     format!(
@@ -39,7 +39,7 @@ pub(crate) fn request(method: &str, path: &str, kind: &str, body: &str) -> Strin
     )
 }
 
-/// Sends a request on a connection of its own; an error where no whole response comes.
+/// Sends a request on its own connection; an error if no whole response comes.
 pub(crate) fn send(
     address: &str,
     method: &str,
@@ -81,7 +81,7 @@ pub(crate) fn chat_body((question, policy): (&str, &str), streams: bool) -> Stri
     .to_string()
 }
 
-/// Asks by chat completions. Returns the request's id and the answer, which has come once and whole.
+/// Asks by chat completions. Returns the request's id and the answer, which came once and whole.
 pub(crate) fn chat(
     address: &str,
     asked: (&str, &str),
@@ -125,7 +125,7 @@ pub(crate) fn chat(
     }
 }
 
-/// The kind of the body of an upload.
+/// The content type of an upload.
 pub(crate) const UPLOAD: &str = "multipart/form-data; boundary=b";
 
 /// The body of an upload.
@@ -135,7 +135,7 @@ pub(crate) fn upload_body(name: &str, text: &str) -> String {
     )
 }
 
-/// Uploads a document into a corpus. Returns the id of the job, which is acknowledged by that.
+/// Uploads a document into a corpus. Returns the id of the job, which acknowledges the upload.
 pub(crate) fn upload(
     address: &str,
     corpus: &str,
@@ -165,7 +165,7 @@ pub(crate) fn finish(address: &str, job: &str) {
     }
 }
 
-/// What a process has in memory, in KiB.
+/// The memory of a process, in KiB.
 #[derive(Clone, Copy)]
 pub(crate) struct Memory {
     /// Its own.
@@ -186,7 +186,7 @@ pub(crate) fn memory(process: u32) -> Memory {
     }
 }
 
-/// How many files, sockets included, a process has open.
+/// How many files, including sockets, a process has open.
 pub(crate) fn open_files(process: u32) -> usize {
     let folder = format!("/proc/{process}/fd");
     std::fs::read_dir(folder).unwrap().count()

@@ -1,5 +1,5 @@
-//! `ken train router` and the policy that goes by it, on real embeddings and hidden states: learned
-//! from records, used by ask, eval and calibrate, and refused where it does not fit.
+//! `ken train router` and its policy, on real embeddings and hidden states: trained on records, used by ask, eval and
+//! calibrate, and refused where it does not fit.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::harness::{Ken, keys, number};
 use crate::model_server::{Manner, start};
 use crate::records::{invent, probe};
 
-/// As many questions of each kind.
+/// Questions of each kind.
 const EACH: usize = 30;
 
 const COUNTRIES: [&str; 20] = [
@@ -16,8 +16,8 @@ const COUNTRIES: [&str; 20] = [
     "Poland", "Cuba", "Iran", "China", "India", "Ghana", "Nepal", "Malta", "Qatar", "Oman",
 ];
 
-/// Records of questions about countries, which are told to be known, and about an island, which are
-/// not: as `ken probe` wrote them of a few, but for words and labels.
+/// Records of questions about countries, which count as known, and about an island, which do not: in the form in
+/// which `ken probe` wrote a few, with other words and labels.
 fn write_records(ken: &Ken, name: &str) {
     let questions = [
         json!({"id": "q1", "question": "What is the capital of France?", "golden_answers": ["Paris"]}),

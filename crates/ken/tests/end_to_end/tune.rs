@@ -1,4 +1,5 @@
-//! `ken tune`: a policy is chosen, confirmed and written into `ken.toml`, where `ken ask` finds it; and what is refused.
+//! `ken tune` chooses a policy, confirms it and writes it into `ken.toml`, where `ken ask` finds it; and what it
+//! refuses.
 
 use serde_json::{Value, json};
 
@@ -6,7 +7,7 @@ use crate::documents::ingest_notes;
 use crate::harness::{Ken, keys, number};
 use crate::model_server::{Manner, start};
 
-/// Questions about the island, in different words; `from` keeps files apart.
+/// Questions about the island, in different words; `from` keeps those of files apart.
 fn questions(from: usize, n: usize, answer: Option<&str>) -> String {
     let asked = (from..from + n).map(|number| {
         let golden: Vec<&str> = answer.into_iter().collect();
@@ -76,7 +77,7 @@ fn a_policy_is_chosen_confirmed_written_and_used() {
     for (tried, expected) in tried.iter().zip(expected) {
         assert!(tried.as_str().unwrap().starts_with(expected), "{tried}");
     }
-    // This model does not know the island, and reads of it.
+    // This model does not know the island, and reads about it.
     assert_eq!(
         (&found["better"], &found["chosen"]),
         (&json!("always"), &json!("always"))
@@ -92,9 +93,9 @@ fn a_policy_is_chosen_confirmed_written_and_used() {
     let asked = "Who is the keeper of the Orrin lighthouse?";
     let ask = ["ask", asked, "--corpus", "island"];
     assert_eq!(ken.json(&ask)["policy"], "always");
-    // No threshold of it was chosen, so that it is a policy as any other.
+    // No threshold of it was chosen, so it is a policy like any other.
     ken.json(&[&ask[..], &["--k", "2"]].concat());
-    // Nothing is answered again, and the same is said.
+    // No question is answered again, and the report is the same.
     let text = ken.text(&tune);
     for part in [
         "30 questions, answered in style short; an answer is right if it is a golden answer",
@@ -138,8 +139,8 @@ fn full_answers_take_golden_answers_and_are_searched_for_them() {
     assert!(kept.contains("\"full\":true"), "{kept}");
 }
 
-/// Writes answers to so many questions after the pattern of the first one that is kept: of those from memory half is right,
-/// and sure; all with evidence are right; none took a known time.
+/// Writes answers to this many questions after the pattern of the first one kept: of those from memory half are
+/// right, and sure; all with evidence are right; none took a known time.
 fn know_half(ken: &Ken, file: &str, n: usize) {
     let kept = ken.read(file);
     let mut lines: Vec<String> = kept.lines().take(1).map(str::to_owned).collect();
@@ -175,7 +176,7 @@ fn a_policy_that_pays_is_written_with_its_guarantee() {
     let found = ken.json(&["tune", "questions.jsonl", "--write"]);
     assert_eq!(found["verdict"], "pays", "{found}");
     let policy = found["chosen"].as_str().unwrap();
-    // Answers that were cut off have no probability as a whole, so that either may be the one that tells.
+    // Answers that were cut off have no probability as a whole, so either may be the one that decides.
     let (signal, threshold) = policy.split_once('@').unwrap();
     let telling = ["uncertainty:sequence-probability", "evidence:doubt"];
     assert!(telling.contains(&signal), "{policy}");
@@ -222,7 +223,7 @@ fn a_policy_that_pays_is_written_with_its_guarantee() {
         let other = ken.refusal(&[&ask[..], &flags].concat());
         other.is("tuned_otherwise", told, "ken tune QUESTIONS --write");
     }
-    // Another policy was not tuned, and what is computed otherwise is no other answer.
+    // Another policy was not tuned, and a different way of computing is not another answer.
     for flags in [
         &["--k", "2", "--policy", "documents"][..],
         &["--precision", "f32"],

@@ -1,5 +1,5 @@
-//! `ken train` of language models, `--adapter`, the policy `kbm` and what is exported, on a small model of
-//! an invented world: that what is learned is answered, exported, and refused where it does not fit.
+//! `ken train` of language models, `--adapter`, the policy `kbm` and exports, on a small model of an invented world:
+//! what is learned is answered, exported, and refused where it does not fit.
 
 use serde_json::{Value, json};
 
@@ -127,7 +127,7 @@ fn examples_are_learned_and_a_merged_model_answers_as_the_adapter() {
     ken.json(&[&full[..], &MODEL, &["--learning-rate", "0.002"]].concat());
     assert!(score(&ken, "./whole") > score(&ken, "./blank"));
 
-    // An adapter stands on a model alone, and of what lay in its folder nothing is left.
+    // An adapter is trained on a model only, and nothing is left of what was in its folder.
     let anew = [
         "train",
         "examples",
@@ -200,7 +200,7 @@ fn noise_is_taught_and_its_examples_go_to_other_tools() {
     let set: Value = serde_json::from_str(&ken.read(&format!("data/{file}"))).unwrap();
     assert_eq!(set.as_array().unwrap().len(), training_examples);
 
-    // Passages are reranked as they are where questions are answered.
+    // Passages are reranked as they are when questions are answered.
     let written = |rerank: &str| {
         let few = [
             "island/questions.jsonl",
@@ -235,7 +235,7 @@ fn noise_is_taught_and_its_examples_go_to_other_tools() {
     assert_eq!(ken.json(&[&eval[..], &by, &MODEL].concat())["n"], 6);
 }
 
-/// Records of some probed questions, of which every other one is told to be known.
+/// Records of some probed questions, every other one of which counts as known.
 pub(crate) fn write_records(ken: &Ken, limit: &str, name: &str) {
     let probe = [
         "probe",
@@ -257,7 +257,7 @@ pub(crate) fn write_records(ken: &Ken, limit: &str, name: &str) {
 const SEARCHED: [&str; 4] = ["--corpus", "island.ken", "--mode", "lexical"];
 const ASK: [&str; 4] = ["ask", "Who?", "--max-tokens", "4"];
 
-/// `ken ask` with evidence, under a policy that goes by an assessor.
+/// The arguments of `ken ask` with evidence, under a policy of an assessor.
 fn ask<'a>(policy: &'a str, kbm: &'a str) -> Vec<&'a str> {
     let by = ["--policy", policy, "--kbm", kbm];
     [&ASK[..], &SEARCHED, &by].concat()
@@ -384,7 +384,7 @@ fn an_assessor_that_was_taught_evidence_judges_it() {
     let always = ken.json(&[&twice[..], &MODEL].concat());
     assert!(always["calls"]["retriever"] == 1, "{always}");
 
-    // Its threshold is chosen by both judgments, of questions that it was not taught, with the evidence they were
+    // Its threshold is chosen by both judgments, on questions that it was not trained on, with the evidence they were
     // probed with.
     let calibrate = ["calibrate", "read.jsonl", "--policy", "kbm+double"];
     let calibrate = |kbm: &'static str, more: &[&'static str]| {

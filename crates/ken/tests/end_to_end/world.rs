@@ -1,4 +1,4 @@
-//! `ken world`: a world is made, taken in and asked about by the usual verbs, learned, and measured.
+//! `ken world`: a world is made, ingested and asked about by the usual verbs, learned, and measured.
 
 use serde_json::Value;
 

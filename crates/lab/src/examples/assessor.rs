@@ -1,6 +1,5 @@
-//! Training examples for an assessor, which predicts what another model knows (KBM, section 4.1): for
-//! each probed question whether its answer is mastered, and whether samples agree, from memory and with
-//! the evidence.
+//! Training examples for an assessor, which predicts what another model knows (KBM, section 4.1): for each probed
+//! question, whether the model has mastered it, and whether its samples agree, from memory and with the evidence.
 
 use ken_answer::Retrieved;
 use ken_answer::prompt::{Indicator, QuestionPrompt, assess, from_evidence, from_memory, verdicts};
@@ -12,14 +11,14 @@ use ken_language::Prompt;
 use super::error::ExamplesError;
 use super::{ExampleKind, TrainingExample};
 
-/// The target that an indicator becomes.
+/// How an indicator becomes a target.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Labels {
-    /// Whether it reaches its threshold, the paper's tau.
+    /// Whether the indicator reaches its threshold, the paper's tau.
     Hard {
-        /// Of confidence, in `[0, 1]`: from there an answer counts as mastered.
+        /// The confidence in `[0, 1]` from which an answer counts as mastered.
         mastery: f64,
-        /// Of certainty, in `[0, 1]`: from there answers count as alike.
+        /// The certainty in `[0, 1]` from which answers count as alike.
         certainty: f64,
     },
     /// The indicator itself, as the probability of "yes".
@@ -37,33 +36,33 @@ impl Labels {
     }
 }
 
-/// How the training examples are made.
+/// How to make the training examples.
 #[derive(Clone, Copy)]
 pub struct AssessorExampleOptions<'a> {
-    /// The evidence that questions were probed with; without it, all examples are from memory.
+    /// The evidence of the probe; without it, all examples are from memory.
     pub evidence: Option<ProbedEvidence<'a>>,
-    /// The target that each indicator becomes.
+    /// How indicators become targets.
     pub labels: Labels,
 }
 
-/// Examples, and what they are about.
+/// Examples for an assessor.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AssessorExamples {
     /// The training examples.
     pub examples: Vec<TrainingExample>,
-    /// The fingerprint of the model that was probed.
+    /// The fingerprint of the probed model.
     pub model: String,
-    /// The fingerprint of the prompts that it answered.
+    /// The fingerprint of the prompts for its answers.
     pub prompt: String,
-    /// Questions whose evidence was not found again: their examples are from memory alone.
+    /// Questions whose evidence was not found again, so that their examples are from memory only.
     pub without_evidence: usize,
 }
 
 /// The training examples of probed questions.
 ///
 /// # Errors
-/// Records without labels, of several models, or without evidence where there is a retriever; labels of an
-/// indicator that are all the same for answers from memory; a search that fails.
+/// Records without labels, of several models, or without evidence although there is a retriever; an indicator whose
+/// labels for answers from memory are all equal; a search that fails.
 pub fn assessor_examples(
     records: &[ProbeRecord],
     making: AssessorExampleOptions<'_>,
@@ -126,8 +125,8 @@ fn indicated(record: &ProbeRecord, indicator: Indicator) -> Conditions<Option<f6
     }
 }
 
-/// The indicator whose labels are all alike, if there is one. Of answers from memory, which the policy is about: with
-/// evidence, a model may be as sure of all.
+/// An indicator whose labels for answers from memory are all equal, if there is one. The policy is about these; with
+/// evidence, a model may be equally sure of all.
 fn one_sided(records: &[&ProbeRecord], labels: Labels) -> Option<Indicator> {
     INDICATORS.into_iter().find(|&indicator| {
         let mut labels = records

@@ -1,4 +1,4 @@
-//! Examples in the formats of tools that train elsewhere.
+//! Examples in the formats of other training tools.
 
 use ken_model::decoder::PromptForm;
 use ken_probe::named;
@@ -6,19 +6,19 @@ use serde_json::{Value, json};
 
 use super::{TextExample, TrainingExample};
 
-/// The name of the set of training examples in LLaMA-Factory's list.
+/// The name of the training set in LLaMA-Factory's list.
 const NAME: &str = "ken";
 /// The file of that set.
 pub const LLAMA_FACTORY_FILE: &str = "ken.json";
 /// LLaMA-Factory's list of sets.
 pub const LLAMA_FACTORY_LIST: &str = "dataset_info.json";
 
-/// A tool that trains elsewhere.
+/// A training tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExampleFormat {
     /// TRL: prompt and completion.
     Trl,
-    /// LLaMA-Factory: a list in Alpaca's keys, and what it is called.
+    /// LLaMA-Factory: a list in Alpaca's format, and an entry in its list of sets.
     LlamaFactory,
     /// Axolotl: segments with and without loss.
     Axolotl,
@@ -31,8 +31,8 @@ named! {
     ExampleFormat::Axolotl => "axolotl",
 }
 
-/// A training example as one JSON value. Prompt and completion together are exactly what a model is trained on
-/// here: the completion follows a space and ends with the line.
+/// A training example as one JSON value. Prompt and completion together are exactly what `ken` trains on: the
+/// completion begins with a space and ends with the line.
 #[must_use]
 pub fn example_as(example: &TrainingExample, form: PromptForm, format: ExampleFormat) -> Value {
     let (shared, rest) = form.text(&example.prompt);
@@ -52,8 +52,8 @@ pub fn example_as(example: &TrainingExample, form: PromptForm, format: ExampleFo
     }
 }
 
-/// A training example in segments as JSON values: one, or, for tools with a single completion, one for
-/// each trained segment, with everything before it as its prompt. A preference is always one.
+/// A training example in segments as JSON values: one value or, for tools with a single completion, one for each
+/// trained segment, with everything before it as the prompt. A preference is always one value.
 #[must_use]
 pub fn text_example_as(example: &TextExample, format: ExampleFormat) -> Vec<Value> {
     let segments = match example {
@@ -91,7 +91,7 @@ pub fn text_example_as(example: &TextExample, format: ExampleFormat) -> Vec<Valu
     values
 }
 
-/// LLaMA-Factory's list, which names one set: of completions, or of preferences.
+/// LLaMA-Factory's list with one set, of completions or of preferences.
 #[must_use]
 pub fn llama_factory_list(prefers: bool) -> Value {
     let set = if prefers {

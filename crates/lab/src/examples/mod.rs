@@ -1,5 +1,5 @@
-//! What a language model is to be trained on: prompts as the pipeline words them, and what is to be
-//! written after each. Trains nothing.
+//! Training examples for language models: prompts in the words of the pipeline, with the outputs to learn. `tuning`
+//! trains on them.
 
 mod assessor;
 mod error;
@@ -24,19 +24,19 @@ pub use self_routing::{
     routing_examples,
 };
 
-/// A prompt, and what is to be written after it.
+/// A prompt and the output to learn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrainingExample {
     /// The question's id.
     pub id: String,
-    /// What kind of training example it is.
+    /// Its kind.
     pub kind: ExampleKind,
     /// What the model reads.
     pub prompt: Prompt,
-    /// What it is to write.
+    /// The output to learn.
     pub output: String,
-    /// How much its loss counts, in `(0, 1]`: less than 1 where other training examples with the same prompt
-    /// teach to write something else.
+    /// The weight of its loss, in `(0, 1]`: less than 1 if other training examples with the same prompt have other
+    /// outputs.
     pub weight: f32,
 }
 
@@ -46,13 +46,13 @@ pub struct TrainingExample {
 pub enum ExampleKind {
     /// To answer from memory.
     FromMemory,
-    /// To answer from passages of which one holds the answer.
+    /// To answer from passages, one of which contains the answer.
     WithEvidence,
-    /// To answer although no passage holds the answer.
+    /// To answer although no passage contains the answer.
     WithNoise,
     /// To predict whether another model knows the answer.
     Assessor,
-    /// The same, where that one reads evidence.
+    /// To predict whether another model answers right with evidence.
     AssessorWithEvidence,
 }
 

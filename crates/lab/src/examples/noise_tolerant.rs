@@ -1,5 +1,5 @@
-//! Training examples for noise tolerance (Zero-RAG, section 3.3): each question from memory, with
-//! passages that hold the answer, and with passages that do not.
+//! Training examples for noise tolerance (Zero-RAG, section 3.3): each question from memory, with passages that
+//! contain the answer, and with passages that do not.
 
 use std::collections::HashSet;
 
@@ -12,30 +12,30 @@ use ken_probe::covers;
 use super::{ExampleKind, TrainingExample};
 use ken_random::{below, shuffle};
 
-/// Questions whose passages are found together.
+/// Questions per batch of searches.
 const BATCH: usize = 64;
 
-/// How the training examples are made.
+/// How to make the training examples.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NoiseTolerant {
-    /// How passages are searched.
+    /// The search mode.
     pub mode: Mode,
     /// Passages in a prompt.
     pub k: usize,
-    /// Passages found for a question, among which distractors are sought that lie near it.
+    /// Passages searched per question, from which near distractors are taken.
     pub depth: usize,
-    /// The share of distractors that come from other questions, in `[0, 1]`.
+    /// The share of distractors from other questions, in `[0, 1]`.
     pub random: f64,
-    /// The ids of the questions that the model knows from memory. Only these get examples from memory
-    /// and with noise, since a model that has to answer what it does not know learns to hallucinate;
-    /// without it, all do, as in the paper.
+    /// The ids of the questions that the model knows from memory. Only these get examples from memory and with noise,
+    /// since training a model to answer what it does not know makes it hallucinate. `None` gives them to all
+    /// questions, as in the paper.
     pub known: Option<HashSet<String>>,
-    /// The seed of what is drawn.
+    /// The seed of random draws.
     pub seed: u64,
 }
 
-/// The training examples of questions, up to three each. A question without a golden answer gives none; one
-/// whose passages do not hold the answer none with evidence.
+/// The training examples of questions, up to three each. A question without a golden answer gives none; one whose
+/// passages do not contain the answer gives none with evidence.
 ///
 /// # Errors
 /// An empty question, a search that fails.
@@ -102,14 +102,14 @@ fn holds_answer(question: &Question, passage: &Retrieved) -> bool {
     covers(&passage.text, &question.answers_in_words()) == Some(true)
 }
 
-/// Whether the answer stands anywhere in what a prompt shows of a passage.
+/// Whether a prompt with this passage shows the answer.
 fn shows_answer(question: &Question, passage: &Retrieved) -> bool {
     let shown = format!("{} {}", passage.full_title(), passage.text);
     covers(&shown, &question.answers_in_words()) == Some(true)
 }
 
-/// The `k` passages that fit best, the last of them replaced by the first that holds the answer where
-/// none does; `None` where none was found at all.
+/// The best `k` passages; if none of them contains the answer, the first passage that does replaces the last of them.
+/// `None` if no passage contains it.
 fn evidence<'a>(
     question: &Question,
     found: &'a [Retrieved],
@@ -124,8 +124,7 @@ fn evidence<'a>(
     Some(evidence)
 }
 
-/// `k` passages that do not show the answer: those that fit best, and some that were found for other
-/// questions.
+/// `k` passages that do not show the answer: the best ones, and some that were retrieved for other questions.
 fn noise<'a>(
     question: &Question,
     place: usize,
@@ -139,7 +138,7 @@ fn noise<'a>(
         .filter(|passage| !shows_answer(question, passage))
         .take(settings.k.saturating_sub(from_others))
         .collect();
-    // More attempts than needed: a drawn passage may show the answer, or be there already.
+    // More attempts than needed, since a drawn passage may show the answer or be a repetition.
     for _ in 0..8 * settings.k {
         if noise.len() >= settings.k || found.len() < 2 {
             break;
@@ -249,7 +248,7 @@ mod tests {
             }
             let ids: HashSet<&str> = noise.iter().map(|one| one.passage_id.as_str()).collect();
             prop_assert_eq!(ids.len(), noise.len());
-            // As many as there are, of those that were found for the question itself.
+            // As many as there are of the passages retrieved for the question itself.
             let own = found[0].iter().filter(|one| !shows_answer(&question, one)).count();
             if random == 0.0 {
                 prop_assert!(noise.len() >= own.min(k));

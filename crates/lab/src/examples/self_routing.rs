@@ -1,5 +1,5 @@
-//! Training examples for self-routing: choosing the source of knowledge, verbalizing, and answering
-//! from either (SR-RAG, section 3.3).
+//! Training examples for self-routing: choosing the source of knowledge, verbalizing, and answering from either
+//! (SR-RAG, section 3.3).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,10 +15,10 @@ use ken_train::{Objective, Preference, Sequence};
 use super::error::ExamplesError;
 use crate::label::{Context, SELF, SourceLabel, SourceRecord};
 
-/// By which rule the preferred source follows from what contexts are worth.
+/// The rule by which ratings of sources give the preferred one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LabelRule {
-    /// The source of most of the helpful contexts (section 3.3).
+    /// The source of most of the most helpful contexts (section 3.3).
     Majority,
     /// The source with the largest sum of likelihoods (appendix B.1).
     #[default]
@@ -32,7 +32,7 @@ named! {
 }
 
 impl SourceRecord {
-    /// The source that answers best by a rule; `None` where there is no label.
+    /// The preferred source by a rule; `None` without a label.
     #[must_use]
     pub fn preferred_by(&self, rule: LabelRule) -> Option<&str> {
         let preferred = self.preferred.as_ref()?;
@@ -42,25 +42,25 @@ impl SourceRecord {
         })
     }
 
-    /// Of the sum of likelihoods, the share of each source; the same for all where none is likely.
+    /// The share of each source in the sum of likelihoods; equal if all are impossible.
     pub(crate) fn shares(&self) -> BTreeMap<String, f64> {
         shares_of(&self.sources, |source| source.log_sum)
     }
 
-    /// The same of the golden answer without retrieval, and with the first passage of each corpus; and the source
-    /// with the largest share, the model itself among equals. So selective retrieval is labeled that verbalizes
-    /// nothing (SR-RAG, section 4.1). `None` where there is no label, or in records that lack the null context.
+    /// The shares of the golden answer's likelihood without retrieval and with the first passage of each corpus, and
+    /// the source with the largest share; of equals, the model itself. These label selective retrieval, which
+    /// verbalizes nothing (SR-RAG, section 4.1). `None` without a label or null context.
     fn plain_shares(&self) -> Option<(&str, BTreeMap<String, f64>)> {
         let null = self.preferred.as_ref().and(self.null_logprob)?;
         let shares = shares_of(&self.sources, |source| {
             let mut contexts = self.contexts.iter();
-            let first = contexts.find(|one| one.source == source.source);
+            let first = contexts.find(|context| context.source == source.source);
             match source.source.as_str() {
                 SELF => null,
-                _ => first.map_or(f64::NEG_INFINITY, |one| one.logprob),
+                _ => first.map_or(f64::NEG_INFINITY, |context| context.logprob),
             }
         });
-        let each = self.sources.iter().map(|one| one.source.as_str());
+        let each = self.sources.iter().map(|source| source.source.as_str());
         let preferred = each.reduce(|best, next| match shares[next] > shares[best] {
             true => next,
             false => best,
@@ -68,12 +68,12 @@ impl SourceRecord {
         Some((preferred, shares))
     }
 
-    /// How likely the golden answer is from what the model knows and from the first passage of a corpus. What it knows
-    /// is one of the texts that it wrote, by chance, or without verbalization nothing but the question.
+    /// The likelihood of the golden answer from what the model knows, and from the first passage of a corpus. What
+    /// the model knows is a random one of its texts or, without verbalization, the question alone.
     fn likelihoods(&self, verbalizes: bool) -> Option<[f64; 2]> {
         let (own, found): (Vec<&Context>, Vec<&Context>) =
-            self.contexts.iter().partition(|one| one.source == SELF);
-        let own: Vec<f64> = own.iter().map(|one| one.logprob.exp()).collect();
+            self.contexts.iter().partition(|c| c.source == SELF);
+        let own: Vec<f64> = own.iter().map(|c| c.logprob.exp()).collect();
         let from_self = match verbalizes {
             true => mean(&own),
             false => self.null_logprob.map(f64::exp),
@@ -83,13 +83,13 @@ impl SourceRecord {
 
     /// The most and the least helpful context of a source: c+ and c-.
     fn extremes(&self, source: &str) -> Option<(&Context, &Context)> {
-        let label = self.sources.iter().find(|one| one.source == source)?;
+        let label = self.sources.iter().find(|label| label.source == source)?;
         let of = |place: Option<usize>| self.contexts.get(place?);
         Some((of(label.best)?, of(label.worst)?))
     }
 }
 
-/// The likelihoods of sources, given as logarithms, as shares of their sum; the same for all where none is likely.
+/// The likelihoods of sources, from their logarithms, as shares of their sum; equal if all are impossible.
 fn shares_of(
     sources: &[SourceLabel],
     log_likelihood: impl Fn(&SourceLabel) -> f64,
@@ -107,18 +107,18 @@ fn shares_of(
     sources.iter().map(share).collect()
 }
 
-/// How the training examples are made.
+/// How to make the training examples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoutingExampleOptions {
-    /// By which rule the preferred source follows, where the model verbalizes.
+    /// The rule for the preferred source, if the model verbalizes.
     pub rule: LabelRule,
-    /// Whether the model is taught to write what it knows before it answers from that. Without it, the model
-    /// only retrieves or not: the baseline of selective retrieval (Selective-RAG), which is labeled by how likely the
-    /// answer is without and with retrieval.
+    /// Whether the model learns to write what it knows before it answers from that. Otherwise it only learns whether
+    /// to retrieve: the baseline of selective retrieval (Selective-RAG), labeled by the likelihood of the answer
+    /// without and with retrieval.
     pub verbalizes: bool,
 }
 
-/// A question with the source that answers it best.
+/// A question with its preferred source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoutingExample {
     /// The question's id.
@@ -127,23 +127,22 @@ pub struct RoutingExample {
     pub question: String,
     /// What it is about.
     subject: String,
-    /// Its choices, where it is multiple-choice.
+    /// Its choices, if it is multiple-choice.
     pub choices: Vec<String>,
     /// `self`, or the name of a corpus.
     pub source: String,
-    /// How likely the golden answer is from what the model knows, as it is going to be answered, and from the
-    /// first passage of a corpus; in `[0, 1]`. `None` where it was not measured.
+    /// The likelihood in `[0, 1]` of the golden answer from what the model knows, in the form in which it will
+    /// answer, and from the first passage of a corpus. `None` if it was not measured.
     pub(crate) likelihoods: Option<[f64; 2]>,
     /// The question alone.
     asked: Sourced,
-    /// The question with the most helpful context of that source.
+    /// The question with the most helpful context of the source.
     helped: Sourced,
-    /// The question with the least helpful text of the model's own, where that is the source and the
-    /// two differ.
+    /// The question with the least helpful of the model's texts, if the model is the source and the two texts differ.
     unhelped: Option<Sourced>,
     /// The golden answer.
     answer: String,
-    /// Of the sum of all likelihoods, the share of each source.
+    /// The share of each source in the sum of likelihoods.
     shares: BTreeMap<String, f64>,
 }
 
@@ -153,19 +152,19 @@ impl AboutSubject for RoutingExample {
     }
 }
 
-/// Examples, and what they are about.
+/// Examples for self-routing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Routing {
     /// The training examples.
     pub examples: Vec<RoutingExample>,
-    /// The names of the corpora, in the order of the alphabet.
+    /// The names of the corpora, in alphabetical order.
     pub corpora: Vec<String>,
 }
 
-/// The training examples of labeled questions. `model` is the fingerprint of the one that is to be trained.
+/// The training examples of labeled questions. `model` is the fingerprint of the model to train.
 ///
 /// # Errors
-/// Records without labels, of several models or of another one, or of which all name one source.
+/// Records without labels, of several models or of a different one, or that all prefer one source.
 pub fn routing_examples(
     records: &[SourceRecord],
     making: RoutingExampleOptions,
@@ -194,7 +193,7 @@ pub fn routing_examples(
             received: model.to_owned(),
         });
     }
-    let sources: BTreeSet<&str> = examples.iter().map(|one| one.source.as_str()).collect();
+    let sources: BTreeSet<&str> = examples.iter().map(|e| e.source.as_str()).collect();
     if let [only] = sources.into_iter().collect::<Vec<_>>().as_slice() {
         return Err(ExamplesError::OneSource {
             questions: examples.len(),
@@ -244,39 +243,38 @@ fn example(record: &SourceRecord, making: RoutingExampleOptions) -> Option<Routi
 /// A training example as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TextExample {
-    /// A text in segments, of which some are learned.
+    /// A text in segments, some of which are learned.
     Imitate {
         /// The segments, each with whether it is learned.
         segments: Vec<(String, bool)>,
     },
-    /// Of two texts after a prompt the first is preferred.
+    /// Two texts after a prompt, the first of which is preferred.
     Prefer {
-        /// What stands before both.
+        /// The prompt.
         prompt: String,
-        /// The preferred one.
+        /// The preferred text.
         chosen: String,
         /// The other.
         rejected: String,
     },
 }
 
-/// What is trained at once.
+/// What a stage trains.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RoutingStage {
-    /// To choose the source, to write the most helpful text where that is the model itself, and to
-    /// answer from it (Eq. 4).
+    /// To choose the source, to write the most helpful text if the source is the model itself, and to answer from it
+    /// (Eq. 4).
     Imitate,
     /// To choose and to answer, and to prefer the most helpful text to the least helpful (Eq. 5).
     Prefer {
-        /// How far the model may move for it.
+        /// The strength of the preference, DPO's beta.
         beta: f64,
     },
 }
 
 impl RoutingExample {
-    /// The training example of a stage for tools that train elsewhere, each with its prompt as text: first what
-    /// is to be written, and in the second stage, where the two differ, what is preferred to what.
-    /// `None` where the vocabulary has no names for the marks.
+    /// The training examples of a stage as text, for other training tools: the text to imitate and, in the second
+    /// stage, the preference if the two texts differ. `None` if the vocabulary has no names for the marks.
     #[must_use]
     pub fn texts(
         &self,
@@ -289,7 +287,7 @@ impl RoutingExample {
         let (question, source) = (&helped.question, &helped.source);
         let (knowledge, asks) = (&helped.knowledge, &helped.answer);
         let segments = match (self.source == SELF, stage) {
-            // Everything after the question is trained on but the label of the answer.
+            // Everything after the question is learned, except the line that asks for the answer.
             (true, RoutingStage::Imitate) => vec![
                 (question.clone(), false),
                 (format!("{source}{knowledge}"), true),
@@ -313,8 +311,8 @@ impl RoutingExample {
         Some(examples)
     }
 
-    /// The training example as token sequences; none where it does not fit into the model. With `soft` each
-    /// source is a target with its share of the sum of likelihoods, else the preferred one alone.
+    /// The training examples as token sequences; none if they do not fit into the model. With `soft`, each source is
+    /// a target with its share of the sum of likelihoods as weight; otherwise only the preferred one is.
     ///
     /// # Errors
     /// A text that the tokenizer refuses.
@@ -335,8 +333,7 @@ impl RoutingExample {
         let question = checkpoint.sourced(tokens, &self.asked)?.question;
         let asked = question.len();
         let share = |source: &str| self.shares.get(source).copied().unwrap_or_default() as f32;
-        // The source, what the model knows with its end, and the answer: three losses, of which each
-        // is a mean over its tokens.
+        // The source, the knowledge with its end, and the answer have a loss each, which is a mean over their tokens.
         let is_own = self.source == SELF && stage == RoutingStage::Imitate;
         let text = if is_own {
             helped.knowledge.len() + 1
@@ -380,7 +377,7 @@ impl RoutingExample {
     }
 }
 
-/// The knowledge with its end, as it is written after the question and the source.
+/// The knowledge with its end, as the model writes it after the question and the source.
 fn written(
     checkpoint: &Checkpoint,
     tokens: &SourceTokens,

@@ -1,5 +1,4 @@
-//! The columns of each kind of record. Lists and objects are columns of JSON, as they stand in the
-//! records.
+//! The columns of each kind of record. Lists and objects are JSON columns.
 
 use ken_eval::probe::ProbeRecord;
 use ken_probe::Effect;
@@ -15,32 +14,26 @@ impl Table for ProbeRecord {
 
     fn columns() -> Vec<(&'static str, Column<Self>)> {
         vec![
-            ("id", Text(|one| Some(&one.id))),
-            ("question", Text(|one| Some(&one.question))),
-            ("golden_answers", Json(|one| to_vec(&one.golden_answers))),
-            ("confidence_self", Number(|one| one.confidence.from_self)),
-            ("confidence_corpus", Number(|one| one.confidence.corpus)),
-            ("confidence_masked", Number(|one| one.confidence.masked)),
-            ("certainty_self", Number(|one| one.certainty.from_self)),
-            ("certainty_corpus", Number(|one| one.certainty.corpus)),
-            ("certainty_masked", Number(|one| one.certainty.masked)),
-            (
-                "effect_confidence",
-                Text(|one| one.effect.confidence.map(name)),
-            ),
-            (
-                "effect_certainty",
-                Text(|one| one.effect.certainty.map(name)),
-            ),
-            ("judgment", Number(|one| one.judgment)),
-            ("eigenscore", Number(|one| one.eigenscore)),
-            ("greedy", Json(|one| to_vec(&one.greedy))),
-            ("samples", Json(|one| to_vec(&one.samples))),
-            ("evidence", Json(|one| to_vec(&one.evidence))),
-            ("error", Text(|one| Some(&one.error.as_ref()?.message))),
-            ("model", Text(|one| Some(&one.fingerprint.model))),
-            ("corpus", Text(|one| one.fingerprint.corpus.as_deref())),
-            ("prompt", Text(|one| Some(&one.fingerprint.prompt))),
+            ("id", Text(|r| Some(&r.id))),
+            ("question", Text(|r| Some(&r.question))),
+            ("golden_answers", Json(|r| to_vec(&r.golden_answers))),
+            ("confidence_self", Number(|r| r.confidence.from_self)),
+            ("confidence_corpus", Number(|r| r.confidence.corpus)),
+            ("confidence_masked", Number(|r| r.confidence.masked)),
+            ("certainty_self", Number(|r| r.certainty.from_self)),
+            ("certainty_corpus", Number(|r| r.certainty.corpus)),
+            ("certainty_masked", Number(|r| r.certainty.masked)),
+            ("effect_confidence", Text(|r| r.effect.confidence.map(name))),
+            ("effect_certainty", Text(|r| r.effect.certainty.map(name))),
+            ("judgment", Number(|r| r.judgment)),
+            ("eigenscore", Number(|r| r.eigenscore)),
+            ("greedy", Json(|r| to_vec(&r.greedy))),
+            ("samples", Json(|r| to_vec(&r.samples))),
+            ("evidence", Json(|r| to_vec(&r.evidence))),
+            ("error", Text(|r| Some(&r.error.as_ref()?.message))),
+            ("model", Text(|r| Some(&r.fingerprint.model))),
+            ("corpus", Text(|r| r.fingerprint.corpus.as_deref())),
+            ("prompt", Text(|r| Some(&r.fingerprint.prompt))),
         ]
     }
 }
@@ -50,25 +43,22 @@ impl Table for SourceRecord {
 
     fn columns() -> Vec<(&'static str, Column<Self>)> {
         vec![
-            ("id", Text(|one| Some(&one.id))),
-            ("question", Text(|one| Some(&one.question))),
-            ("golden_answers", Json(|one| to_vec(&one.golden_answers))),
-            ("golden_answer", Text(|one| one.golden_answer.as_deref())),
+            ("id", Text(|r| Some(&r.id))),
+            ("question", Text(|r| Some(&r.question))),
+            ("golden_answers", Json(|r| to_vec(&r.golden_answers))),
+            ("golden_answer", Text(|r| r.golden_answer.as_deref())),
             (
                 "preferred_majority",
-                Text(|one| Some(&one.preferred.as_ref()?.majority)),
+                Text(|r| Some(&r.preferred.as_ref()?.majority)),
             ),
-            (
-                "preferred_sum",
-                Text(|one| Some(&one.preferred.as_ref()?.sum)),
-            ),
-            ("contexts", Json(|one| to_vec(&one.contexts))),
-            ("sources", Json(|one| to_vec(&one.sources))),
-            ("error", Text(|one| Some(&one.error.as_ref()?.message))),
-            ("model", Text(|one| Some(&one.fingerprint.model))),
-            ("corpora", Json(|one| to_vec(&one.fingerprint.corpora))),
-            ("prompt", Text(|one| Some(&one.fingerprint.prompt))),
-            ("verbalize", Text(|one| Some(&one.fingerprint.verbalize))),
+            ("preferred_sum", Text(|r| Some(&r.preferred.as_ref()?.sum))),
+            ("contexts", Json(|r| to_vec(&r.contexts))),
+            ("sources", Json(|r| to_vec(&r.sources))),
+            ("error", Text(|r| Some(&r.error.as_ref()?.message))),
+            ("model", Text(|r| Some(&r.fingerprint.model))),
+            ("corpora", Json(|r| to_vec(&r.fingerprint.corpora))),
+            ("prompt", Text(|r| Some(&r.fingerprint.prompt))),
+            ("verbalize", Text(|r| Some(&r.fingerprint.verbalize))),
         ]
     }
 }
@@ -78,27 +68,24 @@ impl Table for MasteryRecord {
 
     fn columns() -> Vec<(&'static str, Column<Self>)> {
         vec![
-            ("id", Text(|one| Some(&one.id))),
-            ("passage_id", Text(|one| Some(&one.passage_id))),
-            ("title", Text(|one| Some(&one.title))),
-            ("sentence", Text(|one| Some(&one.sentence))),
-            ("mastery", Number(|one| one.mastery)),
-            (
-                "interval_low",
-                Number(|one| one.interval.map(|[low, _]| low)),
-            ),
+            ("id", Text(|r| Some(&r.id))),
+            ("passage_id", Text(|r| Some(&r.passage_id))),
+            ("title", Text(|r| Some(&r.title))),
+            ("sentence", Text(|r| Some(&r.sentence))),
+            ("mastery", Number(|r| r.mastery)),
+            ("interval_low", Number(|r| r.interval.map(|[low, _]| low))),
             (
                 "interval_high",
-                Number(|one| one.interval.map(|[_, high]| high)),
+                Number(|r| r.interval.map(|[_, high]| high)),
             ),
-            ("wanted", Count(|one| one.wanted)),
-            ("pairs", Json(|one| to_vec(&one.pairs))),
-            ("dropped", Json(|one| to_vec(&one.dropped))),
-            ("error", Text(|one| Some(&one.error.as_ref()?.message))),
-            ("model", Text(|one| Some(&one.fingerprint.model))),
-            ("writer", Text(|one| Some(&one.fingerprint.writer))),
-            ("corpus", Text(|one| Some(&one.fingerprint.corpus))),
-            ("prompt", Text(|one| Some(&one.fingerprint.prompt))),
+            ("wanted", Count(|r| r.wanted)),
+            ("pairs", Json(|r| to_vec(&r.pairs))),
+            ("dropped", Json(|r| to_vec(&r.dropped))),
+            ("error", Text(|r| Some(&r.error.as_ref()?.message))),
+            ("model", Text(|r| Some(&r.fingerprint.model))),
+            ("writer", Text(|r| Some(&r.fingerprint.writer))),
+            ("corpus", Text(|r| Some(&r.fingerprint.corpus))),
+            ("prompt", Text(|r| Some(&r.fingerprint.prompt))),
         ]
     }
 }

@@ -1,4 +1,4 @@
-//! Records as Parquet tables, one row a question or sentence.
+//! Records as Parquet tables, one row per question or sentence.
 
 mod columns;
 
@@ -18,15 +18,15 @@ pub trait Table: Sized {
     /// The name of the table's schema.
     const NAME: &'static str;
 
-    /// The columns by name, in their order.
+    /// The columns by name, in order.
     fn columns() -> Vec<(&'static str, Column<Self>)>;
 }
 
-/// The values of a column, each by its record.
+/// The values of a column, each as a function of a record.
 pub enum Column<R> {
     /// Text.
     Text(fn(&R) -> Option<&str>),
-    /// JSON, as it stands in the record.
+    /// JSON, as in the record.
     Json(fn(&R) -> serde_json::Result<Vec<u8>>),
     /// A floating-point number.
     Number(fn(&R) -> Option<f64>),
@@ -34,7 +34,7 @@ pub enum Column<R> {
     Count(fn(&R) -> usize),
 }
 
-/// Why records could not be written as a table.
+/// Why writing records as a table failed.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[error("cannot write the table {path}: {source}")]
 #[diagnostic(
@@ -48,7 +48,7 @@ pub struct ExportError {
     pub source: ParquetError,
 }
 
-/// Writes records as a Parquet table to `path`, replacing what is there atomically.
+/// Writes records as a Parquet table to `path`, replacing an existing file atomically.
 ///
 /// # Errors
 /// A file that cannot be written.
@@ -68,19 +68,19 @@ fn write<R: Table>(path: &Path, records: &[R]) -> Result<(), ParquetError> {
     let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties.build()))?;
     let mut rows = writer.next_row_group()?;
     for (_, column) in &columns {
-        let each = records.iter();
+        let records = records.iter();
         match column {
             Column::Text(of) => {
-                let texts = each.map(|record| of(record).map(ByteArray::from));
+                let texts = records.map(|record| of(record).map(ByteArray::from));
                 write_column::<ByteArrayType>(&mut rows, texts)
             }
             Column::Json(of) => {
-                let texts = each.map(|record| of(record).ok().map(ByteArray::from));
+                let texts = records.map(|record| of(record).ok().map(ByteArray::from));
                 write_column::<ByteArrayType>(&mut rows, texts)
             }
-            Column::Number(of) => write_column::<DoubleType>(&mut rows, each.map(of)),
+            Column::Number(of) => write_column::<DoubleType>(&mut rows, records.map(of)),
             Column::Count(of) => {
-                let counts = each.map(|record| i64::try_from(of(record)).ok());
+                let counts = records.map(|record| i64::try_from(of(record)).ok());
                 write_column::<Int64Type>(&mut rows, counts)
             }
         }?;
@@ -90,13 +90,13 @@ fn write<R: Table>(path: &Path, records: &[R]) -> Result<(), ParquetError> {
 }
 
 fn schema<R>(name: &str, columns: &[(&str, Column<R>)]) -> String {
-    let each = columns.iter().map(|(name, column)| match column {
+    let fields = columns.iter().map(|(name, column)| match column {
         Column::Text(_) => format!("OPTIONAL BYTE_ARRAY {name} (UTF8);"),
         Column::Json(_) => format!("OPTIONAL BYTE_ARRAY {name} (JSON);"),
         Column::Number(_) => format!("OPTIONAL DOUBLE {name};"),
         Column::Count(_) => format!("OPTIONAL INT64 {name};"),
     });
-    format!("message {name} {{ {} }}", each.collect::<String>())
+    format!("message {name} {{ {} }}", fields.collect::<String>())
 }
 
 fn write_column<T: DataType>(

@@ -1,7 +1,7 @@
-//! Making a policy datastore from labeled questions (SR-RAG, section 3.4): a tuned model's states
-//! at the end of the questions as keys. The layer of the keys, and how many neighbors vote, are those that tell
-//! the sources of other questions best. What the model was taught, and what another model was labeled with, would
-//! say nothing of new questions, and is refused.
+//! Making a policy datastore from labeled questions (SR-RAG, section 3.4): its keys are a tuned model's states at the
+//! end of the questions. The layer of the keys and the number of neighbors that vote are those that tell the sources
+//! of other questions best. Questions that the model was taught, or labels of another model, say nothing about new
+//! questions and are refused.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -26,62 +26,62 @@ use serde::{Deserialize, Serialize};
 use crate::examples::{ExamplesError, LabelRule};
 use crate::label::SourceRecord;
 
-/// Questions whose states are taken together.
+/// Questions whose states are computed in one batch.
 const BATCH: usize = 64;
 
-/// The share of the questions that layers and numbers of neighbors are judged by.
+/// The share of the questions that validate layers and numbers of neighbors.
 const VALIDATION: f64 = 0.25;
 
-/// Questions that they are judged by at most.
+/// Most questions that validate them.
 const JUDGED: usize = 2000;
 
-/// How well votes tell the sources of questions that do not vote.
+/// How well votes predict the sources of questions that do not vote.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct JudgedVotes {
-    /// Keys are states after this many layers.
+    /// The layer after which keys are taken.
     pub layer: usize,
-    /// So many neighbors vote.
+    /// How many neighbors vote.
     pub neighbors: usize,
-    /// The area under the curve of the corpora's share of the votes, as a sign that a corpus answers best.
-    /// `None` where all have one source.
+    /// The area under the ROC curve of the corpora's share of the votes, for questions that a corpus answers best.
+    /// `None` if all have one source.
     pub auroc: Option<f64>,
 }
 
-/// How a datastore is made.
+/// How to make a datastore.
 #[derive(Debug, Clone, Copy)]
 pub struct MakeOptions<'a> {
-    /// By which rule a question's source follows from its label.
+    /// The rule by which a label gives a question's source.
     pub rule: LabelRule,
-    /// Whether votes are divided by the sources' shares of the sum of likelihoods.
+    /// Whether votes are split by the sources' shares of the sum of likelihoods.
     pub soft: bool,
     /// The layers to choose from.
     pub layers: &'a [usize],
     /// The numbers of neighbors to choose from.
     pub neighbors: &'a [usize],
-    /// The share of all questions that are left out, to evaluate on.
+    /// The share of all questions that is held out for evaluation.
     pub held_out: f64,
     /// The digests of the questions that the model was taught, ascending.
     pub taught: &'a [u64],
 }
 
-/// What came of making a datastore.
+/// The result of making a datastore.
 #[derive(Debug, Serialize)]
 pub struct MadeDatastore {
     /// Entries.
     pub entries: usize,
     /// Entries by source.
     pub sources: BTreeMap<String, usize>,
-    /// Labeled questions on subjects that the model was taught, or that are left out.
+    /// Labeled questions that are held out, or on subjects that the model was taught.
     pub left_out: usize,
     /// The layer of its keys.
     pub layer: usize,
     /// How many neighbors vote.
     pub neighbors: usize,
-    /// What was tried.
+    /// The combinations that were tried.
     pub tried: Vec<JudgedVotes>,
 }
 
-/// Why no datastore can be made.
+/// Why a datastore cannot be made.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum MakeError {
@@ -120,10 +120,10 @@ pub enum MakeError {
     Datastore(#[from] DatastoreError),
 }
 
-/// A line of a file of entries that a person wrote.
+/// A line in a person's file of entries.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct GivenEntry {
-    /// Its id; by default it follows from the question.
+    /// Its id; derived from the question by default.
     #[serde(default)]
     pub id: Option<String>,
     /// The question.
@@ -148,20 +148,20 @@ impl GivenEntry {
     }
 }
 
-/// What given entries change in a datastore.
+/// The changes that given entries make to a datastore.
 #[derive(Debug, Default)]
 pub struct EntryChanges {
     /// Entries that are new.
     pub new: Vec<Entry>,
-    /// Entries by id whose source changes, with the new one.
+    /// The new source of existing entries, by id.
     pub edited: BTreeMap<String, String>,
 }
 
 impl EntryChanges {
-    /// What a new entry changes.
+    /// The change of one new entry.
     ///
     /// # Errors
-    /// An empty question, or an id that is there already.
+    /// An empty question, or an id that exists.
     pub fn add(datastore: &Datastore, given: &GivenEntry) -> Result<Self, MakeError> {
         if given.question.is_empty() {
             return Err(AnswerError::EmptyQuestion.into());
@@ -176,33 +176,35 @@ impl EntryChanges {
         }
     }
 
-    /// What given entries change: those of a question that is there under the same id change its
-    /// source, all others are new.
+    /// The changes of given entries: one with the id and question of an existing entry sets its source, all others
+    /// are new.
     #[must_use]
     pub fn import(datastore: &Datastore, given: &[GivenEntry]) -> Self {
         let entries = datastore.entries().iter();
         let known: HashMap<&str, &Entry> =
             entries.map(|entry| (entry.id.as_str(), entry)).collect();
         let mut changes = Self::default();
-        for one in given {
-            match known.get(one.id().as_str()) {
-                Some(entry) if entry.question == one.question => {
-                    if entry.source != one.source {
-                        changes.edited.insert(entry.id.clone(), one.source.clone());
+        for entry in given {
+            match known.get(entry.id().as_str()) {
+                Some(existing) if existing.question == entry.question => {
+                    if existing.source != entry.source {
+                        changes
+                            .edited
+                            .insert(existing.id.clone(), entry.source.clone());
                     }
                 }
-                _ => changes.new.push(one.entry()),
+                _ => changes.new.push(entry.entry()),
             }
         }
         changes
     }
 
-    /// Makes the changes; the model, which is asked for only if entries are new, gives their keys.
-    /// `progress` is given how many keys there are, and all.
+    /// Applies the changes. `model` is only called if there are new entries, which need keys. `progress` receives how
+    /// many keys are done, and the total.
     ///
     /// # Errors
-    /// Another model than that of the other keys, a model that fails, [`MakeError::Stopped`], a
-    /// datastore that cannot be written.
+    /// A model other than that of the existing keys, a model that fails, [`MakeError::Stopped`], a datastore that
+    /// cannot be written.
     pub fn apply<E: From<MakeError>>(
         self,
         datastore: &mut Datastore,
@@ -228,7 +230,7 @@ impl EntryChanges {
 /// Reads a file of entries.
 ///
 /// # Errors
-/// A file that cannot be read, a line that is no entry.
+/// A file that cannot be read, a line that is not an entry.
 pub fn read_entries(path: &Path) -> Result<Vec<GivenEntry>, MakeError> {
     json_line::read("read the entries in", path, |line, _| {
         MakeError::NotAnEntry {
@@ -238,7 +240,7 @@ pub fn read_entries(path: &Path) -> Result<Vec<GivenEntry>, MakeError> {
     })
 }
 
-/// What the model makes of the questions of entries, as the keys of a datastore are taken.
+/// The model's states for the questions of entries, as in the datastore's keys.
 fn states(
     datastore: &Datastore,
     entries: &[Entry],
@@ -258,9 +260,9 @@ fn states(
 struct Labeled<'r> {
     record: &'r SourceRecord,
     source: &'r str,
-    /// Of the corpora and the model, the shares in its vote, `[sources]`, the model first.
+    /// The shares of its vote, `[sources]`, the model first.
     vote: Vec<f64>,
-    /// Whether it is one that layers and numbers of neighbors are judged by.
+    /// Whether it validates layers and numbers of neighbors.
     validates: bool,
 }
 
@@ -269,7 +271,7 @@ impl Labeled<'_> {
         place_in_split(self.record.subject())
     }
 
-    /// Asks for the source that answers it.
+    /// The prompt that asks the model for its source.
     fn prompt(&self) -> Prompt {
         prompt::choose_source(QuestionPrompt {
             question: &self.record.question,
@@ -277,7 +279,7 @@ impl Labeled<'_> {
         })
     }
 
-    /// As an entry, with the shares of its vote by the names of the sources where it is divided.
+    /// An entry; with `is_divided`, it has the shares of its vote by source.
     fn entry(&self, names: &[&str], is_divided: bool) -> Entry {
         let shares = names.iter().zip(&self.vote);
         let shares = shares.map(|(name, share)| ((*name).to_owned(), *share));
@@ -298,7 +300,7 @@ fn sources<'c>(corpora: &[&'c str]) -> Vec<&'c str> {
         .collect()
 }
 
-/// What the model makes of questions after a layer: `[prompts]`; `None` where it was told to stop.
+/// The model's states for questions after a layer: `[prompts]`; `None` if `go_on` stopped it.
 fn states_after(
     layer: usize,
     prompts: &[Prompt],
@@ -319,14 +321,14 @@ fn states_after(
     Ok(Some(states))
 }
 
-/// Makes a datastore in a folder from labeled questions that the model was not taught; those without a label
-/// are left out. The layer and the number of neighbors are chosen that tell the sources of a quarter of the
-/// questions best by the votes of the others; then all of them vote. `progress` is given the number of
-/// questions done and in all, over all layers; it returns whether to continue.
+/// Makes a datastore in a folder from labeled questions that the model was not taught; questions without a label are
+/// left out. It chooses the layer and the number of neighbors that predict the sources of a quarter of the questions
+/// best from the votes of the others; then all of them vote. `progress` receives the number of questions done and in
+/// total, over all layers, and returns whether to continue.
 ///
 /// # Errors
-/// No labels, of another model, or of taught questions only; a model that was not trained to choose, a layer
-/// that it does not have, a folder that holds something. `None` where it was told to stop.
+/// Labels that are missing, of another model, or of taught questions only; a model that was not trained to choose; a
+/// layer that it does not have; a folder that is not empty. `None` if `progress` stopped it.
 pub fn make_datastore(
     folder: &Path,
     records: &[SourceRecord],
@@ -388,7 +390,7 @@ pub fn make_datastore(
     }))
 }
 
-/// Has a share of the questions validate. Of several about a subject all do, or none.
+/// Marks a share of the questions as validating, by subject.
 fn choose_validating(usable: &mut [Labeled<'_>]) {
     let mut places: Vec<f64> = usable.iter().map(Labeled::place).collect();
     places.sort_by(f64::total_cmp);
@@ -459,8 +461,7 @@ fn labeled<'r>(
     }
 }
 
-/// How well the votes of the nearest questions that do not validate tell, of those that do, which a corpus
-/// answers best.
+/// How well the votes of the nearest questions predict, for the validating questions, whether a corpus answers best.
 ///
 /// # Shapes
 /// `keys`: `[labeled][hidden]`.
@@ -481,7 +482,7 @@ fn judge(keys: &[Vec<f32>], labeled: &[Labeled<'_>], neighbors: usize) -> Option
                 .collect();
             let wanted = neighbors.min(near.len());
             if wanted < near.len() {
-                near.select_nth_unstable_by(wanted, |one, other| other.0.total_cmp(&one.0));
+                near.select_nth_unstable_by(wanted, |a, b| b.0.total_cmp(&a.0));
             }
             let votes = near[..wanted].iter();
             let votes = votes.map(|(cosine, other)| (*cosine, labeled[*other].vote.as_slice()));

@@ -1,4 +1,4 @@
-//! Why no head can be learned, with the remedy beside the message.
+//! Why a head cannot be learned, with the remedy beside the message.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use ken_train::heads::HeadError;
 
 use crate::pruning::PruningError;
 
-/// Why no head can be learned.
+/// Why a head cannot be learned.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum LearnError {

@@ -1,7 +1,7 @@
-//! The gate: from numbers of a question, its evidence and the model's answers, how much exact match the
-//! evidence adds. What is predicted is half of 1 plus that: 0 where the evidence turns a right answer wrong,
-//! 1 where it turns a wrong one right, one half where it changes nothing. Above one half evidence is worth
-//! using, and the order is the best one to spend evidence by.
+//! The gate: it predicts from numbers about a question, its evidence and the model's answers how much exact match the
+//! evidence adds. The target is half of 1 plus that: 0 if the evidence turns a right answer wrong, 1 if it turns a
+//! wrong one right, one half if it changes nothing. Evidence predicted above one half is worth using, and a budget of
+//! evidence is best spent in this order.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -22,7 +22,7 @@ use serde::Serialize;
 use super::head::{HeadReport, HeadTask, Judged, learn};
 use super::{LearnError, LearnOptions, same_model};
 
-/// Questions of which it is known what evidence does.
+/// Questions answered both without and with evidence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GateLabels {
     labels: Vec<GateLabel>,
@@ -30,7 +30,7 @@ pub struct GateLabels {
     pub model: String,
     /// The fingerprint of the prompts.
     pub prompt: String,
-    /// Questions that were not probed with a corpus and golden answers.
+    /// Questions without a corpus or golden answers in their probe record.
     left_out: usize,
 }
 
@@ -46,36 +46,35 @@ struct GateLabel {
 }
 
 impl GateLabel {
-    /// Half of 1 plus what evidence adds.
+    /// Half of 1 plus the exact match that evidence adds.
     fn worth(&self) -> f64 {
         f64::midpoint(1.0, self.right[1] - self.right[0])
     }
 }
 
-/// How good a gate is, by questions.
+/// The report of a gate, by questions.
 pub type GateReport = HeadReport<GateMeasures>;
 
-/// How good a gate is on held-out questions. Values are `None` where there are none.
+/// How good a gate is on held-out questions. Values are `None` if there are none.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GateMeasures {
     /// Training questions that evidence turns right.
     pub helped: usize,
     /// Training questions that evidence turns wrong.
     pub harmed: usize,
-    /// Of the questions for which evidence matters, how well it tells those that it helps from those that it
-    /// harms.
+    /// The area under the ROC curve for helpful against harmful evidence.
     pub auroc: Option<f64>,
     /// Exact match without evidence.
     pub never_em: Option<f64>,
     /// Exact match with evidence.
     pub always_em: Option<f64>,
-    /// Exact match where the evidence is used whose predicted worth is above one half.
+    /// Exact match if evidence is used exactly when its predicted worth is above one half.
     pub em: Option<f64>,
-    /// By how much that is above the better of these two; of equals `always_em`.
+    /// The lead of `em` over the better of these two; if equal, over `always_em`.
     pub vs_better: Option<f64>,
     /// Its 95 % paired interval.
     pub vs_better_interval: Option<[f64; 2]>,
-    /// By how much it is above `always_em`.
+    /// The lead of `em` over `always_em`.
     pub vs_always: Option<f64>,
     /// Its 95 % paired interval.
     pub vs_always_interval: Option<[f64; 2]>,
@@ -83,10 +82,10 @@ pub struct GateMeasures {
     pub evidence_ratio: Option<f64>,
 }
 
-/// The labels that probe records hold.
+/// The labels in probe records.
 ///
 /// # Errors
-/// Records without any, or of several models.
+/// Records without labels, or of several models.
 pub fn gate_labels(records: &[ProbeRecord]) -> Result<GateLabels, LearnError> {
     let mut labels = Vec::new();
     let mut of = None;
@@ -122,19 +121,19 @@ pub fn gate_labels(records: &[ProbeRecord]) -> Result<GateLabels, LearnError> {
     }
 }
 
-/// Whether all numbers can be told; no gate is trained on others.
+/// Whether all numbers are finite; gates are trained on such vectors only.
 fn is_told(vector: &[f32]) -> bool {
     vector.iter().all(|number| number.is_finite())
 }
 
-/// What gates make of questions that they were not trained on: for each half of the questions, one that was
-/// trained on the other half. NaN for a question of which a number cannot be told, `None` for one without its numbers.
+/// Scores each half of the questions with a gate trained on the other half. NaN for a question with a number that is
+/// not finite, `None` for one without its numbers.
 ///
 /// # Shapes
 /// Returns `[questions]`.
 ///
 /// # Errors
-/// Too few questions in a half, or evidence that changes nothing in one.
+/// Too few questions in a half, or a half in which evidence changes nothing.
 pub fn cross_fitted_worth(
     questions: &[Weighable<'_>],
     seed: u64,
@@ -145,14 +144,14 @@ pub fn cross_fitted_worth(
     };
     let vectors: Vec<Option<Vec<f32>>> = questions
         .iter()
-        .map(|one| evidence_vector(Input::EvidenceAndAnswer, one.without, one.with))
+        .map(|question| evidence_vector(Input::EvidenceAndAnswer, question.without, question.with))
         .collect();
     let mut worth = vec![None; questions.len()];
     for half in [0, 1] {
         let others = questions.iter().zip(&vectors);
-        let others = others.filter_map(|(one, vector)| {
-            let [without, with] = one.right.map(number);
-            let vector = vector.as_deref().filter(|_| one.half != half);
+        let others = others.filter_map(|(question, vector)| {
+            let [without, with] = question.right.map(number);
+            let vector = vector.as_deref().filter(|_| question.half != half);
             let vector = vector.filter(|vector| is_told(vector))?;
             Some((vector, f64::midpoint(1.0, with - without)))
         });
@@ -162,8 +161,8 @@ pub fn cross_fitted_worth(
         let network = fitted
             .map_err(|source| Box::new(LearnError::of_head(Purpose::Gate, source)) as Box<_>)?
             .network;
-        for ((one, vector), worth) in questions.iter().zip(&vectors).zip(&mut worth) {
-            if one.half == half {
+        for ((question, vector), worth) in questions.iter().zip(&vectors).zip(&mut worth) {
+            if question.half == half {
                 *worth = vector.as_deref().map(|vector| network.apply(vector));
             }
         }
@@ -171,12 +170,11 @@ pub fn cross_fitted_worth(
     Ok(worth)
 }
 
-/// Trains a gate on the labels that are not held out, on the candidate that fits best, and evaluates it on
-/// those that are. The split is by what questions are about. `embedder` is the fingerprint of the one that the
-/// numbers come from.
+/// Trains a gate on the labels that are not held out, with the candidate that fits best, and evaluates it on the
+/// held-out labels. The split is by subject. `embedder` is the fingerprint of the embedder behind the numbers.
 ///
 /// # Errors
-/// Too few labels, or all alike; a `watch` that ended it.
+/// Too few labels, or all alike; cancellation by `watch`.
 pub fn learn_gate(
     labels: &GateLabels,
     candidates: &[Input],
@@ -246,20 +244,20 @@ fn measures(labels: &[GateLabel], judged: &Judged<'_>, seed: u64) -> GateMeasure
     }
 }
 
-/// What a gate makes of each record, NaN where it cannot tell: `[records]`; `None` of those whose subject it was trained on, and of those without
-/// its numbers.
+/// The score of a gate for each record, NaN if it cannot tell: `[records]`; `None` for records on a subject that it
+/// was trained on, and for those without its numbers.
 ///
 /// # Errors
-/// Records without labels, of several models, or of another model than the gate.
+/// Records without labels, of several models, or of a different model than the gate's.
 pub fn gate_scores(head: &Head, records: &[ProbeRecord]) -> Result<Vec<Option<f64>>, LearnError> {
     gate_fits(head, &gate_labels(records)?.model, None)?;
     let untaught = untaught(records, AboutSubject::subject, |record| {
         head.knows(&record.question)
     });
-    let each = records.iter().zip(untaught).map(|(record, is_new)| {
+    let scores = records.iter().zip(untaught).map(|(record, is_new)| {
         let with = recorded_with_evidence(record);
         let vector = evidence_vector(head.input, &recorded(record, 0), &with)?;
         head.apply(&vector).filter(|_| is_new)
     });
-    Ok(each.collect())
+    Ok(scores.collect())
 }

@@ -1,6 +1,5 @@
-//! How every head is learned: labels are split by what they are about, the candidate vectors that fit best are taken,
-//! and what the head predicts of held-out labels is measured. What the labels are, and what is measured, is each
-//! head's own.
+//! How all heads are learned: labels are split by subject, the candidate vectors that fit best are chosen, and the
+//! head's predictions for held-out labels are measured. Each head has its own labels and measures.
 
 use std::borrow::Cow;
 
@@ -10,12 +9,12 @@ use serde::Serialize;
 
 use super::{LearnError, LearnOptions};
 
-/// How well a head fits one candidate's vectors.
+/// How well a head fits the vectors of a candidate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CandidateLoss {
     /// The vectors.
     pub input: Input,
-    /// The smaller, the better: cross-validated on the training labels.
+    /// Cross-validated on the training labels; lower is better.
     pub loss: f64,
 }
 
@@ -28,13 +27,13 @@ pub struct HeadReport<M> {
     pub head: String,
     /// The weight decay.
     pub decay: f64,
-    /// How many it was trained on.
+    /// Training labels.
     pub learned_from: usize,
-    /// How many it was evaluated on.
+    /// Held-out labels.
     pub held_out: usize,
     /// Records without a label, or whose label was left out.
     pub left_out: usize,
-    /// What was measured on the held-out labels.
+    /// Measures on the held-out labels.
     #[serde(flatten)]
     pub measured: M,
     /// The candidates that its input was selected from.
@@ -44,38 +43,38 @@ pub struct HeadReport<M> {
 /// Fits a head to vectors `[labels][dimensions]` and targets `[labels]`.
 pub(super) type Fit = fn(&[&[f32]], &[f64], HeadOptions, Watch<'_>) -> Result<Fitted, HeadError>;
 
-/// A candidate with its input, its vectors, and the head that was fitted to them.
+/// A candidate with its input, its vectors, and the head fitted to them.
 type Chosen<'c, C> = (&'c C, Input, Cow<'c, [Vec<f32>]>, Fitted);
 
-/// What a head is to learn. A label is a target, a subject and a text, at the same index.
+/// The task of a head. A label is a target, a subject and a text, at the same index.
 pub(super) struct HeadTask<'a> {
     pub(super) purpose: Purpose,
     pub(super) fit: Fit,
-    /// What is to be predicted, in `[0, 1]`.
+    /// The values to predict, in `[0, 1]`.
     pub(super) targets: Vec<f64>,
-    /// What decides on which side of the split a label is.
+    /// They decide on which side of the split a label is.
     pub(super) subjects: Vec<&'a str>,
-    /// The texts whose digests the head keeps of those that it learned from.
+    /// The head keeps the digests of those texts that it learned from.
     pub(super) texts: Vec<&'a str>,
-    /// Digests that it keeps beside those.
+    /// More digests that it keeps.
     pub(super) digests: &'a [u64],
     pub(super) left_out: usize,
     pub(super) measured_on: MeasuredOn,
 }
 
-/// What a head predicts of held-out labels, and what it was trained on.
+/// The predictions for held-out labels, and the training targets.
 pub(super) struct Judged<'a> {
     /// Held-out labels by index, with the predictions.
     pub(super) predicted: &'a [(usize, f64)],
-    /// The targets that it was trained on.
+    /// The training targets.
     pub(super) trained: &'a [f64],
 }
 
-/// Trains a head on the labels that are not held out, on the candidate that fits best, and has it measured on those
-/// that are. `vectors_of` gives a candidate's vectors: `[labels][dimensions]`.
+/// Trains a head on the labels that are not held out, with the candidate that fits best, and has `measure` judge it
+/// on the held-out labels. `vectors_of` returns a candidate's vectors: `[labels][dimensions]`.
 ///
 /// # Errors
-/// Too few labels, or all alike; vectors that do not fit; a `watch` that ended it.
+/// Too few labels, or all alike; vectors of the wrong shape; cancellation by `watch`.
 pub(super) fn learn<'c, C, M>(
     task: HeadTask<'_>,
     candidates: &'c [C],

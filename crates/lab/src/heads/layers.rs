@@ -1,18 +1,18 @@
-//! After which layers of a model hidden states are taken.
+//! The layers after which a model's hidden states are taken.
 
 use std::str::FromStr;
 
 use ken_language::LanguageModel;
 
-/// Layers that `auto` tries for the keys of a datastore at most.
+/// Most layers that `auto` tries for the keys of a datastore.
 const KEY_LAYERS: usize = 6;
 
-/// After which layers hidden states are taken.
+/// The choice of layers after which hidden states are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayerChoice {
     /// Half of the layers.
     Middle,
-    /// Several, of which the best is taken.
+    /// Several layers, of which the best is taken.
     Auto,
     /// This one.
     After(usize),
@@ -27,8 +27,7 @@ impl LayerChoice {
         })
     }
 
-    /// The layers to try for the keys of a datastore: some of the middle half and the last one for
-    /// `Auto`.
+    /// The layers to try for the keys of a datastore: for `Auto`, some of the middle half and the last one.
     #[must_use]
     pub fn for_keys(self, model: &dyn LanguageModel) -> Vec<usize> {
         self.or(model, |all| {
@@ -43,7 +42,7 @@ impl LayerChoice {
     }
 
     fn or(self, model: &dyn LanguageModel, auto: impl Fn(usize) -> Vec<usize>) -> Vec<usize> {
-        // A model that shows none says so when it is asked.
+        // A model without hidden states reports that when asked for them.
         let all = model.capabilities().hidden_layers.unwrap_or(0);
         let mut layers = match self {
             Self::After(layer) => vec![layer],

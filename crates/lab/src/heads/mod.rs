@@ -1,7 +1,7 @@
-//! Heads trained on measurements, and evaluated on held-out ones: the query router on probe records
-//! ([`router`]), the gate on the same ([`gate`]), the corpus pruner on mastery records ([`pruner`]), and the policy datastore on labeled
-//! sources ([`datastore`]). Heads are learned in one way ([`HeadReport`]);
-//! how one is fitted is in `ken_train`, how it is applied in `ken_policy`.
+//! Heads trained on measurements and evaluated on held-out ones: the query router ([`router`]) and the gate
+//! ([`gate`]) on probe records, the corpus pruner ([`pruner`]) on mastery records; and the policy datastore
+//! ([`datastore`]) on labeled sources. All heads are learned in one way ([`HeadReport`]); `ken_train` fits them,
+//! `ken_policy` applies them.
 
 pub mod datastore;
 mod error;
@@ -25,10 +25,10 @@ use ken_eval::probe::ProbeRecord;
 use ken_eval::split::Fold;
 use ken_train::heads::HeadOptions;
 
-/// The model and the prompts that records are of, after one more record; `before` are those of the records before it.
+/// The model and prompts of the records up to this one; `before` are those of the earlier records.
 ///
 /// # Errors
-/// A record of others.
+/// A record of a different model or with different prompts.
 fn same_model<'r>(
     before: Option<(&'r str, &'r str)>,
     record: &'r ProbeRecord,
@@ -44,11 +44,11 @@ fn same_model<'r>(
     }
 }
 
-/// How a head is trained and evaluated.
+/// How to train and evaluate a head.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LearnOptions {
-    /// How it is trained.
+    /// How to train it.
     pub head: HeadOptions,
-    /// Which labels are held out to evaluate it.
+    /// Which labels are held out for its evaluation.
     pub held_out: Fold,
 }

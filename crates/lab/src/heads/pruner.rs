@@ -1,9 +1,8 @@
-//! The corpus pruner (Zero-RAG, Eq. 4 and A.1): from a vector of a passage, the mastery that the model
-//! has of it.
+//! The corpus pruner (Zero-RAG, Eq. 4 and A.1): it predicts the model's mastery of a passage from a vector of the
+//! passage.
 //!
-//! The label of a passage is the mean mastery of its sentences; where a corpus is cut by sentence,
-//! that of its sentence. The vectors are those that the corpus is searched by, or what a model makes
-//! of the passage.
+//! The label of a passage is the mean mastery of its sentences; in a corpus cut by sentence, that of its sentence.
+//! The vectors are those that the corpus is searched by, or that a model computes from the passage.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,13 +20,13 @@ use super::{LearnError, LearnOptions};
 use crate::mastery::MasteryRecord;
 use crate::pruning::{PassageVectors, READ_TOGETHER, place_of};
 
-/// Draws of the interval.
+/// Resamples of the interval.
 const DRAWS: usize = 2000;
 
-/// Of fewer documents, passages are held out and not whole documents.
+/// With fewer documents, single passages are held out instead of whole documents.
 const MANY_DOCUMENTS: usize = 20;
 
-/// A passage, and how much of what it says the model knows.
+/// A passage with the model's mastery of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrunerLabel {
     /// The passage.
@@ -39,11 +38,11 @@ pub struct PrunerLabel {
 /// The labels of one model in one corpus.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrunerLabels {
-    /// One for each passage that has a sentence with a mastery.
+    /// One for each passage with a measured sentence.
     pub labels: Vec<PrunerLabel>,
-    /// The texts that were labeled, each with its id and its passage's.
+    /// The labeled texts, each with its id and its passage's.
     sentences: Vec<(String, PassageId, String)>,
-    /// The digests of the questions that mastery was measured by, ascending.
+    /// The digests of the questions that measured mastery, ascending.
     questions: Vec<u64>,
     /// The model's fingerprint.
     pub model: String,
@@ -59,31 +58,30 @@ impl PrunerLabels {
     }
 }
 
-/// How good a pruner is, by passages; those left out are sentences.
+/// The report of a pruner, by passages; those left out are sentences.
 pub type PrunerReport = HeadReport<PrunerMeasures>;
 
-/// How good a pruner is on held-out passages. Values are `None` where those are
-/// too few or all alike.
+/// How good a pruner is on held-out passages. Values are `None` if these are too few or all alike.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PrunerMeasures {
     /// Sentences with a mastery.
     pub sentences: usize,
     /// Their mean mastery.
     pub mastery: Option<f64>,
-    /// Spearman's rank correlation of the predicted mastery with the one that was measured.
+    /// Spearman's rank correlation of predicted and measured mastery.
     pub rank_correlation: Option<f64>,
     /// Its 95 % bootstrap interval over passages.
     pub rank_correlation_interval: Option<[f64; 2]>,
     /// Mean squared error.
     pub squared_error: Option<f64>,
-    /// The same of always predicting the mean of the training passages.
+    /// The mean squared error of always predicting the mean of the training passages.
     pub squared_error_of_mean: Option<f64>,
 }
 
-/// The labels that mastery records hold.
+/// The labels in mastery records.
 ///
 /// # Errors
-/// Records without any, or of several models.
+/// Records without labels, or of several models.
 pub fn pruner_labels(records: &[MasteryRecord]) -> Result<PrunerLabels, LearnError> {
     let mut by_passage: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let mut sentences = Vec::new();
@@ -130,12 +128,12 @@ pub fn pruner_labels(records: &[MasteryRecord]) -> Result<PrunerLabels, LearnErr
     })
 }
 
-/// Trains a pruner on the labels that are not held out, on the vectors that fit best, and evaluates it
-/// on those that are: whole documents, where there are many.
+/// Trains a pruner on the labels that are not held out, with the vectors that fit best, and evaluates it on the
+/// held-out labels: whole documents, if there are many.
 ///
 /// # Errors
-/// A label whose sentence does not stand in the corpus, too few labels or all the same, no vectors, a
-/// corpus that cannot be read, a `watch` that ended it.
+/// A label whose sentence is not in the corpus, too few labels or all equal, no vectors, a corpus that cannot be
+/// read, cancellation by `watch`.
 pub fn learn_pruner(
     labels: &PrunerLabels,
     corpus: &Corpus,
@@ -164,14 +162,14 @@ pub fn learn_pruner(
         },
     };
     let vectors_of = |candidate: &PassageVectors<'_>, watch: Watch<'_>| {
-        let mut found = Vec::with_capacity(places.len());
+        let mut vectors = Vec::with_capacity(places.len());
         for some in places.chunks(READ_TOGETHER) {
-            if watch(found.len(), places.len()).is_break() {
+            if watch(vectors.len(), places.len()).is_break() {
                 return Err(LearnError::of_head(Purpose::Pruner, HeadError::Interrupted));
             }
-            found.extend(candidate.of(corpus, some)?);
+            vectors.extend(candidate.of(corpus, some)?);
         }
-        Ok((candidate.input(), Cow::Owned(found)))
+        Ok((candidate.input(), Cow::Owned(vectors)))
     };
     let measure = |judged: Judged<'_>| measures(labels, &judged, options.head.seed);
     let (mut head, source, report) = learn(task, vectors, vectors_of, measure, options, watch)?;
@@ -207,15 +205,14 @@ fn measures(labels: &PrunerLabels, judged: &Judged<'_>, seed: u64) -> PrunerMeas
     }
 }
 
-/// Spearman's rank correlation; equal values share their mean rank. `None` where one side is all
-/// alike.
+/// Spearman's rank correlation; equal values share their mean rank. `None` if one side is constant.
 fn rank_correlation(pairs: &[(f64, f64)]) -> Option<f64> {
-    let (one, other): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
-    let pairs: Vec<(f64, f64)> = ranks(&one).into_iter().zip(ranks(&other)).collect();
+    let (a, b): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+    let pairs: Vec<(f64, f64)> = ranks(&a).into_iter().zip(ranks(&b)).collect();
     correlation(&pairs)
 }
 
-/// What labels are split by: whole documents, where there are many.
+/// What labels are split by: whole documents, if there are many.
 fn subjects(labels: &[PrunerLabel]) -> Vec<&str> {
     let ids = labels.iter().map(|label| &label.passage_id);
     let documents: Vec<&str> = ids
@@ -230,8 +227,7 @@ fn subjects(labels: &[PrunerLabel]) -> Vec<&str> {
     }
 }
 
-/// Where each label's passage stands, `[labels]`, after every labeled sentence was found where it is
-/// said to stand.
+/// The place of each label's passage, `[labels]`. Checks that every labeled sentence is in its passage.
 fn places_of(labels: &PrunerLabels, corpus: &Corpus) -> Result<Vec<(usize, usize)>, LearnError> {
     let mut texts: BTreeMap<&PassageId, Vec<&(String, PassageId, String)>> = BTreeMap::new();
     for sentence in &labels.sentences {
@@ -241,7 +237,7 @@ fn places_of(labels: &PrunerLabels, corpus: &Corpus) -> Result<Vec<(usize, usize
         let id = &label.passage_id;
         let sentences = texts.get(id).map_or(&[][..], Vec::as_slice);
         let other = |id: &str| LearnError::OtherCorpus { id: id.to_owned() };
-        // What was pruned is still known by its label.
+        // A pruned passage still has its label.
         let (segment, ordinal) = place_of(corpus, id)?.ok_or_else(|| {
             other(
                 sentences

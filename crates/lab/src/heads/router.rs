@@ -1,9 +1,8 @@
-//! The query router (Zero-RAG, section 3.2 and Eq. 5): from a vector of a question, the probability
-//! that the model does not answer it right from memory, or that it is unsure of it ([`Target`]).
+//! The query router (Zero-RAG, section 3.2 and Eq. 5): it predicts from a vector of a question the probability that
+//! the model answers it wrong from memory, or is unsure of it ([`Target`]).
 //!
-//! A question counts as mastered where the greedy answer from memory is right, which is the
-//! answer that is given where nothing is retrieved. However a router was trained, that is what it is judged by,
-//! where there are golden answers.
+//! A question counts as mastered if the greedy answer from memory, which is the answer without retrieval, is right.
+//! Whatever its target, a router is evaluated by that if there are golden answers.
 
 use std::borrow::Cow;
 
@@ -21,29 +20,29 @@ use super::head::{HeadReport, HeadTask, Judged, learn};
 use super::target::{Target, best_split};
 use super::{LearnError, LearnOptions, same_model};
 
-/// Bars that the calibration error is counted over.
+/// Bins of the calibration error.
 const BINS: usize = 10;
 
-/// Draws of the interval.
+/// Resamples of the interval.
 const DRAWS: usize = 2000;
 
-/// A question, and what is to be predicted of it.
+/// A question with the target of a router.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RouterLabel {
     /// The question.
     pub question: String,
-    /// What it is about.
+    /// Its subject.
     pub subject: String,
-    /// Its choices, where it is multiple-choice.
+    /// Its choices, if it is multiple-choice.
     pub choices: Vec<String>,
-    /// The target: the larger, the more the question needs retrieval.
+    /// The target; higher means more need of retrieval.
     pub need: f64,
     /// Whether the greedy answer from memory is right; `None` without golden answers.
     pub mastered: Option<bool>,
 }
 
 impl RouterLabel {
-    /// The question as it is asked.
+    /// The question with its choices, for prompts.
     #[must_use]
     pub fn prompt(&self) -> QuestionPrompt<'_> {
         QuestionPrompt {
@@ -56,21 +55,21 @@ impl RouterLabel {
 /// The labels of one model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RouterLabels {
-    /// What is predicted.
+    /// The target.
     pub target: Target,
-    /// One for each question of which that is known.
+    /// One for each question whose target is known.
     pub labels: Vec<RouterLabel>,
     /// The model's fingerprint.
     pub model: String,
     /// The fingerprint of the prompts.
     pub prompt: String,
-    /// Questions without a label, or that the assessor that it reads was trained on.
+    /// Questions without a label, or that the router's assessor was trained on.
     pub left_out: usize,
 }
 
 impl RouterLabels {
-    /// Leaves out the questions on subjects that the model whose verdicts the router reads was trained on: of them
-    /// it says what it learned by heart. `taught` are the digests of its questions, ascending.
+    /// Leaves out questions on subjects that the assessor, whose verdicts the router reads, was trained on: it knows
+    /// these by heart. `taught` are the digests of its questions, ascending.
     ///
     /// # Errors
     /// [`LearnError::AllTaught`].
@@ -86,19 +85,19 @@ impl RouterLabels {
         }
     }
 
-    /// The questions that a router learns from.
+    /// The labels that are not held out.
     pub fn learned(&self, options: LearnOptions) -> impl Iterator<Item = &RouterLabel> {
         let is_learned = move |label: &&RouterLabel| !options.held_out.holds_out(&label.subject);
         self.labels.iter().filter(is_learned)
     }
 
-    /// The questions as they are asked.
+    /// The questions with their choices, for prompts.
     #[must_use]
     pub fn questions(&self) -> Vec<QuestionPrompt<'_>> {
         self.labels.iter().map(RouterLabel::prompt).collect()
     }
 
-    /// The words of the questions that a router learns from.
+    /// The words of the questions that are not held out.
     #[must_use]
     pub fn vocabulary(&self, options: LearnOptions) -> Vocabulary {
         let learned = self.learned(options);
@@ -107,47 +106,46 @@ impl RouterLabels {
     }
 }
 
-/// Vectors that a router may take.
+/// Vectors that a router could take.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
-    /// Where they come from.
+    /// Their source.
     pub input: Input,
-    /// The words that they count, where they are of words.
+    /// The words that they count, for vectors of words.
     pub vocabulary: Option<Vocabulary>,
     /// One for each label: `[labels][dimensions]`.
     pub vectors: Vec<Vec<f32>>,
 }
 
-/// How good a router is, by questions.
+/// The report of a router, by questions.
 pub type RouterReport = HeadReport<RouterMeasures>;
 
-/// How good a router is on held-out questions. Values are `None` where those are
-/// all of one kind.
+/// How good a router is on held-out questions. Values are `None` if these are all of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RouterMeasures {
-    /// What it predicts.
+    /// Its target.
     pub predicts: Target,
-    /// Targets above this number were trained as ones.
+    /// The border of the target: higher numbers were trained as ones.
     pub border: f64,
-    /// How well it separates those held out by what it was trained to predict.
+    /// The area under the ROC curve for its target.
     pub target_auroc: Option<f64>,
-    /// The share of those held out that the model answers right from memory. This and what follows are of those
-    /// that have golden answers.
+    /// The share of held-out questions that the model answers right from memory. This and the following count the
+    /// questions with golden answers.
     pub mastered: Option<f64>,
-    /// How well it separates these from the others.
+    /// The area under the ROC curve for these right answers.
     pub auroc: Option<f64>,
     /// Its 95 % bootstrap interval over questions.
     pub auroc_interval: Option<[f64; 2]>,
-    /// The area under the precision-recall curve of finding these.
+    /// The area under the precision-recall curve for them.
     pub auprc: Option<f64>,
     /// The expected calibration error of its probabilities.
     pub ece: Option<f64>,
 }
 
-/// The labels of a target that probe records hold.
+/// The labels for a target in probe records.
 ///
 /// # Errors
-/// Records without any, or of several models.
+/// Records without labels, or of several models.
 pub fn router_labels(records: &[ProbeRecord], target: Target) -> Result<RouterLabels, LearnError> {
     let mut labels = Vec::new();
     let mut of = None;
@@ -184,12 +182,12 @@ pub fn router_labels(records: &[ProbeRecord], target: Target) -> Result<RouterLa
     })
 }
 
-/// Trains a router on the labels that are not held out, on the candidate that fits best, and evaluates
-/// it on those that are. The split is by what questions are about.
-/// `beside` names what the candidates were measured with beside the labels' model and prompts.
+/// Trains a router on the labels that are not held out, with the candidate that fits best, and evaluates it on the
+/// held-out labels. The split is by subject. `beside` names what else the candidates were measured with, besides the
+/// labels' model and prompts.
 ///
 /// # Errors
-/// Too few labels, or of one class only; vectors that do not fit; a `watch` that ended it.
+/// Too few labels, or of one class only; vectors of the wrong shape; cancellation by `watch`.
 pub fn learn_router<'c>(
     labels: &RouterLabels,
     candidates: &'c [Candidate],
@@ -238,7 +236,7 @@ pub fn learn_router<'c>(
             predicts: labels.target,
             border,
             target_auroc: auroc(&of_target),
-            mastered: share(predictions.iter().map(|one| one.1)),
+            mastered: share(predictions.iter().map(|prediction| prediction.1)),
             auroc: auroc(&predictions),
             auroc_interval: interval(&predictions, DRAWS, options.head.seed, auroc),
             auprc: average_precision(&predictions),
@@ -260,16 +258,16 @@ fn border(target: Target, needs: &[f64]) -> Result<f64, LearnError> {
     })
 }
 
-/// How far a head over other features comes with the same labels and the same split: what a router does not owe to
-/// looking into the model that it predicts for.
+/// A head over other features with the same labels and split: what a router achieves without looking into the model
+/// that it predicts for.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Control {
-    /// What it reads.
+    /// Its features.
     pub reads: String,
-    /// The report of the head.
+    /// Its report.
     #[serde(flatten)]
     pub report: RouterReport,
-    /// The share of the router's lead over chance, in AUROC, that it reaches; `None` where the router has none.
+    /// The share of the router's lead over chance, in AUROC, that it reaches; `None` if the router has no lead.
     pub reaches: Option<f64>,
 }
 

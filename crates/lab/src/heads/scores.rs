@@ -1,5 +1,5 @@
-//! What routing models say of recorded questions, of those alone that they did not learn from. Their
-//! thresholds are chosen on that.
+//! Scores of routing models for recorded questions that they did not learn from. Thresholds are chosen on these
+//! scores.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -21,10 +21,10 @@ use super::error::LearnError;
 use super::router::router_labels;
 use super::target::Target;
 
-/// Questions that a model is given at once.
+/// Questions per batch of a model.
 const BATCH: usize = 32;
 
-/// The vectors of questions: `[questions][dimensions]`. `progress` is given how many are done, and all.
+/// The vectors of questions: `[questions][dimensions]`. `progress` receives how many are done, and the total.
 ///
 /// # Errors
 /// A model that fails, or [`LearnError::Stopped`].
@@ -40,9 +40,9 @@ pub fn question_vectors(
     vectors.ok_or(LearnError::Stopped)
 }
 
-/// What a router says of each record, NaN where it cannot tell: `[records]`; `None` of those whose subject it, or the assessor whose
-/// verdicts it reads, was trained on. `by` is what it takes, `taught` the digests of the questions that the
-/// assessor was trained on, ascending, if there is one.
+/// The score of a router for each record, NaN if it cannot tell: `[records]`; `None` for records on a subject that
+/// the router, or its assessor, was trained on. `by` is what the router takes; `taught` are the digests of the
+/// questions that its assessor, if any, was trained on, ascending.
 ///
 /// # Errors
 /// Records of several models; a router of another model or embedder; a model that fails;
@@ -75,7 +75,7 @@ pub fn router_scores(
         |record: &ProbeRecord| head.knows(&record.question) || is_among(taught, &record.question);
     scores(records, is_taught, progress, cancel, |batch| {
         let vectors = represent(by, &prompts(batch))?;
-        let told = |vector: &Vec<f32>| {
+        let score = |vector: &Vec<f32>| {
             let need = head.apply(vector)?;
             Some(if by.says_something(vector) {
                 need
@@ -83,17 +83,17 @@ pub fn router_scores(
                 f64::NAN
             })
         };
-        Ok(vectors.iter().map(told).collect())
+        Ok(vectors.iter().map(score).collect())
     })
 }
 
-/// What an assessor says of each record, NaN where it cannot tell, from memory or with the evidence that the question was probed with:
-/// `[records]`; `None` of those whose subject it was trained on, where `taught` are the digests of the questions,
-/// ascending, and of those whose evidence is not found again.
+/// The score of an assessor for each record, from memory or with the evidence of the probe, NaN if it cannot tell:
+/// `[records]`; `None` for records on a subject that it was trained on (`taught` are the digests of its questions,
+/// ascending), and for those whose evidence is not found again.
 ///
 /// # Errors
-/// Records of another model than the one that it knows, an assessor that was trained on no evidence where it is asked
-/// about some, a search or a model that fails, [`LearnError::Stopped`].
+/// Records of another model than the assessed one, an assessor that was trained without evidence but is asked about
+/// some, a search or a model that fails, [`LearnError::Stopped`].
 pub fn assessor_scores(
     assessor: &Assessor,
     taught: &[u64],
@@ -124,20 +124,20 @@ pub fn assessor_scores(
                     .map(|found| from_evidence(record.prompt(), &found.iter().collect::<Vec<_>>())),
             });
         }
-        let each = batch.iter().zip(&asked);
-        let (texts, prompts): (Vec<&str>, Vec<&Prompt>) = each
+        let pairs = batch.iter().zip(&asked);
+        let (texts, prompts): (Vec<&str>, Vec<&Prompt>) = pairs
             .filter_map(|(record, prompt)| Some((record.question.as_str(), prompt.as_ref()?)))
             .unzip();
         let mut needs = assessor.needs(&texts, &prompts, indicator)?.into_iter();
-        let each = asked.iter();
-        Ok(each
+        Ok(asked
+            .iter()
             .map(|prompt| prompt.as_ref().and_then(|_| needs.next()))
             .collect())
     })
 }
 
-/// What a model that chooses its source makes of each record: `[records]`; `None` of those whose subject it was
-/// trained on, where `taught` are the digests of the questions, ascending, or is that of an entry of the datastore,
+/// The score of a model that chooses its source for each record: `[records]`; `None` for records on a subject that it
+/// was trained on (`taught` are the digests of its questions, ascending), or that has an entry in the datastore,
 /// which would vote for itself.
 ///
 /// # Errors
@@ -164,12 +164,12 @@ pub fn choice_scores(
         let measured = pipeline.measure(&[Signal::SELF_ROUTE], &prompts(batch), nothing)?;
         Ok(measured
             .iter()
-            .map(|one| Signal::SELF_ROUTE.of(one).recorded())
+            .map(|measurements| Signal::SELF_ROUTE.of(measurements).recorded())
             .collect())
     })
 }
 
-/// What a model was taught that chooses its source, or says what a model knows.
+/// The questions that a model with self-routing, or an assessor, was taught.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Taught {
     /// The digests of the questions, ascending.
@@ -178,10 +178,10 @@ pub struct Taught {
     pub held_out: f64,
 }
 
-/// What the model in a folder was taught, as the folder says.
+/// What the model in a folder was taught, according to the folder.
 ///
 /// # Errors
-/// A file that is broken, or [`LearnError::UnknownSplit`].
+/// A broken file, or [`LearnError::UnknownSplit`].
 pub fn taught(folder: &Path) -> Result<Taught, LearnError> {
     let unknown = || LearnError::UnknownSplit {
         folder: folder.to_owned(),
@@ -216,7 +216,7 @@ fn prompts<'r>(records: &[&'r ProbeRecord]) -> Vec<QuestionPrompt<'r>> {
     records.iter().map(|record| record.prompt()).collect()
 }
 
-/// What `score` says of the questions on subjects that it was not taught, some at a time.
+/// Scores the questions on subjects that a model was not taught, in batches.
 fn scores(
     records: &[ProbeRecord],
     is_taught: impl Fn(&ProbeRecord) -> bool,
@@ -225,14 +225,16 @@ fn scores(
     mut score: impl FnMut(&[&ProbeRecord]) -> Result<Vec<Option<f64>>, LearnError>,
 ) -> Result<Vec<Option<f64>>, LearnError> {
     let untaught = untaught(records, AboutSubject::subject, is_taught);
-    let new: Vec<usize> = (0..records.len()).filter(|&at| untaught[at]).collect();
-    let found = in_memory(&new, BATCH, progress, cancel, |batch| {
+    let new: Vec<usize> = (0..records.len())
+        .filter(|&index| untaught[index])
+        .collect();
+    let scored = in_memory(&new, BATCH, progress, cancel, |batch| {
         let batch = batch.iter().map(|&at| &records[at]);
         score(&batch.collect::<Vec<_>>())
     })?;
     let mut scores = vec![None; records.len()];
-    for (at, score) in new.into_iter().zip(found.ok_or(LearnError::Stopped)?) {
-        scores[at] = score;
+    for (index, score) in new.into_iter().zip(scored.ok_or(LearnError::Stopped)?) {
+        scores[index] = score;
     }
     Ok(scores)
 }

@@ -1,21 +1,21 @@
-//! What a router learns to predict: whether the answer from memory is right, which takes golden answers, or how sure
-//! the model is of it, which takes none.
+//! The target of a router: whether the answer from memory is right, which needs golden answers, or how sure the model
+//! is of it, which needs none.
 
 use ken_eval::probe::{ProbeRecord, drawn_of};
 use ken_probe::{answers, named, semantic_entropy};
 use serde::Serialize;
 
-/// What a router predicts.
+/// The target of a router.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Target {
-    /// That the greedy answer from memory is not right.
+    /// The greedy answer from memory is wrong.
     #[default]
     Mastery,
-    /// That sampled answers agree less than those to other questions (1 minus KBM's certainty).
+    /// Sampled answers agree less than for other questions (1 minus KBM's certainty).
     Certainty,
-    /// That sampled answers differ more in meaning than those to other questions (semantic entropy probes, Kossen
-    /// and others 2024).
+    /// Sampled answers differ more in meaning than for other questions (semantic entropy probes, Kossen and others
+    /// 2024).
     SemanticEntropy,
 }
 
@@ -27,13 +27,13 @@ named! {
 }
 
 impl Target {
-    /// Whether it takes golden answers.
+    /// Whether it needs golden answers.
     #[must_use]
     pub(crate) fn takes_golden_answers(self) -> bool {
         self == Self::Mastery
     }
 
-    /// The number in a record that is predicted to be large: the larger, the more the question needs retrieval.
+    /// The value of the target in a record; higher means more need of retrieval.
     pub(super) fn of(self, record: &ProbeRecord) -> Option<f64> {
         match self {
             Self::Mastery => {
@@ -50,8 +50,8 @@ impl Target {
     }
 }
 
-/// The number that splits others best: with the least squared distance of each to the mean of its side (Kossen and
-/// others 2024, section 4). `None` where all are the same.
+/// The number that splits values best: with the least squared distance of each to the mean of its side (Kossen and
+/// others 2024, section 4). `None` if all are equal.
 pub(super) fn best_split(numbers: &[f64]) -> Option<f64> {
     let mut sorted = numbers.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -64,7 +64,7 @@ pub(super) fn best_split(numbers: &[f64]) -> Option<f64> {
         if pair[0] == pair[1] {
             continue;
         }
-        // The sum of squares is the same whatever the split, so what the means explain is to be largest.
+        // The total sum of squares is constant, so this maximizes what the means explain.
         let (n, rest) = ((place + 1) as f64, total - below);
         let explained = below * below / n + rest * rest / (count - n);
         if best.is_none_or(|(most, _)| explained > most) {
@@ -94,15 +94,15 @@ mod tests {
                 [true, false]
                     .into_iter()
                     .map(|side| {
-                        let own = numbers.iter().copied().filter(|one| (*one <= split) == side);
+                        let own = numbers.iter().copied().filter(|number| (*number <= split) == side);
                         let own: Vec<f64> = own.collect();
                         let mean = own.iter().sum::<f64>() / own.len().max(1) as f64;
-                        own.iter().map(|one| (one - mean).powi(2)).sum::<f64>()
+                        own.iter().map(|number| (number - mean).powi(2)).sum::<f64>()
                     })
                     .sum()
             };
             match best_split(&numbers) {
-                None => prop_assert!(numbers.iter().all(|one| *one == numbers[0])),
+                None => prop_assert!(numbers.iter().all(|number| *number == numbers[0])),
                 Some(split) => {
                     for other in &numbers {
                         prop_assert!(left(split) <= left(*other) + 1e-9);

@@ -1,13 +1,13 @@
-//! Clusters of vectors: k-means by Lloyd's steps from spread starting points (k-means++). A plain
-//! implementation: what is clustered here are as many texts as there are questions.
+//! Clusters of vectors: k-means by Lloyd's algorithm from k-means++ starting points. A plain implementation is
+//! enough: there are as many texts as questions.
 
 use ken_random::{below, unit};
 
-/// Steps at most; mostly far fewer move no vector any more.
+/// Most iterations; far fewer usually converge.
 const MOST_STEPS: usize = 100;
 
-/// Puts each vector into one of `count` clusters, or of as many as there are different vectors. The
-/// same seed gives the same clusters. Every cluster has a vector.
+/// Assigns each vector to one of at most `count` clusters, determined by the seed. There are fewer if there are fewer
+/// different vectors; no cluster is empty.
 ///
 /// # Shapes
 /// Takes `[vectors][dimensions]`, and returns the cluster of each vector, counted from 0.
@@ -27,7 +27,7 @@ pub(super) fn clusters(vectors: &[Vec<f32>], count: usize, seed: u64) -> Vec<usi
         for (cluster, centroid) in centroids.iter_mut().enumerate() {
             let own = vectors.iter().zip(&assigned);
             let own = own.filter(|(_, assigned)| **assigned == cluster);
-            // A cluster that lost all its vectors stays where it is.
+            // The center of a cluster that lost all its vectors stays where it is.
             if let Some(mean) = mean(own.map(|(vector, _)| vector.as_slice())) {
                 *centroid = mean;
             }
@@ -36,7 +36,7 @@ pub(super) fn clusters(vectors: &[Vec<f32>], count: usize, seed: u64) -> Vec<usi
     numbered_from_zero(assigned)
 }
 
-/// Vectors far from each other: each next one is drawn by its squared distance from those before.
+/// Distant vectors: each is drawn with a probability proportional to its squared distance from those before.
 fn starting_points(vectors: &[Vec<f32>], count: usize, seed: u64) -> Vec<Vec<f32>> {
     let mut state = seed;
     let mut points = Vec::new();
@@ -51,13 +51,13 @@ fn starting_points(vectors: &[Vec<f32>], count: usize, seed: u64) -> Vec<Vec<f32
             .collect();
         let mut left = unit(&mut state) * distances.iter().sum::<f64>();
         let far: Vec<usize> = (0..vectors.len())
-            .filter(|&at| distances[at] > 0.0)
+            .filter(|&index| distances[index] > 0.0)
             .collect();
         let drawn = far.iter().find(|&&at| {
             left -= distances[at];
             left < 0.0
         });
-        // Where rounding leaves a rest, the last of them.
+        // The last vector, if rounding leaves a rest.
         let Some(&drawn) = drawn.or(far.last()) else {
             break;
         };
@@ -66,7 +66,7 @@ fn starting_points(vectors: &[Vec<f32>], count: usize, seed: u64) -> Vec<Vec<f32
     points
 }
 
-/// The nearest of some points, the first among equals, and its squared distance.
+/// The index of the nearest point, the first among equals, and its squared distance.
 fn nearest(vector: &[f32], points: &[Vec<f32>]) -> (usize, f64) {
     let mut best = (0, f64::INFINITY);
     for (place, point) in points.iter().enumerate() {
@@ -95,7 +95,7 @@ fn mean<'v>(vectors: impl Iterator<Item = &'v [f32]>) -> Option<Vec<f32>> {
     (count > 0.0).then(|| sum.iter().map(|sum| (sum / count) as f32).collect())
 }
 
-/// Leaves no number out.
+/// Skips no cluster number.
 fn numbered_from_zero(assigned: Vec<usize>) -> Vec<usize> {
     let mut used = assigned.clone();
     used.sort_unstable();
@@ -138,7 +138,7 @@ mod tests {
     }
 
     proptest! {
-        /// What Lloyd's steps end in: every vector is nearest to the mean of its own cluster.
+        /// The fixed point of Lloyd's algorithm: every vector is nearest to the mean of its own cluster.
         #[test]
         fn every_vector_is_nearest_to_its_own_mean(
             vectors in proptest::collection::vec(

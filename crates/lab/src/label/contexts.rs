@@ -1,5 +1,5 @@
-//! Labeling a batch of questions: the texts that the model writes, the passages of each corpus, and
-//! how likely the golden answer is after each of them. Nothing is kept here: see `run`.
+//! Labeling a batch of questions: the texts that the model writes, the passages of each corpus, and how likely the
+//! golden answer is after each of them. `run` stores the records.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -24,17 +24,17 @@ pub use ken_answer::datastore::SELF;
 pub struct NamedCorpus {
     /// Its name in labels, other than [`SELF`] and those of other corpora.
     pub name: String,
-    /// Finds its passages.
+    /// Searches its passages.
     pub retriever: Retriever,
 }
 
-/// Which of several golden answers is scored. It is the same after every context.
+/// Which of several golden answers is scored, after all contexts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum GoldenChoice {
     /// The first one.
     #[default]
     First,
-    /// The one whose likelihoods after all contexts have the largest sum.
+    /// The one with the largest sum of likelihoods over all contexts.
     MostLikely,
 }
 
@@ -44,28 +44,28 @@ named! {
     GoldenChoice::MostLikely => "likeliest",
 }
 
-/// What labeling takes, and how it is done.
+/// The models, corpora and settings of labeling.
 #[derive(Clone, Copy)]
 pub struct Labeling<'a> {
-    /// Writes, and scores.
+    /// Writes texts and scores answers.
     pub model: &'a dyn LanguageModel,
-    /// The sources beside the model.
+    /// The sources besides the model.
     pub corpora: &'a [NamedCorpus],
-    /// Tells first texts apart.
+    /// Clusters the first texts.
     pub embedder: &'a dyn Embedder,
-    /// How passages are searched.
+    /// The search mode.
     pub mode: Mode,
-    /// Contexts of each source, and how many of the most helpful ones count for the majority: n.
+    /// Contexts per source, and how many of the most helpful ones count for the majority: n.
     pub contexts: usize,
     /// Which golden answer is scored.
     pub golden: GoldenChoice,
-    /// The seed of all that is drawn.
+    /// The seed of all random draws.
     pub seed: u64,
 }
 
-/// A context with the prompt that asks for the answer after it.
+/// A context with the prompt that asks for an answer from it.
 struct Draft {
-    /// The place of its question in the batch.
+    /// The index of its question in the batch.
     question: usize,
     prompt: Prompt,
     context: Context,
@@ -86,7 +86,7 @@ impl Labeling<'_> {
         }
     }
 
-    /// Labels questions that can be labeled, all of them at once.
+    /// Labels a batch of questions that can be labeled.
     ///
     /// # Errors
     /// A question that is empty or does not fit, a failing or stopped model, embedder or index.
@@ -158,7 +158,7 @@ impl Labeling<'_> {
                 demonstrations.prompts(&question.id, *question_prompt, self.contexts)
             })
             .collect();
-        // Requests with the same examples are adjacent, so that these are read once.
+        // Requests with the same examples are adjacent, so that the model reads the examples once.
         let mut requests = Vec::new();
         let mut owners = Vec::new();
         for number in 0..self.contexts {
@@ -181,7 +181,7 @@ impl Labeling<'_> {
         Ok(contexts)
     }
 
-    /// The greedy text of each prompt; where a prompt comes up again, a sample.
+    /// The greedy text of each prompt; a repeated prompt is sampled.
     fn draw_request<'p>(&self, id: &str, prompts: &'p [Prompt], number: usize) -> DrawRequest<'p> {
         let prompt = &prompts[number];
         let is_new = !prompts[..number].contains(prompt);
@@ -197,7 +197,7 @@ impl Labeling<'_> {
         DrawRequest::for_samples(prompt, options, seed)
     }
 
-    /// Adds the passages that a corpus has for each question.
+    /// Adds the passages of a corpus for each question.
     fn find(
         &self,
         corpus: &NamedCorpus,
@@ -208,28 +208,28 @@ impl Labeling<'_> {
             .iter()
             .map(|question_prompt| question_prompt.question)
             .collect();
-        let found = corpus
+        let results = corpus
             .retriever
             .search_many(&queries, self.mode, self.contexts)?;
-        for (contexts, found) in contexts.iter_mut().zip(found) {
-            contexts.extend(found.into_iter().map(|found| Context {
+        for (contexts, results) in contexts.iter_mut().zip(results) {
+            contexts.extend(results.into_iter().map(|result| Context {
                 source: corpus.name.clone(),
-                title: found.passage.full_title(),
-                text: found.text,
-                passage_id: Some(found.passage.id.0),
+                title: result.passage.full_title(),
+                text: result.text,
+                passage_id: Some(result.passage.id.0),
                 logprob: f64::NEG_INFINITY,
             }));
         }
         Ok(())
     }
 
-    /// Whether a prompt and the longest of the answers fit into the model's context.
+    /// Whether a prompt and the longest of its answers fit into the model's context.
     fn fits(&self, prompt: &Prompt, answers: &[String]) -> Result<bool, AnswerError> {
         let budget = self.model.context_tokens().saturating_sub(SPARE_TOKENS);
         let longest = answers.iter().map(String::as_str).max_by_key(|a| a.len());
         let longest = longest.unwrap_or_default();
         let (shared, input) = prompt.text();
-        // A token has at least one byte, so that few prompts need to be counted.
+        // A token has at least one byte, so only long prompts need counting.
         if shared.len() + input.len() + longest.len() <= budget {
             return Ok(true);
         }
@@ -237,7 +237,7 @@ impl Labeling<'_> {
         Ok(used <= budget)
     }
 
-    /// How likely each answer is after each prompt, which asks the question with that place.
+    /// How likely each answer is after each prompt, given with the index of its question.
     ///
     /// # Shapes
     /// Returns `[prompts][answers]`, natural logarithms.
@@ -246,7 +246,7 @@ impl Labeling<'_> {
         asked: &[(&Prompt, usize)],
         golden: &[Vec<String>],
     ) -> Result<Vec<Vec<f64>>, AnswerError> {
-        // As the answer would follow.
+        // In the form in which the answer would follow.
         let continuations: Vec<Vec<String>> = golden
             .iter()
             .map(|answers| answers.iter().map(|answer| format!(" {answer}")).collect())
@@ -313,8 +313,8 @@ impl Labeling<'_> {
             .collect()
     }
 
-    /// The answers to be scored, at least one of a question that can be labeled: the letter of a
-    /// right choice, or a golden answer that says something.
+    /// The answers to score, at least one for a question that can be labeled: the letters of right choices, or the
+    /// golden answers with content.
     fn answers(&self, question: &Question) -> Vec<String> {
         let letters = right_choices(&question.golden_answers, &question.choices)
             .into_iter()
@@ -338,14 +338,14 @@ impl Labeling<'_> {
     }
 }
 
-/// The place of the answer whose likelihoods have the largest sum, the first among equals.
+/// The index of the answer with the largest sum of likelihoods, the first among equals.
 fn most_likely(scores: &[&[f64]], answers: usize) -> usize {
     let top = scores.iter().flat_map(|scores| scores.iter().copied());
     let top = top.fold(f64::NEG_INFINITY, f64::max);
     let sum = |answer: usize| -> f64 {
-        let each = scores.iter().filter_map(|scores| scores.get(answer));
-        // Where all are impossible, the difference is no number.
-        each.map(|logprob| (logprob - top).exp().max(0.0)).sum()
+        let logprobs = scores.iter().filter_map(|scores| scores.get(answer));
+        // If all are impossible, the difference is NaN.
+        logprobs.map(|logprob| (logprob - top).exp().max(0.0)).sum()
     };
     (0..answers).fold(0, |best, answer| match sum(answer) > sum(best) {
         true => answer,
@@ -365,7 +365,7 @@ mod tests {
         assert_eq!(most_likely(&scores[..1], 2), 1);
         assert_eq!(most_likely(&[&[impossible, impossible]], 2), 0);
         assert_eq!(most_likely(&[], 2), 0);
-        // Smaller than any number, and still to be compared.
+        // Too small for a float, but still comparable.
         assert_eq!(most_likely(&[&[-2000.0, -1990.0]], 2), 1);
     }
 }

@@ -1,7 +1,6 @@
-//! Examples of how to write about a question, found among the first texts: GenRead's second round
-//! (Yu et al., 2023, section 3.2). Questions with their first texts are put into clusters, and each
-//! cluster makes one prompt of some of its members, so that the texts that are written from
-//! different prompts differ.
+//! Examples of how to write about a question, taken from the first texts: GenRead's second round (Yu et al., 2023,
+//! section 3.2). Questions with their first texts are clustered, and some members of each cluster make a prompt, so
+//! that different prompts lead to different texts.
 
 use ken_answer::AnswerError;
 use ken_answer::prompt::{self, QuestionPrompt};
@@ -12,13 +11,13 @@ use super::clusters::clusters;
 use super::first::FirstText;
 use ken_random::shuffle;
 
-/// Examples in a prompt at most: SR-RAG's number (appendix B.1).
+/// Most examples per prompt: SR-RAG's number (appendix B.1).
 const EXAMPLES: usize = 5;
 
-/// The clusters, each with those of its members that may be shown.
+/// The clusters, each with its members that may be examples.
 pub(super) struct Demonstrations<'f> {
     clusters: Vec<Vec<Shown<'f>>>,
-    /// Most tokens of all examples of a prompt.
+    /// Most tokens of all examples per prompt.
     budget: usize,
 }
 
@@ -30,7 +29,7 @@ struct Shown<'f> {
 }
 
 impl<'f> Demonstrations<'f> {
-    /// Puts the texts into `count` clusters at most. The same seed gives the same examples.
+    /// Clusters the texts into at most `count` clusters, determined by the seed.
     ///
     /// # Errors
     /// An embedder or a model that fails.
@@ -56,8 +55,8 @@ impl<'f> Demonstrations<'f> {
             texts => embedder.embed(texts, Role::Passage)?,
         };
         let assigned = clusters(&vectors, count, seed);
-        let found = assigned.iter().max().map_or(0, |last| last + 1);
-        let mut members: Vec<Vec<&FirstText>> = vec![Vec::new(); found];
+        let count = assigned.iter().max().map_or(0, |last| last + 1);
+        let mut members: Vec<Vec<&FirstText>> = vec![Vec::new(); count];
         for (first, cluster) in first.into_iter().zip(assigned) {
             members[cluster].push(first);
         }
@@ -77,8 +76,7 @@ impl<'f> Demonstrations<'f> {
         })
     }
 
-    /// `count` prompts for a question, in the order of the clusters and then from the first on. A
-    /// question is never its own example.
+    /// `count` prompts for a question, cycling through the clusters in order. A question is never its own example.
     pub(super) fn prompts(
         &self,
         id: &str,
@@ -123,8 +121,8 @@ impl<'f> Demonstrations<'f> {
     }
 }
 
-/// The members that examples are taken from: of each language as many as a prompt has, and one more
-/// for the question that must not be shown itself.
+/// The members that examples are taken from: for each language one more than a prompt has, since a question is never
+/// its own example.
 fn shown<'f>(
     model: &dyn LanguageModel,
     members: &[&'f FirstText],
@@ -161,7 +159,7 @@ mod tests {
     use ken_language::Examples;
     use ken_testing::{FnEmbedder, TableModel};
 
-    /// Texts that speak of water lie in one direction, all others in another.
+    /// Texts about water lie in one direction, all others in another.
     fn water() -> FnEmbedder {
         FnEmbedder::new("water", 2, |text| {
             match text.contains("water") || text.contains('水') {
@@ -197,8 +195,8 @@ mod tests {
     fn prompts(texts: &[FirstText], id: &str, question: &str, count: usize) -> Vec<Prompt> {
         let table = TableModel::new(Vec::new()).unwrap();
         let texts: Vec<&FirstText> = texts.iter().collect();
-        let found = Demonstrations::new(&table, &water(), &texts, 2, 9).unwrap();
-        found.prompts(id, QuestionPrompt::open(question), count)
+        let demonstrations = Demonstrations::new(&table, &water(), &texts, 2, 9).unwrap();
+        demonstrations.prompts(id, QuestionPrompt::open(question), count)
     }
 
     #[test]
@@ -208,7 +206,13 @@ mod tests {
         assert_eq!(prompts[0], prompts[2], "there are two clusters");
         let mut outputs: Vec<Vec<&str>> = prompts[..2]
             .iter()
-            .map(|prompt| prompt.examples.iter().map(|one| one.output).collect())
+            .map(|prompt| {
+                prompt
+                    .examples
+                    .iter()
+                    .map(|example| example.output)
+                    .collect()
+            })
             .collect();
         outputs.sort();
         assert_eq!(outputs, [["It is dry."; 5], ["It is under water."; 5]]);
@@ -221,7 +225,7 @@ mod tests {
         for text in &texts {
             for prompt in prompts(&texts, &text.id, &text.question, 2) {
                 let own = |input: &str| input.contains(&format!(": {}\n", text.question));
-                assert!(prompt.examples.iter().all(|one| !own(one.input)));
+                assert!(prompt.examples.iter().all(|example| !own(example.input)));
                 let chinese = text.id == "16";
                 let found = matches!(prompt.examples, Examples::Found(_));
                 assert_eq!(found, !chinese, "no other is Chinese");

@@ -1,5 +1,5 @@
-//! The first text about each question, which the model writes from built-in examples: GenRead's first
-//! round. Its texts are examples for the second.
+//! The first text about each question, which the model writes after built-in examples: GenRead's first round. These
+//! texts are the examples of the second round.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,14 +20,14 @@ pub struct FirstText {
     pub id: String,
     /// The question.
     pub question: String,
-    /// Its choices, where it is multiple-choice.
+    /// Its choices, if it is multiple-choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
-    /// What the model wrote; empty where it wrote nothing.
+    /// What the model wrote; may be empty.
     pub text: String,
-    /// Tokens written.
+    /// The number of tokens that the model wrote.
     pub tokens: usize,
-    /// Why no text could be written.
+    /// Why the model wrote no text.
     pub error: Option<Failure>,
 }
 
@@ -45,7 +45,7 @@ impl FirstText {
         }
     }
 
-    /// Keeps that no text could be written.
+    /// The record of a question without a text.
     pub(super) fn failed(question: &Question, error: &AnswerError) -> Self {
         Self {
             error: Some(Failure::of(error)),
@@ -54,7 +54,7 @@ impl FirstText {
     }
 }
 
-/// Writes the greedy text about each question.
+/// Has the model write a greedy text about each question.
 ///
 /// # Errors
 /// An empty question, one that does not fit, a model that fails.
@@ -72,15 +72,15 @@ pub(super) fn first_texts(
         .map(|prompt| DrawRequest::greedy(prompt, VERBALIZED_TOKENS))
         .collect();
     let drawn = draw_watched(model, &requests, &mut |_, _| unless(cancel))?;
-    let each = questions.iter().zip(drawn).map(|(question, drawn)| {
+    let texts = questions.iter().zip(drawn).map(|(question, drawn)| {
         let drawn = drawn.ok_or(AnswerError::Interrupted)?;
         let tokens = drawn.written_tokens();
         Ok(FirstText::new(question, drawn.into_text(), tokens))
     });
-    Ok(each.collect())
+    Ok(texts.collect())
 }
 
-/// Continues unless the work is cancelled.
+/// Breaks if the work is cancelled.
 pub(super) fn unless(cancel: &AtomicBool) -> ControlFlow<()> {
     match cancel.load(Ordering::Relaxed) {
         true => ControlFlow::Break(()),

@@ -1,4 +1,4 @@
-//! What the records of labelling depend on: files of them are resumed under the same only.
+//! What labels depend on: a file of records can be resumed only under the same settings.
 
 use ken_answer::prompt;
 use ken_eval::dataset::Question;
@@ -8,7 +8,7 @@ use super::contexts::Labeling;
 use super::run::fingerprint_of_questions;
 
 impl Labeling<'_> {
-    /// All that the first texts depend on. `computing` names how models are run.
+    /// What the first texts depend on. `computing` names how models are run.
     #[must_use]
     pub fn first_identity(&self, mut computing: RunSettings) -> RunSettings {
         computing.insert("model".to_owned(), self.model.fingerprint().to_owned());
@@ -16,8 +16,8 @@ impl Labeling<'_> {
         computing
     }
 
-    /// All that the records depend on. As the examples of a question come from what was written about
-    /// others, the questions are part of it. `filters` are those of documents.
+    /// What the records depend on. The questions are part of it, since the examples of a question come from texts
+    /// about others. `filters` are filters of documents.
     #[must_use]
     pub fn identity(
         &self,

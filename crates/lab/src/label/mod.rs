@@ -1,11 +1,10 @@
 //! Labeling questions with the source of knowledge that helps most: the model itself, or one of
 //! several corpora (SR-RAG, section 3.3 and appendix B.1).
 //!
-//! The path: the model writes a first text about every question ([`FirstText`]); `demonstrations`
-//! clusters those and makes prompts of them; [`label_sources`] has the model write from these, finds
-//! passages in every corpus, and scores the golden answer after each context (`contexts`); each
-//! question becomes a [`SourceRecord`] in a results file, and [`summarize_sources`] counts those. The
-//! rules by which a source is preferred are in `ken_probe`.
+//! The model writes a first text about every question ([`FirstText`]); `demonstrations` clusters these texts and
+//! makes prompts of them; [`label_sources`] has the model write from these prompts, searches every corpus, and scores
+//! the golden answer after each context (`contexts`). Each question becomes a [`SourceRecord`] in a results file, and
+//! [`summarize_sources`] summarizes them. `ken_probe` has the rules of preference.
 
 mod clusters;
 mod contexts;

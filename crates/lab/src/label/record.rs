@@ -1,6 +1,5 @@
-//! What is kept of one labeled question: its contexts, how likely each makes the golden answer, and
-//! the source that follows from that. How contexts come about is in `contexts`; shares are in
-//! `summary`.
+//! The record of one labeled question: its contexts, how likely each makes the golden answer, and the preferred
+//! source. `contexts` produces the contexts; `summary` computes shares.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +12,12 @@ use ken_eval::split::AboutSubject;
 use ken_probe::{Obstacle, Preferred, Rated, prefer, rate};
 use serde::{Deserialize, Serialize};
 
-/// A text that the question may be answered from.
+/// A text to answer the question from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Context {
     /// `self`, or the name of a corpus.
     pub source: String,
-    /// The title of the passage's document with the headings over it; empty where there is none.
+    /// The title of the passage's document with the headings over it; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
     /// What the model wrote, or the passage.
@@ -31,36 +30,36 @@ pub struct Context {
     pub logprob: f64,
 }
 
-/// What a source is worth for a question.
+/// The rating of a source for a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SourceLabel {
     /// `self`, or the name of a corpus.
     pub source: String,
-    /// The place of its most helpful context in the list of all: c+; `None` where it has none.
+    /// The index of its most helpful context in `contexts`: c+; `None` if it has no context.
     pub best: Option<usize>,
-    /// The place of its least helpful one: c−.
+    /// The index of its least helpful context: c−.
     pub worst: Option<usize>,
-    /// How many of the most helpful contexts are its own.
+    /// How many of the most helpful contexts belong to it.
     pub among_top: f64,
     /// Natural logarithm of the sum of its contexts' likelihoods.
     #[serde(with = "log_probability")]
     pub log_sum: f64,
 }
 
-/// What was labeled with what.
+/// The models, corpora and prompts that a label depends on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabelFingerprints {
     /// The model.
     pub model: String,
     /// The corpora by their names.
     pub corpora: BTreeMap<String, String>,
-    /// The words of the prompts that are answered.
+    /// The fingerprint of the prompts for answers.
     pub prompt: String,
-    /// The words of the prompts that ask for texts.
+    /// The fingerprint of the prompts for texts.
     pub verbalize: String,
 }
 
-/// The line kept for one question.
+/// The record of one question.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SourceRecord {
     /// The question's id.
@@ -69,29 +68,29 @@ pub struct SourceRecord {
     pub question: String,
     /// Its golden answers.
     pub golden_answers: Vec<String>,
-    /// Its choices, where it is multiple-choice.
+    /// Its choices, if it is multiple-choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
-    /// The subject that its metadata name.
+    /// The subject in its metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-    /// The one that was scored; `None` where there is none.
+    /// The scored golden answer; `None` without one.
     pub golden_answer: Option<String>,
     /// Natural-log probability of the golden answer after the question alone: the null context (SR-RAG, Fig. 3).
-    /// `None` where there is no label.
+    /// `None` without a label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub null_logprob: Option<f64>,
-    /// The contexts: what the model wrote, and then the passages of each corpus, best first.
+    /// The contexts: the model's texts, then the passages of each corpus, best first.
     pub contexts: Vec<Context>,
     /// Every source, the model itself first.
     pub sources: Vec<SourceLabel>,
-    /// The source that helps most, by both rules; `None` where there is no label.
+    /// The preferred source, by both rules; `None` without a label.
     pub preferred: Option<Preferred<String>>,
     /// Why there is no label.
     pub unlabeled: Option<Obstacle>,
-    /// Why the question could not be labeled.
+    /// Why labeling the question failed.
     pub error: Option<Failure>,
-    /// What was labeled with what.
+    /// The models, corpora and prompts.
     pub fingerprint: LabelFingerprints,
 }
 
@@ -112,9 +111,8 @@ record_of_question!(
 );
 
 impl SourceRecord {
-    /// Labels a question. `null_logprob` is of the golden answer without any context, `sources` are all names in
-    /// their order, and `top` how many of the most
-    /// helpful contexts count for the majority.
+    /// Labels a question. `null_logprob` is that of the golden answer without any context, `sources` has all names in
+    /// order, and `top` is how many of the most helpful contexts count for the majority.
     pub(super) fn new(
         question: &Question,
         golden_answer: String,
@@ -127,7 +125,7 @@ impl SourceRecord {
         let rated: Vec<Rated> = contexts
             .iter()
             .map(|context| Rated {
-                // One of no source would not be counted.
+                // `rate` ignores contexts of unknown sources.
                 source: sources
                     .iter()
                     .position(|source| *source == context.source)
@@ -142,7 +140,7 @@ impl SourceRecord {
         });
         Self {
             golden_answer: Some(golden_answer),
-            // JSON has no number for what is impossible.
+            // JSON has no infinities.
             null_logprob: Some(null_logprob.max(f64::MIN)),
             sources: sources
                 .iter()
@@ -161,7 +159,7 @@ impl SourceRecord {
         }
     }
 
-    /// Keeps why a question has no label.
+    /// The record of a question that has no label.
     pub(super) fn unlabeled(
         question: &Question,
         obstacle: Obstacle,
@@ -173,7 +171,7 @@ impl SourceRecord {
         }
     }
 
-    /// Keeps that a question cannot be labeled.
+    /// The record of a question whose labeling failed.
     pub(super) fn failed(
         question: &Question,
         error: Failure,

@@ -1,6 +1,5 @@
-//! The two rounds of labeling: a first text about every question, and then contexts, scores and a
-//! label for those that have none yet. Both are kept as they come, so that a stopped run is resumed in
-//! the round in which it was.
+//! The two rounds of labeling: a first text about every question, then contexts, scores and labels for those without
+//! a record. Both rounds append to files, so that a stopped run resumes in its round.
 
 use std::sync::atomic::AtomicBool;
 
@@ -14,13 +13,13 @@ use super::demonstrations::Demonstrations;
 use super::first::{FirstText, first_texts};
 use super::record::SourceRecord;
 
-/// Labels every one of `questions` that `results` has no record of yet, and keeps each record as soon
-/// as there is one; `first` keeps the first texts. A question without a golden answer that says
-/// something is kept without a label, and costs nothing; one that itself cannot be labeled, as one
-/// that is too long, is kept as failed. The run may also be cancelled while texts are written.
+/// Labels the questions without a record in `results`, and appends each record as soon as it exists; `first` stores
+/// the first texts. A question without usable golden answers gets a record without a label, at no cost; a question
+/// that cannot be labeled, such as one that is too long, gets a record of failure. The run may also be cancelled
+/// while texts are written.
 ///
-/// The examples of the second round come from all first texts: records of one file must be of one set
-/// of questions.
+/// The examples of the second round come from all first texts, so the records of one file must be of one set of
+/// questions.
 ///
 /// # Errors
 /// Before any work: a model that does not score, no corpus, duplicate names. Then those of a [`Run`].
@@ -36,7 +35,7 @@ pub fn label_sources(
     for question in questions {
         resumed += usize::from(record_of(question, results)?.is_some());
     }
-    // Where every question has its record, the first texts have served.
+    // If every question has a record, the first texts are not needed.
     let is_open = resumed < questions.len();
     if !is_open || write_first(labeling, questions, first, &mut run)? {
         return Ok(Outcome {
@@ -69,7 +68,7 @@ pub fn label_sources(
 }
 
 impl Labeling<'_> {
-    /// Refuses what could only fail after texts were paid for.
+    /// Refuses settings that would only fail after texts were paid for.
     ///
     /// # Errors
     /// A model that does not score, no corpus, names that do not differ.
@@ -93,7 +92,7 @@ impl Labeling<'_> {
     }
 }
 
-/// Identifies questions with their golden answers and choices, in their order.
+/// A fingerprint of questions with their golden answers and choices, in order.
 #[must_use]
 pub(crate) fn fingerprint_of_questions(questions: &[Question]) -> String {
     let mut texts: Vec<&str> = Vec::new();
@@ -106,8 +105,7 @@ pub(crate) fn fingerprint_of_questions(questions: &[Question]) -> String {
     ken_language::fingerprint_of_texts(&texts)
 }
 
-/// Has a first text written about every question that can be labeled. Returns whether that was
-/// interrupted.
+/// Has the model write a first text about every question that can be labeled. Returns whether it was interrupted.
 fn write_first(
     labeling: &Labeling<'_>,
     questions: &[Question],
@@ -116,14 +114,14 @@ fn write_first(
 ) -> Result<bool, RunError> {
     let questions = questions
         .iter()
-        .filter(|one| one.golden().obstacle().is_none());
+        .filter(|question| question.golden().obstacle().is_none());
     let cancel = run.cancel;
     let work = Work {
         batch: &mut |questions| first_texts(labeling.model, questions, cancel),
         failed: &FirstText::failed,
         is_complete: &|_| true,
     };
-    // One text a question instead of several: as many texts are written at once as later on.
+    // One text per question instead of several: a larger batch writes as many texts at once as the second round.
     let batch = run.batch;
     run.batch = batch.saturating_mul(labeling.contexts.max(1));
     let outcome = run.keep(questions, first, work)?;
@@ -131,7 +129,7 @@ fn write_first(
     Ok(outcome.interrupted)
 }
 
-/// The records of questions, in their order; only those that can be labeled are worked on.
+/// The records of questions, in order; only those that can be labeled are worked on.
 fn label(
     labeling: &Labeling<'_>,
     questions: &[&Question],

@@ -1,4 +1,4 @@
-//! What labels say over all questions. Nothing is formatted here.
+//! Statistics of labels over all questions. Callers format them.
 
 use ken_eval::statistics::share;
 use serde::Serialize;
@@ -6,22 +6,22 @@ use serde::Serialize;
 use super::contexts::SELF;
 use super::record::SourceRecord;
 
-/// The aggregate of a run. Values are `None` where no question has a label.
+/// The aggregate of a run. Values are `None` if no question has a label.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SourceSummary {
     /// Number of questions.
     pub n: usize,
-    /// How many of them could not be labeled.
+    /// How many questions failed.
     pub failed: usize,
-    /// How many have no label for want of golden answers.
+    /// How many have no label since they have no golden answers.
     pub unlabeled: usize,
     /// Every source, the model itself first.
     pub sources: Vec<SourceShare>,
     /// The share of labeled questions for which both rules prefer the same source.
     pub agreement: Option<f64>,
-    /// The share of questions for which writing down what the model knows changes whether it or a corpus makes the
-    /// golden answer most likely: by the most helpful context of each, where the model has none but the
-    /// question, and where it has its texts (SR-RAG, Fig. 3). `None` where no label tells.
+    /// The share of questions for which writing down what the model knows changes whether the model or a corpus makes
+    /// the golden answer most likely, by their most helpful contexts: the model's is the question alone before, and
+    /// its texts after (SR-RAG, Fig. 3). `None` if no label has both.
     pub changed_by_writing: Option<f64>,
 }
 
@@ -32,34 +32,34 @@ pub struct SourceShare {
     pub source: String,
     /// The share of labeled questions for which the majority rule prefers it.
     pub majority: Option<f64>,
-    /// The same of the rule of sums.
+    /// The share for which the rule of sums prefers it.
     pub sum: Option<f64>,
-    /// The share of labeled questions whose golden answer its most helpful context makes more likely than no
-    /// context does (SR-RAG, Fig. 3); `None` where no label tells.
+    /// The share of labeled questions whose golden answer is more likely after its most helpful context than without
+    /// context (SR-RAG, Fig. 3); `None` if no label has both.
     pub above_null: Option<f64>,
 }
 
-/// Whether the best context of a source makes the golden answer more likely than no context does.
+/// Whether the golden answer is more likely after the best context of a source than without context.
 fn above_null(record: &SourceRecord, name: &str) -> Option<bool> {
     let null = record.null_logprob?;
-    let label = record.sources.iter().find(|one| one.source == name)?;
+    let label = record.sources.iter().find(|label| label.source == name)?;
     let best = record.contexts.get(label.best?)?;
     Some(best.logprob > null)
 }
 
-/// Whether the most helpful source is another one once the model has written down what it knows.
+/// Whether the most helpful source changes once the model has written down what it knows.
 fn changed_by_writing(record: &SourceRecord) -> Option<bool> {
     let null = record.null_logprob?;
     let best = |own: bool| {
         let contexts = record.contexts.iter();
-        let contexts = contexts.filter(|one| (one.source == SELF) == own);
-        contexts.map(|one| one.logprob).reduce(f64::max)
+        let contexts = contexts.filter(|context| (context.source == SELF) == own);
+        contexts.map(|context| context.logprob).reduce(f64::max)
     };
     let (written, read) = (best(true)?, best(false)?);
     Some((null > read) != (written > read))
 }
 
-/// Counts `records`.
+/// Summarizes `records`.
 pub fn summarize_sources(records: &[SourceRecord]) -> SourceSummary {
     let labels: Vec<_> = records
         .iter()
@@ -102,8 +102,8 @@ mod tests {
             passage_id: None,
             logprob: likelihood.ln(),
         };
-        let written = written.iter().map(|one| context(SELF, *one));
-        let read = read.iter().map(|one| context("notes", *one));
+        let written = written.iter().map(|likelihood| context(SELF, *likelihood));
+        let read = read.iter().map(|likelihood| context("notes", *likelihood));
         SourceRecord {
             null_logprob: Some(null.ln()),
             contexts: written.chain(read).collect(),
@@ -117,7 +117,7 @@ mod tests {
             let records = [record(null, written, read)];
             summarize_sources(&records).changed_by_writing
         };
-        // The texts help where the question alone does not, or mislead where it does.
+        // The texts help although the question alone does not, or mislead although it does not.
         assert_eq!(changed(0.1, &[0.0, 0.4], &[0.2, 0.3]), Some(1.0));
         assert_eq!(changed(0.4, &[0.1, 0.2], &[0.3]), Some(1.0));
         assert_eq!(changed(0.4, &[0.5], &[0.3]), Some(0.0));

@@ -1,5 +1,4 @@
-//! The mastery of sentences by questions that were probed already: nothing is written, judged or
-//! answered anew.
+//! The mastery of sentences by questions that were already probed: no model is asked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -17,34 +16,33 @@ use ken_probe::{covers, wilson_interval_of};
 use super::record::{AnsweredPair, MasteryFingerprints, MasteryRecord};
 use super::sentences::sample_sentences;
 
-/// What probed questions say of a corpus.
+/// The mastery of a corpus by probed questions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MasteryOfProbed {
-    /// One record for each sentence that a question asks for, in the order of the corpus.
+    /// One record for each sentence that a question asks about, in the order of the corpus.
     pub records: Vec<MasteryRecord>,
     /// Questions that were not probed, or whose answers could not be judged.
     pub unprobed: usize,
-    /// Probed questions whose answer stands in no sentence of the passage that they name.
+    /// Probed questions whose answer is in no sentence of their gold passages.
     pub unplaced: usize,
 }
 
 impl MasteryOfProbed {
-    /// Tells what was measured from what another probing measured. 32 hex digits.
+    /// A fingerprint of the measurements, 32 hex digits.
     #[must_use]
     pub fn identity(&self) -> String {
         let measured = self
             .records
             .iter()
-            .map(|one| format!("{} {:?} {:?}", one.id, one.mastery, one.interval));
+            .map(|record| format!("{} {:?} {:?}", record.id, record.mastery, record.interval));
         let measured: Vec<String> = measured.collect();
         fingerprint_of_texts(&measured.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// Keeps the records in a file. There is nothing to resume: what a file of these very records holds
-    /// already is not written again.
+    /// Writes the records to a file. A file of the same records is completed, without repetitions.
     ///
     /// # Errors
-    /// [`RunError::NothingProbed`], or a file that cannot be written or is of other records.
+    /// [`RunError::NothingProbed`], or a file that cannot be written or holds other records.
     pub fn keep(&self, out: &Path, questions: usize) -> Result<(), RunError> {
         let Some(first) = self.records.first() else {
             return Err(RunError::NothingProbed { questions });
@@ -69,13 +67,12 @@ impl MasteryOfProbed {
 /// A question with its record and the confidence in its answer from memory.
 type Measured<'q> = (&'q Question, &'q ProbeRecord, f64);
 
-/// The questions with a confidence by their gold passages or documents, and how many have none.
+/// The questions with a confidence, by gold passage or document, and the number of questions without one.
 fn asked<'q>(
     questions: &'q [Question],
     probed: &'q [ProbeRecord],
 ) -> (BTreeMap<&'q str, Vec<Measured<'q>>>, usize) {
-    let by_id: BTreeMap<&str, &ProbeRecord> =
-        probed.iter().map(|one| (one.id.as_str(), one)).collect();
+    let by_id: BTreeMap<&str, &ProbeRecord> = probed.iter().map(|r| (r.id.as_str(), r)).collect();
     let mut asked: BTreeMap<&str, Vec<Measured<'_>>> = BTreeMap::new();
     let mut unprobed = 0;
     for question in questions {
@@ -94,9 +91,9 @@ fn asked<'q>(
     (asked, unprobed)
 }
 
-/// Puts each probed question to the first sentence of each of its gold passages, or documents, in which
-/// one of its golden answers stands. The mastery of a sentence is the mean confidence in its questions: what
-/// the mean exact match of Zero-RAG's equation 3 comes to where each question is answered many times.
+/// Assigns each probed question to the first sentence of each of its gold passages, or documents, that contains one
+/// of its golden answers. The mastery of a sentence is the mean confidence in its questions: the mean exact match of
+/// Zero-RAG's equation 3 if each question is answered many times.
 ///
 /// # Errors
 /// A passage that cannot be read.
@@ -106,7 +103,7 @@ pub fn mastery_of_probed(
     probed: &[ProbeRecord],
 ) -> Result<MasteryOfProbed, CorpusError> {
     let (asked, unprobed) = asked(questions, probed);
-    let texts: Vec<&str> = questions.iter().map(|one| one.question.as_str()).collect();
+    let texts: Vec<&str> = questions.iter().map(|q| q.question.as_str()).collect();
     let writer = fingerprint_of_texts(&texts);
     let corpus_fingerprint = corpus.fingerprint();
     let mut placed = BTreeSet::new();
@@ -117,12 +114,12 @@ pub fn mastery_of_probed(
         let named = [document, sentence.passage_id.as_str()].into_iter();
         let own: Vec<Measured<'_>> = named
             .filter_map(|name| asked.get_key_value(name))
-            .flat_map(|(name, of_gold)| of_gold.iter().map(|&one| (*name, one)))
+            .flat_map(|(name, of_gold)| of_gold.iter().map(|&measured| (*name, measured)))
             .filter(|(name, (question, _, _))| {
                 covers(&sentence.text, &question.answers_in_words()) == Some(true)
                     && placed.insert((question.id.as_str(), *name))
             })
-            .map(|(_, one)| one)
+            .map(|(_, measured)| measured)
             .collect();
         let Some((_, first, _)) = own.first() else {
             continue;
@@ -136,7 +133,7 @@ pub fn mastery_of_probed(
         let pairs = own
             .iter()
             .map(|(question, record, _)| pair(question, record));
-        let confidences: Vec<f64> = own.iter().map(|one| one.2).collect();
+        let confidences: Vec<f64> = own.iter().map(|measured| measured.2).collect();
         let drawn = own.iter();
         let drawn = drawn.filter_map(|(_, record, _)| record.samples.from_self.as_ref());
         let samples: usize = drawn.map(Vec::len).sum();
@@ -166,8 +163,8 @@ fn pair(question: &Question, record: &ProbeRecord) -> AnsweredPair {
     AnsweredPair {
         question: question.question.clone(),
         answer: question.golden_answers.first().cloned().unwrap_or_default(),
-        prediction: greedy.map_or_else(String::new, |one| one.answer.text.clone()),
-        correct: greedy.and_then(|one| one.correct).unwrap_or_default(),
+        prediction: greedy.map_or_else(String::new, |answer| answer.answer.text.clone()),
+        correct: greedy.and_then(|answer| answer.correct).unwrap_or_default(),
         validity: None,
     }
 }

@@ -1,5 +1,5 @@
-//! Labeling the sentences that have no record yet: pairs are written, and the model answers their
-//! questions from memory. The loop is in `ken_eval::run`.
+//! Labels the sentences without a record: has pairs written, and has the model answer their questions from memory.
+//! `ken_eval::run` has the loop.
 
 use ken_answer::AnswerError;
 use ken_answer::prompt::{self, QuestionPrompt};
@@ -12,16 +12,16 @@ use ken_probe::{Correctness, Golden, are_right, greedy_lines};
 use super::record::{AnsweredPair, MasteryFingerprints, MasteryRecord};
 use super::sentences::Sentence;
 
-/// What labeling takes, and how it is done.
+/// The models and settings of labeling.
 #[derive(Clone, Copy)]
 pub struct MasteryWork<'a> {
     /// The model whose mastery is measured.
     pub model: &'a dyn LanguageModel,
-    /// The model that writes the questions and judges them; may be the same.
+    /// The model that writes and judges the questions; may be the same.
     pub writer: &'a dyn LanguageModel,
     /// The corpus's fingerprint.
     pub corpus: &'a str,
-    /// The model that says which answers are right, where that is to be judged.
+    /// The judge of answers, for `Correctness::Judge`.
     pub judge: &'a dyn LanguageModel,
     /// When an answer is right.
     pub correctness: Correctness,
@@ -31,9 +31,8 @@ pub struct MasteryWork<'a> {
     pub max_tokens: usize,
 }
 
-/// Labels every one of `sentences` that `results` has no record of yet, and keeps each record as soon
-/// as there is one. A sentence that itself cannot be worked on, as one that is too long, is kept as
-/// failed.
+/// Labels the sentences without a record in `results`, and appends each record as soon as it exists. A sentence that
+/// cannot be labeled, such as one that is too long, gets a record of failure.
 ///
 /// # Errors
 /// Those of a [`Run`].
@@ -52,7 +51,7 @@ pub fn label_mastery(
 }
 
 impl MasteryWork<'_> {
-    /// What everything is measured with.
+    /// The models, corpus and prompts of all records.
     #[must_use]
     pub fn fingerprints(&self) -> MasteryFingerprints {
         MasteryFingerprints {
@@ -66,9 +65,9 @@ impl MasteryWork<'_> {
         }
     }
 
-    /// All that the records depend on: a file of records is resumed under the same only. `computing`
-    /// names how the models are run, `seed` is that of the sample. Its size is not part of it: a smaller
-    /// sample is part of a larger one.
+    /// What the records depend on: a file can be resumed only under the same settings. `computing` names how the
+    /// models are run; `seed` is that of the sample. The sample's size is not part of it, since a smaller sample is
+    /// part of a larger one.
     #[must_use]
     pub fn identity(&self, computing: RunSettings, seed: u64) -> RunSettings {
         let measured = self.fingerprints();
@@ -89,7 +88,7 @@ impl MasteryWork<'_> {
         named.chain(computing).collect()
     }
 
-    /// Labels sentences, all of them at once.
+    /// Labels a batch of sentences.
     ///
     /// # Errors
     /// A sentence that does not fit, a failing model.

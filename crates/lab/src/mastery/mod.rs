@@ -1,11 +1,10 @@
-//! How much of what a corpus says a model knows (Zero-RAG, section 3.1): the passages of a sample
-//! cut into sentences, questions written to each, answered closed-book, and counted.
+//! How much of a corpus a model knows (Zero-RAG, section 3.1): sample passages, cut them into sentences, have
+//! questions written about each, have the model answer them from memory, and count.
 //!
-//! The path: [`sample_sentences`] draws passages and cuts them, [`label_mastery`] takes the sentences
-//! batch by batch, `labeling` has pairs written and answered, each sentence becomes a
-//! [`MasteryRecord`] in a results file, and [`summarize_mastery`] averages those. Writing, filtering
-//! and counting pairs is done by `ken_probe::mastery`. [`mastery_of_probed`] reuses questions that were
-//! probed already.
+//! [`sample_sentences`] draws passages and cuts them; [`label_mastery`] takes the sentences in batches and has pairs
+//! written and answered; each sentence becomes a [`MasteryRecord`] in a results file, and [`summarize_mastery`]
+//! averages those. `ken_probe::mastery` writes, filters and counts pairs. [`mastery_of_probed`] reuses questions that
+//! were already probed.
 
 mod from_probe;
 mod label;

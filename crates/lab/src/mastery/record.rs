@@ -1,4 +1,4 @@
-//! What is kept of one sentence: its questions, the answers to them, and the share of right ones.
+//! The record of one sentence: its questions, the answers to them, and the share of right ones.
 
 use ken_answer::AnswerError;
 use ken_diagnostic::Action;
@@ -10,23 +10,23 @@ use serde::{Deserialize, Serialize};
 
 use super::sentences::Sentence;
 
-/// A question to a sentence with the sentence's answer and that of the model.
+/// A question about a sentence, with the sentence's answer and the model's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AnsweredPair {
     /// The question.
     pub question: String,
-    /// The answer, as it stands in the sentence.
+    /// The answer, as in the sentence.
     pub answer: String,
-    /// What the model answers from memory.
+    /// The model's answer from memory.
     pub prediction: String,
     /// Whether that is right: by default, whether it equals the answer after normalization.
     pub correct: bool,
-    /// The chance, in `[0, 1]`, that the sentence gives the answer, as the writer holds; `None` where
-    /// it only says so.
+    /// The probability, in `[0, 1]`, that the sentence gives the answer, according to the writer; `None` if the
+    /// writer does not score.
     pub validity: Option<f64>,
 }
 
-/// What was measured with what.
+/// The models, corpus and prompts that a record depends on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MasteryFingerprints {
     /// The model whose mastery it is.
@@ -39,30 +39,30 @@ pub struct MasteryFingerprints {
     pub prompt: String,
 }
 
-/// The line kept for one sentence.
+/// The record of one sentence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MasteryRecord {
     /// The passage's id and the sentence's number in it.
     pub id: String,
-    /// The passage that the sentence stands in.
+    /// The passage of the sentence.
     pub passage_id: String,
     /// The title of its document; may be empty.
     pub title: String,
     /// The sentence.
     pub sentence: String,
-    /// The share of its questions that the model answers right; `None` where it has none.
+    /// The share of its questions that the model answers right; `None` without questions.
     pub mastery: Option<f64>,
-    /// The 95 % Wilson interval of that, low and high.
+    /// The 95 % Wilson interval of the mastery, low and high.
     pub interval: Option<[f64; 2]>,
-    /// The questions that passed all filters.
+    /// The questions that passed all filters, with answers.
     pub pairs: Vec<AnsweredPair>,
-    /// How many questions the sentence bears.
+    /// How many questions the sentence supports.
     pub wanted: usize,
     /// How many of those were dropped, by filter.
     pub dropped: Dropped,
-    /// Why the sentence could not be worked on.
+    /// Why measuring the sentence failed.
     pub error: Option<Failure>,
-    /// What was measured with what.
+    /// The models, corpus and prompts.
     pub fingerprint: MasteryFingerprints,
 }
 
@@ -92,7 +92,7 @@ impl RunRecord for MasteryRecord {
 }
 
 impl MasteryRecord {
-    /// Counts answered pairs into the mastery.
+    /// The record of a sentence with answered pairs.
     pub(super) fn new(
         sentence: &Sentence,
         wanted: usize,
@@ -117,7 +117,7 @@ impl MasteryRecord {
         }
     }
 
-    /// Keeps that a sentence cannot be worked on.
+    /// The record of a sentence whose measurement failed.
     pub(super) fn failed(
         sentence: &Sentence,
         error: &AnswerError,

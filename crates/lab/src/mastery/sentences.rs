@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Sentence {
     /// Unique in the corpus: the passage's id, `/`, and the sentence's number in the passage from 0.
     pub id: String,
-    /// The passage that it stands in.
+    /// Its passage.
     pub passage_id: String,
     /// The document's title; may be empty.
     pub title: String,
@@ -24,9 +24,8 @@ impl Item for Sentence {
     }
 }
 
-/// The sentences of `limit` live passages, drawn without replacement by `seed`, or of all, in the
-/// order in which they stand in the corpus. With the same seed a smaller sample is part of every
-/// larger one.
+/// The sentences of `limit` random live passages (of all if `None`), drawn without replacement by `seed`, in the
+/// order of the corpus. With the same seed a smaller sample is part of every larger one.
 ///
 /// # Errors
 /// A passage that cannot be read.
@@ -36,12 +35,13 @@ pub fn sample_sentences(
     seed: u64,
 ) -> Result<Vec<Sentence>, CorpusError> {
     let segments = corpus.segments().iter();
-    let passages = segments.flat_map(|one| one.live().ones().map(move |ordinal| (one, ordinal)));
-    let mut found = Vec::new();
+    let passages =
+        segments.flat_map(|segment| segment.live().ones().map(move |ordinal| (segment, ordinal)));
+    let mut all = Vec::new();
     for (segment, ordinal) in sample(passages.collect(), limit.unwrap_or(usize::MAX), seed) {
-        found.extend(sentences_of(&segment.passage(ordinal)?));
+        all.extend(sentences_of(&segment.passage(ordinal)?));
     }
-    Ok(found)
+    Ok(all)
 }
 
 fn sentences_of(passage: &Passage) -> impl Iterator<Item = Sentence> {

@@ -1,4 +1,4 @@
-//! The averages of mastery records over sentences. Nothing is formatted here.
+//! Averages of mastery records over sentences. Callers format them.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +9,18 @@ use serde::Serialize;
 
 use super::record::MasteryRecord;
 
-/// The aggregate of a run. Values are `None` where no sentence counts for them.
+/// The aggregate of a run. Values are `None` if no sentence counts for them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MasterySummary {
     /// Number of passages.
     pub passages: usize,
     /// Number of sentences.
     pub sentences: usize,
-    /// How many of them could not be worked on.
+    /// How many of them failed.
     pub failed: usize,
     /// How many have a mastery: at least one question passed all filters.
     pub measured: usize,
-    /// Pairs that the sentences bear.
+    /// Pairs that the sentences support.
     pub wanted: usize,
     /// How many of those were dropped, by filter.
     pub dropped: Dropped,
@@ -30,23 +30,23 @@ pub struct MasterySummary {
     pub right: usize,
     /// The mean mastery of the sentences that have one.
     pub mastery: Option<f64>,
-    /// Its 95 % interval, low and high, for other passages of the same corpus. Sentences of one
-    /// passage are about one thing and count as one draw (see [`interval`]).
+    /// Its 95 % interval, low and high, for other passages of the same corpus. The sentences of a passage are about
+    /// one thing and count as one draw (see [`interval`]).
     pub interval: Option<[f64; 2]>,
     /// Sentences by their mastery.
     pub distribution: Distribution,
 }
 
-/// How many sentences lie where.
+/// The distribution of sentences by mastery.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Distribution {
     /// No question is answered right.
     pub none: usize,
-    /// Fewer than half of them are.
+    /// Fewer than half of the questions are answered right.
     pub few: usize,
     /// At least half of them are, but not all.
     pub most: usize,
-    /// All are.
+    /// All of them are.
     pub all: usize,
 }
 
@@ -90,10 +90,10 @@ pub fn summarize_mastery(records: &[MasteryRecord]) -> MasterySummary {
     }
 }
 
-/// The 95 % interval of a mean over values in `[0, 1]` that were drawn in clusters: Wilson's, for as
-/// many independent trials as the values are worth. Those are fewer than the values as far as values
-/// of one cluster are alike: what the variance of the mean over whole clusters (the linearized ratio
-/// estimator) says, and where that says nothing, as where all values are 0, the number of clusters.
+/// The 95 % interval of a mean over values in `[0, 1]` that were drawn in clusters: Wilson's, for the number of
+/// independent trials that the values are worth. The more similar the values of a cluster, the fewer that is: it
+/// follows from the variance of the mean over whole clusters (the linearized ratio estimator). If that variance is 0,
+/// as when all values are 0, it is the number of clusters.
 fn interval(clusters: &[&[f64]]) -> Option<[f64; 2]> {
     let clusters: Vec<&[f64]> = clusters
         .iter()
@@ -111,8 +111,8 @@ fn interval(clusters: &[&[f64]]) -> Option<[f64; 2]> {
     let variance = residuals.sum::<f64>() * drawn / (drawn - 1.0).max(1.0) / (count * count);
     let worth = mean * (1.0 - mean) / variance;
     let trials = match worth.is_finite() && worth > 0.0 && drawn > 1.0 {
-        // Values between 0 and 1 vary less than draws of 0 and 1, and can be worth more than their
-        // number; they are not counted for that.
+        // Values between 0 and 1 vary less than draws of 0 and 1, and can be worth more trials than there are values;
+        // the number of values is the limit.
         true => worth.min(count),
         false => drawn,
     };

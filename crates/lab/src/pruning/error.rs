@@ -57,7 +57,7 @@ pub enum PruningError {
         questions: usize,
         max_loss: f64,
         confidence: f64,
-        /// About how many questions like these would be needed, if any number would do.
+        /// About how many questions like these it would take, if any number would do.
         needed: Option<usize>,
     },
     #[error(

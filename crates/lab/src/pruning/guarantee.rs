@@ -1,9 +1,9 @@
-//! The largest ratio that keeps answers findable: at the given confidence, at most a given share of the
-//! questions lose the golden answer that they find in the whole corpus.
+//! The largest ratio that keeps answers findable: with the given confidence, at most the given share of the questions
+//! lose the golden answer that they find in the whole corpus.
 //!
-//! The ratios are tried in rising order, and the first at which the guarantee is not shown to be kept
-//! ends the search (fixed-sequence testing, as for thresholds in `ken_policy`). A question is lost from
-//! the first ratio on at which its search finds no golden answer.
+//! Ratios are tested in ascending order, and the search ends at the first for which the data do not show that the
+//! guarantee holds (fixed-sequence testing, as for thresholds in `ken_policy`). A question is lost from the first
+//! ratio on at which its search finds no golden answer.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -18,63 +18,62 @@ use serde::Serialize;
 use super::error::PruningError;
 use super::order::{Scored, count};
 
-/// Ratios are whole hundredths.
+/// Ratios are multiples of one hundredth.
 const STEPS: u32 = 100;
 
-/// The smallest ratio that is tried.
+/// The smallest ratio to test.
 pub(crate) const MIN_RATIO: f64 = 0.01;
 
-/// A question, and the answers that its search should find.
+/// A question with the answers that its search should find.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CoverageQuestion {
     /// The question.
     pub text: String,
-    /// Its embedding: `[dimensions]`; `None` where only words are searched.
+    /// Its embedding: `[dimensions]`; `None` for lexical search.
     pub vector: Option<Vec<f32>>,
     /// Its golden answers.
     pub golden_answers: Vec<String>,
 }
 
-/// What is guaranteed, and how passages are found.
+/// The guarantee, and the search that it is about.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Guarantee {
     /// The share of questions that may lose their answer, in `(0, 1)`.
     pub max_loss: f64,
-    /// One less than the chance that the guarantee is broken, in `(0, 1)`.
+    /// The confidence of the guarantee, in `(0, 1)`.
     pub confidence: f64,
-    /// How passages are searched.
+    /// The search mode.
     pub mode: Mode,
-    /// How many are found.
+    /// How many passages a search returns.
     pub k: usize,
-    /// How many passages can go at most.
+    /// The most passages that may be pruned.
     pub most: usize,
 }
 
 /// The ratio that the questions support.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct GuaranteedRatio {
-    /// The largest ratio that keeps the guarantee; `None` where none does.
+    /// The largest ratio that keeps the guarantee; `None` if no ratio does.
     pub ratio: Option<f64>,
     /// The share of questions that find a golden answer in the whole corpus.
     pub coverage: f64,
-    /// The share that lose it at that ratio.
+    /// The share that loses it at that ratio.
     pub loss: f64,
-    /// What that share is at most, with the confidence guaranteed.
+    /// The upper bound of that share, at the confidence of the guarantee.
     pub loss_bound: f64,
     /// Questions.
     pub questions: usize,
-    /// Questions without golden answers, which were left out.
+    /// Questions without golden answers, which are ignored.
     pub left_out: usize,
-    /// Where no ratio keeps the guarantee: about how many questions in all would be needed, if further
-    /// ones are like these; `None` where no number would do.
+    /// If no ratio keeps the guarantee: about how many questions like these it would take in total; `None` if no
+    /// number would do.
     pub needed: Option<usize>,
 }
 
-/// Finds the largest ratio. `progress` is given the hundredths that were tried; `None` where `cancel`
-/// was raised.
+/// Finds the largest ratio. `progress` receives the hundredths that were tested. Returns `None` if `cancel` was set.
 ///
 /// # Shapes
-/// `order`: the candidates in the order in which they go.
+/// `order`: the candidates in the order of pruning.
 ///
 /// # Errors
 /// No question with golden answers, or a corpus that cannot be searched.
@@ -90,7 +89,7 @@ pub fn largest_ratio(
     let scorable = scorable(asked)?;
     let find = |selection: &Selection, open: &[usize]| -> Result<Vec<bool>, IndexError> {
         let open = open.par_iter();
-        let covered = open.map(|&at| covered(index, selection, scorable[at], guarantee));
+        let covered = open.map(|&q| covered(index, selection, scorable[q], guarantee));
         covered.collect()
     };
     let everything: Vec<usize> = (0..scorable.len()).collect();
@@ -112,9 +111,9 @@ pub fn largest_ratio(
         }
         let open = still_covered(&at_first, &lost_at);
         if goes > gone {
-            for (at, covered) in open.iter().zip(find(&left, &open)?) {
+            for (question, covered) in open.iter().zip(find(&left, &open)?) {
                 if !covered {
-                    lost_at[*at] = Some(step);
+                    lost_at[*question] = Some(step);
                 }
             }
         }
@@ -139,7 +138,7 @@ pub fn largest_ratio(
     }))
 }
 
-/// The questions that have golden answers.
+/// The questions with golden answers.
 fn scorable(asked: &[CoverageQuestion]) -> Result<Vec<&CoverageQuestion>, PruningError> {
     let scorable = asked.iter();
     let scorable = scorable.filter(|asked| covers("", &asked.golden_answers).is_some());
@@ -151,22 +150,22 @@ fn scorable(asked: &[CoverageQuestion]) -> Result<Vec<&CoverageQuestion>, Prunin
     }
 }
 
-/// The questions whose answer is found and not lost yet, by their place.
+/// The indices of the questions whose answer was found and is not lost yet.
 fn still_covered(at_first: &[bool], lost_at: &[Option<u32>]) -> Vec<usize> {
     let places = 0..at_first.len();
-    let open = places.filter(|&at| at_first[at] && lost_at[at].is_none());
+    let open = places.filter(|&place| at_first[place] && lost_at[place].is_none());
     open.collect()
 }
 
-/// Whether a calibration shows that the guarantee is kept at every step so far.
+/// Whether a calibration shows that the guarantee holds at every step so far.
 fn accepts(calibration: &Calibration, lost_at: &[Option<u32>]) -> bool {
     let mut lost = lost_at.iter().flatten().map(|&step| f64::from(step));
     let threshold = calibration.policy.threshold();
     threshold.is_some_and(|threshold| lost.all(|lost| lost <= threshold))
 }
 
-/// The calibration over the steps so far. A question that is not lost is an observation at every step,
-/// so it counts at the first.
+/// The calibration over the steps so far. A question that is not lost is an observation at every step, so it counts
+/// at the first one.
 fn calibrated(at_first: &[bool], lost_at: &[Option<u32>], guarantee: Guarantee) -> Calibration {
     let observations: Vec<Observation> = at_first
         .iter()
@@ -181,12 +180,12 @@ fn calibrated(at_first: &[bool], lost_at: &[Option<u32>], guarantee: Guarantee) 
         max_loss: guarantee.max_loss,
         confidence: guarantee.confidence,
     };
-    // The step stands for a signal, whichever.
+    // The step takes the place of a signal; any signal would do.
     let policy = Policy::above(Signal::CERTAINTY, None);
     calibrate(&policy, None, 0, &observations, goal)
 }
 
-/// Whether a passage that is found holds a golden answer.
+/// Whether the search finds a passage that contains a golden answer.
 fn covered(
     index: &Index,
     selection: &Selection,

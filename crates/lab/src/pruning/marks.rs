@@ -1,4 +1,4 @@
-//! Files that name passages to prune, or give passages scores, a line of JSON each.
+//! Files of passages to prune and of scores of passages, as JSON lines.
 
 use std::io::Write;
 use std::path::Path;
@@ -28,10 +28,10 @@ struct ScoreLine {
     score: f64,
 }
 
-/// Reads the passages that a file names.
+/// Reads a file of marks.
 ///
 /// # Errors
-/// A file that cannot be read, or a line that names none.
+/// A file that cannot be read, or a line that is not a mark.
 pub fn read_marks(path: &Path) -> Result<Vec<PruneMark>, PruningError> {
     let marks = lines(path)?.into_iter().map(|line: MarkLine| PruneMark {
         passage_id: line.passage_id,
@@ -41,10 +41,10 @@ pub fn read_marks(path: &Path) -> Result<Vec<PruneMark>, PruningError> {
     Ok(marks.collect())
 }
 
-/// Reads the scores that a file gives passages.
+/// Reads a file of scores.
 ///
 /// # Errors
-/// A file that cannot be read, or a line without a passage or its score.
+/// A file that cannot be read, or a line without a passage or a score.
 pub fn read_scores(path: &Path) -> Result<Vec<PruneMark>, PruningError> {
     let scores = lines(path)?.into_iter().map(|line: ScoreLine| PruneMark {
         passage_id: line.passage_id,
@@ -62,7 +62,7 @@ fn lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, PruningError> {
     })
 }
 
-/// Writes such a file.
+/// Writes a file of marks.
 ///
 /// # Errors
 /// A file that cannot be written.

@@ -1,7 +1,6 @@
-//! Pruning a corpus by score: which passages may go ([`candidates`]), what each is worth ([`scored`]),
-//! in which order they go ([`order`]), how many of them at a ratio ([`count`]), and the largest ratio at
-//! which answers stay within reach ([`mod@guarantee`]). Nothing is changed here: what goes is marked by
-//! `ken_corpus`.
+//! Pruning a corpus by score: which passages may be pruned ([`candidates`]), their scores ([`scored`]) and order
+//! ([`order`]), how many are pruned at a ratio ([`count`]), and the largest ratio at which search still finds the
+//! answers ([`mod@guarantee`]). `ken_corpus` marks the pruned passages.
 
 mod error;
 pub mod guarantee;
@@ -29,11 +28,11 @@ pub use vectors::{PassageVectors, StoredVectors};
 
 use ken_corpus::{Corpus, CorpusError, Selection};
 
-/// How the reason of every mark begins that is set by score.
+/// The prefix of the reason of every mark that is set by score.
 pub const REASON: &str = "ken prune: ";
 
-/// The passages among which a ratio is taken: the live ones, and those that were pruned by score
-/// before. What was pruned in another way stays pruned, and does not count.
+/// The passages that ratios refer to: the live ones, and those that were pruned by score before. Passages pruned for
+/// other reasons stay pruned, and do not count.
 ///
 /// # Errors
 /// Marks that cannot be read.

@@ -1,6 +1,6 @@
-//! Near duplicates by the cosine of stored vectors. One of the two most similar passages goes, then one
-//! of the next pair of which both remain, and so on: whatever goes leaves a near duplicate in the
-//! corpus. Once no pair is left, passages go in descending order of their nearest neighbor's similarity.
+//! Near duplicates by the cosine of stored vectors. One of the two most similar passages is pruned, then one of the
+//! next pair with both left, and so on, so that a pruned passage always leaves a near duplicate in the corpus. When
+//! no pair is left, passages are pruned in descending order of similarity to their nearest neighbor.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
@@ -13,16 +13,16 @@ use super::error::PruningError;
 use super::order::{Scored, Work};
 use super::vectors::StoredVectors;
 
-/// Nearest passages that are looked at of each.
+/// Nearest passages that are compared with each passage.
 const NEIGHBORS: usize = 8;
 
-/// Passages between two looks at whether to stop.
+/// Passages between checks for cancellation.
 const BATCH: usize = 1024;
 
-/// The scores of passages without a remaining near duplicate are lowered by this: below every cosine.
+/// Subtracted from the scores of passages without a remaining near duplicate, which puts them below every cosine.
 const LOWERED: f32 = 4.0;
 
-/// Two passages by their places in the list, and how similar they are.
+/// Two passages by their indices in the list, and their similarity.
 struct Pair {
     similarity: f32,
     kept: usize,
@@ -40,21 +40,21 @@ pub(super) fn by_similarity(
     let places: HashMap<(u32, u32), usize> = all
         .iter()
         .enumerate()
-        .map(|(at, one)| ((one.segment, one.ordinal), at))
+        .map(|(index, passage)| ((passage.segment, passage.ordinal), index))
         .collect();
     let indices: Vec<usize> = (0..all.len()).collect();
-    let found = in_memory(&indices, BATCH, progress, cancel, |batch| {
-        let each = batch.par_iter();
-        let each = each.map(|&at| neighbors(work, &stored, &all, &places, at));
-        each.collect::<Result<Vec<Vec<Pair>>, _>>()
+    let pairs = in_memory(&indices, BATCH, progress, cancel, |batch| {
+        let passages = batch.par_iter();
+        let pairs = passages.map(|&index| neighbors(work, &stored, &all, &places, index));
+        pairs.collect::<Result<Vec<Vec<Pair>>, _>>()
     })?;
-    let Some(found) = found else {
+    let Some(pairs) = pairs else {
         return Ok(None);
     };
-    let mut pairs: Vec<Pair> = found.into_iter().flatten().collect();
-    pairs.sort_unstable_by(|one, other| {
-        let by_similarity = other.similarity.total_cmp(&one.similarity);
-        by_similarity.then_with(|| (one.gone, one.kept).cmp(&(other.gone, other.kept)))
+    let mut pairs: Vec<Pair> = pairs.into_iter().flatten().collect();
+    pairs.sort_unstable_by(|a, b| {
+        let by_similarity = b.similarity.total_cmp(&a.similarity);
+        by_similarity.then_with(|| (a.gone, a.kept).cmp(&(b.gone, b.kept)))
     });
     let mut nearest = vec![-1.0_f32; all.len()];
     let mut is_gone = vec![false; all.len()];
@@ -66,40 +66,44 @@ pub(super) fn by_similarity(
             all[pair.gone].score = pair.similarity;
         }
     }
-    for (at, one) in all.iter_mut().enumerate() {
-        if !is_gone[at] {
-            one.score = nearest[at] - LOWERED;
+    for (index, passage) in all.iter_mut().enumerate() {
+        if !is_gone[index] {
+            passage.score = nearest[index] - LOWERED;
         }
     }
     Ok(Some(all))
 }
 
-/// The passages nearest to one. Of two the one that stands later is to go.
+/// The passages nearest to a passage. Of each pair, the later one is to be pruned.
 fn neighbors(
     work: Work<'_>,
     stored: &StoredVectors,
     all: &[Scored],
     places: &HashMap<(u32, u32), usize>,
-    at: usize,
+    index: usize,
 ) -> Result<Vec<Pair>, IndexError> {
-    let one = &all[at];
+    let passage = &all[index];
     let mut buffer = RowBuffer::default();
-    let vector = stored.borrow(one.segment as usize, one.ordinal as usize, &mut buffer)?;
+    let vector = stored.borrow(
+        passage.segment as usize,
+        passage.ordinal as usize,
+        &mut buffer,
+    )?;
     let query = Query {
         text: "",
         vector: Some(vector),
     };
-    // Itself is among them.
-    let found = work
+    // The passage itself is among them.
+    let hits = work
         .index
         .places(&query, Mode::Dense, NEIGHBORS + 1, Some(work.candidates))?;
-    let pairs = found.into_iter().filter_map(|found| {
-        let place = (found.segment as u32, found.ordinal as u32);
+    let pairs = hits.into_iter().filter_map(|hit| {
+        let place = (hit.segment as u32, hit.ordinal as u32);
         let other = *places.get(&place)?;
-        (other != at).then(|| Pair {
-            similarity: found.score,
-            kept: at.min(other),
-            gone: at.max(other),
+        (other != index).then(|| Pair {
+            similarity: hit.score,
+            kept: index.min(other),
+            gone: index.max(other),
         })
     });
     Ok(pairs.collect())

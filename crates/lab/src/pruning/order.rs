@@ -1,26 +1,26 @@
-//! In which order passages go, and how many of them at a ratio.
+//! The order in which passages are pruned, and how many are pruned at a ratio.
 
 use ken_corpus::{Corpus, CorpusError, PassageId, Selection};
 use ken_index::Index;
 use rayon::prelude::*;
 
-/// A passage and what it was judged by.
+/// A passage and its score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scored {
-    /// The number of its segment in the corpus.
+    /// The index of its segment in the corpus.
     pub segment: u32,
-    /// The passage in it.
+    /// Its ordinal in the segment.
     pub ordinal: u32,
-    /// The larger, the sooner it goes. NaN goes last.
+    /// Higher scores are pruned sooner; NaN last.
     pub score: f32,
 }
 
-/// What is scored.
+/// The passages to score.
 #[derive(Clone, Copy)]
 pub struct Work<'a> {
     /// The corpus, all of its shards, with its index.
     pub index: &'a Index,
-    /// The passages that may go.
+    /// The passages that may be pruned.
     pub candidates: &'a Selection,
 }
 
@@ -29,7 +29,7 @@ impl Work<'_> {
         self.index.corpus()
     }
 
-    /// The candidates in the order in which they stand in the corpus, all with a score of zero.
+    /// The candidates in the order of the corpus, all with score 0.
     pub(super) fn unscored(&self) -> Vec<Scored> {
         let segments = 0..self.corpus().segments().len();
         let places = segments.flat_map(|segment| {
@@ -44,46 +44,46 @@ impl Work<'_> {
     }
 }
 
-/// Puts the passages into the order in which they go: the highest score first, equal scores by their
-/// passages' ids, so that it does not depend on how the corpus lies on the disk.
+/// Sorts passages into the order of pruning: by descending score, equal scores by passage id, so that it does not
+/// depend on the order of the corpus on disk.
 ///
 /// # Errors
 /// A passage that cannot be read.
 pub fn order(corpus: &Corpus, mut scored: Vec<Scored>) -> Result<Vec<Scored>, CorpusError> {
-    let number = |one: &Scored| match one.score.is_nan() {
+    let number = |passage: &Scored| match passage.score.is_nan() {
         true => f32::NEG_INFINITY,
-        false => one.score,
+        false => passage.score,
     };
-    scored.par_sort_unstable_by(|one, other| {
-        let by_score = number(other).total_cmp(&number(one));
-        by_score.then_with(|| (one.segment, one.ordinal).cmp(&(other.segment, other.ordinal)))
+    scored.par_sort_unstable_by(|a, b| {
+        let by_score = number(b).total_cmp(&number(a));
+        by_score.then_with(|| (a.segment, a.ordinal).cmp(&(b.segment, b.ordinal)))
     });
-    for same in scored.chunk_by_mut(|one, next| number(one) == number(next)) {
+    for same in scored.chunk_by_mut(|passage, next| number(passage) == number(next)) {
         if same.len() < 2 {
             continue;
         }
         let mut named: Vec<(PassageId, Scored)> = same
             .iter()
-            .map(|one| Ok((id_of(corpus, one)?, *one)))
+            .map(|passage| Ok((id_of(corpus, passage)?, *passage)))
             .collect::<Result<_, CorpusError>>()?;
-        named.sort_unstable_by(|one, other| one.0.cmp(&other.0));
-        for (place, (_, one)) in same.iter_mut().zip(named) {
-            *place = one;
+        named.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        for (place, (_, passage)) in same.iter_mut().zip(named) {
+            *place = passage;
         }
     }
     Ok(scored)
 }
 
 /// The id of a scored passage.
-pub(super) fn id_of(corpus: &Corpus, one: &Scored) -> Result<PassageId, CorpusError> {
-    let segment = &corpus.segments()[one.segment as usize];
-    Ok(segment.passage(one.ordinal as usize)?.id)
+pub(super) fn id_of(corpus: &Corpus, passage: &Scored) -> Result<PassageId, CorpusError> {
+    let segment = &corpus.segments()[passage.segment as usize];
+    Ok(segment.passage(passage.ordinal as usize)?.id)
 }
 
-/// The number of passages that a ratio in `[0, 1)` is: never more than that share.
+/// The number of passages that are a ratio in `[0, 1)` of all, rounded down.
 #[must_use]
 pub fn count(ratio: f64, passages: usize) -> usize {
-    // Products such as 0.57 * 100 lie a little below what they mean.
+    // Products such as 0.57 * 100 are slightly too small.
     ((ratio * passages as f64 + 1e-9).floor() as usize).min(passages)
 }
 

@@ -1,4 +1,4 @@
-//! What a corpus is pruned by, and its passages in the order in which they go.
+//! The order in which a corpus's passages are pruned, and what determines it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,21 +18,21 @@ use super::score::{Method, scored};
 use super::{REASON, candidates};
 use crate::heads::pruner::PrunerLabels;
 
-/// What a corpus is pruned by: a pruner, and what was measured, both of one model.
+/// What determines the order: a pruner and measured masteries, both of one model.
 pub struct Basis {
     /// The pruner.
     pub head: Option<Head>,
     labels: Option<PrunerLabels>,
 }
 
-/// The passages of a corpus in the order in which they go.
+/// The passages of a corpus in the order of pruning.
 pub struct PrunePlan {
     /// The corpus with its index.
     pub index: Index,
-    /// Those that may go.
+    /// The passages that may be pruned.
     candidates: Selection,
     order: Vec<Scored>,
-    /// How many can go at most.
+    /// The most passages that may be pruned.
     most: usize,
     /// How they were scored.
     pub method: &'static str,
@@ -40,22 +40,22 @@ pub struct PrunePlan {
     pub reason: String,
 }
 
-/// A threshold on scores that leaves out about a ratio of the passages, since equal scores go together.
+/// A threshold on scores that prunes about a ratio of the passages: equal scores are pruned together.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Threshold {
     /// The ratio.
     pub ratio: f64,
-    /// The score from which on passages go, as filters compare it.
+    /// The lowest score that is pruned, as filters compare it.
     pub score: f64,
     /// How many passages have that score or a higher one.
     pub pruned: usize,
 }
 
 impl Basis {
-    /// What there is to prune by.
+    /// Combines a pruner and labels.
     ///
     /// # Errors
-    /// A pruner and labels of two models.
+    /// A pruner and labels of different models.
     pub fn new(head: Option<Head>, labels: Option<PrunerLabels>) -> Result<Self, PruningError> {
         if let (Some(head), Some(labels)) = (&head, &labels) {
             same_model(&head.measured_on.model, &labels.model)?;
@@ -63,7 +63,7 @@ impl Basis {
         Ok(Self { head, labels })
     }
 
-    /// Whether the pruner looks at what a model makes of passages.
+    /// Whether the pruner takes vectors that a model computes from passages.
     #[must_use]
     pub fn has_passages_read(&self) -> bool {
         let head = self.head.as_ref();
@@ -78,8 +78,8 @@ impl Basis {
         reader.is_some_and(|expected| expected == model.fingerprint())
     }
 
-    /// How many of some questions mastery was measured by. What pruning does to those says nothing about
-    /// others.
+    /// How many of some questions mastery was measured by. The effect of pruning on these says nothing about other
+    /// questions.
     pub fn taught<'q>(&self, questions: impl IntoIterator<Item = &'q str>) -> usize {
         let by_head = |question: &str| self.head.as_ref().is_some_and(|head| head.knows(question));
         let by_labels = |question: &str| {
@@ -92,8 +92,7 @@ impl Basis {
             .count()
     }
 
-    /// Makes sure that none of the questions that a guarantee is to be about is one that mastery was
-    /// measured by.
+    /// Checks that mastery was measured by none of the questions of a guarantee.
     ///
     /// # Errors
     /// [`PruningError::TaughtQuestions`].
@@ -107,7 +106,7 @@ impl Basis {
         }
     }
 
-    /// Makes sure that it is of the model at hand.
+    /// Checks that pruner and labels are of this model.
     ///
     /// # Errors
     /// [`PruningError::OtherModel`].
@@ -138,7 +137,7 @@ fn same_model(expected: &str, received: &str) -> Result<(), PruningError> {
 }
 
 impl PrunePlan {
-    /// Scores the passages of the corpus in a folder; `progress` is given how many are scored, and all.
+    /// Scores the passages of the corpus in a folder; `progress` receives how many are scored, and the total.
     ///
     /// # Errors
     /// A method that does not fit the corpus or the model, or [`PruningError::Stopped`].
@@ -161,9 +160,9 @@ impl PrunePlan {
         if let Some(labels) = &basis.labels
             && matches!(method, Method::Pruner { .. } | Method::Measured)
         {
-            let each = labels.labels.iter();
-            let each = each.map(|label| (&label.passage_id, label.mastery));
-            let measured = measured_first(index.corpus(), each, &mut scored)?;
+            let masteries = labels.labels.iter();
+            let masteries = masteries.map(|label| (&label.passage_id, label.mastery));
+            let measured = measured_first(index.corpus(), masteries, &mut scored)?;
             if matches!(method, Method::Measured) {
                 most = measured;
             }
@@ -178,7 +177,7 @@ impl PrunePlan {
         })
     }
 
-    /// How many passages a ratio is one of.
+    /// The number of passages that ratios refer to.
     #[must_use]
     pub fn passages(&self) -> usize {
         self.order.len()
@@ -187,7 +186,7 @@ impl PrunePlan {
     /// The marks at a ratio.
     ///
     /// # Errors
-    /// More than can go.
+    /// A ratio that exceeds the passages with labels.
     pub fn marks(&self, ratio: f64) -> Result<Vec<PlaceMark>, PruningError> {
         let wanted = count(ratio, self.order.len());
         if wanted > self.most {
@@ -197,14 +196,14 @@ impl PrunePlan {
         Ok(self.order[..wanted].iter().map(mark).collect())
     }
 
-    /// The passages that have a score, with it.
+    /// The passages that have a score, with the score.
     #[must_use]
     pub fn scores(&self) -> Vec<PlaceMark> {
-        let scored = self.order.iter().filter(|one| one.score.is_finite());
+        let scored = self.order.iter().filter(|p| p.score.is_finite());
         scored.map(mark).collect()
     }
 
-    /// The threshold at a ratio; `None` where nothing goes, or a passage without a score.
+    /// The threshold at a ratio; `None` if it prunes nothing, or a passage without a score.
     #[must_use]
     pub fn threshold(&self, ratio: f64) -> Option<Threshold> {
         let last = count(ratio, self.order.len()).checked_sub(1)?;
@@ -212,11 +211,11 @@ impl PrunePlan {
         score.is_finite().then(|| Threshold {
             ratio,
             score: score_in_metadata(score),
-            pruned: self.order.partition_point(|one| one.score >= score),
+            pruned: self.order.partition_point(|passage| passage.score >= score),
         })
     }
 
-    /// Marks with the names of their passages, as another process takes them.
+    /// Marks with the ids of their passages, for other processes.
     ///
     /// # Errors
     /// A passage that cannot be read.
@@ -233,11 +232,11 @@ impl PrunePlan {
         named.collect()
     }
 
-    /// The largest ratio that keeps a guarantee, which all passages but those without a label may go
-    /// for. `progress` is given the hundredths that were tried.
+    /// The largest ratio that keeps a guarantee; passages without a label are not pruned. `progress` receives the
+    /// hundredths that were tested.
     ///
     /// # Errors
-    /// As of [`largest_ratio`]; no ratio that keeps it; [`PruningError::Stopped`].
+    /// As of [`largest_ratio`]; no ratio keeps the guarantee; [`PruningError::Stopped`].
     pub fn guaranteed(
         &self,
         asked: &[CoverageQuestion],
@@ -263,7 +262,7 @@ impl PrunePlan {
         }
     }
 
-    /// Why not even the smallest ratio can go, if that is so.
+    /// Checks that at least the smallest ratio can be pruned.
     ///
     /// # Errors
     /// As of [`PrunePlan::marks`].
@@ -271,8 +270,8 @@ impl PrunePlan {
         self.marks(MIN_RATIO).map(drop)
     }
 
-    /// What is left after these marks, told by what it was made from: two compactions need not give
-    /// the same bytes.
+    /// Identifies the corpus without these marks, by corpus and marks, since two compactions need not give the same
+    /// bytes.
     #[must_use]
     pub fn identity_without(&self, marks: &[PlaceMark]) -> String {
         let places = marks.iter().map(|mark| (mark.segment, mark.ordinal));

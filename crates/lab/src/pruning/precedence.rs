@@ -1,4 +1,4 @@
-//! The measured mastery of a passage takes precedence over a predicted one.
+//! Measured masteries of passages replace predicted ones.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use ken_corpus::{Corpus, CorpusError, PassageId};
 
 use super::order::Scored;
 
-/// Scores each passage whose mastery was measured by that. Returns how many there are.
+/// Sets the score of each passage with a measured mastery to that. Returns how many there are.
 ///
 /// # Errors
 /// A passage that cannot be read.
@@ -21,17 +21,17 @@ pub(crate) fn measured_first<'l>(
             measured.insert((segment as u32, ordinal as u32), mastery as f32);
         }
     }
-    let mut found = 0;
-    for one in scored {
-        if let Some(&mastery) = measured.get(&(one.segment, one.ordinal)) {
-            one.score = mastery;
-            found += 1;
+    let mut count = 0;
+    for passage in scored {
+        if let Some(&mastery) = measured.get(&(passage.segment, passage.ordinal)) {
+            passage.score = mastery;
+            count += 1;
         }
     }
-    Ok(found)
+    Ok(count)
 }
 
-/// Where a passage stands, pruned or not: its segment and its place in it.
+/// The segment and the ordinal of a passage, pruned or not.
 ///
 /// # Errors
 /// A segment that cannot be read.

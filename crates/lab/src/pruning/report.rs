@@ -1,4 +1,4 @@
-//! What pruning does to answers, bytes and search time, measured on copies of a corpus.
+//! The effect of pruning on answers, bytes and search time, measured on copies of a corpus.
 
 use std::path::{Path, PathBuf};
 
@@ -11,59 +11,58 @@ use ken_eval::statistics::{mean, number, wilson_interval};
 use ken_eval::summary::summarize;
 use serde::Serialize;
 
-/// What is measured at one ratio. Values are `None` where no question counts for them; intervals are at
-/// 95 %.
+/// The measures at one ratio. Values are `None` if no question counts for them; intervals are at 95 %.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PrunedRow {
-    /// How passages were scored; `unpruned` where none went.
+    /// How passages were scored; `unpruned` if none was pruned.
     pub method: &'static str,
-    /// Under which policy the questions were answered.
+    /// The policy under which the questions were answered.
     pub policy: String,
     /// The ratio.
     pub ratio: f64,
-    /// Passages that are left.
+    /// Passages that remain.
     pub passages: u64,
-    /// Passages that are gone.
+    /// Pruned passages.
     pub pruned: usize,
-    /// The share of questions for which a golden answer is in a passage that the model reads.
+    /// The share of questions for which the model reads a passage with a golden answer.
     pub coverage: Option<f64>,
     /// The share of exact matches.
     pub em: Option<f64>,
     /// Its Wilson interval, low and high.
     pub em_interval: Option<[f64; 2]>,
-    /// What pruning does to it: against the same policy over the whole corpus.
+    /// The difference to the same policy over the whole corpus.
     pub vs_unpruned: Difference,
-    /// Against always retrieving from the whole corpus.
+    /// The difference to always retrieving from the whole corpus.
     pub vs_always_unpruned: Difference,
     /// The mean F1.
     pub f1: Option<f64>,
-    /// The share of answers in which a golden answer stands.
+    /// The share of answers that contain a golden answer.
     pub contains: Option<f64>,
     /// Its Wilson interval, low and high.
     pub contains_interval: Option<[f64; 2]>,
     /// The share of questions that retrieved.
     pub retrieval_ratio: Option<f64>,
-    /// All files of the corpus, compacted.
+    /// Bytes of all files of the compacted corpus.
     pub bytes: u64,
-    /// Half of all searches take at most this long, in milliseconds.
+    /// The median search time, in milliseconds.
     pub search_p50_ms: Option<f64>,
-    /// 95% of them.
+    /// The 95th percentile of the search time.
     pub search_p95_ms: Option<f64>,
-    /// Half of all questions take at most this long in all, in milliseconds.
+    /// The median time of a question, in milliseconds.
     pub total_p50_ms: Option<f64>,
-    /// 95% of them.
+    /// The 95th percentile of the time of a question.
     pub total_p95_ms: Option<f64>,
-    /// The same by the values of a field of the questions' metadata.
+    /// The measures by the values of a metadata field.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by: Vec<PrunedGroup>,
 }
 
-/// What is measured at one ratio of the questions with one value of a field.
+/// The measures at one ratio on the questions that share a value of a field.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PrunedGroup {
-    /// The value; a dash where a question has none.
+    /// The value; a dash for questions without one.
     pub value: String,
-    /// Questions.
+    /// The number of questions.
     pub n: usize,
     /// As of the row.
     pub coverage: Option<f64>,
@@ -81,18 +80,18 @@ pub struct PrunedGroup {
     pub retrieval_ratio: Option<f64>,
 }
 
-/// From what questions are answered: which passages are gone from it, and what is left.
+/// A pruned copy of the corpus, from which questions are answered.
 #[derive(Debug, Clone, Copy)]
 pub struct Pruned {
     /// How passages were scored.
     pub method: &'static str,
     /// The ratio.
     pub ratio: f64,
-    /// How many are gone.
+    /// How many passages were pruned.
     pub pruned: usize,
-    /// How many are left.
+    /// How many remain.
     pub passages: u64,
-    /// All files of what is left, compacted.
+    /// Bytes of all files of the compacted copy.
     pub bytes: u64,
 }
 
@@ -109,7 +108,7 @@ pub struct Unpruned<'a> {
 }
 
 impl PrunedRow {
-    /// From how the questions were answered from a copy under a policy; `by` is the field to break it down by.
+    /// The measures of answers from a copy under a policy; `by` is the field to break them down by.
     ///
     /// # Shapes
     /// `questions`, `answers`: `[questions]`, in the same order.
@@ -168,7 +167,7 @@ impl PrunedRow {
 
 impl PrunedGroup {
     fn new(value: String, policy: &str, compared: &[Compared<'_>], seed: u64) -> Self {
-        let records: Vec<Record> = compared.iter().map(|one| one.record.clone()).collect();
+        let records: Vec<Record> = compared.iter().map(|a| a.record.clone()).collect();
         let summary = summarize(policy, &records);
         let [vs_unpruned, vs_always_unpruned] = differences(compared, seed);
         Self {
@@ -185,23 +184,23 @@ impl PrunedGroup {
     }
 }
 
-/// An answer, and by how much its exact match is ahead of that over the whole corpus: under the same
-/// policy, and always retrieving.
+/// An answer, with its lead in exact match over the answers from the whole corpus: under the same policy, and always
+/// retrieving.
 #[derive(Debug, Clone, Copy)]
 struct Compared<'a> {
     record: &'a Record,
     ahead: [f64; 2],
-    /// Whether it is that answer itself.
+    /// Whether it equals that answer.
     same: [bool; 2],
 }
 
 /// The mean differences, paired by question.
 fn differences(compared: &[Compared<'_>], seed: u64) -> [Difference; 2] {
     [0, 1].map(|other| {
-        let ahead: Vec<f64> = compared.iter().map(|one| one.ahead[other]).collect();
+        let ahead: Vec<f64> = compared.iter().map(|answer| answer.ahead[other]).collect();
         Difference {
             em: mean(&ahead),
-            interval: match compared.iter().all(|one| one.same[other]) {
+            interval: match compared.iter().all(|answer| answer.same[other]) {
                 true => Some([0.0, 0.0]),
                 false => paired_interval(&ahead, seed),
             },
@@ -209,11 +208,11 @@ fn differences(compared: &[Compared<'_>], seed: u64) -> [Difference; 2] {
     })
 }
 
-/// A copy of a corpus, removed when it is dropped.
+/// A copy of a corpus, which is removed on drop.
 pub struct CorpusCopy(PathBuf);
 
 impl CorpusCopy {
-    /// In the place of one that a killed run left.
+    /// Replaces a copy that a killed run left.
     ///
     /// # Errors
     /// An old copy that cannot be removed, a corpus that cannot be read, a folder that cannot be written.
@@ -233,7 +232,7 @@ impl CorpusCopy {
 
 impl Drop for CorpusCopy {
     fn drop(&mut self) {
-        // What cannot be removed now is removed by the next run.
+        // The next run removes what cannot be removed now.
         let _ = ken_storage::remove(&self.0);
     }
 }

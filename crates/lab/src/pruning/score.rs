@@ -1,5 +1,5 @@
-//! The score of each passage: the mastery that a pruner predicts, chance, or its similarity to one that
-//! remains.
+//! The score of each passage: the mastery that a pruner predicts, a random number, or the similarity to a passage
+//! that remains.
 
 use std::sync::atomic::AtomicBool;
 
@@ -16,35 +16,35 @@ use super::near_duplicates::by_similarity;
 use super::order::{Scored, Work, id_of};
 use super::vectors::{PassageVectors, READ_TOGETHER, StoredVectors};
 
-/// Fewest passages that one thread scores in one go.
+/// Fewest passages per parallel task.
 const CHUNK: usize = 1024;
 
-/// Passages between two looks at whether to stop.
+/// Passages between checks for cancellation.
 const BATCH: usize = 64 * CHUNK;
 
-/// By what passages are pruned.
+/// The method of pruning.
 #[derive(Clone, Copy)]
 pub enum Method<'a> {
     /// The mastery that a pruner predicts.
     Pruner {
         /// The pruner.
         head: &'a Head,
-        /// The model that reads passages for it, where it needs one.
+        /// The model that reads passages for it, if it needs one.
         reader: Option<&'a dyn LanguageModel>,
     },
-    /// Measured mastery alone: see [`super::measured_first`].
+    /// Measured mastery alone, see [`super::measured_first`].
     Measured,
-    /// At random, the same for one seed.
+    /// Random, determined by the seed.
     Random {
         /// The seed.
         seed: u64,
     },
-    /// Of passages that say nearly the same, all but one; by their embeddings.
+    /// All but one of passages that say nearly the same, judged by their embeddings.
     NearDuplicates,
 }
 
 impl Method<'_> {
-    /// As it is called on the command line.
+    /// Its name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -56,11 +56,11 @@ impl Method<'_> {
     }
 }
 
-/// Scores every candidate: the larger, the sooner it is to go. `progress` is given how many are done, and all;
-/// `None` where `cancel` was raised before the last. Sixteen bytes a passage are held, and no vectors.
+/// Scores every candidate; higher scores are pruned sooner. `progress` receives how many are done, and the total.
+/// Returns `None` if `cancel` was set before the last. Holds 16 bytes per passage in memory, and no vectors.
 ///
 /// # Errors
-/// A pruner that takes other vectors, a corpus without candidates, or one that cannot be read.
+/// A pruner that takes other vectors, a corpus without candidates or one that cannot be read.
 pub fn scored(
     method: Method<'_>,
     work: Work<'_>,
@@ -81,15 +81,15 @@ pub fn scored(
             }
             check(head, work.corpus())?;
             let stored = StoredVectors::open(work.corpus())?;
-            let score = |one: &Scored, buffer: &mut RowBuffer| {
-                let (segment, ordinal) = (one.segment as usize, one.ordinal as usize);
+            let score = |passage: &Scored, buffer: &mut RowBuffer| {
+                let (segment, ordinal) = (passage.segment as usize, passage.ordinal as usize);
                 Ok(applied(head, stored.borrow(segment, ordinal, buffer)?))
             };
             in_batches(all, &score, progress, cancel)
         }
         Method::Random { seed } => {
-            let score = |one: &Scored, _: &mut RowBuffer| {
-                Ok(chance(seed, id_of(work.corpus(), one)?.as_str()) as f32)
+            let score = |passage: &Scored, _: &mut RowBuffer| {
+                Ok(chance(seed, id_of(work.corpus(), passage)?.as_str()) as f32)
             };
             in_batches(all, &score, progress, cancel)
         }
@@ -97,13 +97,13 @@ pub fn scored(
     }
 }
 
-/// A passage without a label has the score NaN, and goes last.
+/// A passage without a label has the score NaN, and is pruned last.
 fn unmeasured(mut all: Vec<Scored>) -> Vec<Scored> {
-    all.iter_mut().for_each(|one| one.score = f32::NAN);
+    all.iter_mut().for_each(|passage| passage.score = f32::NAN);
     all
 }
 
-/// Makes sure that the model at hand is the one that read the passages when the pruner was learned.
+/// Checks that this model read the passages when the pruner was trained.
 fn check_reader<'a>(
     head: &Head,
     reader: Option<&'a dyn LanguageModel>,
@@ -118,7 +118,7 @@ fn check_reader<'a>(
         })
 }
 
-/// Scores passages that a model has to read, some at a time.
+/// Scores passages that a model has to read, in batches.
 fn read(
     head: &Head,
     vectors: &PassageVectors<'_>,
@@ -130,9 +130,9 @@ fn read(
     let scores = in_memory(&all, READ_TOGETHER, progress, cancel, |batch| {
         let places = batch
             .iter()
-            .map(|one| (one.segment as usize, one.ordinal as usize));
-        let found = vectors.of(corpus, &places.collect::<Vec<_>>())?;
-        Ok::<_, PruningError>(found.iter().map(|vector| applied(head, vector)).collect())
+            .map(|passage| (passage.segment as usize, passage.ordinal as usize));
+        let batch = vectors.of(corpus, &places.collect::<Vec<_>>())?;
+        Ok::<_, PruningError>(batch.iter().map(|vector| applied(head, vector)).collect())
     })?;
     Ok(scores.map(|scores| with_scores(all, scores)))
 }
@@ -142,13 +142,13 @@ fn applied(head: &Head, vector: &[f32]) -> f32 {
 }
 
 fn with_scores(mut all: Vec<Scored>, scores: Vec<f32>) -> Vec<Scored> {
-    for (one, score) in all.iter_mut().zip(scores) {
-        one.score = score;
+    for (passage, score) in all.iter_mut().zip(scores) {
+        passage.score = score;
     }
     all
 }
 
-/// Makes sure that a pruner takes the vectors that the corpus has.
+/// Checks that a pruner takes the vectors that the corpus has.
 fn check(head: &Head, corpus: &Corpus) -> Result<(), PruningError> {
     let embedder = corpus.embedder();
     let expected = head.measured_on.embedder.clone().unwrap_or_default();
@@ -161,7 +161,7 @@ fn check(head: &Head, corpus: &Corpus) -> Result<(), PruningError> {
     })
 }
 
-/// Gives every passage its score, many at once.
+/// Scores all passages in parallel.
 fn in_batches(
     all: Vec<Scored>,
     score: &(dyn Fn(&Scored, &mut RowBuffer) -> Result<f32, IndexError> + Sync),
@@ -169,8 +169,9 @@ fn in_batches(
     cancel: &AtomicBool,
 ) -> Result<Option<Vec<Scored>>, PruningError> {
     let scores = in_memory(&all, BATCH, progress, cancel, |batch| {
-        let each = batch.par_iter().with_min_len(CHUNK);
-        let scores = each.map_init(RowBuffer::default, |buffer, one| score(one, buffer));
+        let passages = batch.par_iter().with_min_len(CHUNK);
+        let scores =
+            passages.map_init(RowBuffer::default, |buffer, passage| score(passage, buffer));
         scores.collect::<Result<Vec<f32>, IndexError>>()
     })?;
     Ok(scores.map(|scores| with_scores(all, scores)))

@@ -1,4 +1,4 @@
-//! What pruning does as a report: the measures at each ratio, by groups of questions, and answers and coverage by ratio.
+//! The report of a pruning: the measures at each ratio, by groups of questions, and answers and coverage by ratio.
 
 use ken_report::{Axis, Figure, Measure, Report, Section, Series, Table, measures};
 
@@ -38,7 +38,7 @@ const SHOWN: [Shown; 5] = [
     ("size", "size, MB", |row| Some(megabytes(row))),
 ];
 
-/// The two ends of pruning: nothing and everything gone.
+/// The two extremes of pruning: nothing and everything.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ends {
     /// Always retrieving from the whole corpus.
@@ -64,7 +64,7 @@ pub fn pruning_report(title: &str, ends: Option<&Ends>, rows: &[PrunedRow]) -> R
     Report::new(title, sections)
 }
 
-/// Whether answers from what is left of the corpus are better than without any.
+/// Whether answers from the rest of the corpus are better than answers without retrieval.
 fn beside_none(none: &PrunedRow, rows: &[PrunedRow]) -> String {
     let is_worse = |row: &&PrunedRow| row.em <= none.em;
     let worse: Vec<String> = rows

@@ -1,5 +1,5 @@
-//! The vectors of passages that a pruner takes: those that the corpus is searched by, read where they
-//! stand, or what a language model makes of each passage.
+//! The vectors of passages that a pruner takes: the corpus's own vectors, read in place, or vectors that a language
+//! model computes.
 
 use ken_answer::{PassageFeatures, passage_features};
 use ken_corpus::Corpus;
@@ -9,24 +9,24 @@ use ken_policy::Input;
 
 use super::error::PruningError;
 
-/// Passages that a model reads together.
+/// Passages that a model reads in one batch.
 pub(crate) const READ_TOGETHER: usize = 32;
 
-/// Where the vectors of passages come from.
+/// The source of passages' vectors.
 pub enum PassageVectors<'a> {
-    /// The corpus is searched by them.
+    /// The vectors that the corpus is searched by.
     Stored(StoredVectors),
     /// A language model reads the passages.
     Read {
         /// The model.
         model: &'a dyn LanguageModel,
-        /// What is taken of what it makes of them.
+        /// Which vector of the model to take.
         view: PassageFeatures,
     },
 }
 
 impl PassageVectors<'_> {
-    /// The input of a head that is trained on them.
+    /// The input of a head trained on these vectors.
     #[must_use]
     pub fn input(&self) -> Input {
         match self {
@@ -35,7 +35,7 @@ impl PassageVectors<'_> {
         }
     }
 
-    /// The fingerprint of the model that reads the passages, where one does.
+    /// The fingerprint of the model that reads the passages, if one does.
     #[must_use]
     pub fn reader(&self) -> Option<&str> {
         match self {
@@ -44,7 +44,7 @@ impl PassageVectors<'_> {
         }
     }
 
-    /// The vectors of passages by their segments and their places in them: `[places][dimensions]`.
+    /// The vectors of passages, given by segment and ordinal: `[places][dimensions]`.
     ///
     /// # Errors
     /// A file that cannot be read, a model that fails.
@@ -77,10 +77,10 @@ impl PassageVectors<'_> {
 pub struct StoredVectors(Vec<SegmentVectors>);
 
 impl StoredVectors {
-    /// Maps them.
+    /// Maps the files of vectors into memory.
     ///
     /// # Errors
-    /// Where a file is missing or damaged.
+    /// A file that is missing or damaged.
     pub fn open(corpus: &Corpus) -> Result<Self, IndexError> {
         let dimensions = corpus.embedder().dimensions;
         let segments = corpus.segments().iter().map(|segment| {
@@ -89,16 +89,16 @@ impl StoredVectors {
         segments.collect::<Result<_, _>>().map(Self)
     }
 
-    /// The vector of a passage: `[dimensions]`; empty where there is no such passage.
+    /// The vector of a passage: `[dimensions]`; empty if there is no such passage.
     ///
     /// # Errors
-    /// Where the file cannot be read.
+    /// A file that cannot be read.
     pub fn row(&self, segment: usize, ordinal: usize) -> Result<Vec<f32>, IndexError> {
         let mut buffer = RowBuffer::default();
         Ok(self.borrow(segment, ordinal, &mut buffer)?.to_vec())
     }
 
-    /// As [`StoredVectors::row`], without a copy where there is none to be made.
+    /// As [`StoredVectors::row`], without a copy if possible.
     pub(super) fn borrow<'a>(
         &'a self,
         segment: usize,

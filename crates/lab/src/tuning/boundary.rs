@@ -1,4 +1,4 @@
-//! Teaching a model to report what a model knows (KBM, section 4.1).
+//! Tuning a model to report what a model knows (KBM, section 4.1).
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -15,9 +15,9 @@ use super::fine_tune::FineTuning;
 use crate::examples::{AssessorExampleOptions, ExampleKind, TrainingExample, assessor_examples};
 use crate::heads::LearnError;
 
-/// What is taught of a boundary.
+/// Examples of the boundary of a model's knowledge.
 pub struct TaughtBoundary {
-    /// What is learned.
+    /// The training examples.
     pub training: Vec<TrainingExample>,
     validation: Vec<TrainingExample>,
     boundary: LearnedBoundary,
@@ -28,7 +28,7 @@ pub struct TaughtBoundary {
 /// The training examples of the probed questions that are not held out.
 ///
 /// # Errors
-/// As of [`assessor_examples`]; records that were made with other prompts.
+/// As of [`assessor_examples`]; records made with other prompts.
 pub fn taught_boundary(
     mut records: Vec<ProbeRecord>,
     split: Split,
@@ -69,7 +69,7 @@ pub fn taught_boundary(
     })
 }
 
-/// The same as a curriculum.
+/// The curriculum for these examples.
 ///
 /// # Errors
 /// As of [`objectives`].
@@ -86,13 +86,13 @@ pub fn boundary_curriculum(
         boundary: Some(taught.boundary),
         without_evidence: taught.without_evidence,
         learned_from: taught.learned_from,
-        // A model may never have written these before.
+        // The model may never have written these tokens before.
         tokens: written(&training),
         ..Curriculum::new("kbm", form, vec![tuning.stage(training, validation)])
     })
 }
 
-/// The tokens that the model is to write, each once.
+/// The tokens with a loss, each once.
 fn written(objectives: &[Objective]) -> Vec<u32> {
     let mut tokens = BTreeSet::new();
     for objective in objectives {

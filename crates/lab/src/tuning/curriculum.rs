@@ -1,4 +1,4 @@
-//! What a language model is taught, as token sequences with their weights.
+//! What a language model is tuned on, as token sequences with their weights.
 
 use std::collections::BTreeMap;
 
@@ -8,49 +8,49 @@ use ken_train::{MeanOver, Objective, Sequence};
 use super::error::TuneError;
 use crate::examples::{ExampleKind, TrainingExample};
 
-/// What a language model is taught.
+/// What a language model is tuned on.
 #[derive(Default)]
 pub struct Curriculum {
-    /// How many training examples of each kind there are; empty if they have no kinds.
+    /// The number of training examples by kind; empty if they have no kinds.
     pub kinds: BTreeMap<ExampleKind, usize>,
-    /// What it is for.
+    /// The purpose of the tuning.
     pub purpose: String,
-    /// How prompts are put before the model.
+    /// The form of prompts.
     pub prompt: PromptForm,
-    /// Whose knowledge it is taught to report.
+    /// The boundary that the model learns to report.
     pub boundary: Option<LearnedBoundary>,
-    /// The tokens that mark sources, where choosing one is taught.
+    /// The tokens that mark sources, if it learns to choose one.
     pub sources: Option<SourceTokens>,
-    /// The share of all questions whose source is not taught.
+    /// The share of all questions that is held out from learning to choose sources.
     pub held_out: Option<f64>,
-    /// The digests of the questions that are taught or validate.
+    /// The digests of the questions for training and validation.
     pub learned_from: Vec<u64>,
-    /// What the loss is a mean over.
+    /// What the loss averages over.
     pub mean_over: MeanOver,
-    /// Questions that were probed with evidence that was not found again, and are taught without it.
+    /// Questions whose evidence at probing was not found again, so that they are taught without it.
     pub without_evidence: usize,
-    /// Tokens whose rows of the embedding are trained too.
+    /// Tokens whose embedding rows are trained too.
     pub tokens: Vec<u32>,
-    /// Of these those whose rows begin as the mean of others'.
+    /// Of these, the tokens whose rows start as the mean of other tokens' rows.
     pub begin: Vec<(u32, Vec<u32>)>,
-    /// The stages, in sequence.
+    /// The stages, in order.
     pub stages: Vec<Stage>,
 }
 
 /// A stage of a training.
 pub struct Stage {
-    /// What is learned.
+    /// The training examples.
     pub training: Vec<Objective>,
-    /// What it is validated on.
+    /// The validation examples.
     pub validation: Vec<Objective>,
-    /// The highest learning rate.
+    /// The peak learning rate.
     pub learning_rate: f64,
-    /// Passes over what is learned.
+    /// Passes over the training examples.
     pub epochs: f64,
 }
 
 impl Curriculum {
-    /// Outputs to imitate, and nothing about sources or tokens.
+    /// A curriculum of outputs to imitate, without sources or tokens.
     #[must_use]
     pub fn new(purpose: &str, prompt: PromptForm, stages: Vec<Stage>) -> Self {
         Self {
@@ -62,17 +62,17 @@ impl Curriculum {
     }
 }
 
-/// How many training examples of each kind there are.
+/// The number of training examples by kind.
 pub(super) fn counted(examples: &[TrainingExample]) -> BTreeMap<ExampleKind, usize> {
     let mut kinds = BTreeMap::new();
-    for one in examples {
-        *kinds.entry(one.kind).or_insert(0) += 1;
+    for example in examples {
+        *kinds.entry(example.kind).or_insert(0) += 1;
     }
     kinds
 }
 
-/// Examples that fit into the model, as token sequences. Each kind weighs as much as every other,
-/// however many there are of it: the loss is the sum of the kinds' expectations (Zero-RAG, Eq. 6).
+/// Examples that fit into the model, as token sequences. All kinds have the same weight, however many examples they
+/// have: the loss is the sum of the kinds' expectations (Zero-RAG, Eq. 6).
 ///
 /// # Errors
 /// A text that the model's tokenizer cannot read.
@@ -85,10 +85,10 @@ pub fn objectives(
     let kinds = counted(examples);
     let even = examples.len() as f32 / kinds.len().max(1) as f32;
     let mut objectives = Vec::with_capacity(examples.len());
-    for one in examples {
-        let (prompt, output) = checkpoint.example(&one.prompt, form, &one.output)?;
+    for example in examples {
+        let (prompt, output) = checkpoint.example(&example.prompt, form, &example.output)?;
         if prompt.len() + output.len() <= context {
-            let weight = one.weight * even / kinds[&one.kind] as f32;
+            let weight = example.weight * even / kinds[&example.kind] as f32;
             let mut sequence = Sequence::completion(&prompt, &output);
             sequence.weights.iter_mut().for_each(|w| *w *= weight);
             objectives.push(Objective::Imitate(sequence));

@@ -1,4 +1,4 @@
-//! Why a language model is not trained, with the remedy beside the message.
+//! Why a language model cannot be tuned, with the remedy beside the message.
 
 use std::path::PathBuf;
 
@@ -11,11 +11,11 @@ use ken_train::TrainError;
 use crate::examples::ExamplesError;
 use crate::heads::LearnError;
 
-/// What a line of a file of examples is.
+/// The format of a line in a file of examples.
 const LINES: &str =
     "each line is {\"prompt\", \"completion\"} or {\"prompt\", \"chosen\", \"rejected\"}";
 
-/// Why a language model is not trained.
+/// Why a language model cannot be tuned.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum TuneError {
@@ -51,7 +51,7 @@ pub enum TuneError {
     Stopped {
         steps: usize,
         out: PathBuf,
-        /// Whether it was told to begin anew there, which it would do again.
+        /// Whether it was started with `overwrite`, which a repetition would repeat.
         began_anew: bool,
     },
     #[error(transparent)]

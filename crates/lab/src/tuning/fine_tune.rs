@@ -1,5 +1,4 @@
-//! The training of a language model in a folder: its stages with their checkpoints, its result, and
-//! its report.
+//! Training a language model in a folder: stages with checkpoints, the result, and the report.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -16,61 +15,61 @@ use super::error::TuneError;
 use super::folder::{STATES, clear, forget, prepare, stopped, write_history};
 use crate::examples::ExampleKind;
 
-/// How a language model is trained, and where the result goes.
+/// How to train a language model, and where to write the result.
 pub struct FineTuning<'a> {
-    /// The folder of the result, from which a training that was stopped is resumed.
+    /// The folder of the result; a stopped training resumes from it.
     pub out: &'a Path,
-    /// Whether to begin anew, whatever the folder holds.
+    /// Whether to start over, whatever the folder holds.
     pub overwrite: bool,
-    /// The adapter that is trained; all weights if `None`. Its tokens are those of the curriculum.
+    /// The adapter to train; `None` trains all weights. The curriculum sets its tokens.
     pub lora: Option<LoraSettings>,
-    /// How each stage is trained, except for what the curriculum sets.
+    /// The settings of each stage, except for those that the curriculum sets.
     pub train: TrainSettings,
-    /// Where it is computed.
+    /// The device to train on.
     pub device: Device,
-    /// What the model is called, for the adapter's settings.
+    /// The name of the model, for the adapter's settings.
     pub base: String,
 }
 
-/// What came of a training.
+/// The result of a training.
 #[derive(Debug, Serialize)]
 pub struct TuneReport {
     /// The folder of the result.
     pub out: PathBuf,
-    /// What it was trained for.
+    /// The purpose of the training.
     pub purpose: String,
     /// How it ended.
     pub outcome: Outcome,
     /// Training examples by kind.
     pub by_kind: BTreeMap<ExampleKind, usize>,
-    /// As of the curriculum.
+    /// As in the curriculum.
     pub without_evidence: usize,
     /// Training examples of the last stage.
     pub examples: usize,
-    /// Those that validated it.
+    /// Validation examples of the last stage.
     pub validation_examples: usize,
     /// Steps of all stages.
     pub steps: usize,
-    /// Trainable parameters.
+    /// The number of trainable parameters.
     pub learning: usize,
-    /// The loss of the last stage's first step, in nats: losses of different stages do not compare.
+    /// The loss of the last stage's first step, in nats; losses of different stages are not comparable.
     pub first_loss: Option<f64>,
-    /// That of its last step.
+    /// The loss of its last step.
     pub last_loss: Option<f64>,
-    /// That of its first validation.
+    /// The loss of its first validation.
     pub first_validation_loss: Option<f64>,
-    /// That of its best validation.
+    /// The loss of its best validation.
     pub best_validation_loss: Option<f64>,
-    /// Tokens read a second, over all stages.
+    /// Tokens per second, over all stages.
     pub tokens_per_s: f64,
-    /// The threshold of its policy, where one was chosen on the questions that validate.
+    /// The threshold of its policy, if the validation questions chose one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
 }
 
 impl FineTuning<'_> {
-    /// Refuses a training whose result could not be opened, or would be written over what it is made
-    /// from: the model, whose file or folder `model` gives, with `adapter`.
+    /// Refuses a training whose result could not be opened, or would overwrite its base: the model, whose file or
+    /// folder `model` returns, with `adapter`.
     ///
     /// # Errors
     /// [`TuneError::AdapterOnAdapter`], [`TuneError::OutIsSource`], and those of `model`.
@@ -84,7 +83,7 @@ impl FineTuning<'_> {
             return Err(TuneError::AdapterOnAdapter { adapter }.into());
         }
         let Ok(out) = self.out.canonicalize() else {
-            // What is not there holds nothing.
+            // A missing folder holds nothing.
             return Ok(());
         };
         let holds = |path: &Path| {
@@ -100,7 +99,7 @@ impl FineTuning<'_> {
         }
     }
 
-    /// A stage with the learning rate and the passes of the training.
+    /// A stage with the training's learning rate and epochs.
     #[must_use]
     pub fn stage(
         &self,
@@ -128,12 +127,11 @@ impl FineTuning<'_> {
     }
 }
 
-/// Trains a model and writes the result. `on` is told of each step, and may stop it. What it would resume from stays
-/// until [`finish`].
+/// Trains a model and writes the result. `on` receives each step, and may stop the training. Checkpoints stay until
+/// [`finish`].
 ///
 /// # Errors
-/// Settings out of range, a folder that holds something else, what the training itself fails for, and
-/// [`TuneError::Stopped`].
+/// Settings out of range, a folder that holds something else, failures of the training, and [`TuneError::Stopped`].
 pub fn fine_tune(
     checkpoint: &Checkpoint,
     curriculum: &Curriculum,
@@ -141,7 +139,7 @@ pub fn fine_tune(
     on: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
 ) -> Result<TuneReport, TuneError> {
     Trainable::check(checkpoint.config())?;
-    // A stage that could not begin is not found out after the ones before it.
+    // Checks all stages, so that a bad second stage fails before the first one has run.
     for stage in &curriculum.stages {
         tuning.settings_of(stage, curriculum).check()?;
     }
@@ -178,7 +176,7 @@ pub fn fine_tune(
         learning: model.trainable_parameters(),
         first_loss: last.steps.first().map(|step| step.loss),
         last_loss: last.steps.last().map(|step| step.loss),
-        first_validation_loss: last.validations.first().map(|one| one.loss),
+        first_validation_loss: last.validations.first().map(|validation| validation.loss),
         best_validation_loss: last.best().map(|best| best.loss),
         tokens_per_s: whole.tokens_per_second(),
         threshold: None,
@@ -213,7 +211,7 @@ fn train_stages(
     Ok((outcome, whole, last))
 }
 
-/// Removes what a training resumes from: all that belongs to its result is on the disk.
+/// Removes the checkpoints; all files of the result are durable.
 ///
 /// # Errors
 /// Files that cannot be removed.
@@ -233,17 +231,17 @@ fn origin(model: &Trainable, checkpoint: &Checkpoint, curriculum: &Curriculum) -
         purpose: curriculum.purpose.clone(),
         prompt: curriculum.prompt,
         boundary: curriculum.boundary.clone(),
-        // What it can do already it is taught in the same form, and can still do.
+        // What the model can do already was taught in the same form, and it can still do it.
         sources: curriculum
             .sources
             .clone()
             .or_else(|| checkpoint.sources().cloned())
             .map(|sources| SourceTokens {
-                // That of other weights.
+                // The old threshold is that of other weights.
                 threshold: None,
                 ..sources
             }),
-        // What was taught before is still known.
+        // The model still knows what earlier tunings taught.
         held_out: curriculum
             .held_out
             .into_iter()

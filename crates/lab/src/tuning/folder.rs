@@ -1,4 +1,4 @@
-//! The folder that a training writes: what it resumes from, its history, and in the end its result.
+//! The folder that a training writes: its checkpoints, its history, and finally its result.
 
 use std::path::Path;
 
@@ -10,24 +10,24 @@ use serde_json::json;
 use super::error::TuneError;
 use crate::training_page::training_to_html;
 
-/// What a training resumes from.
+/// The checkpoint of a training.
 pub const CHECKPOINT: &str = "training.safetensors";
-/// The same of each of the stages that a training may have.
+/// The checkpoints by stage.
 pub(super) const STATES: [&str; 2] = [CHECKPOINT, "second-training.safetensors"];
-/// Without it there is no model.
+/// The file without which a folder holds no model.
 const CONFIG: &str = "config.json";
-/// A line of JSON for each step and each validation.
+/// The history: a JSON line for each step and each validation.
 const HISTORY: &str = "history.jsonl";
-/// The same as a page with curves.
+/// The history as a page with curves.
 const PAGE: &str = "history.html";
 
-/// Makes the folder, or refuses one that holds something else than a training.
+/// Creates the folder, or refuses one that holds anything but a training.
 pub(super) fn prepare(out: &Path, overwrite: bool) -> Result<(), TuneError> {
     create_dir_all(out)?;
     if overwrite {
         return Ok(forget(out)?);
     }
-    // A training that was killed while it wrote its first checkpoint leaves part of that.
+    // A training that was killed while writing its first checkpoint leaves a partial file.
     let unfinished = format!("{CHECKPOINT}.tmp");
     let held = names(out)?;
     let is_training = held.iter().any(|name| name == CHECKPOINT);
@@ -38,9 +38,9 @@ pub(super) fn prepare(out: &Path, overwrite: bool) -> Result<(), TuneError> {
     Ok(())
 }
 
-/// Removes the model or adapter in a folder of which a checkpoint holds all that takes its place:
-/// first the files without which it is none, so that what is half removed is not opened; and all of
-/// it for good before anything new is there, so that parts of two are never together.
+/// Removes the model or adapter in a folder, which a checkpoint can replace. The files without which it cannot be
+/// opened go first, so that nothing opens a half-removed model; and the removal is durable before anything new is
+/// written, so that parts of two models never mix.
 pub(super) fn clear(folder: &Path) -> Result<(), TuneError> {
     for name in [CONFIG, SETTINGS_FILE] {
         remove(&folder.join(name))?;
@@ -50,7 +50,7 @@ pub(super) fn clear(folder: &Path) -> Result<(), TuneError> {
     Ok(sync_dir(folder)?)
 }
 
-/// Removes what a training in the folder resumes from.
+/// Removes the checkpoints in a folder.
 pub(super) fn forget(folder: &Path) -> Result<(), StorageError> {
     for state in STATES {
         remove(&folder.join(state))?;
@@ -58,8 +58,7 @@ pub(super) fn forget(folder: &Path) -> Result<(), StorageError> {
     sync_dir(folder)
 }
 
-/// A training that was stopped, to be resumed from its folder. `began_anew` says whether it was told
-/// to begin anew there.
+/// A stopped training, to be resumed from its folder. `began_anew` says whether it was started with `overwrite`.
 #[must_use]
 pub fn stopped(history: &History, out: &Path, began_anew: bool) -> TuneError {
     TuneError::Stopped {
@@ -69,14 +68,16 @@ pub fn stopped(history: &History, out: &Path, began_anew: bool) -> TuneError {
     }
 }
 
-/// Writes the steps and validations into a folder: a line each, and as a page.
+/// Writes the steps and validations into a folder, as JSON lines and as a page.
 ///
 /// # Errors
 /// A file that cannot be written.
 pub fn write_history(folder: &Path, history: &History) -> Result<(), StorageError> {
     let steps = history.steps.iter().map(|step| json!(step));
-    let validations = history.validations.iter();
-    let validations = validations.map(|one| json!({"step": one.step, "validation_loss": one.loss}));
+    let validations = history
+        .validations
+        .iter()
+        .map(|validation| json!({"step": validation.step, "validation_loss": validation.loss}));
     let lines: String = steps
         .chain(validations)
         .map(|line| format!("{line}\n"))

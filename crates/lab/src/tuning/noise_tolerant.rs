@@ -1,4 +1,4 @@
-//! Teaching a model to answer right whatever its prompt contains (Zero-RAG, section 3.3).
+//! Tuning a model to answer right whatever passages its prompt contains (Zero-RAG, section 3.3).
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -15,23 +15,23 @@ use super::fine_tune::FineTuning;
 use crate::examples::TrainingExample;
 use crate::heads::LearnError;
 
-/// The share of answers from memory from which a question counts as known.
+/// The least share of right answers from memory for a question to count as known.
 const KNOWN: f64 = 0.5;
 
-/// The questions that are not held out: those that are learned, and those that validate.
+/// The questions that are not held out, for training and for validation.
 #[must_use]
 pub fn split_noise_tolerant(mut questions: Vec<Question>, split: Split) -> [Vec<Question>; 2] {
     questions.retain(|question| split.keeps(question));
     let sides = questions.into_iter();
-    let (validation, training) = sides.partition(|one| split.validates(one));
+    let (validation, training) = sides.partition(|question| split.validates(question));
     [training, validation]
 }
 
-/// The ids of the questions that `model` answered right from memory at least half of the time, by the
-/// records of probing in the file `path`.
+/// The ids of the questions that `model` answered right from memory at least half of the time, according to the probe
+/// records of the file `path`.
 ///
 /// # Errors
-/// Records of another model or other prompts, or of another question under the id of one of these.
+/// Records of another model or other prompts, or of a different question under the same id.
 pub fn known_questions<'q>(
     records: Vec<ProbeRecord>,
     path: &Path,
@@ -69,17 +69,17 @@ pub fn known_questions<'q>(
     Ok(known)
 }
 
-/// What is taught of questions.
+/// Examples of noise tolerance.
 pub struct TaughtNoiseTolerance {
-    /// What is learned.
+    /// The training examples.
     pub training: Vec<TrainingExample>,
-    /// What validates it.
+    /// The validation examples.
     pub validation: Vec<TrainingExample>,
-    /// The digests of the questions of both.
+    /// The digests of all their questions.
     pub learned_from: Vec<u64>,
 }
 
-/// What is learned and what validates it, as a curriculum.
+/// The curriculum for these examples.
 ///
 /// # Errors
 /// As of [`objectives`].

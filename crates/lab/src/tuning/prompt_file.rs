@@ -1,4 +1,4 @@
-//! Examples from a file of prompts and what follows them, in TRL's formats.
+//! Examples from a file of prompts and completions, in TRL's formats.
 
 use std::path::Path;
 
@@ -24,11 +24,11 @@ enum Line {
     },
 }
 
-/// Reads a file of examples, and takes every n-th to validate, since lines have no id: those that are
-/// learned, and those that validate. `beta` is DPO's.
+/// Reads a file of examples, for training and for validation: since lines have no id, every n-th line validates.
+/// `beta` is DPO's.
 ///
 /// # Errors
-/// A file that cannot be read, that holds a line which is no example, or none.
+/// A file that cannot be read or has no examples, or a line that is not an example.
 pub fn read_examples(
     path: &Path,
     checkpoint: &Checkpoint,

@@ -1,5 +1,5 @@
-//! Teaching a model to choose its source of knowledge, to write what it knows, and to answer from
-//! either (SR-RAG, section 3.3).
+//! Tuning a model to choose its source of knowledge, to write what it knows, and to answer from either (SR-RAG,
+//! section 3.3).
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,31 +20,30 @@ use crate::examples::{
 };
 use crate::label::SourceRecord;
 
-/// By what the learning rate of the second stage is smaller (SR-RAG, section 4.1).
+/// The factor by which the learning rate of the second stage is smaller (SR-RAG, section 4.1).
 const SECOND_SLOWER: f64 = 20.0;
 
-/// What is taught of sources.
+/// Examples of sources.
 pub struct TaughtRouting {
     routing: Routing,
     tokens: SourceTokens,
 }
 
-/// How the second stage is trained.
+/// The settings of the second stage.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SecondStage {
-    /// What is learned in it.
+    /// What it trains.
     pub kind: RoutingStage,
-    /// The highest learning rate; by default a twentieth of the first stage's.
+    /// The peak learning rate; by default a twentieth of the first stage's.
     pub learning_rate: Option<f64>,
     /// Passes over the training examples; 0 skips the stage.
     pub epochs: f64,
 }
 
-/// The training examples of the labeled questions that are not held out, and the tokens that mark
-/// sources.
+/// The training examples of the labeled questions that are not held out, and the tokens that mark sources.
 ///
 /// # Errors
-/// As of [`routing_examples`]; a model without tokens to spare.
+/// As of [`routing_examples`]; a model without spare tokens.
 pub fn taught_routing(
     mut records: Vec<SourceRecord>,
     making: RoutingExampleOptions,
@@ -65,7 +64,7 @@ pub fn taught_routing(
     Ok(TaughtRouting { routing, tokens })
 }
 
-/// The same as a curriculum of one stage or two.
+/// The curriculum for these examples, with one or two stages.
 ///
 /// # Errors
 /// A text that the model's tokenizer cannot read.
@@ -79,7 +78,7 @@ pub fn self_route_curriculum(
 ) -> Result<Curriculum, TuneError> {
     let TaughtRouting { routing, tokens } = taught;
     let questions = routing.examples.iter();
-    let learned_from = questions.map(|one| digest_of(&one.question)).collect();
+    let learned_from = questions.map(|q| digest_of(&q.question)).collect();
     let (validation, training): (Vec<_>, Vec<_>) = routing
         .examples
         .into_iter()
@@ -106,8 +105,7 @@ pub fn self_route_curriculum(
     Ok(Curriculum {
         held_out: Some(split.held_out),
         learned_from,
-        // The losses of a training example are those of its source, its text and its answer, and count
-        // alike however long these are (Eq. 4 and 5).
+        // The losses of source, text and answer count equally, however long they are (Eq. 4 and 5).
         mean_over: MeanOver::Examples,
         tokens: tokens.all(),
         begin: beginnings(checkpoint, &tokens)?,
@@ -116,26 +114,26 @@ pub fn self_route_curriculum(
     })
 }
 
-/// Questions that a model chooses the source of at once.
+/// Questions for which a model chooses the source in one batch.
 const BATCH: usize = 64;
 
 impl TaughtRouting {
-    /// The examples that are not learned from, but validate.
+    /// The validation examples.
     #[must_use]
     pub fn validating(&self, split: Split) -> Vec<RoutingExample> {
         let all = self.routing.examples.iter();
-        all.filter(|one| split.validates(*one)).cloned().collect()
+        all.filter(|e| split.validates(*e)).cloned().collect()
     }
 }
 
-/// The threshold of the policy `self-route` at which the examples would be answered best, most often from memory among
-/// equals: by what the trained model makes of each, and how likely the golden answer is from each source, as it was
-/// labeled before the training. 0, above which is every choice that leaves a corpus a chance, where each is best answered
-/// from a corpus; `None` without examples.
+/// The threshold of the policy `self-route` at which the examples would be answered best; of equals, the one that
+/// answers from memory most often. It depends on what the trained model chooses for each example, and on how likely
+/// the labels say the golden answer is from each source. 0, above which is every choice that gives a corpus a chance,
+/// if every example is best answered from a corpus; `None` without examples.
 ///
 /// # Errors
-/// A model that was not trained to choose, a prompt that does not fit, and [`AnswerError::Interrupted`] where `stop` is
-/// raised.
+/// A model that was not trained to choose, a prompt that does not fit, and [`AnswerError::Interrupted`] if `stop` is
+/// set.
 pub fn best_threshold(
     model: &dyn LanguageModel,
     examples: &[RoutingExample],
@@ -204,9 +202,9 @@ pub fn routing_texts(
     Ok(texts)
 }
 
-/// What the tokens begin as: the end of the question as what asks for an answer, the model itself as
-/// what asks for what it knows, a corpus as the number of a passage, the end of the knowledge as the
-/// end of a line.
+/// Existing tokens from whose embeddings the new tokens start: for the end of the question, the text that asks for an
+/// answer; for the model itself, the text that asks for what it knows; for a corpus, the number of a passage; for the
+/// end of the knowledge, a line end.
 fn beginnings(
     checkpoint: &Checkpoint,
     tokens: &SourceTokens,

@@ -1,5 +1,5 @@
-//! A model that learns to choose its source (SR-RAG), on a rule that is easily learned: what it makes
-//! of a question, that it continues from what it has read, and the datastore that advises it.
+//! A model that learns to choose its source (SR-RAG), by a rule that is easy to learn: its choices, continuing from
+//! what it has read, and the datastore that advises it.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,7 +63,7 @@ fn question(name: &str, is_own: bool) -> String {
     format!("In which {what} was {name} born?")
 }
 
-/// Of every name two questions: the town is known to the model, the year stands in the corpus.
+/// Two questions per name: the model knows the town, and the corpus has the year.
 fn records(world: &World, model: &str) -> Vec<SourceRecord> {
     let names = world
         .subjects()
@@ -284,7 +284,7 @@ impl Taught {
         Pipeline::new(Arc::clone(&self.decoder) as _, None, settings)
     }
 
-    /// How well the needs tell the held-out questions whose answer a corpus has.
+    /// How well the needs separate held-out questions whose answer a corpus has.
     fn auroc(&self, needs: &[f64]) -> f64 {
         let own = |record: &SourceRecord| record.preferred_by(LabelRule::Sum) == Some(SELF);
         let each = needs.iter().zip(self.held_out());
@@ -326,7 +326,7 @@ fn a_rule_is_learned() {
 fn what_was_read_to_choose_is_gone_on_from() {
     let (decoder, held_out) = (&TAUGHT.decoder, TAUGHT.held_out());
     needs(&TAUGHT.pipeline("self-route"), held_out);
-    // It gives what a model gives that has read nothing.
+    // Equal to the result of a model that has read nothing.
     let fresh = || loaded(&TAUGHT.model, &TAUGHT.adapter);
     let question_prompt = QuestionPrompt::open(&held_out[0].question);
     let write = prompt::verbalize(question_prompt, None);
@@ -367,8 +367,8 @@ fn a_threshold_is_chosen_and_recorded() {
         let of = record
             .contexts
             .iter()
-            .filter(|one| (one.source == SELF) == own);
-        let each: Vec<f64> = of.map(|one| one.logprob.exp()).collect();
+            .filter(|context| (context.source == SELF) == own);
+        let each: Vec<f64> = of.map(|context| context.logprob.exp()).collect();
         match own {
             true => each.iter().sum::<f64>() / each.len() as f64,
             false => each[0],
@@ -403,7 +403,7 @@ fn a_threshold_is_chosen_and_recorded() {
     };
     assert_eq!(resolved(&recording, "self-route"), Some(threshold));
     assert_eq!(resolved(&recording, "self-route@0.2"), Some(0.2));
-    // That of the paper, where none is recorded.
+    // The paper's default, if none is recorded.
     assert_eq!(resolved(&pipeline, "self-route"), Some(0.2));
 }
 
@@ -411,12 +411,15 @@ fn a_threshold_is_chosen_and_recorded() {
 fn a_datastore_is_made_of_what_the_model_was_not_taught() {
     let folder = TempDir::new().unwrap();
     let store = folder.path().join("store");
-    // Labels of the model before its training say nothing of it after.
+    // Labels of the model before its training say nothing about it afterwards.
     let error = made(TAUGHT.learned(), MAKING, &store).unwrap_err();
     assert_eq!(error.kind(), "other_model");
     assert!(error.remedy().unwrap().mentions("LabelSources"));
     let voting = TAUGHT.voting();
-    let all: Vec<u64> = voting.iter().map(|one| digest_of(&one.question)).collect();
+    let all: Vec<u64> = voting
+        .iter()
+        .map(|entry| digest_of(&entry.question))
+        .collect();
     let all: BTreeSet<u64> = all.into_iter().collect();
     let all: Vec<u64> = all.into_iter().collect();
     let taught = MakeOptions {
@@ -426,11 +429,11 @@ fn a_datastore_is_made_of_what_the_model_was_not_taught() {
     let error = made(&voting, taught, &store).unwrap_err();
     assert_eq!(error.kind(), "all_taught");
     assert!(!store.exists());
-    // Of what was not taught, a share is left to evaluate on.
+    // Of the questions that it was not taught, a share is held out for evaluation.
     let taught = voting
         .iter()
-        .filter(|one| place_in_split(one.subject()) >= 0.6);
-    let taught: BTreeSet<u64> = taught.map(|one| digest_of(&one.question)).collect();
+        .filter(|record| place_in_split(record.subject()) >= 0.6);
+    let taught: BTreeSet<u64> = taught.map(|record| digest_of(&record.question)).collect();
     let taught: Vec<u64> = taught.into_iter().collect();
     let some = MakeOptions {
         held_out: 0.2,
@@ -467,7 +470,7 @@ fn the_nearest_entries_advise_and_people_correct_them() {
     let together = advised();
     assert!(TAUGHT.auroc(&together) > 0.95, "{together:?}");
     for (need, alone) in together.iter().zip(&alone) {
-        // No vote takes all of the model's choice.
+        // No vote removes all of the model's choice.
         assert!(need <= alone && *need > 0.01 * alone, "{need} {alone}");
     }
     let mut datastore = Datastore::open(&store).unwrap();
@@ -480,7 +483,7 @@ fn the_nearest_entries_advise_and_people_correct_them() {
     datastore.change(&corrected, Vec::new(), &[]).unwrap();
     assert!(advised().iter().all(|need| *need < 0.1));
 
-    // Another model's keys say nothing of this one.
+    // Keys of another model say nothing about this one.
     let plain = Decoder::load(&TAUGHT.model, &LoadOptions::default()).unwrap();
     let plain = Pipeline::new(Arc::new(plain), None, settings());
     let error = plain.with(voted_by(&store)).err().unwrap();

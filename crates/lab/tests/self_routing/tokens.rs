@@ -1,4 +1,4 @@
-//! The tokens by which a source is chosen: what each stage teaches of them, and that no text holds them.
+//! The tokens that choose a source: what each stage teaches about them, and that no text contains them.
 
 use ken_answer::datastore::SELF;
 use ken_answer::{QuestionPrompt, prompt};
@@ -66,7 +66,7 @@ fn each_stage_teaches_its_tokens() {
     );
     assert_eq!(learned(1, prefer), [choice(island)]);
 
-    // Each source with its share of the sum of likelihoods, and all else as before.
+    // Each source with its share of the sum of likelihoods, and everything else as before.
     let chosen = |example: &RoutingExample, soft: bool| {
         let objectives = example.objectives(&checkpoint, &tokens, RoutingStage::Imitate, soft);
         let asked = |objective: &Objective| match objective {
@@ -96,8 +96,11 @@ fn each_stage_teaches_its_tokens() {
         ..SUM
     };
     let silent = routing_examples(&records, making, checkpoint.fingerprint()).unwrap();
-    // Labeled by the answer without retrieval and with the first passage, whatever texts are worth.
-    let sources = silent.examples.iter().map(|one| one.source.as_str());
+    // Labeled by the answer without retrieval and with the first passage, whatever the texts are worth.
+    let sources = silent
+        .examples
+        .iter()
+        .map(|example| example.source.as_str());
     assert_eq!(sources.take(2).collect::<Vec<_>>(), [SELF, CORPUS]);
     let share = 1.0 / (1.0 + (-0.8f64).exp());
     let (token, weight) = chosen(&silent.examples[0], true)[0];
@@ -155,7 +158,7 @@ fn no_text_can_hold_the_marks() {
             "{mark}"
         );
     }
-    // Marks that somebody wrote into the file are checked before anything is read by them.
+    // Marks that somebody wrote into the file are checked before use.
     let mut changed = tokens.clone();
     changed.own = 1_000_000;
     let origin = Origin {

@@ -1,17 +1,15 @@
 //! Metadata as Milvus can filter it, and filters as Milvus expressions.
 //!
-//! Milvus compares JSON values by their types; ken's filters compare texts as numbers where both
-//! sides are numbers, and lists by each of their values. So two more fields are derived from the
-//! metadata of a passage:
+//! Milvus compares JSON values by type. ken's filters compare texts as numbers if both sides are numbers, and lists
+//! by each of their values. So a row has two more fields, derived from the passage's metadata:
 //!
-//! - its **facets**, an array with a digest for every value of every key, once as a text and once
-//!   more as a number where it is one, for `=` and `!=`; and one for every kind of values that a key has, for
-//!   `EXISTS` and for what is denied;
-//! - its **bounds**, a JSON object with the least and the greatest value of every key, for `<`, `<=`,
-//!   `>` and `>=`: among all texts, among those that are no numbers, and among the numbers.
+//! - its **facets**, an array of digests, for `=` and `!=`: one for each value of each key as a text, and another as
+//!   a number if it is one; and one for each kind of value that a key has, for `EXISTS` and for negations;
+//! - its **bounds**, a JSON object with the least and the greatest value of each key, for `<`, `<=`, `>` and `>=`:
+//!   among all texts, among those that are not numbers, and among the numbers.
 //!
-//! Keys and values are digests and hexadecimal there and in expressions: nothing in a filter can
-//! end the literal that it becomes.
+//! There and in expressions, keys and values are digests and hexadecimal: nothing in a filter can end the literal
+//! that it becomes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
@@ -22,9 +20,8 @@ use serde_json::{Map, Value};
 use crate::error::MilvusError;
 use crate::schema::{BOUNDS, FACETS};
 
-/// How many bytes of a text its bounds keep. One more than the value of a filter may have, so that
-/// what is cut off never counts: a text that starts with a filter's whole value and is longer is
-/// the greater one, however it continues.
+/// How many bytes of a text its bounds keep: one more than the value of a filter may have, so that the cut changes no
+/// comparison. A text that starts with a filter's whole value and is longer is the greater one, however it continues.
 const KEPT: usize = 256;
 
 /// The fields derived from the metadata of a passage.
@@ -41,13 +38,13 @@ pub(crate) struct Facets {
 enum Among {
     /// All, as texts.
     Texts,
-    /// Those that are no numbers, as texts.
+    /// Those that are not numbers, as texts.
     Words,
     /// Those that are numbers.
     Numbers,
 }
 
-/// Which end of the values.
+/// The end of a key's range of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Least,
@@ -139,7 +136,7 @@ impl Among {
     }
 }
 
-/// The facet that says that a key has a value.
+/// The facet for a value of a key.
 fn facet(key: &str, among: Among, value: &str) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&(key.len() as u64).to_le_bytes());
@@ -149,7 +146,7 @@ fn facet(key: &str, among: Among, value: &str) -> String {
     hasher.finalize().to_hex()[..32].to_owned()
 }
 
-/// The facet that says that a key has any value of a kind. No value is written so: they are hexadecimal.
+/// The facet for a key with any value of a kind. Values are hexadecimal, so none is written like this.
 fn some(key: &str, among: Among) -> String {
     facet(key, among, "any")
 }
@@ -211,25 +208,25 @@ impl Condition {
         Self::of_part(filter, true)
     }
 
-    /// The condition for a filter, or for its opposite. Nothing but the presence of facets is denied: of what is not there
+    /// The condition for a filter, or for its opposite. Only the presence of facets is negated: for a missing bound,
     /// neither a comparison nor its opposite holds.
     fn of_part(filter: &Filter, holds: bool) -> Result<Self, MilvusError> {
-        let each = |filters: &[Filter], all: bool| {
+        let joined = |filters: &[Filter], all: bool| {
             let parts = filters.iter().map(|filter| Self::of_part(filter, holds));
             let mut parts = parts.collect::<Result<Vec<_>, _>>()?;
-            // What always holds, or never, is a condition as well.
-            let sure = "0".to_owned();
+            // A filter that always or never holds needs a condition too.
+            let absent = "0".to_owned();
             match (parts.len(), all == holds) {
-                (0, true) => Ok(Self::HasNot(sure)),
-                (0, false) => Ok(Self::Has(sure)),
+                (0, true) => Ok(Self::HasNot(absent)),
+                (0, false) => Ok(Self::Has(absent)),
                 (1, _) => Ok(parts.remove(0)),
                 (_, true) => Ok(Self::All(parts)),
                 (_, false) => Ok(Self::Any(parts)),
             }
         };
         match filter {
-            Filter::All(filters) => each(filters, true),
-            Filter::Any(filters) => each(filters, false),
+            Filter::All(filters) => joined(filters, true),
+            Filter::Any(filters) => joined(filters, false),
             Filter::Not(filter) => Self::of_part(filter, !holds),
             Filter::Exists { key } => Ok(Self::has(some(key, Among::Texts), holds)),
             Filter::Compare {

@@ -17,8 +17,8 @@ fn holds(condition: &Condition, facets: &Facets) -> bool {
                 _ => unreachable!("{sign}"),
             })
         }
-        Condition::All(all) => all.iter().all(|one| holds(one, facets)),
-        Condition::Any(any) => any.iter().any(|one| holds(one, facets)),
+        Condition::All(all) => all.iter().all(|part| holds(part, facets)),
+        Condition::Any(any) => any.iter().any(|part| holds(part, facets)),
     }
 }
 
@@ -51,7 +51,7 @@ const COMPARISONS: [Comparison; 6] = [
     Comparison::GreaterOrEqual,
 ];
 
-/// Texts on both sides of the border between texts and numbers.
+/// Texts that are numbers, nearly numbers, or words.
 fn text() -> impl Strategy<Value = String> {
     let texts = "nan NaN inf -inf -0 0 1e3 1000 +5 .5 5. true false null 2020 2020.0 10 9 a aa b";
     let texts = texts.split(' ').chain(["", "\" or true or \""]);

@@ -1,5 +1,5 @@
-//! Pushing to and searching on a real server, which dies when it should not.
-//! The server is milvus-lite, which `cargo xtask test` sets up.
+//! Pushing to and searching on a real server, which dies when it should not: milvus-lite, which `cargo xtask test`
+//! sets up.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -38,7 +38,7 @@ fn opened(address: &str) -> Result<Collection, MilvusError> {
     Collection::open(&address.parse().unwrap(), None, Active::All)
 }
 
-/// All that can be found in a collection, by id.
+/// All passages of a collection, by id.
 fn held(address: &str) -> Vec<Passage> {
     let query = Query {
         text: "",
@@ -50,7 +50,7 @@ fn held(address: &str) -> Vec<Passage> {
     passages
 }
 
-/// What a corpus holds live, by id.
+/// The live passages of a corpus, by id.
 fn live(corpus: &Corpus) -> Vec<Passage> {
     let mut passages: Vec<Passage> = corpus.passages().map(Result::unwrap).collect();
     passages.sort_by(|one, other| one.id.cmp(&other.id));

@@ -26,7 +26,7 @@ fn a_collection_follows_its_corpus() {
     let collection = opened(&address).unwrap();
     assert_eq!(collection.info(), &Corpus::open(dir).unwrap().info());
 
-    // The same again is sent nothing.
+    // A second push sends nothing.
     let again = pushed(dir, &address).unwrap();
     assert_eq!((again.sent, again.deleted, again.kept), (0, 0, all));
 
@@ -63,7 +63,7 @@ fn a_collection_follows_its_corpus() {
     assert_same(dir, &address);
     assert!(back.sent < all / 2, "{back:?}");
 
-    // Other segments with the same passages are no reason to send anything.
+    // A copy with other segments but the same passages is sent nothing.
     let copy = tempfile::tempdir().unwrap();
     publish(copy.path(), &(0..150).map(numbered).collect::<Vec<_>>());
     let kept = pushed(copy.path(), &address).unwrap();

@@ -1,5 +1,4 @@
-//! An invented corpus: documents with vectors and metadata, published in a folder, and the same as
-//! a plain list.
+//! An invented corpus: documents with vectors and metadata, published in a folder, and as a plain list.
 
 use std::path::Path;
 
@@ -15,7 +14,7 @@ pub(crate) const DIMENSIONS: usize = 16;
 /// Shards of the corpus.
 pub(crate) const SHARDS: u32 = 3;
 
-/// Numbers that look random and are the same every time.
+/// Pseudorandom numbers from a fixed seed.
 pub(crate) struct Dice(u64);
 
 impl Dice {
@@ -46,7 +45,7 @@ const WORDS: [&str; 12] = [
     "violin", "北京", "Größe",
 ];
 
-/// A document of one passage a text.
+/// A document with one passage for each text.
 pub(crate) fn document(id: &str, title: &str, metadata: &Value) -> Document {
     Document {
         id: id.to_owned(),
@@ -82,7 +81,7 @@ pub(crate) fn numbered(n: usize) -> (Document, Vec<String>) {
     (document(&id, &format!("Paper {n}"), &metadata), texts)
 }
 
-/// The vector of a passage. A few are the same, so that some scores are.
+/// The vector of a passage. A few are equal, so that some scores are.
 pub(crate) fn vector(id: &PassageId) -> Vec<f32> {
     let hash = id.as_str().bytes().fold(7_u64, |hash, byte| {
         hash.wrapping_mul(31).wrapping_add(u64::from(byte))
@@ -106,13 +105,13 @@ fn settings(fingerprint: &str, layout: DenseLayout) -> Settings {
     }
 }
 
-/// Publishes documents, new ones and such as replace others, as one generation.
+/// Publishes documents, new ones and replacements, as one generation.
 #[allow(dead_code)] // Not every test leaves the layout open.
 pub(crate) fn publish(dir: &Path, documents: &[(Document, Vec<String>)]) {
     publish_with(dir, "f1", DenseLayout::default(), documents);
 }
 
-/// The same, embedded by the embedder of this fingerprint, for search by this layout.
+/// As [`publish`], with the embedder of this fingerprint, for search by this layout.
 pub(crate) fn publish_with(
     dir: &Path,
     fingerprint: &str,

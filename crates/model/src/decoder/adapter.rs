@@ -1,6 +1,5 @@
-//! Adapters: what was learned on top of a model's weights, in the files of PEFT
-//! (`adapter_config.json`, `adapter_model.safetensors`). Read here to be put on
-//! top of the weights; made in the crate that trains.
+//! Adapters: changes to a model's weights in PEFT's files (`adapter_config.json`, `adapter_model.safetensors`). This
+//! module reads and applies them; the crate `train` makes them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -30,26 +29,26 @@ const ROWS: &str = "model.embed_tokens.token_adapter.trainable_tokens_delta";
 pub struct AdapterSettings {
     /// `LORA`.
     pub peft_type: String,
-    /// What the model does: `CAUSAL_LM`.
+    /// The task of the model: `CAUSAL_LM`.
     #[serde(default)]
     pub task_type: Option<String>,
-    /// The model that it was made for, as its maker called it.
+    /// The model that it was made for, by its maker's name.
     #[serde(default)]
     pub base_model_name_or_path: Option<String>,
     /// The rank of the update.
     pub r: usize,
     /// The update is multiplied by this over the rank.
     pub lora_alpha: f64,
-    /// The share of inputs that were dropped in training.
+    /// The dropout probability of inputs in training.
     #[serde(default)]
     pub lora_dropout: f64,
-    /// The last parts of the names of the modules that it adds to, or a pattern.
+    /// The last parts of the names of the adapted modules, or a pattern.
     #[serde(default)]
     pub target_modules: serde_json::Value,
-    /// `none`; others are not supported.
+    /// `none`; other values are not supported.
     #[serde(default = "none")]
     pub bias: String,
-    /// Whether the scale goes by the rank's root.
+    /// Whether the scale uses the root of the rank.
     #[serde(default)]
     pub use_rslora: bool,
     /// Not supported.
@@ -64,13 +63,13 @@ pub struct AdapterSettings {
     /// Alphas of single modules. Not supported unless empty.
     #[serde(default)]
     pub alpha_pattern: BTreeMap<String, f64>,
-    /// Modules that were trained whole. Not supported unless empty.
+    /// Modules that were trained in full. Not supported unless empty.
     #[serde(default)]
     pub modules_to_save: Option<Vec<String>>,
     /// The tokens whose rows of the embedding were trained.
     #[serde(default)]
     pub trainable_token_indices: Option<Vec<u32>>,
-    /// Whether it is read to be used.
+    /// Whether it was saved for inference.
     #[serde(default)]
     pub inference_mode: bool,
 }
@@ -80,7 +79,7 @@ fn none() -> String {
 }
 
 impl AdapterSettings {
-    /// Reads them from an adapter's folder, with their text.
+    /// Reads the settings of an adapter's folder, with their text.
     fn read(folder: &Path) -> Result<(Self, String), DecoderError> {
         let path = folder.join(SETTINGS_FILE);
         let text =
@@ -112,7 +111,7 @@ impl AdapterSettings {
         self.lora_alpha / if self.use_rslora { rank.sqrt() } else { rank }
     }
 
-    /// What of the settings cannot be followed.
+    /// Unsupported settings.
     fn unsupported(&self) -> Option<&'static str> {
         [
             (self.peft_type != "LORA", "a kind other than LORA"),
@@ -128,7 +127,7 @@ impl AdapterSettings {
             ),
         ]
         .into_iter()
-        .find_map(|(found, what)| found.then_some(what))
+        .find_map(|(is_present, what)| is_present.then_some(what))
     }
 }
 
@@ -166,12 +165,12 @@ impl Adapter {
             TensorFileError::Broken(reason) => broken(folder, &reason),
         })?;
         let of_tensors = of_files(&[file.file()])?;
-        // Of `ken.json` what bears on answers, and not what is noted of the training.
-        let told = origin
+        // Of `ken.json` only what affects answers, not notes about the training.
+        let of_origin = origin
             .as_ref()
             .map(|origin| (origin.prompt, origin.sources.as_ref()));
-        let told = format!("{told:?}");
-        let fingerprint = extended(&of_tensors, &[text.as_bytes(), told.as_bytes()]);
+        let of_origin = format!("{of_origin:?}");
+        let fingerprint = extended(&of_tensors, &[text.as_bytes(), of_origin.as_bytes()]);
         let (halves, rows) = load(&file, folder)?;
         file.file().check_unchanged()?;
         let pairs = halves
@@ -210,7 +209,7 @@ impl Adapter {
         &self.settings
     }
 
-    /// What ken keeps of it; `None` where another program made it.
+    /// Its record of training by ken; `None` if another program made it.
     #[must_use]
     pub fn origin(&self) -> Option<&Origin> {
         self.origin.as_ref()
@@ -265,7 +264,7 @@ impl Adapter {
         Ok(())
     }
 
-    /// The rank of what it adds to a module's weight; `None` where it adds nothing.
+    /// The rank of its update of a module's weight; `None` without one.
     pub(in crate::decoder) fn rank_of(&self, module: &str) -> Option<usize> {
         self.pairs.contains_key(module).then_some(self.settings.r)
     }
@@ -275,7 +274,7 @@ impl Adapter {
         self.rows.as_ref().map_or(0, |(tokens, _)| tokens.len())
     }
 
-    /// A module's weight with what was learned: `W + scale * B A` (LoRA, Eq. 3).
+    /// A module's weight with its update: `W + scale * B A` (LoRA, Eq. 3).
     ///
     /// # Shapes
     /// `weight`: `[outputs, inputs]`.
@@ -294,7 +293,7 @@ impl Adapter {
         }
     }
 
-    /// The embedding with the rows that were learned in place of its own.
+    /// The embedding with its trained rows.
     ///
     /// # Shapes
     /// `table`: `[vocabulary, hidden]`.
@@ -309,7 +308,7 @@ impl Adapter {
     }
 }
 
-/// The halves of each module's pair, by its name: first the one that leads down.
+/// The halves of each module's pair, by name: first the one to the lower rank.
 type Halves = BTreeMap<String, (Option<Tensor>, Option<Tensor>)>;
 
 /// Loads the halves of all pairs, and the trained rows of the embedding.

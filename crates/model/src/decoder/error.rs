@@ -1,4 +1,4 @@
-//! What can go wrong with a decoder, each with the thing it went wrong with.
+//! The errors of a decoder.
 
 use std::path::{Path, PathBuf};
 
@@ -148,7 +148,7 @@ pub enum DecoderError {
         /// What is wrong.
         reason: String,
     },
-    /// An adapter that cannot be used with any model here.
+    /// An adapter that no supported model can use.
     #[error("the adapter {path} cannot be used: {reason}")]
     #[diagnostic(remedy = "give a folder with a LoRA adapter as PEFT writes it")]
     Adapter {
@@ -165,10 +165,10 @@ pub enum DecoderError {
     OtherBase {
         /// Its folder.
         path: PathBuf,
-        /// What does not fit.
+        /// What does not match.
         reason: String,
     },
-    /// Nothing in the vocabulary is free to mark the knowledge of sources with.
+    /// The vocabulary has no free entries to mark the knowledge of sources.
     #[error(
         "the vocabulary of the model has no {needed} entries that are free to mark sources with"
     )]
@@ -188,7 +188,7 @@ pub enum DecoderError {
         /// The names that it knows.
         known: Vec<String>,
     },
-    /// The model is to converse and has no chat template.
+    /// A conversation for a model without a chat template.
     #[error("the model has no chat template, so it cannot read prompts as conversations")]
     #[diagnostic(remedy = "leave <prompt_form> at auto")]
     NoChatTemplate,
@@ -223,7 +223,7 @@ pub enum DecoderError {
         /// Why not.
         reason: String,
     },
-    /// A request of another program that the model does not take as it is.
+    /// Another program's request that the model cannot serve unchanged.
     #[error("`{param}`: {reason}")]
     #[diagnostic(
         kind = "invalid_value",
@@ -235,7 +235,7 @@ pub enum DecoderError {
         /// Why the model does not take it.
         reason: String,
     },
-    /// There is nothing to run the model on.
+    /// An empty prompt or continuation.
     #[error("the {what} is empty")]
     EmptyText {
         /// "prompt" or "continuation".
@@ -249,7 +249,7 @@ pub enum DecoderError {
         /// The model's blocks.
         layers: usize,
     },
-    /// A request for nothing.
+    /// A request for no samples.
     #[error("0 samples were asked for")]
     #[diagnostic(remedy = "ask for at least 1")]
     NoSamples,
@@ -288,7 +288,7 @@ pub enum DecoderError {
         /// What went wrong in it.
         reason: String,
     },
-    /// Nobody waits for it any more.
+    /// The caller no longer waits for it.
     #[error(transparent)]
     #[diagnostic(forward)]
     Cancelled(#[from] Cancelled),

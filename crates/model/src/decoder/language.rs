@@ -1,4 +1,4 @@
-//! The decoder as one language model among others.
+//! The decoder as a [`LanguageModel`].
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl Decoder {
         }
     }
 
-    /// What tells thoughts from what it answers to a prompt.
+    /// Separates thoughts from the answer to a prompt.
     fn thoughts(&self, prompt: &Prompt) -> Thoughts {
         let is_asked = !self.is_sourced(prompt) && prompt.begun.is_empty();
         let template = self
@@ -47,7 +47,7 @@ impl Decoder {
         template.map_or_else(Thoughts::default, |template| template.thoughts())
     }
 
-    /// Whether it reads a prompt with its marks of sources.
+    /// Whether it reads a prompt with marks of sources.
     pub(in crate::decoder) fn is_sourced(&self, prompt: &Prompt) -> bool {
         self.sources.is_some() && prompt.sourced.is_some()
     }
@@ -69,7 +69,7 @@ impl Decoder {
     }
 }
 
-/// An answer without its thoughts, after giving out the text that was held back until its end.
+/// An answer without its thoughts, after passing on the text that was held back until its end.
 fn finished(
     mut answer: Generation,
     thoughts: &mut Thoughts,
@@ -263,7 +263,7 @@ impl SourceChooser for Decoder {
     }
 }
 
-/// The answer without the thoughts before it, whose numbers are not those of the answer.
+/// The answer without the thoughts before it, and without their numbers.
 fn without(thoughts: &Thoughts, answer: Generation) -> Generation {
     Generation {
         text: thoughts.answer().to_owned(),

@@ -1,5 +1,5 @@
-//! Decoder language models on this machine: loading, generating, scoring, choosing.
-//! Knows nothing of prompts' contents or of retrieval.
+//! Decoder language models on this machine: loading, generating, scoring, choosing. Other crates write the prompts
+//! and retrieve.
 
 mod adapter;
 mod chat_server;
@@ -49,16 +49,16 @@ use text::constraint::{Constraint, Constraints};
 use text::escaping;
 use text::tokenizer::{Reading, TextTokenizer};
 
-/// From this many parameters on, instruction-tuned models write whole texts that are worth reading. One of half a billion
-/// answers right more often in a phrase (`results/2026-11-28-answers`).
+/// From this many parameters on, instruction-tuned models write whole texts that are worth reading. A model of half a
+/// billion answers right more often in a phrase (`results/2026-11-28-answers`).
 const CONVERSES_FROM: u64 = 1_000_000_000;
 
-/// From this many parameters on, how likely a model finds its answers tells the right ones from others at one threshold
-/// (`results/2026-11-28-answers`). Models that are called 0.5B have a little less than that.
+/// From this many parameters on, the probability that a model gives its answers separates right from wrong ones at
+/// one threshold (`results/2026-11-28-answers`). Models that are called 0.5B have slightly fewer.
 const ASSURES_FROM: u64 = 450_000_000;
 
-/// A language model in memory. Threads share it: what they ask for is computed in one batch, and to
-/// wait for it takes none of the threads that compute.
+/// A language model in memory. Threads share it: their requests are computed in one batch, and waiting for results
+/// blocks none of the threads that compute.
 #[derive(Clone)]
 pub struct Decoder {
     config: DecoderConfig,
@@ -73,7 +73,7 @@ pub struct Decoder {
     /// Makes constraints for structured output.
     constraints: Arc<Constraints>,
     end_tokens: Arc<[u32]>,
-    /// Ends scoring and reading; what is generated, its caller ends.
+    /// Ends scoring and reading; generation is ended by `on_progress`.
     cancel: CancelToken,
 }
 
@@ -98,7 +98,7 @@ impl Decoder {
             end_tokens.push(sources.end_of_knowledge);
             end_tokens.sort_unstable();
         }
-        // What was trained for prompts of ken's answers those in a line.
+        // A model that was trained on ken's prompts answers those in a line.
         let trained = sources.is_some() || read_as == ReadAs::Text(PromptForm::Bare);
         let parameters = footprint.parameters;
         let (config, weights) = (&checkpoint.config, &checkpoint.weights);
@@ -146,8 +146,8 @@ impl Decoder {
         self.config.context
     }
 
-    /// Identifies the weights and what else bears on answers: measurements made with one model must
-    /// not be used with another.
+    /// Identifies the weights and everything else that affects answers: measurements with one model must not be used
+    /// with another.
     #[must_use]
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
@@ -165,9 +165,9 @@ impl Decoder {
         self.chat.is_some()
     }
 
-    /// A prompt of plain text, `shared` followed by `rest`. The shared prefix is computed once and
-    /// cached. Special tokens written in it are read as ordinary text, so that whoever wrote a part
-    /// of it cannot end the prompt or speak for another.
+    /// A prompt of plain text, `shared` followed by `rest`. The shared prefix is computed once and cached. Special
+    /// tokens spelled out in it are read as ordinary text, so that no part of it can end the prompt or speak for
+    /// another role.
     ///
     /// # Errors
     /// A text that the tokenizer refuses, or an empty one.
@@ -176,7 +176,7 @@ impl Decoder {
         Prompt::new(encode(&format!("{shared}{rest}"))?, &encode(shared)?)
     }
 
-    /// A prompt of text in which special tokens are read as such. For texts of the caller's own.
+    /// A prompt of text in which special tokens are read as tokens. For the caller's own texts.
     ///
     /// # Errors
     /// As [`Decoder::prompt`].
@@ -185,9 +185,8 @@ impl Decoder {
         Prompt::raw(self.known(tokens)?)
     }
 
-    /// A prompt in the model's chat format that ends where the model is to answer. The first
-    /// `shared` messages are computed once and kept. Special tokens written in messages are read
-    /// as ordinary text.
+    /// A prompt in the model's chat format that ends where the model answers. The first `shared` messages are
+    /// computed once and kept. Special tokens spelled out in messages are read as ordinary text.
     ///
     /// # Errors
     /// A model without a chat template, or a conversation that the template refuses.
@@ -200,7 +199,7 @@ impl Decoder {
         let messages = messages.collect::<Result<Vec<_>, DecoderError>>()?;
         let encode = |text: &str| self.known(escaping::encode(text, &self.tokenizer)?);
         let tokens = encode(&template.render(&messages, &[], true)?)?;
-        // Not every template takes a part of a conversation; then nothing is shared.
+        // Not every template accepts a part of a conversation; nothing is shared then.
         let shared = messages
             .get(..shared)
             .filter(|part| !part.is_empty())

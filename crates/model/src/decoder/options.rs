@@ -1,4 +1,4 @@
-//! What a caller may choose about how a decoder computes.
+//! What a caller may choose about a decoder's computations.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,18 +8,17 @@ use crate::decoder::error::DecoderError;
 use crate::decoder::text::read_as::ReadAs;
 use crate::kernels::{Precision, UnknownName};
 
-/// Where a decoder computes.
+/// The device that a decoder computes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Device {
-    /// On the processor.
+    /// The CPU.
     #[default]
     Cpu,
-    /// On the first GPU of NVIDIA's; needs the feature `cuda`.
+    /// The first NVIDIA GPU; needs the feature `cuda`.
     Cuda,
-    /// On the GPU of Apple's; needs the feature `metal`.
+    /// The Apple GPU; needs the feature `metal`.
     Metal,
-    /// On the processor by the same operations as on a GPU. Slow; what the other two are checked
-    /// against.
+    /// The CPU with the same operations as a GPU. Slow; for checking the other two.
     Reference,
 }
 
@@ -38,7 +37,7 @@ impl Device {
     /// The candle device that holds the tensors.
     ///
     /// # Errors
-    /// A device that is not there, or that ken was built without.
+    /// A device that is absent, or that ken was built without.
     pub fn opened(self) -> Result<candle_core::Device, DecoderError> {
         let device = match self {
             Self::Cpu | Self::Reference => Ok(candle_core::Device::Cpu),
@@ -74,17 +73,17 @@ impl FromStr for Device {
 /// How a decoder is loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadOptions {
-    /// What it computes in on the CPU. GPUs compute in 32 bits.
+    /// The precision on the CPU. GPUs compute in 32 bits.
     pub precision: Precision,
-    /// Where it computes.
+    /// The device.
     pub device: Device,
-    /// Memory in bytes that the keys and values of all callers' texts take at most, as long as a
-    /// single prompt and one text do not need more. A request waits until its own fit.
+    /// The most bytes of memory for the keys and values of all callers' texts, unless a single prompt and one text
+    /// need more. A request waits until its own fit.
     pub cache_bytes: usize,
-    /// The most calls that wait at the same time for their first request to be taken up. One more is
+    /// The most calls that may wait at the same time for their first request to be admitted. Further calls are
     /// refused.
     pub most_waiting: usize,
-    /// How it reads prompts; `None` for what suits the model.
+    /// How it reads prompts; `None` for the default of the model.
     pub read_as: Option<ReadAs>,
     /// The folder of an adapter, in PEFT's format, on top of the weights.
     pub adapter: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! The decoder as a model that continues text as it stands.
+//! The decoder as a model that continues text unchanged.
 
 use std::ops::ControlFlow;
 
@@ -64,7 +64,7 @@ impl TextModel for Decoder {
             .collect();
         let answers = self.answer_many(&asked, on_progress)?;
         let mut names = TokenTexts::new(&self.tokenizer);
-        let each = answers.into_iter().zip(&prompts).map(|(answer, prompt)| {
+        let generations = answers.into_iter().zip(&prompts).map(|(answer, prompt)| {
             let samples = answer.texts.into_iter().map(|mut text| {
                 let logprobs = std::mem::take(&mut text.token_logprobs);
                 (text.into(), logprobs)
@@ -87,6 +87,6 @@ impl TextModel for Decoder {
                 samples,
             })
         });
-        Ok(each.collect::<Result<_, DecoderError>>()?)
+        Ok(generations.collect::<Result<_, DecoderError>>()?)
     }
 }

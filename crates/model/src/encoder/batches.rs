@@ -9,8 +9,8 @@ use super::tokens::Sequence;
 /// this many also amortize the work between them and still load the threads evenly.
 pub(super) const FULL_TOKENS: usize = 256;
 
-/// Computes sequences in batches on all threads of rayon's pool: `compute` returns one result for each
-/// sequence of a batch. The results are in the order of the sequences.
+/// Computes sequences in batches on all threads of rayon's pool: `compute` returns one result for each sequence of a
+/// batch. The results are in the order of the sequences.
 pub(super) fn compute_all<T: Send>(
     sequences: &[Sequence],
     compute: impl Fn(&[&Sequence]) -> Result<Vec<T>, EncoderError> + Sync,
@@ -20,36 +20,35 @@ pub(super) fn compute_all<T: Send>(
     let computed: Vec<Vec<T>> = batches
         .par_iter()
         .with_max_len(1)
-        .map(|batch| compute(&batch.iter().map(|&at| &sequences[at]).collect::<Vec<_>>()))
+        .map(|batch| compute(&batch.iter().map(|&i| &sequences[i]).collect::<Vec<_>>()))
         .collect::<Result<_, _>>()?;
     let mut placed: Vec<(usize, T)> = batches
         .into_iter()
         .flatten()
         .zip(computed.into_iter().flatten())
         .collect();
-    placed.sort_by_key(|&(at, _)| at);
+    placed.sort_by_key(|&(index, _)| index);
     Ok(placed.into_iter().map(|(_, result)| result).collect())
 }
 
-/// Groups the sequences of the given lengths into batches of similar length, the longest first, so
-/// that no thread is left with a long one at the end. Few tokens are spread over the threads.
-/// Returns indices into `lengths`; each occurs once.
+/// Groups the sequences of the given lengths into batches of similar length, the longest first, so that no thread is
+/// left with a long one at the end. Spreads few tokens over the threads. Returns indices into `lengths`, each once.
 fn plan(lengths: &[usize], threads: usize) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..lengths.len()).collect();
-    order.sort_by_key(|&at| std::cmp::Reverse(lengths[at]));
+    order.sort_by_key(|&index| std::cmp::Reverse(lengths[index]));
     let share = lengths.iter().sum::<usize>().div_ceil(threads.max(1));
     let full = share.clamp(1, FULL_TOKENS);
 
     let mut batches: Vec<Vec<usize>> = Vec::new();
     let mut tokens = full;
-    for at in order {
+    for index in order {
         if tokens >= full {
             batches.push(Vec::new());
             tokens = 0;
         }
-        tokens += lengths[at];
+        tokens += lengths[index];
         if let Some(batch) = batches.last_mut() {
-            batch.push(at);
+            batch.push(index);
         }
     }
     batches
@@ -68,12 +67,12 @@ mod tests {
         ) {
             let batches = plan(&lengths, threads);
             let mut all: Vec<usize> = batches.iter().flatten().copied().collect();
-            let sorted: Vec<usize> = all.iter().map(|&at| lengths[at]).collect();
+            let sorted: Vec<usize> = all.iter().map(|&index| lengths[index]).collect();
             prop_assert!(sorted.is_sorted_by(|a, b| a >= b));
             all.sort_unstable();
             prop_assert_eq!(all, (0..lengths.len()).collect::<Vec<_>>());
             for batch in batches {
-                let before_last: usize = batch[..batch.len() - 1].iter().map(|&at| lengths[at]).sum();
+                let before_last: usize = batch[..batch.len() - 1].iter().map(|&index| lengths[index]).sum();
                 prop_assert!(before_last < FULL_TOKENS);
             }
         }

@@ -25,7 +25,7 @@ impl FamilyConfig {
     }
 }
 
-/// A setting of a file that is not supported.
+/// An unsupported setting in a file.
 pub(super) fn unsupported(
     path: &Path,
     setting: &'static str,

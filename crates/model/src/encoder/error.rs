@@ -109,7 +109,7 @@ pub enum EncoderError {
 }
 
 impl EncoderError {
-    /// Distinguishes a missing file, or a path through what is no folder, from an unreadable one.
+    /// Distinguishes a missing file, or a path through something that is not a folder, from an unreadable file.
     pub(super) fn of_file(path: PathBuf, source: io::Error) -> Self {
         match source.kind() {
             ErrorKind::NotFound | ErrorKind::NotADirectory => Self::Missing(path),

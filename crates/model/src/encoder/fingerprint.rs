@@ -1,11 +1,11 @@
-//! Identifies an encoder by its weights, its tokenizer and the settings that affect its results, as one
-//! hash. It is no check against damage or forgery.
+//! Identifies an encoder by one hash of its weights, its tokenizer and the settings that affect its results. It does
+//! not protect against damage or forgery.
 
 use super::network::Network;
 use super::settings::{Pooling, Settings};
 use crate::fingerprint::extended;
 
-/// An embedder's fingerprint, of that of its weights, of its tokenizer's file and of its settings.
+/// An embedder's fingerprint, from those of its weights, its tokenizer's file and its settings.
 pub(super) fn of_embedder(weights: &str, tokenizer: &[u8], settings: &Settings) -> String {
     let pooling: &[u8] = match settings.pooling {
         Pooling::Mean => b"mean",

@@ -1,6 +1,5 @@
-//! Encoders on the CPU: sentence embedders, which map a text to a vector, and cross-encoders
-//! ([`CrossEncoder`]), which map a pair of texts to a score. It
-//! reads a model's folder; it does not download models and stores no vectors.
+//! Encoders on the CPU: sentence embedders, which map a text to a vector, and cross-encoders ([`CrossEncoder`]),
+//! which map a pair of texts to a score. They read a model's folder; other crates download models and store vectors.
 
 mod batches;
 mod config_file;
@@ -39,13 +38,13 @@ use crate::small_file::MOST_TOKENIZER_BYTES;
 /// A call with more texts than this is computed in slices, however short they are.
 const FEW_TEXTS: usize = 8;
 
-/// So is one with more tokens than this: a question has fewer.
+/// A call with more tokens than this is also computed in slices; a question has fewer.
 const FEW_TOKENS: usize = 512;
 
-/// Loads the embedder in the folder `dir`, a network or a static one.
+/// Loads the embedder in the folder `dir`, with a network or static.
 ///
 /// # Errors
-/// Files that are missing, broken or of a model that is not known here.
+/// Files that are missing, broken or of an unsupported model.
 pub fn open(dir: &Path, precision: Precision) -> Result<Box<dyn Embedder>, EncoderError> {
     Ok(match static_table::is_static(dir)? {
         true => Box::new(StaticEmbedder::load(dir)?),
@@ -63,11 +62,10 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// Loads the embedder in the folder `dir`: `config.json`, `tokenizer.json`,
-    /// `model.safetensors` and, where present, the files of sentence-transformers (`modules.json`,
-    /// the pooling's `config.json`, `sentence_bert_config.json`,
-    /// `config_sentence_transformers.json`). The prefixes are those that the model states, else
-    /// those of the family that its name indicates, else none. `auto` is 32 bits.
+    /// Loads the embedder in the folder `dir`: `config.json`, `tokenizer.json`, `model.safetensors` and, if present,
+    /// the files of sentence-transformers (`modules.json`, the pooling's `config.json`, `sentence_bert_config.json`,
+    /// `config_sentence_transformers.json`). The prefixes are those in these files, else those of the family that the
+    /// model's name indicates, else none. `auto` is 32 bits.
     pub fn load(dir: &Path, precision: Precision) -> Result<Self, EncoderError> {
         let settings = settings::read(dir)?;
         let file = network::open(&dir.join("model.safetensors"))?;
@@ -103,10 +101,9 @@ impl Encoder {
     /// The embeddings of `texts`, in their order, each of [`Encoder::dimensions`] numbers; of
     /// length 1 if the model normalizes. Each text gets the prefix of `role` and is truncated to
     /// [`Encoder::max_tokens`]. An empty text has an embedding too.
-    ///
-    /// Calls of a few short texts from many threads are computed together, on rayon's pool; all others in
-    /// slices, by turns and on threads of their own, so that a question never waits for them. The other texts
-    /// affect a text's embedding only by rounding.
+    /// Calls of a few short texts from many threads are computed together, on rayon's pool; all others in slices, on
+    /// separate threads and by turns, so that a question never waits for them. The other texts affect a text's
+    /// embedding only by rounding.
     pub fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, EncoderError> {
         self.embed_as(Class::Awaited, texts, role)
     }
@@ -155,7 +152,7 @@ impl Encoder {
                 Pooling::Last => own[own.len().saturating_sub(hidden)..].to_vec(),
                 Pooling::Mean => mean_of_rows(own, hidden),
             };
-            // A text without tokens, by a tokenizer that adds none, has the zero vector.
+            // A text without tokens, from a tokenizer without special tokens, has the zero vector.
             embedding.resize(hidden, 0.0);
             embedding.truncate(self.settings.own.kept);
             if self.settings.normalize {
@@ -182,8 +179,8 @@ impl Encoder {
         &self.settings.own.prefixes
     }
 
-    /// Differs from that of any embedder that gives other vectors: hashes in hexadecimal of the
-    /// weights, the tokenizer, the pooling, the prefixes and the longest input. The precision counts as rounding.
+    /// Identifies the embedder's vectors: hashes in hexadecimal of the weights, the tokenizer, the pooling, the
+    /// prefixes and the longest input. The precision counts as rounding.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
@@ -248,7 +245,7 @@ fn mean_of_rows(rows: &[f32], columns: usize) -> Vec<f32> {
     mean
 }
 
-/// Scales a vector to length 1; a vector of zeros stays as it is.
+/// Scales a vector to length 1; a zero vector stays as it is.
 pub(crate) fn normalize(vector: &mut [f32]) {
     let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
     if length > 0.0 {

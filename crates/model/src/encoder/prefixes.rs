@@ -1,16 +1,16 @@
-//! The prefixes that some embedders expect on queries and passages. It knows families whose files do not state them
-//! by name; it reads no files and prefixes no text.
+//! The prefixes that some embedders expect on queries and passages. Families whose files do not state them are
+//! recognized by name.
 
 use std::path::Path;
 
 use ken_language::Role;
 
-/// The prefixes of queries and passages; empty where the model expects none.
+/// The prefixes of queries and passages; empty if the model expects none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Prefixes {
-    /// Put before every query.
+    /// Added before every query.
     pub query: String,
-    /// Put before every passage.
+    /// Added before every passage.
     pub passage: String,
 }
 

@@ -1,4 +1,5 @@
-//! Reads an encoder's configuration files: the network, and of a sentence embedder the pooling, the longest input and the prefixes. It reads no weights and no tokenizer.
+//! Reads an encoder's configuration files: the network and, for a sentence embedder, the pooling, the longest input
+//! and the prefixes.
 
 use std::borrow::Cow;
 use std::path::{Component, Path};
@@ -12,7 +13,7 @@ use super::error::EncoderError;
 use super::network::{self, Network};
 use super::prefixes::Prefixes;
 
-/// How the vectors of a text's tokens become one.
+/// How the vectors of a text's tokens are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pooling {
     /// The mean over all tokens, special ones included.
@@ -23,7 +24,7 @@ pub(super) enum Pooling {
     Last,
 }
 
-/// Everything about an embedder but its weights and its tokenizer.
+/// Everything about an embedder except its weights and its tokenizer.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Settings {
     pub(super) network: Network,
@@ -34,10 +35,10 @@ pub(super) struct Settings {
     pub(super) own: Own,
 }
 
-/// What sentence-transformers says of any embedder.
+/// The settings of sentence-transformers for any embedder.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Own {
-    /// The numbers of an embedding that are kept, its first ones.
+    /// How many numbers of an embedding are kept, from the first.
     pub(super) kept: usize,
     pub(super) prefixes: Prefixes,
 }
@@ -100,8 +101,8 @@ pub(super) fn read(dir: &Path) -> Result<Settings, EncoderError> {
     })
 }
 
-/// What sentence-transformers says of the embedder in `dir`, of `width` numbers. The prefixes are those that it states,
-/// else those of the family that the model's name or its folder's indicates.
+/// The settings of sentence-transformers for the embedder in `dir`, of `width` numbers. The prefixes are those in
+/// these files, else those of the family that the model's name or its folder's indicates.
 pub(super) fn own(dir: &Path, width: usize, name: Option<&str>) -> Result<Own, EncoderError> {
     let path = dir.join("config_sentence_transformers.json");
     let config: EmbeddingConfig = optional(&path)?.unwrap_or_default();
@@ -122,7 +123,7 @@ pub(super) fn own(dir: &Path, width: usize, name: Option<&str>) -> Result<Own, E
     Ok(Own { kept, prefixes })
 }
 
-/// The classes of the model's modules, without their packages; none without `modules.json`.
+/// The classes of the model's modules, without their packages; empty without `modules.json`.
 pub(super) fn modules(dir: &Path) -> Result<Vec<String>, EncoderError> {
     let modules: Option<Vec<Module>> = optional(&dir.join("modules.json"))?;
     let modules = modules.unwrap_or_default().into_iter();
@@ -196,7 +197,7 @@ fn read_pooling(path: &Path) -> Result<Pooling, EncoderError> {
     }
 }
 
-/// The model's own prompts; `None` where it states none (some files list empty ones).
+/// The prompts that the model states; `None` if it states none (some files list empty ones).
 fn stated(prompts: Prompts) -> Option<Prefixes> {
     let prefixes = Prefixes {
         query: prompts.query.unwrap_or_default(),

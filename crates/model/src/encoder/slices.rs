@@ -1,6 +1,6 @@
-//! Large calls, computed slice by slice on threads of their own, so that they never hold up a question, which
-//! is computed on the threads of its caller. One slice is computed at a time, whichever encoder it is for:
-//! calls that somebody waits for take turns, and work in the background has those turns that nobody else wants.
+//! Computes large calls slice by slice on separate threads, so that they never delay a question, which is computed on
+//! the threads of its caller. One slice is computed at a time, across all encoders: calls with a waiting caller take
+//! turns, and background work gets the turns that no such call wants.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -9,16 +9,16 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::batches::FULL_TOKENS;
 
-/// Full batches of a slice for each thread: enough that threads which are done early idle little, few enough
-/// that a slice is over within a second on a slow machine.
+/// Full batches per thread in a slice: enough that threads which finish early idle little, few enough that a slice
+/// takes less than a second on a slow machine.
 const BATCHES_PER_THREAD: usize = 8;
 
-/// Who is served first.
+/// The priority of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
-    /// Somebody waits for it.
+    /// A caller is waiting for the result.
     Awaited,
-    /// Nobody does.
+    /// Background work.
     Background,
 }
 
@@ -36,16 +36,16 @@ static SLICES: LazyLock<Slices> = LazyLock::new(|| {
 });
 
 struct Slices {
-    /// `None` where the system has no more threads: then the caller's are used.
+    /// `None` if the system has no more threads; the caller's threads are used then.
     pool: Option<ThreadPool>,
     /// The tokens of a slice.
     tokens: usize,
     turns: Turns,
 }
 
-/// Computes items in slices, by a function that returns one result for each item of a slice; `tokens` estimates
-/// how many an item has. The results are in the order of the items. A caller on a thread of a pool computes
-/// everything itself: while it waited for a turn, that pool might give it work that waits for the same one.
+/// Computes items in slices, by a function that returns one result for each item of a slice; `tokens` estimates the
+/// tokens of an item. The results are in the order of the items. A caller on a thread of a pool computes everything
+/// itself: while it waited for a turn, that pool might give it work that waits for the same turn.
 pub(super) fn in_slices<I: Sync, T: Send, E: Send>(
     items: &[I],
     class: Class,
@@ -84,7 +84,7 @@ fn slice_length<I>(items: &[I], most: usize, tokens: &impl Fn(&I) -> usize) -> u
     fits.count().max(1)
 }
 
-/// Whose turn it is, one at a time.
+/// Gives out turns, one at a time.
 #[derive(Default)]
 struct Turns {
     line: Mutex<Line>,
@@ -107,13 +107,13 @@ impl Line {
         }
     }
 
-    /// Who is next where nobody has the turn.
+    /// Chooses the next call if none has the turn.
     fn first(&self) -> Option<u64> {
         self.awaited.front().or(self.background.front()).copied()
     }
 }
 
-/// The turn. It is given back when dropped.
+/// The turn, which ends on drop.
 struct Turn<'t>(&'t Turns);
 
 impl Turns {
@@ -176,7 +176,7 @@ mod tests {
         for slice in seen {
             assert!(slice.len() == 1 || slice.iter().sum::<usize>() <= most);
         }
-        // One that is too long for any slice is one of its own.
+        // An item that is too long for any slice gets its own.
         assert_eq!(slice_length(&[5, 1], 4, &|&tokens| tokens), 1);
     }
 
@@ -197,7 +197,7 @@ mod tests {
                     for _ in 0..3 {
                         let turn = turns.take(class);
                         order.lock().unwrap().push(name);
-                        // The others are in line by then.
+                        // The others are queued by then.
                         thread::sleep(Duration::from_millis(20));
                         drop(turn);
                     }

@@ -1,5 +1,5 @@
-//! Static embedders: a table of one vector a token, and the mean of a text's tokens; no network. They are read as
-//! model2vec and sentence-transformers write them. Hundreds of times as fast as a network, and less apt to find
+//! Static embedders: a table of one vector per token, and the mean over a text's tokens; no network. They are read
+//! from files of model2vec and sentence-transformers. Hundreds of times as fast as a network, and less apt to find
 //! paraphrases.
 
 use std::ops::Range;
@@ -26,10 +26,10 @@ type Result<T, E = EncoderError> = std::result::Result<T, E>;
 /// The longest input of a model that states none.
 const MOST_TOKENS: usize = 1 << 20;
 
-/// model2vec's, where its file states none.
+/// model2vec's default.
 const USUAL_MOST_TOKENS: usize = 512;
 
-/// Where sentence-transformers puts the files of this module.
+/// The folder of this module in models of sentence-transformers.
 const MODULE: &str = "0_StaticEmbedding";
 
 /// A static embedder, loaded and ready. It can be shared between threads.
@@ -38,9 +38,9 @@ pub(super) struct StaticEmbedder {
     /// `[rows, width]`
     table: Vec<f32>,
     width: usize,
-    /// The row of each token; `None` where tokens have rows of their own.
+    /// The row of each token; `None` if each token has its own row.
     mapping: Option<Vec<usize>>,
-    /// What the vector of each token is multiplied by.
+    /// The factor of each token's vector.
     weights: Option<Vec<f32>>,
     rules: Rules,
     own: Own,
@@ -51,9 +51,9 @@ pub(super) struct StaticEmbedder {
 struct Rules {
     normalize: bool,
     max_tokens: usize,
-    /// Characters of a text that are read at most.
+    /// The most characters of a text that are read.
     characters: usize,
-    /// The token of unknown words, where these are left out.
+    /// The token of unknown words, if these are left out.
     unknown: Option<u32>,
 }
 
@@ -71,7 +71,7 @@ fn usual_most_tokens() -> Option<usize> {
     Some(USUAL_MOST_TOKENS)
 }
 
-/// The part of `tokenizer.json` that says what unknown words become.
+/// The part of `tokenizer.json` that names the token of unknown words.
 #[derive(Deserialize)]
 struct TokenizerFile {
     model: TokenizerModel,
@@ -83,7 +83,7 @@ struct TokenizerModel {
     unk_id: Option<u32>,
 }
 
-/// Whether the model in a folder is a static embedder.
+/// Whether the folder of a model holds a static embedder.
 pub(super) fn is_static(dir: &Path) -> Result<bool> {
     if settings::modules(dir)?
         .iter()
@@ -96,8 +96,8 @@ pub(super) fn is_static(dir: &Path) -> Result<bool> {
 }
 
 impl StaticEmbedder {
-    /// Loads the embedder in a folder: `model.safetensors` and `tokenizer.json`, there or in the folder of the module of
-    /// sentence-transformers, and `config.json` where model2vec wrote it.
+    /// Loads the embedder in a folder: `model.safetensors` and `tokenizer.json`, there or in the folder of
+    /// sentence-transformers' module, and model2vec's `config.json`, if there is one.
     ///
     /// # Errors
     /// Files that are missing or broken.
@@ -172,7 +172,7 @@ impl StaticEmbedder {
         })
     }
 
-    /// The mean of the vectors of a text's tokens; zeros for a text without known ones.
+    /// The mean of the vectors of a text's tokens; zeros if no token is known.
     fn embed_one(&self, text: &str, role: Role) -> Result<Vec<f32>> {
         let text = self.own.prefixed(text, role);
         let end = text.char_indices().nth(self.rules.characters);
@@ -254,10 +254,10 @@ impl Embedder for StaticEmbedder {
 /// The table, with the length of its rows.
 fn table(file: &TensorFile, path: &Path) -> Result<(usize, Vec<f32>)> {
     let names = ["embeddings", "embedding.weight"];
-    let found = names
+    let tensors = names
         .into_iter()
         .find_map(|name| Some((name, file.info(name)?)));
-    let Some((name, info)) = found else {
+    let Some((name, info)) = tensors else {
         return Err(EncoderError::MissingTensor {
             path: path.to_owned(),
             name: names[0].to_owned(),
@@ -276,7 +276,7 @@ fn table(file: &TensorFile, path: &Path) -> Result<(usize, Vec<f32>)> {
     Ok((width, numbers))
 }
 
-/// The row of each token, where tokens share rows.
+/// The row of each token, if tokens share rows.
 fn mapping(file: &TensorFile, path: &Path, rows: usize) -> Result<Option<Vec<usize>>> {
     let Some(info) = file.info("mapping") else {
         return Ok(None);
@@ -306,7 +306,7 @@ fn mapping(file: &TensorFile, path: &Path, rows: usize) -> Result<Option<Vec<usi
     }
 }
 
-/// The numbers of a tensor of this shape; `None` if there is none of the name.
+/// The numbers of a tensor of this shape; `None` if there is no tensor of this name.
 fn numbers_of(
     file: &TensorFile,
     path: &Path,

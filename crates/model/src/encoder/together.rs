@@ -1,6 +1,6 @@
-//! Small calls from many threads, computed together: while as many calls compute as there are threads,
-//! later ones gather, and the next to compute takes all of them. So nobody waits for others to come, and
-//! under load the weights are read once for many texts.
+//! Computes small calls from many threads together: while as many calls compute as there are threads, later calls
+//! gather, and the next one to compute takes all of them. So no call waits for others to arrive, and under load the
+//! weights are read once for many texts.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -8,11 +8,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use super::error::EncoderError;
 use super::tokens::Sequence;
 
-/// The tokens that are computed together at most, so that the first call is not kept waiting; a longer call is
-/// computed alone.
+/// The most tokens that are computed together, so that the first call does not wait long; a longer call is computed
+/// alone.
 const MOST_TOKENS: usize = 1024;
 
-/// Calls that compute, and those that wait for it.
+/// Calls that compute, and calls that wait.
 pub(super) struct Together<T> {
     calls: Mutex<Calls<T>>,
     changed: Condvar,
@@ -22,9 +22,9 @@ struct Calls<T> {
     next: u64,
     /// How many compute.
     computing: usize,
-    /// Those that wait, by their numbers.
+    /// The waiting calls, by number.
     gathered: VecDeque<(u64, Arc<Vec<Sequence>>)>,
-    /// What others computed; `None` where that failed, and the call has to do it alone.
+    /// Results of calls that another call computed; `None` if that failed, and the call must compute alone.
     done: HashMap<u64, Option<Vec<T>>>,
 }
 
@@ -43,13 +43,13 @@ impl<T> Default for Together<T> {
 }
 
 impl<T> Together<T> {
-    /// One result for each sequence, by a function that gives this for any number of them.
+    /// One result for each sequence, by a function from any number of sequences to their results.
     pub(super) fn compute(
         &self,
         sequences: Vec<Sequence>,
         compute: impl Fn(&[Sequence]) -> Result<Vec<T>, EncoderError>,
     ) -> Result<Vec<T>, EncoderError> {
-        // A thread of the pool must not wait for what may need that thread.
+        // A thread of the pool must not wait for something that may need this thread.
         if rayon::current_thread_index().is_some() {
             return compute(&sequences);
         }
@@ -64,7 +64,7 @@ impl<T> Together<T> {
                     drop(calls);
                     return done.map_or_else(|| compute(&sequences), Ok);
                 }
-                // Another one may have taken it, and not be done.
+                // Another call may have taken it, and still be computing.
                 let waits = calls.gathered.iter().any(|(number, _)| *number == own);
                 if waits && calls.computing < rayon::current_num_threads() {
                     break;
@@ -90,11 +90,11 @@ impl<T> Together<T> {
 }
 
 impl<T> Calls<T> {
-    /// The call of this number, and as many of the others as go with it.
+    /// Takes the call of this number, and as many others as fit with it.
     fn take(&mut self, own: u64) -> Vec<(u64, Arc<Vec<Sequence>>)> {
         let mut taken = Vec::new();
-        if let Some(at) = self.gathered.iter().position(|(number, _)| *number == own) {
-            taken.extend(self.gathered.remove(at));
+        if let Some(index) = self.gathered.iter().position(|(number, _)| *number == own) {
+            taken.extend(self.gathered.remove(index));
         }
         let tokens = |sequences: &[Sequence]| sequences.iter().map(Sequence::len).sum::<usize>();
         let mut amount: usize = taken.iter().map(|(_, sequences)| tokens(sequences)).sum();
@@ -109,7 +109,7 @@ impl<T> Calls<T> {
     }
 }
 
-/// Calls that one of them computes. However it ends, the others are told.
+/// Calls that one of them computes. However that ends, the others are notified.
 struct Taken<'t, T> {
     by: &'t Together<T>,
     own: u64,
@@ -121,14 +121,14 @@ impl<T> Taken<'_, T> {
         mut self,
         compute: &impl Fn(&[Sequence]) -> Result<Vec<T>, EncoderError>,
     ) -> Result<Vec<T>, EncoderError> {
-        let each = self
+        let senders = self
             .calls
             .iter()
             .flat_map(|(_, sequences)| sequences.iter());
-        let all: Vec<Sequence> = each.cloned().collect();
+        let all: Vec<Sequence> = senders.cloned().collect();
         let mut results = match compute(&all) {
             Ok(results) => results.into_iter(),
-            // It may be another call's text that failed.
+            // The text of another call may have failed.
             Err(_) if self.calls.len() > 1 => {
                 let own = self.calls.iter().find(|(number, _)| *number == self.own);
                 let own = own.map(|(_, sequences)| Arc::clone(sequences));
@@ -184,11 +184,11 @@ mod tests {
     /// Doubles ids, slowly; the id 7 fails.
     fn doubled(sequences: &[Sequence]) -> Result<Vec<u32>, EncoderError> {
         thread::sleep(Duration::from_millis(2));
-        let each = sequences.iter().map(|sequence| match sequence.ids[0] {
+        let doubled = sequences.iter().map(|sequence| match sequence.ids[0] {
             7 => Err(EncoderError::Missing("7".into())),
             id => Ok(2 * id),
         });
-        each.collect()
+        doubled.collect()
     }
 
     #[test]

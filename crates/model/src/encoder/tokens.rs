@@ -1,4 +1,4 @@
-//! Tokenization, and the spans of tokens in a text. It adds no prefixes and pads nothing.
+//! Tokenization, and the spans of tokens in a text. Callers add prefixes.
 
 use std::ops::Range;
 use std::path::Path;
@@ -12,8 +12,8 @@ use super::error::EncoderError;
 use crate::tokenization::tokenizing;
 use crate::tokenizer_growth;
 
-/// The bytes of a text that are tokenized first, for each token that the model reads. Few texts have longer
-/// tokens; of these, more is tokenized.
+/// The bytes of a text that are tokenized first, per token that the model reads. Few texts have longer tokens; of
+/// those, more is tokenized.
 const BYTES_PER_TOKEN: usize = 16;
 
 /// The model's input.
@@ -21,7 +21,7 @@ const BYTES_PER_TOKEN: usize = 16;
 pub(super) struct Sequence {
     /// Token ids, special ones included.
     pub(super) ids: Vec<u32>,
-    /// One token type per id, which distinguishes the two texts of a pair.
+    /// One token type per id; it distinguishes the two texts of a pair.
     pub(super) types: Vec<u32>,
 }
 
@@ -31,7 +31,7 @@ impl Sequence {
     }
 }
 
-/// What a model reads.
+/// The form of a model's input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Input {
     /// The tokens of a text alone.
@@ -129,22 +129,21 @@ impl Tokens {
         }
     }
 
-    /// The model's input for a pair: both texts with the special tokens between and around them.
-    /// Truncated as transformers does by `longest_first`: from the end of the longer text. Of two texts
-    /// each of which is too long by itself, the one of more bytes counts as the longer.
-    /// `token_types` gives the tokens of the second text another type.
+    /// The model's input for a pair: both texts with the special tokens between and around them. It is truncated as
+    /// by transformers' `longest_first`: from the end of the longer text. If each text alone is too long, the one
+    /// with more bytes counts as the longer. `token_types` gives the tokens of the second text another type.
     pub(super) fn pair(
         &self,
         query: &str,
         passage: &str,
         token_types: bool,
     ) -> Result<Sequence, EncoderError> {
-        let one = |text: &str, kind: u32| -> Result<Encoding, EncoderError> {
+        let encoded = |text: &str, kind: u32| -> Result<Encoding, EncoderError> {
             let mut encoding = encode(text, || self.beginning(text))?;
             encoding.set_type_ids(vec![kind; encoding.len()]);
             Ok(encoding)
         };
-        let (mut first, mut second) = (one(query, 0)?, one(passage, 1)?);
+        let (mut first, mut second) = (encoded(query, 0)?, encoded(passage, 1)?);
         if first.len().min(second.len()) > self.text_tokens {
             // Only their beginnings were tokenized, whose lengths say nothing.
             let more = usize::from(query.len() > passage.len());
@@ -178,8 +177,8 @@ impl Tokens {
         })
     }
 
-    /// The tokens of a text, without special ones; of a long text, those of its beginning, which are more
-    /// than the model reads.
+    /// The tokens of a text, without special ones; of a long text, those of its beginning, still more than the model
+    /// reads.
     fn beginning(&self, text: &str) -> tokenizers::Result<Encoding> {
         let mut bytes = BYTES_PER_TOKEN * self.text_tokens;
         loop {
@@ -192,7 +191,7 @@ impl Tokens {
         }
     }
 
-    /// About how many tokens the model reads of a text.
+    /// About how many tokens of a text the model reads.
     pub(super) fn estimate(&self, text: &str) -> usize {
         (text.len() / 3 + 2).min(self.text_tokens)
     }
@@ -224,8 +223,8 @@ fn encode(
     })
 }
 
-/// The beginning of a text, of at most `bytes` bytes: it ends before a space, so that no word is cut, where
-/// one is not far from its end.
+/// The beginning of a text, of at most `bytes` bytes. It ends before a space near its end, if there is one, so that
+/// no word is cut.
 fn beginning_of(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {
         return text;
@@ -236,7 +235,7 @@ fn beginning_of(text: &str, bytes: usize) -> &str {
     }
     let part = &text[..end];
     match part.rfind(char::is_whitespace) {
-        // Before a space that is far from the end, little would be left.
+        // A space far from the end would leave little.
         Some(space) if space > end / 2 => &part[..space],
         _ => part,
     }
@@ -244,10 +243,10 @@ fn beginning_of(text: &str, bytes: usize) -> &str {
 
 /// Widens a span to whole characters: a tokenizer that works on bytes may split one.
 fn whole_characters(text: &str, start: usize, end: usize) -> Range<usize> {
-    let end = (end.min(text.len())..=text.len()).find(|&at| text.is_char_boundary(at));
+    let end = (end.min(text.len())..=text.len()).find(|&offset| text.is_char_boundary(offset));
     let start = (0..=start.min(text.len()))
         .rev()
-        .find(|&at| text.is_char_boundary(at));
+        .find(|&offset| text.is_char_boundary(offset));
     start.unwrap_or(0)..end.unwrap_or(text.len())
 }
 

@@ -13,12 +13,11 @@ use super::wide::LANES;
 /// Query rows of a register tile.
 const TILE: usize = 6;
 
-/// Keys, or values, that all queries are multiplied with before the next ones: as many as stay in the
-/// L1 cache.
+/// Keys, or values, that all queries are multiplied with before the next ones: as many as fit into the L1 cache.
 const KEY_TILE: usize = 4 * LANES;
 
-/// The KV cache of one attention head, in the layout that attention reads. What follows the tokens
-/// written is zero or left over, and never used.
+/// The KV cache of one attention head, in the layout that attention reads. Entries after the written tokens are zero
+/// or stale, and never used.
 #[derive(Clone)]
 pub(crate) struct HeadCache {
     width: usize,
@@ -66,7 +65,7 @@ pub(crate) struct Query<'a> {
     /// The positions that it attends to, `from..to`.
     pub(crate) from: usize,
     pub(crate) to: usize,
-    /// What its products gain at each position, before they are scaled; empty for nothing.
+    /// The gains of its products at each position, added before scaling; empty for none.
     pub(crate) gains: &'a [f32],
 }
 
@@ -102,7 +101,7 @@ pub(crate) fn attend(
 ) {
     let Scratch { scores, packed } = scratch;
     let end = queries.iter().map(|query| query.to).max().unwrap_or(0);
-    // Blocks of keys are computed whole, so the last may reach past the end.
+    // Blocks of keys are computed whole, so the last may extend past the end.
     let stride = (end + LANES).next_multiple_of(LANES);
     scores.resize(scores.len().max(queries.len() * stride), 0.0);
     packed.clear();
@@ -123,7 +122,7 @@ pub(crate) fn attend(
     });
 }
 
-/// What is done with a tile of keys or values.
+/// The operation on a tile of keys or values.
 #[derive(Clone, Copy)]
 enum Step {
     /// Computes scores from keys.
@@ -161,7 +160,7 @@ impl WithSimd for HeadPass<'_> {
 }
 
 impl HeadPass<'_> {
-    /// Takes a step for all queries and all positions that they attend to, tile by tile.
+    /// Runs a step for all queries and all positions that they attend to, tile by tile.
     #[inline(always)]
     fn walk<S: Simd>(&mut self, simd: S, attended: Range<usize>, step: Step) {
         for segment in self.segments {
@@ -204,8 +203,8 @@ impl HeadPass<'_> {
         }
     }
 
-    /// The products of a tile of queries and a tile of keys. A block that reaches past its segment is
-    /// overwritten by the next segment.
+    /// The products of a tile of queries with a tile of keys. What a block writes past the end of its segment, the
+    /// next segment overwrites.
     #[inline(always)]
     fn score<S: Simd, const ROWS: usize>(
         &mut self,
@@ -231,8 +230,8 @@ impl HeadPass<'_> {
                     }
                 }
                 for (row, sums) in sums.iter().enumerate() {
-                    let at = (tile + row) * self.stride + segment.offset + start;
-                    let scores = &mut self.scores[at + pair * 2 * S::F32_LANES..];
+                    let offset = (tile + row) * self.stride + segment.offset + start;
+                    let scores = &mut self.scores[offset + pair * 2 * S::F32_LANES..];
                     let (scores, _) = S::as_mut_simd_f32s(&mut scores[..2 * S::F32_LANES]);
                     scores.copy_from_slice(sums);
                 }
@@ -272,8 +271,8 @@ impl HeadPass<'_> {
         let values = &segment.cache.values[positions.start * padded..positions.end * padded];
         let count = positions.len();
         let weights: [&[f32]; ROWS] = std::array::from_fn(|row| {
-            let at = (tile + row) * self.stride + segment.offset + positions.start;
-            &self.scores[at..at + count]
+            let offset = (tile + row) * self.stride + segment.offset + positions.start;
+            &self.scores[offset..offset + count]
         });
         for column in (0..self.width).step_by(vectors) {
             let columns = vectors.min(self.width - column);

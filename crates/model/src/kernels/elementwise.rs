@@ -41,7 +41,7 @@ pub fn gated_silu(gate_and_up: &[f32], out: &mut [f32]) {
     gated(gate_and_up, out, |x| x * sigmoid(x));
 }
 
-/// The same with GELU, approximated by the hyperbolic tangent: `gelu(gate) * up`, where `gelu(x)` is
+/// As [`gated_silu`] with GELU, approximated by the hyperbolic tangent: `gelu(gate) * up`, where `gelu(x)` is
 /// `x / 2 * (1 + tanh(u))` with `u = sqrt(2 / pi) * (x + 0.044715 x^3)`, which is `x * sigmoid(2 u)`.
 ///
 /// # Shapes
@@ -75,7 +75,7 @@ fn gated(gate_and_up: &[f32], out: &mut [f32], activation: impl Fn(f32) -> f32) 
     );
 }
 
-/// With the exact GELU: `gelu(gate) * up`.
+/// As [`gated_silu`] with the exact GELU: `gelu(gate) * up`.
 ///
 /// # Shapes
 /// As [`gated_silu`].

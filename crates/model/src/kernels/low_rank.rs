@@ -1,18 +1,17 @@
-//! What adapters change of projections whose weights stay quantized: the low-rank updates of LoRA,
-//! added to products, and rows of weights in place of others. Both are in 32 bits, whatever the
-//! arithmetic of the weights.
+//! An adapter's changes to projections whose weights stay quantized: LoRA's low-rank updates, which are added to
+//! products, and rows of weights that replace others. Both are in 32 bits, whatever the arithmetic of the weights.
 
 use rayon::prelude::*;
 
 use super::rows::Rows;
 use super::wide::{LANES, dot, widest};
 
-/// Multiplications that are worth a task.
+/// The least multiplications of a task.
 const TASK_PRODUCTS: usize = 1 << 16;
 
 /// The update of a projection, `up down`, for some of its outputs.
 pub(crate) struct LowRank {
-    /// The output of the projection at which its own begin.
+    /// The projection's output at which these begin.
     first: usize,
     outputs: usize,
     rank: usize,
@@ -109,7 +108,7 @@ fn add_combined(up: &[f32], inner: &[f32], out: &mut [f32]) {
     );
 }
 
-/// Outputs of a projection, or entries of a table, with weights of their own.
+/// Replaced weights: of outputs of a projection, or of entries of a table.
 pub(crate) struct OwnRows {
     places: Vec<usize>,
     /// One for each place.
@@ -128,13 +127,13 @@ impl OwnRows {
         places * (size_of::<usize>() + size_of::<f32>() * inputs)
     }
 
-    /// The weights of a place that has its own.
+    /// The weights of a place, if it has its own.
     pub(crate) fn find(&self, place: usize) -> Option<&[f32]> {
-        let found = self.places.iter().position(|&own| own == place)?;
-        Some(self.weights.row(found))
+        let index = self.places.iter().position(|&own| own == place)?;
+        Some(self.weights.row(index))
     }
 
-    /// Puts the products with these weights in place of others.
+    /// Replaces products by those with these weights.
     ///
     /// # Shapes
     /// `x`: `[rows, inputs]`; `out`: `[rows, outputs of the projection]`.
@@ -156,7 +155,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Numbers between -1 and 1 that follow from a seed.
+    /// Pseudo-random numbers between -1 and 1, determined by a seed.
     fn numbers(count: usize, seed: u64) -> Vec<f32> {
         use rand::{Rng, SeedableRng};
         let mut random = rand::rngs::StdRng::seed_from_u64(seed);

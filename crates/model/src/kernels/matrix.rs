@@ -21,7 +21,7 @@ pub(crate) enum WeightFormat {
 /// How quantized weights are multiplied. Weights in 32 bits are always multiplied in 32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arithmetic {
-    /// Dequantized, with activations as they are.
+    /// Dequantized, with unquantized activations.
     Exact,
     /// In integers, with activations quantized to 8 bits.
     Integer,
@@ -38,13 +38,13 @@ pub(crate) enum Matrix {
     Quantized(QuantizedProjection),
 }
 
-/// A projection with quantized weights, and what an adapter changes of it.
+/// A projection with quantized weights, and an adapter's changes to it.
 pub(crate) struct QuantizedProjection {
-    /// Their outputs follow one another.
+    /// Their outputs are concatenated.
     pub(crate) matrices: Vec<Arc<QuantizedMatrix>>,
-    /// What is added to products.
+    /// Updates that are added to products.
     pub(crate) updates: Vec<LowRank>,
-    /// Outputs with weights of their own.
+    /// Outputs with replaced weights.
     pub(crate) own_rows: Option<Arc<OwnRows>>,
 }
 
@@ -82,7 +82,7 @@ impl Matrix {
         }
     }
 
-    /// Whether it is multiplied differently by one arithmetic and another.
+    /// Whether its product depends on the arithmetic.
     pub(crate) fn is_quantized(&self) -> bool {
         matches!(self, Self::Quantized(_))
     }

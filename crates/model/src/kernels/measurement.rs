@@ -1,5 +1,5 @@
-//! What the steps of a forward pass take, one by one, on one thread. Each runs for less than a time slice, and the
-//! best of many runs counts, so other work on the machine hardly shows.
+//! Measures the steps of a forward pass one by one, on one thread. Each runs for less than a time slice, and the best
+//! of many runs counts, so that other work on the machine hardly shows.
 //!
 //! `RAYON_NUM_THREADS=1 cargo test --release -p ken-model --lib measurement:: -- --ignored --nocapture`
 
@@ -30,12 +30,12 @@ fn numbers(count: usize) -> Vec<f32> {
     (0..count).map(number).collect()
 }
 
-/// Operations in a second.
+/// Operations per second.
 fn billions(operations: usize, time: Duration) -> f64 {
     operations as f64 / time.as_secs_f64() / 1e9
 }
 
-/// A matrix whose bytes are all the same.
+/// A matrix of equal bytes.
 fn of_ones(block: BlockType, outputs: usize, inputs: usize) -> Arc<QuantizedMatrix> {
     let read = |_: Range<usize>, rows: &mut [u8]| {
         rows.fill(0x31);

@@ -1,8 +1,8 @@
-//! CPU kernels that decoders and encoders share: matrix products with weights of 32 bits and of 4 to 8, attention, norms,
-//! activations. They know nothing of layers, files or texts.
+//! CPU kernels that decoders and encoders share: matrix products with weights in 32 bits and in 4 to 8, attention,
+//! norms, activations.
 //!
-//! Each row is computed by the same operations in the same order whatever the rest of the batch, so
-//! results are bit-identical in any batch.
+//! Each row is computed by the same operations in the same order whatever the rest of the batch, so results are
+//! bit-identical in any batch.
 
 pub(crate) mod attention;
 pub(crate) mod elementwise;

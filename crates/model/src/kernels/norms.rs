@@ -60,16 +60,16 @@ mod tests {
 
         #[test]
         fn layer_norm_agrees_with_its_definition(values in prop::collection::vec(-9f32..9.0, 2..90)) {
-            let scale: Vec<f32> = (0..values.len()).map(|at| 1.0 + at as f32 / 50.0).collect();
-            let shift: Vec<f32> = (0..values.len()).map(|at| at as f32 / 10.0 - 3.0).collect();
+            let scale: Vec<f32> = (0..values.len()).map(|index| 1.0 + index as f32 / 50.0).collect();
+            let shift: Vec<f32> = (0..values.len()).map(|index| index as f32 / 10.0 - 3.0).collect();
             let mut fast = values.clone();
             layer_norm(&mut fast, &scale, &shift, 1e-3);
             let n = values.len() as f64;
             let mean = values.iter().map(|&x| f64::from(x)).sum::<f64>() / n;
             let variance = values.iter().map(|&x| (f64::from(x) - mean).powi(2)).sum::<f64>() / n;
-            for (at, &y) in fast.iter().enumerate() {
-                let exact = (f64::from(values[at]) - mean) / (variance + 1e-3).sqrt()
-                    * f64::from(scale[at]) + f64::from(shift[at]);
+            for (index, &y) in fast.iter().enumerate() {
+                let exact = (f64::from(values[index]) - mean) / (variance + 1e-3).sqrt()
+                    * f64::from(scale[index]) + f64::from(shift[index]);
                 prop_assert!((f64::from(y) - exact).abs() < 1e-4, "{y} {exact}");
             }
         }

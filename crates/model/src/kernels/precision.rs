@@ -40,7 +40,7 @@ impl FromStr for Precision {
     }
 }
 
-/// A name that is not one of the known values.
+/// A text that names no precision.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {kind} `{name}` ({known} are known)")]
 pub struct UnknownName {
@@ -56,8 +56,8 @@ impl UnknownName {
         name: &str,
     ) -> Result<T, UnknownName> {
         let names: Vec<String> = all.iter().map(T::to_string).collect();
-        let found = names.iter().position(|known| known == name);
-        found.map(|index| all[index]).ok_or_else(|| UnknownName {
+        let index = names.iter().position(|known| known == name);
+        index.map(|index| all[index]).ok_or_else(|| UnknownName {
             kind,
             name: name.to_owned(),
             known: names.join(", "),

@@ -34,7 +34,7 @@ impl Rows {
     }
 }
 
-/// Rows of this width that are worth a task.
+/// The least rows of this width in a task.
 pub(crate) fn task_rows(width: usize) -> usize {
     /// Numbers whose processing takes longer than handing them to another thread.
     const NUMBERS: usize = 1 << 14;

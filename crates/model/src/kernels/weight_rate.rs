@@ -1,5 +1,5 @@
-//! How fast this machine goes through weights that its caches do not hold. Every token that a model writes needs all
-//! of its weights once, so this bounds how fast it writes.
+//! How fast this machine reads weights from memory. Every generated token needs all weights of a model once, so this
+//! bounds the speed of generation.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use super::quantized::{BlockType, Operand, QuantizedMatrix, QuantizedRows, products};
 use super::rows::Rows;
 
-/// Of the weights: more than caches hold.
+/// Total weights: more than caches hold.
 const BYTES: usize = 256 << 20;
-/// Of a row, as in a model of a billion and a half.
+/// Weights per row, as in a model of 1.5 billion parameters.
 const INPUTS: usize = 1536;
 
-/// Bytes of weights in 4 bits a second, multiplied with one row by all threads; tried for about as long as given.
+/// Bytes of 4-bit weights per second, multiplied with one row by all threads; measured for about the given time.
 #[must_use]
 pub fn weight_rate(time: Duration) -> f64 {
     let block = BlockType::Q4K;

@@ -83,8 +83,7 @@ pub(crate) fn lane_maxima(values: &[f32], f: impl Fn(f32) -> f32) -> [f32; LANES
 /// Splits `x` into `n ln 2 + r` with `|r| <= ln 2 / 2` and expands `exp(r)` as a polynomial.
 #[inline(always)]
 pub fn exp_of_nonpositive(x: f32) -> f32 {
-    /// Added, it makes the last bits of a float an integer, rounded to the nearest; subtracted
-    /// again, it leaves that integer.
+    /// Adding it rounds a float to the nearest integer, in its last bits; subtracting it again leaves that integer.
     const ROUNDER: f32 = 12_582_912.0;
     // Below this the result is less than the smallest normal number. `max` also drops NaN, which is
     // restored at the end.

@@ -9,7 +9,7 @@ use super::error::{Failure, RemoteError};
 /// scheme's default port.
 ///
 /// # Errors
-/// A URL that no endpoint can have.
+/// A URL that is not valid for an endpoint.
 pub fn origin(url: &str) -> Result<String, RemoteError> {
     let base = url.split_once('#').map_or(url, |(base, _)| base);
     Ok(parse_base_url(base)?.origin().ascii_serialization())

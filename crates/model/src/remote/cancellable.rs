@@ -1,6 +1,6 @@
-//! Requests that the caller can leave at any moment, even during name lookup or connecting, which
-//! nothing can interrupt: each request and its response run on a thread of their own. Once it is left, its
-//! connection is closed, so that no endpoint works for nobody.
+//! Requests that the caller can abandon at any moment, even during name lookup or connecting, which cannot be
+//! interrupted: each request and its response run on their own thread. Once abandoned, the connection is closed, so
+//! that the endpoint stops working on it.
 
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -11,9 +11,9 @@ use ken_language::CancelToken;
 use ureq::Body;
 use ureq::http::Response;
 
-/// The longest piece that is read at a time.
+/// Most bytes read at a time.
 const CHUNK_BYTES: usize = 16 * 1024;
-/// Chunks that wait to be read.
+/// Most chunks waiting to be read.
 const READ_AHEAD: usize = 4;
 
 /// Sends a request and returns its response, whose body is read as it arrives, up to `limit` bytes.
@@ -38,7 +38,7 @@ pub(super) fn send_cancellable(
                     forward(body, limit, &chunks);
                 }
             }
-            // Nobody listens any more once the caller has left.
+            // The caller no longer listens once it has left.
             Err(error) => drop(head.send(Err(error))),
         }
     };
@@ -54,8 +54,8 @@ pub(super) fn send_cancellable(
     Ok(Response::from_parts(parts, body))
 }
 
-/// Forwards a body to its end, its first error, its limit, or until the receiver is gone. ureq's own
-/// limit would not do: it counts before decompressing what came compressed unasked.
+/// Forwards a body to its end, its first error, its limit, or until the receiver is gone. ureq's own limit is not
+/// enough: it counts before decompressing bodies that came compressed unasked.
 fn forward(body: Body, limit: u64, chunks: &SyncSender<io::Result<Vec<u8>>>) {
     let mut reader = body.into_reader();
     let mut left = limit;
@@ -75,14 +75,14 @@ fn forward(body: Body, limit: u64, chunks: &SyncSender<io::Result<Vec<u8>>>) {
     }
 }
 
-/// A request under way, as its caller sees it.
+/// A request in progress, as its caller sees it.
 struct Call {
     line: Line,
     cancel: CancelToken,
 }
 
 impl Call {
-    /// The next item, unless the call is left meanwhile.
+    /// The next item, unless the caller leaves first.
     fn next<T>(&self, receiver: &Receiver<T>) -> io::Result<T> {
         loop {
             if self.cancel.is_set() {
@@ -107,7 +107,7 @@ pub(super) struct ResponseBody {
 }
 
 impl ResponseBody {
-    /// The way by which it comes.
+    /// The connection that it arrives through.
     pub(super) fn line(&self) -> Line {
         self.call.line.clone()
     }

@@ -1,5 +1,4 @@
-//! Requests to one endpoint, retried after transient failures. It knows neither prompts nor
-//! completions.
+//! Requests to one endpoint, retried after transient failures. Callers know the prompts and completions.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -23,11 +22,11 @@ use super::error_response::Refused;
 use super::json::{self, MAX_VALUES, ParseError};
 use super::limits::ERROR_BODY_BYTES;
 
-/// Characters of a response that an error message shows.
+/// Characters of a response in an error message.
 const SHOWN_CHARACTERS: usize = 300;
 
-/// The most that a question with a deadline waits in all before it repeats requests. Whoever asked it can
-/// wait for longer, and holds up nobody meanwhile.
+/// The most that a question with a deadline waits in total before repeating requests. Its caller could wait longer
+/// without delaying others.
 const QUESTION_WAITS: Duration = Duration::from_secs(15);
 
 /// Sends requests to an endpoint. Clones share its connections.
@@ -36,8 +35,7 @@ pub(super) struct Client {
     agent: ureq::Agent,
     /// Its URL has no trailing slash.
     endpoint: Arc<Endpoint>,
-    /// Where requests go: the base URL as it was parsed, so that host and port are those to which the
-    /// key belongs.
+    /// The target of requests: the base URL as parsed, so that host and port are those that the key belongs to.
     address: String,
     host: String,
     cancel: CancelToken,
@@ -54,7 +52,7 @@ impl Patience for Client {
 }
 
 impl Client {
-    /// A client; nothing is sent yet.
+    /// A client, before any request.
     pub(super) fn new(mut endpoint: Endpoint) -> Result<Self, RemoteError> {
         endpoint.url = endpoint.url.trim_end_matches('/').to_owned();
         let url = parse_base_url(&endpoint.url)?;
@@ -86,7 +84,7 @@ impl Client {
         })
     }
 
-    /// The same, for calls that a token ends as well.
+    /// A copy whose calls also end when a token is set.
     pub(super) fn bound(&self, token: &CancelToken) -> Self {
         Self {
             cancel: self.cancel.clone().or(token),
@@ -99,21 +97,21 @@ impl Client {
         self.endpoint.settings.concurrency.max(1)
     }
 
-    /// Whether a model that thinks is asked not to.
+    /// Whether to ask a thinking model not to think.
     pub(super) fn no_thinking(&self) -> bool {
         self.endpoint.settings.no_thinking
     }
 
-    /// Asks once, within this time, whether the endpoint responds at all.
+    /// Checks once, within this time, whether the endpoint responds at all.
     ///
     /// # Errors
-    /// One that cannot be reached, is not ready or is too late.
+    /// An endpoint that cannot be reached, is not ready or is too slow.
     pub(super) fn ping(&self, within: Duration) -> Result<(), RemoteError> {
         let bound = self.bound(&CancelToken::default().by(Instant::now() + within));
         let request = bound.authorized(bound.agent.get(bound.api_url("models")));
         let response = bound.send(move || request.call());
         match bound.check_status(&bound.address, response) {
-            // It responds, which is all that is asked.
+            // It responds, which is all that matters here.
             Ok(_) => Ok(()),
             Err(failed) if failed.error.is_refusal() => Ok(()),
             Err(failed) => Err(failed.error),
@@ -181,7 +179,7 @@ impl Client {
         })
     }
 
-    /// An error once nobody waits for the result any more.
+    /// An error if the result is no longer wanted.
     pub(super) fn check(&self) -> Result<(), RemoteError> {
         match self.cancel.is_set() {
             true => Err(RemoteError::Interrupted(self.host.clone())),
@@ -189,7 +187,7 @@ impl Client {
         }
     }
 
-    /// What a failed exchange means.
+    /// The error of a failed exchange.
     pub(super) fn transport_failure(&self, error: &ureq::Error) -> Failed<RemoteError> {
         use ureq::Timeout::{Connect, RecvBody, Resolve};
         let settings = &self.endpoint.settings;
@@ -231,13 +229,13 @@ impl Client {
         }
     }
 
-    /// A response that exceeds a limit.
+    /// The error of a response that exceeds a limit.
     pub(super) fn too_large(&self, detail: String) -> RemoteError {
         RemoteError::TooLarge(Failure::at(&self.host, detail))
     }
 
-    /// Parses the JSON of a response. Where the endpoint repeats its key, that is redacted first, so
-    /// that it gets into no text, name or record.
+    /// Parses the JSON of a response. If the endpoint repeats its key, that is redacted first, so that it does not
+    /// get into any text, name or record.
     pub(super) fn parse(&self, url: &str, text: &str) -> Result<Value, RemoteError> {
         let url = url.to_owned();
         let text = match &self.endpoint.key {
@@ -263,7 +261,7 @@ impl Client {
         }
     }
 
-    /// What an error response means, of which the head said how long to wait.
+    /// The error of an error response, with the wait that its headers request.
     pub(super) fn status_error(
         &self,
         url: &str,
@@ -444,7 +442,7 @@ mod tests {
         let error = client.parse(url, "sk-secret-of-somebody\u{1b}[8m");
         let error = error.unwrap_err().to_string();
         assert!(error.ends_with("`(API key)\u{fffd}[8m`"), "{error}");
-        // A placeholder is no secret, and may be a word of the response.
+        // A placeholder is not secret, and may be a word of the response.
         let answer = with("EMPTY").parse(url, r#"{"text": "EMPTY"}"#);
         assert_eq!(answer.unwrap()["text"], "EMPTY");
     }

@@ -1,8 +1,8 @@
-//! Incremental detokenization: emits a completion token by token. An endpoint that does not stream
-//! generates past the point where the caller stops, and one that streams may send several tokens at a
-//! time; what the caller has no use for is dropped, along with its log probabilities.
+//! Incremental detokenization: emits a completion token by token. An endpoint that does not stream generates past the
+//! point where the caller stops, and one that streams may send several tokens at a time; the surplus is dropped, with
+//! its log probabilities.
 //!
-//! Which part of the text a token generated follows from the tokens' texts, where they add up to it.
+//! The part of the text that each token generated follows from the tokens' texts, if they add up to the text.
 
 use std::ops::ControlFlow;
 
@@ -19,20 +19,19 @@ const MAX_SEARCHED_BYTES: usize = 64;
 pub(super) struct Emitted {
     /// Bytes of the text.
     bytes: usize,
-    /// Tokens aligned with the text, and the bytes that they generated. The last one may reach past
-    /// the end of the text, as one that holds a stop string does.
+    /// Tokens aligned with the text, and the bytes that they generated. The last one may extend past the end of the
+    /// text, such as a token that contains a stop string.
     tokens: usize,
     covered: usize,
-    /// Whether the last of these tokens are parts of characters, whose length is not known.
+    /// Whether the last of these tokens are parts of characters, whose length is unknown.
     in_character: bool,
-    /// Tokens that had arrived at the last emission.
+    /// Tokens that had arrived by the last emission.
     known: usize,
 }
 
 impl Choice {
-    /// Emits what has arrived since the last call. Where the caller breaks, the text ends with the
-    /// token in which it did, and so do the log probabilities; they are dropped where it is not known
-    /// which token that is.
+    /// Emits what has arrived since the last call. If the caller breaks, the text and its log probabilities end with
+    /// the token during which it did; the log probabilities are dropped if that token is unknown.
     pub(super) fn emit(
         &mut self,
         emitted: &mut Emitted,
@@ -58,8 +57,8 @@ impl Choice {
 }
 
 impl Emitted {
-    /// Where the next piece of a text ends, and how many tokens have generated the text by then;
-    /// `None` where their texts do not say, and the piece is all that is left.
+    /// Where the next piece of a text ends, and how many tokens have generated the text up to there; `None` if their
+    /// texts do not show it, so that the piece is the rest of the text.
     fn next(&mut self, text: &str, tokens: &[Token]) -> (usize, Option<usize>) {
         loop {
             let end = self.covered.min(text.len());
@@ -78,9 +77,9 @@ impl Emitted {
                 self.in_character = true;
             } else if self.in_character
                 && token.text.len() <= MAX_SEARCHED_BYTES
-                && let Some(at) = rest.windows(token.text.len()).position(|w| w == token.text)
+                && let Some(offset) = rest.windows(token.text.len()).position(|w| w == token.text)
             {
-                self.covered = end + at + token.text.len();
+                self.covered = end + offset + token.text.len();
                 self.in_character = false;
             } else {
                 return (text.len(), None);
@@ -120,7 +119,7 @@ mod tests {
         flow.is_break()
     }
 
-    /// The pieces, and what is left of text and tokens.
+    /// The pieces, and the remaining text and tokens.
     fn emit_line(mut choice: Choice) -> (Vec<String>, String, usize) {
         let mut pieces = Vec::new();
         emit(&mut choice, &mut Emitted::default(), &mut pieces);
@@ -132,10 +131,10 @@ mod tests {
         for (text, tokens, pieces, kept) in [
             (" Oslo\nQ: x", &[" Os", "lo", "\n", "Q", ": x"][..], 3, 3),
             (" Oslo\nQ: x", &[" Oslo\nQ", ": x"], 1, 1),
-            // No break: the end and a stop string are tokens too.
+            // Without a break, the end and a stop string count as tokens too.
             (" Oslo", &[" Os", "lo", "</s>"], 2, 3),
             (" Oslo", &[" Os", "lo stop"], 2, 2),
-            // The parts of a character.
+            // The parts of the character.
             ("海b\nc", &["\u{fffd}", "\u{fffd}", "b", "\n", "c"], 2, 4),
             ("a🙂", &["a", "bytes:\\xf0\\x9f", "bytes:\\x99\\x82"], 2, 3),
             // Token texts that are missing or do not match.

@@ -16,13 +16,13 @@ use super::in_flight::{InFlight, map_concurrent};
 use super::limits::MAX_DIMENSIONS;
 use crate::encoder::{Prefixes, normalize};
 
-/// The text by which an embedder is tried.
+/// The text that an embedder is tested with.
 const EXAMPLE: &str = "The sky is blue.";
 
-/// The least cosine of two vectors of one text that are of one model.
+/// The least cosine of two vectors of one text by one model.
 const SAME: f32 = 0.999;
 
-/// Texts in one request, unless the server takes fewer.
+/// Texts per request, unless the server takes fewer.
 const BATCH_SIZE: usize = 64;
 
 /// An embedder behind an OpenAI-compatible endpoint. Its prefixes are those of the family that the
@@ -32,16 +32,16 @@ pub struct RemoteEmbedder {
     pub(super) client: Client,
     /// Other endpoints of the model.
     replicas: Arc<[Client]>,
-    /// Requests in flight at each, the first one's before those of the others.
+    /// Requests in flight at each endpoint, this one first.
     in_flight: Arc<InFlight>,
-    /// Whether vectors are asked for as bytes in base64, which are read faster than numbers in words.
+    /// Whether to request vectors as bytes in base64, which parse faster than decimal numbers.
     as_bytes: Arc<AtomicBool>,
     name: String,
     prefixes: Prefixes,
     fingerprint: String,
     /// 0 until it is known.
     dimensions: usize,
-    /// The most texts of a request that the server has not refused.
+    /// The most texts per request, as far as the server has not refused them.
     batch_size: Arc<AtomicUsize>,
 }
 
@@ -62,10 +62,10 @@ impl RemoteEmbedder {
         }
     }
 
-    /// Divides the work among this and other endpoints that serve the model.
+    /// Divides the work among this and other endpoints of the same model.
     ///
     /// # Errors
-    /// As [`RemoteEmbedder::connect`], and an endpoint that embeds otherwise.
+    /// As [`RemoteEmbedder::connect`], and an endpoint with different embeddings.
     pub fn with_replicas(self, endpoints: Vec<Endpoint>) -> Result<Self, RemoteError> {
         if endpoints.is_empty() {
             return Ok(self);
@@ -75,10 +75,10 @@ impl RemoteEmbedder {
         let mut replicas = Vec::with_capacity(endpoints.len());
         for endpoint in endpoints {
             let (client, model) = endpoint.connect()?;
-            let found = Self::unconnected(client.clone(), model.name).request(&client, &example)?;
-            let pairs = expected.concat().into_iter().zip(found.concat());
-            let cosine: f32 = pairs.map(|(one, other)| one * other).sum();
-            if found.concat().len() != self.dimensions || cosine < SAME {
+            let own = Self::unconnected(client.clone(), model.name).request(&client, &example)?;
+            let pairs = expected.concat().into_iter().zip(own.concat());
+            let cosine: f32 = pairs.map(|(a, b)| a * b).sum();
+            if own.concat().len() != self.dimensions || cosine < SAME {
                 let detail = "this endpoint embeds otherwise than the first";
                 let failure = Failure::at(client.base_url(), detail);
                 return Err(RemoteError::BadEmbeddings(failure));
@@ -92,7 +92,7 @@ impl RemoteEmbedder {
         })
     }
 
-    /// Sends one batch to the endpoint that has the least to do.
+    /// Sends one batch to the endpoint with the fewest requests in flight.
     fn send(&self, texts: &[String], is_awaited: bool) -> Result<Vec<Vec<f32>>, RemoteError> {
         self.in_flight.with(is_awaited, |place| {
             let other = place.checked_sub(1).map(|other| &self.replicas[other]);
@@ -105,7 +105,7 @@ impl RemoteEmbedder {
         self.client.concurrency() * (1 + self.replicas.len())
     }
 
-    /// An embedder of a name, to which nothing has been sent yet.
+    /// An embedder by name, before any request.
     pub(super) fn unconnected(client: Client, name: String) -> Self {
         let prefixes = Prefixes::of_family(&name).unwrap_or_default();
         let fingerprint = fingerprint_of_texts(&[
@@ -154,7 +154,7 @@ impl RemoteEmbedder {
         Ok(embeddings.flatten().collect())
     }
 
-    /// The embeddings of one batch, which is halved as long as the server refuses it for what may be its size.
+    /// The embeddings of one batch, which is halved as long as the server seems to refuse its size.
     fn request_in_parts(
         &self,
         texts: &[String],
@@ -172,7 +172,7 @@ impl RemoteEmbedder {
         }
     }
 
-    /// The embeddings of one batch by one endpoint, of length 1.
+    /// The embeddings of one batch from one endpoint, of length 1.
     fn request(&self, client: &Client, texts: &[String]) -> Result<Vec<Vec<f32>>, RemoteError> {
         let url = client.api_url("embeddings");
         loop {
@@ -238,7 +238,7 @@ impl RemoteEmbedder {
     }
 }
 
-/// The numbers of an embedding: in words, or as little-endian bytes in base64.
+/// The numbers of an embedding: decimal, or as little-endian bytes in base64.
 fn numbers(embedding: Option<&Value>) -> Option<Vec<f32>> {
     match embedding? {
         Value::Array(numbers) => {
@@ -272,7 +272,7 @@ impl Embedder for RemoteEmbedder {
         Ok(self.embed_all(texts, role, true)?)
     }
 
-    /// All such calls together keep to the requests that may be in flight.
+    /// All such calls together respect the limit of requests in flight.
     fn embed_in_background(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, ModelError> {
         Ok(self.embed_all(texts, role, false)?)
     }

@@ -11,17 +11,16 @@ pub struct Endpoint {
     pub url: String,
     /// The model's name; `None` for the only one that the endpoint lists.
     pub model: Option<String>,
-    /// The API key, where it needs one.
+    /// The API key, if the endpoint needs one.
     pub key: Option<ApiKey>,
     /// Timeouts, retries and limits.
     pub settings: RemoteSettings,
-    /// Once it is set, pending calls fail within a moment, their connections are closed, and no call
-    /// begins.
+    /// Once it is set, pending calls fail within a moment, their connections are closed, and new calls fail.
     pub cancel: CancelToken,
 }
 
 impl Endpoint {
-    /// An endpoint that needs no key, with the default settings, that is never cancelled.
+    /// An endpoint without a key, with the default settings, that is never cancelled.
     #[must_use]
     pub fn new(url: &str) -> Self {
         Self {

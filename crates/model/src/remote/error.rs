@@ -24,7 +24,7 @@ impl Failure {
     }
 }
 
-/// Why a request to an endpoint failed. No message holds the API key.
+/// Why a request to an endpoint failed. No message contains the API key.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[allow(missing_docs, reason = "the messages say what variants and fields are")]
 pub enum RemoteError {
@@ -40,7 +40,7 @@ pub enum RemoteError {
         remedy = "check <api_key>, or the variable that <keys> names, for line breaks and spaces"
     )]
     BadKey,
-    /// The API key would be sent where others can read it, to this host and port.
+    /// The API key would be sent to this host and port, where others can read it.
     #[error("the API key is not sent to {0}: the connection is not encrypted")]
     #[diagnostic(
         remedy = "use https://, or a tunnel that ends on this machine; where the network is yours, <allow_plaintext_keys> sends it all the same"
@@ -73,12 +73,12 @@ pub enum RemoteError {
         url: String,
         status: u16,
         message: String,
-        /// The parameter at fault, where the endpoint names it.
+        /// The parameter at fault, if the endpoint names it.
         param: Option<String>,
-        /// After how long it may be asked again, where it says so.
+        /// When to retry, if the endpoint says so.
         wait: Option<Duration>,
     },
-    /// The prompt with its completion does not fit into the model's context.
+    /// The prompt and its completion do not fit into the model's context.
     #[error("the prompt does not fit into the context of the model at {}: {}", .0.endpoint, .0.detail)]
     #[diagnostic(remedy = "shorten the text, or serve the model with a longer context")]
     ContextExceeded(Failure),
@@ -112,7 +112,7 @@ pub enum RemoteError {
     #[error("{url} offers several models: {}", listing(names))]
     #[diagnostic(remedy = "name the model: <model_name> NAME")]
     SeveralModels { url: String, names: Vec<String> },
-    /// The endpoint does not list its models, and none was named.
+    /// The endpoint does not list its models, and no model was named.
     #[error("{} does not say which model it serves: {}", .0.endpoint, .0.detail)]
     #[diagnostic(remedy = "name the model: <model_name> NAME")]
     UnknownModel(Failure),
@@ -121,7 +121,7 @@ pub enum RemoteError {
         remedy = "use an endpoint that returns the log probabilities of a prompt, such as vLLM, or a model on this machine; or a policy that needs no scores"
     )]
     CannotScore(Failure),
-    /// No endpoint exposes hidden states, and neither does the one at this URL.
+    /// Endpoints, such as that at this URL, do not expose hidden states.
     #[error("{0} does not expose the hidden states of its model")]
     #[diagnostic(remedy = "use a model on this machine")]
     CannotShowHidden(String),
@@ -139,7 +139,7 @@ pub enum RemoteError {
     Interrupted(String),
 }
 
-/// The first of many names.
+/// The first names of a long list.
 fn listing(names: &[String]) -> String {
     const SHOWN: usize = 20;
     match names.split_at_checked(SHOWN) {
@@ -158,7 +158,7 @@ impl RemoteError {
         }
     }
 
-    /// Whether the endpoint is not there, or says that it is not ready.
+    /// Whether the endpoint is absent, or says that it is not ready.
     #[must_use]
     pub fn is_absent(&self) -> bool {
         matches!(
@@ -177,7 +177,7 @@ impl RemoteError {
         matches!(self, Self::Status { status, .. } if refusals.contains(status))
     }
 
-    /// Whether a smaller request of the same kind may be taken.
+    /// Whether the endpoint may accept a smaller request of the same kind.
     pub(super) fn may_be_for_size(&self) -> bool {
         matches!(
             self,
@@ -207,8 +207,8 @@ impl RemoteError {
         }
     }
 
-    /// Whether the endpoint rejected a request because of a message of the system, for which the templates of some models have no
-    /// place. Some servers call that a failure of their own.
+    /// Whether the endpoint rejected a request because of a system message, which the templates of some models do not
+    /// allow. Some servers report that as their own failure.
     pub(super) fn rejects_system(&self) -> bool {
         match self {
             Self::Status {
@@ -224,7 +224,7 @@ impl RemoteError {
         }
     }
 
-    /// Whether an error that the endpoint reports within its response may not occur again.
+    /// Whether an error that the endpoint reports within its response may be transient.
     pub(super) fn is_passing(&self) -> bool {
         matches!(self, Self::Status { status, .. } if ken_http::is_passing(*status))
     }
@@ -258,7 +258,7 @@ impl RemoteError {
     }
 }
 
-/// Parameters of a request that whoever asks may have set.
+/// Parameters of a request that its writer may have set.
 const SETTABLE: [&str; 5] = [
     "temperature",
     "top_p",

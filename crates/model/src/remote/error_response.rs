@@ -1,5 +1,5 @@
-//! What an error response says, in the forms of the common servers: why a request was refused, by which
-//! parameter, and whether the prompt was too long.
+//! Parses error responses in the formats of common servers: why a request was refused, because of which parameter,
+//! and whether the prompt was too long.
 
 use serde_json::Value;
 
@@ -7,15 +7,15 @@ use serde_json::Value;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Refused {
     pub(super) message: String,
-    /// Its code and its type, where they are words.
+    /// Its code and its type, if they are words.
     names: Vec<String>,
     /// The parameter at fault.
     pub(super) param: Option<String>,
-    /// The status that it names itself, as an error within a stream does.
+    /// The status in its body, as in an error within a stream.
     status: Option<u16>,
 }
 
-/// Codes and types by which servers name a prompt that is too long.
+/// Codes and types that servers use for a prompt that is too long.
 const TOO_LONG_NAMES: [&str; 7] = [
     "context_length_exceeded",
     "exceed_context_size_error",
@@ -26,7 +26,7 @@ const TOO_LONG_NAMES: [&str; 7] = [
     "request_too_large",
 ];
 
-/// What servers say of a prompt that is too long.
+/// Phrases that servers use for a prompt that is too long.
 const TOO_LONG_WORDS: [&str; 22] = [
     "context length",
     "context size",
@@ -53,7 +53,7 @@ const TOO_LONG_WORDS: [&str; 22] = [
 ];
 
 impl Refused {
-    /// Reads the body of a response.
+    /// Parses the body of a response.
     pub(super) fn read(text: &str) -> Self {
         let value: Value = serde_json::from_str(text).unwrap_or_default();
         let error = value.get("error").filter(|error| error.is_object());
@@ -93,7 +93,7 @@ impl Refused {
         }
     }
 
-    /// Whether it is because of the length of the prompt. A limit on tokens in a time is none on that.
+    /// Whether the prompt is too long. A limit on tokens per time is not about its length.
     pub(super) fn is_about_length(&self, status: u16) -> bool {
         let message = self.message.to_lowercase();
         let says = |words: &[&str]| words.iter().any(|words| message.contains(words));
@@ -111,7 +111,7 @@ impl Refused {
     }
 }
 
-/// The parameter that a validator found at fault: the last name of the first place that it tells.
+/// The parameter that a validator found at fault: the last name in the first location that it reports.
 fn located(value: &Value) -> Option<&str> {
     let place = value.pointer("/detail/0/loc")?.as_array()?;
     place.iter().rev().find_map(Value::as_str)
@@ -126,7 +126,7 @@ fn message(text: &str, value: &Value) -> String {
     }
     let message = ["/error/message", "/error", "/message", "/detail"]
         .iter()
-        .find_map(|path| value.pointer(path).filter(|found| !found.is_null()));
+        .find_map(|path| value.pointer(path).filter(|value| !value.is_null()));
     match message {
         Some(Value::String(message)) => message.clone(),
         Some(other) => other.to_string(),

@@ -1,4 +1,4 @@
-//! Requests of other programs, passed to the endpoint as they came.
+//! Requests of other programs, passed to the endpoint unchanged.
 
 use std::ops::ControlFlow;
 
@@ -13,7 +13,7 @@ use super::route::Route;
 use super::server_sent_events::EventStream;
 use super::stream::{Next, cut, next};
 
-/// By which a stream tells at its end what it cost.
+/// The option that makes a stream report its cost at its end.
 const STREAM_OPTIONS: &str = "stream_options";
 
 impl ChatServer for RemoteModel {
@@ -50,7 +50,7 @@ impl ChatServer for RemoteModel {
     }
 }
 
-/// A refusal is for whoever wrote the request, with what the server says of it.
+/// A refusal goes to the writer of the request, with the server's message.
 fn of_request(error: RemoteError) -> ModelError {
     let refusal = match &error {
         RemoteError::Status {
@@ -83,7 +83,7 @@ impl RemoteModel {
         let url = client.api_url(route.path());
         if !is_stream {
             let request = Value::Object(request.clone());
-            // There is nothing left to break off.
+            // Nothing is left to break off.
             let _ = on_reply(client.post(&url, &request)?);
             return Ok(());
         }
@@ -92,7 +92,7 @@ impl RemoteModel {
     }
 }
 
-/// Passes on what a server streams. A failure after the first chunk is never retried.
+/// Passes on a server's stream. A failure after the first chunk is never retried.
 fn stream_on(
     client: &Client,
     url: &str,
@@ -120,12 +120,12 @@ fn stream_on(
                 return Err(failed);
             }
         };
-        let said = chunk.pointer("/choices/0/delta/content");
-        let said = said.or_else(|| chunk.pointer("/choices/0/text"));
-        // What says nothing was passed on as well.
-        read += said
+        let text = chunk.pointer("/choices/0/delta/content");
+        let text = text.or_else(|| chunk.pointer("/choices/0/text"));
+        // Chunks without text were passed on as well.
+        read += text
             .and_then(Value::as_str)
-            .map_or(1, |said| said.len().max(1));
+            .map_or(1, |text| text.len().max(1));
         let reason = chunk.pointer("/choices/0/finish_reason");
         has_ended |= reason.is_some_and(Value::is_string);
         if on_reply(chunk).is_break() {

@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex, PoisonError, mpsc};
 
 use super::error::RemoteError;
 
-/// Requests in flight at several endpoints, for all calls together.
+/// The requests in flight at several endpoints, shared by all calls.
 #[derive(Debug)]
 pub(super) struct InFlight {
     counts: Mutex<Vec<usize>>,
@@ -23,8 +23,8 @@ impl InFlight {
         }
     }
 
-    /// Sends a request to the endpoint that has the fewest, as soon as that has room for one. One that somebody waits for goes
-    /// at once.
+    /// Sends a request to the endpoint with the fewest in flight, as soon as it has room. A request with a waiting
+    /// caller goes at once.
     pub(super) fn with<T>(&self, is_awaited: bool, send: impl FnOnce(usize) -> T) -> T {
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let is_full =
@@ -47,8 +47,8 @@ impl InFlight {
 /// thread, in order of completion.
 ///
 /// # Errors
-/// The first failure; jobs not started by then are skipped. Results of jobs already in flight are
-/// still delivered.
+/// The first failure; jobs that have not started by then are skipped. Results of jobs already in flight are still
+/// delivered.
 pub(super) fn for_each_concurrent<T: Send>(
     limit: usize,
     jobs: usize,
@@ -90,7 +90,7 @@ pub(super) fn for_each_concurrent<T: Send>(
     })
 }
 
-/// The results of jobs `0..jobs` in their order, run as by [`for_each_concurrent`].
+/// The results of jobs `0..jobs` in order, run as by [`for_each_concurrent`].
 ///
 /// # Errors
 /// The first failure.
@@ -143,7 +143,7 @@ mod tests {
             }
         });
         assert!((4..=6).contains(&most.into_inner()));
-        // What somebody waits for goes beside as many as there may be.
+        // Requests with a waiting caller may exceed the limit.
         let full = InFlight::at(1, 1);
         assert!(full.with(false, |_| full.with(true, |_| true)));
         assert!(asked.iter().all(|asked| asked.load(Ordering::SeqCst) > 60));

@@ -1,16 +1,16 @@
-//! JSON from endpoints, parsed with a limit on how many values it holds: a value takes many times the
-//! memory of the two bytes that it may be written in. serde_json itself limits nesting to 128.
+//! JSON from endpoints, parsed with a limit on the number of its values, since a value takes many times the memory of
+//! the two bytes that it may be written in. serde_json itself limits nesting to 128.
 
 use serde_json::Value;
 
-/// The most values that a response may hold: ten times what scoring a prompt of 32,000 tokens, or 64
-/// embeddings of 4,096 numbers, take. They take 150 MB at most.
+/// The most values of a response: ten times as many as scoring a prompt of 32,000 tokens, or 64 embeddings of 4,096
+/// numbers, need. They take 150 MB at most.
 pub(super) const MAX_VALUES: usize = 2 << 20;
 
 /// Why a text was not parsed.
 #[derive(Debug)]
 pub(super) enum ParseError {
-    /// It holds more than [`MAX_VALUES`].
+    /// It has more than [`MAX_VALUES`].
     TooMany,
     /// It is not JSON.
     NotJson(serde_json::Error),
@@ -28,8 +28,8 @@ fn parse_within(text: &str, limit: usize) -> Result<Value, ParseError> {
     }
 }
 
-/// The number of values in a JSON text, nested ones included; if it is not JSON, at least as many as
-/// a parser meets before it notices.
+/// The number of values in a JSON text, nested ones included; if it is not JSON, at least as many as a parser meets
+/// before it fails.
 fn count_values(text: &str) -> usize {
     let (mut values, mut in_string, mut escaped, mut after_open) = (1, false, false, false);
     for byte in text.bytes() {
@@ -107,7 +107,7 @@ mod tests {
         #[test]
         fn no_value_goes_uncounted(text in "[\\[\\]{}:,\"a1.eE+\\-\\\\ tn]{0,40}") {
             if let Ok(value) = parse(&text) {
-                // Of a key that occurs twice, the last value is kept.
+                // If a key occurs twice, the last value is kept.
                 prop_assert!(size(&value) <= count_values(&text));
             }
         }

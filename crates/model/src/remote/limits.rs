@@ -6,7 +6,7 @@ use serde_json::Value;
 /// Tokens of a completion.
 pub(super) const MAX_TOKENS: usize = 1 << 20;
 
-/// The largest token count that is believed, and the longest context.
+/// The largest token count that is plausible, and the longest context.
 pub(super) const MAX_COUNT: usize = 1 << 24;
 
 /// Numbers of one embedding.
@@ -24,10 +24,10 @@ pub(super) const ERROR_BODY_BYTES: u64 = 64 * 1024;
 /// Log probabilities above 0 by no more than this are rounding errors.
 const ROUNDING: f64 = 1e-3;
 
-/// The token count at a JSON pointer into a response; `None` where there is none.
+/// The token count at a JSON pointer into a response; `None` if there is none.
 ///
 /// # Errors
-/// A count above [`MAX_COUNT`], in words.
+/// A count above [`MAX_COUNT`], as a message.
 pub(super) fn count(response: &Value, pointer: &str) -> Result<Option<usize>, String> {
     let Some(count) = response.pointer(pointer).and_then(Value::as_u64) else {
         return Ok(None);
@@ -43,7 +43,7 @@ pub(super) fn count(response: &Value, pointer: &str) -> Result<Option<usize>, St
     }
 }
 
-/// What services return in the place of a log probability that they do not tell, or anything below it.
+/// What services return instead of a log probability that they do not report; anything below it counts as this too.
 const UNTOLD: f64 = -9999.0;
 
 /// A log probability; `None` for anything else: not a number, infinite, above 0, or [`UNTOLD`].

@@ -1,6 +1,6 @@
-//! Holding an endpoint to `max_tokens`. A text tells its tokens only roughly: a token is seldom more than a
-//! word, and no text has 32 bytes to a token on average. So twice as many words as tokens, and 32 bytes for
-//! each, are more than any endpoint sends that keeps to it. What is longer is cut there.
+//! Enforces `max_tokens` on an endpoint. A text only roughly shows its number of tokens: a token is seldom more than
+//! a word, and no text averages 32 bytes per token. Twice as many words as tokens, and 32 bytes per token, are more
+//! than any endpoint sends that respects the limit; longer texts are cut there.
 
 use ken_language::Finish;
 
@@ -8,11 +8,11 @@ use super::response::Choice;
 
 const WORDS_PER_TOKEN: usize = 2;
 const BYTES_PER_TOKEN: usize = 32;
-/// What a few tokens may be, of which a single one can be long.
+/// Allowance for a few tokens, one of which may be long.
 const LEAST_WORDS: usize = 8;
 const LEAST_BYTES: usize = 512;
 
-/// What is left of a text that is still to come.
+/// The rest of a text that is still to come.
 pub(super) struct Allowance {
     words: usize,
     bytes: usize,
@@ -28,27 +28,27 @@ impl Allowance {
         }
     }
 
-    /// Takes the next part of a completion. What is too much is cut off: the part then ends it, by its length.
-    /// Returns whether it was.
+    /// Takes the next part of a completion. Cuts off the excess, which ends the completion by its length. Returns
+    /// whether it did.
     pub(super) fn take(&mut self, part: &mut Choice) -> bool {
         let kept = self.bytes_of(&part.text);
         let is_cut = kept < part.text.len();
         if is_cut {
             part.text.truncate(kept);
-            // Which of them wrote what is left is not known.
+            // It is unknown which tokens wrote the rest.
             part.tokens.clear();
             part.finish = Some(Finish::Length);
         }
         is_cut
     }
 
-    /// How many bytes of the next piece of a text there is room for.
+    /// How many bytes of the next piece of a text fit.
     fn bytes_of(&mut self, piece: &str) -> usize {
-        for (at, character) in piece.char_indices() {
+        for (offset, character) in piece.char_indices() {
             let is_in_word = !character.is_whitespace();
             let begins = is_in_word && !self.in_word;
             if self.bytes < character.len_utf8() || (begins && self.words == 0) {
-                return at;
+                return offset;
             }
             self.bytes -= character.len_utf8();
             self.words -= usize::from(begins);

@@ -1,7 +1,7 @@
 //! Models behind OpenAI-compatible endpoints: vLLM, llama-server, Ollama, OpenAI and others.
 //!
-//! Capabilities are probed once, on connect; what an endpoint was found not to support is not
-//! requested again. It reads no files, and of the environment only the proxy and the certificates.
+//! Capabilities are probed once, on connecting; what an endpoint turns out not to support is not requested again.
+//! This module reads no files, and from the environment only the proxy and the certificates.
 
 mod address;
 mod cancellable;

@@ -24,45 +24,45 @@ use super::score::{self, Probed, Scorer, Scoring};
 use super::stream::{Received, stream};
 use super::tokens;
 
-/// How long an endpoint may take to say that it is there.
+/// The time for an endpoint to show that it responds.
 const PING: Duration = Duration::from_secs(2);
 
-/// The context length where neither the endpoint nor the caller states one.
+/// The context length if neither the endpoint nor the caller states one.
 const DEFAULT_CONTEXT_TOKENS: usize = 4096;
 
 /// A language model behind an OpenAI-compatible endpoint.
 ///
-/// A prompt for a line is sent as text to be continued if the endpoint accepts that, else as a
-/// conversation; one for a whole text as a conversation if it accepts that, else as text.
-/// Special tokens that are spelled out in a text are up to the endpoint, and most interpret them.
+/// A prompt for a line is sent as text to continue if the endpoint accepts that, else as a conversation; a prompt for
+/// a whole text is sent as a conversation if the endpoint accepts that, else as text. Endpoints decide how to read
+/// special tokens that are spelled out in a text, and most interpret them.
 #[derive(Debug, Clone)]
 pub struct RemoteModel {
     pub(super) client: Client,
     name: String,
     fingerprint: String,
-    /// Tokens, where the endpoint states them.
+    /// In tokens, if the endpoint states it.
     context: Option<usize>,
     route: Route,
     scoring: Option<Scoring>,
     logprobs: bool,
     counts_tokens: bool,
     pub(super) unsupported: Arc<Unsupported>,
-    /// Whether it was found to refuse conversations.
+    /// Whether the endpoint turned out to refuse conversations.
     refuses_chat: Arc<AtomicBool>,
-    /// Whether it was found to return one sample per request.
+    /// Whether the endpoint turned out to return one sample per request.
     one_at_a_time: Arc<AtomicBool>,
-    /// Whether it was found to think.
+    /// Whether the model turned out to think.
     thinks: Arc<AtomicBool>,
-    /// Whether it was found to think without saying where that begins.
+    /// Whether the model turned out to think without marking where that begins.
     thinks_unmarked: Arc<AtomicBool>,
 }
 
 impl RemoteModel {
-    /// Connects, and probes the endpoint's capabilities by a few requests for a single token.
+    /// Connects, and probes the endpoint's capabilities with a few requests for a single token.
     ///
     /// # Errors
-    /// An invalid base URL; an endpoint that cannot be reached, that refuses, or that serves several
-    /// models of which none was named.
+    /// An invalid base URL; an endpoint that cannot be reached, that refuses, or that serves several models although
+    /// none was named.
     pub fn connect(endpoint: Endpoint) -> Result<Self, RemoteError> {
         let (client, listed) = endpoint.connect()?;
         let probed = score::probe(&client, &listed.name)?;
@@ -137,8 +137,7 @@ impl RemoteModel {
         }
     }
 
-    /// Sends the body of a request on its route, without the parameters that the endpoint turns out
-    /// not to support.
+    /// Sends the body of a request on its route, without the parameters that the endpoint turns out not to support.
     fn send<T>(
         &self,
         request: &CompletionRequest<'_>,
@@ -167,7 +166,7 @@ impl RemoteModel {
             let response = self.client.post(&url, body)?;
             completions(&self.client, &url, &response, route)
         })?;
-        // Counting the tokens of each may take a request.
+        // Counting the tokens of each completion may take a request.
         choices.truncate(request.samples);
         for choice in &mut choices {
             self.learn_of(choice);
@@ -176,7 +175,7 @@ impl RemoteModel {
         Ok((choices, usage))
     }
 
-    /// A completion without a token, where none is allowed.
+    /// A completion without a token, for a limit of 0 tokens.
     fn empty_completion(&self, prompt: &Prompt) -> Result<Completion, RemoteError> {
         let mut received = Received::default();
         received.choice.finish = Some(Finish::Length);
@@ -259,15 +258,15 @@ impl RemoteModel {
         self.completion(request.prompt, received)
     }
 
-    /// Learns whether the model thinks.
+    /// Records whether the model thinks.
     fn learn_of(&self, choice: &Choice) {
         if choice.has_thoughts {
             self.thinks.store(true, Ordering::Relaxed);
         }
     }
 
-    /// How thoughts are told from an answer that is streamed. A line in a conversation is not given out before its
-    /// end, since what comes first may be thoughts, whose first line would be taken for the answer.
+    /// How thoughts are separated from a streamed answer. A line in a conversation is held back until its end, since
+    /// it may begin with thoughts, whose first line would be taken for the answer.
     fn thoughts(&self, route: Route, reply: Reply) -> Thoughts {
         match (route, reply) {
             (Route::Completions, _) => Thoughts::default(),
@@ -320,8 +319,8 @@ impl RemoteModel {
         Ok(tokens + messages * tokens::TOKENS_PER_MESSAGE)
     }
 
-    /// How many of `max_tokens` fit into the context after the prompt. An endpoint that does not state
-    /// its context or does not count must find out itself.
+    /// How many of `max_tokens` fit into the context after the prompt. An endpoint that does not state its context or
+    /// does not count must check that itself.
     fn fitting_tokens(&self, prompt: &Prompt, max_tokens: usize) -> Result<usize, RemoteError> {
         let (Some(context), true, Route::Completions) =
             (self.context, self.counts_tokens, self.route_of(prompt))
@@ -367,7 +366,7 @@ impl RemoteModel {
             return Err(RemoteError::NoSamples);
         }
         let mut emit = |request, sample, text: &str| match text {
-            // Nothing of the answer has come yet: the model thinks.
+            // The answer has not begun: the model thinks.
             "" => on_progress(Progress::Reading {
                 request,
                 read: 0,
@@ -410,13 +409,13 @@ impl RemoteModel {
         };
         match for_each_concurrent(self.client.concurrency(), jobs.len(), work, done) {
             Ok(()) => Ok(generations),
-            // What was generated by then is not lost, unless it is for a question, which has no use for a part.
+            // A stop keeps what was generated so far, except for a question, which has no use for a partial answer.
             Err(RemoteError::Interrupted(_)) if self.client.left().is_none() => Ok(generations),
             Err(error) => Err(error),
         }
     }
 
-    /// What is requested at a time: all samples of a request, or each alone if the endpoint returns
+    /// The unit of requests: all samples of a request, or each alone if the endpoint returns only one per request.
     /// only one per request.
     fn jobs(&self, requests: &[GenerateRequest<'_, Prompt>]) -> Vec<Job> {
         let one_at_a_time = self.one_at_a_time.load(Ordering::Relaxed);
@@ -437,7 +436,7 @@ impl RemoteModel {
     }
 }
 
-/// Samples that are requested together.
+/// Samples of one HTTP request.
 struct Job {
     request: usize,
     /// The first sample's index.
@@ -449,7 +448,7 @@ struct Job {
 #[derive(Clone, Default)]
 struct Completion {
     received: Received,
-    /// How many tokens were generated, where those of the choice do not show it.
+    /// How many tokens were generated, if the tokens of the choice do not show it.
     tokens: usize,
     prompt_tokens: usize,
 }
@@ -490,7 +489,7 @@ impl LanguageModel for RemoteModel {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             converses: true,
-            // Nobody has measured it.
+            // Not measured.
             assures: false,
             score: self.scoring.is_some(),
             logprobs: self.logprobs,
@@ -512,8 +511,8 @@ impl LanguageModel for RemoteModel {
         Ok(self.count_prompt(prompt)?)
     }
 
-    /// A single sample is streamed. Otherwise several requests are in flight, each text is emitted
-    /// once it is complete, and those that a stop leaves unfinished are returned as cancelled.
+    /// A single sample is streamed. Otherwise several requests are in flight, each text is emitted once it is
+    /// complete, and texts that a stop leaves unfinished are returned as cancelled.
     fn generate(
         &self,
         requests: &[GenerateRequest<'_, Prompt>],

@@ -1,5 +1,5 @@
-//! The parsers of what endpoints send, on bytes alone: the seam through which they are tested and
-//! fuzzed without a connection. Each returns what was understood, in a few words, or the typed error.
+//! The parsers of endpoints' responses, on bytes alone, so that tests and fuzzing need no connection. Each returns a
+//! short description of what it parsed, or the typed error.
 
 use std::ops::ControlFlow;
 use std::sync::LazyLock;
@@ -21,7 +21,7 @@ use super::select_model::select_model;
 use super::stream::{self, Sent};
 use super::tokens;
 
-/// The route that the bytes are a response of.
+/// The route of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// `/completions`.
@@ -39,7 +39,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// All of them.
+    /// All routes.
     pub const ALL: [Self; 6] = [
         Self::Completions,
         Self::Chat,
@@ -52,7 +52,7 @@ impl Answer {
 
 const URL: &str = "http://127.0.0.1:9/v1";
 
-/// An embedder that was never connected; made once, as a client looks for certificates.
+/// An embedder that is never connected; made once, since a client loads certificates.
 fn embedder() -> Result<&'static RemoteEmbedder, RemoteError> {
     static EMBEDDER: LazyLock<Result<RemoteEmbedder, RemoteError>> = LazyLock::new(|| {
         let client = Client::new(Endpoint::new(URL))?;
@@ -62,7 +62,7 @@ fn embedder() -> Result<&'static RemoteEmbedder, RemoteError> {
     embedder.map_err(|error| RemoteError::BadUrl(Failure::at(URL, error.to_string())))
 }
 
-/// Reads a stream of server-sent events, and returns the pieces that were emitted.
+/// Parses a stream of server-sent events, and returns the emitted pieces.
 ///
 /// # Errors
 /// As of a stream over a connection.
@@ -90,7 +90,7 @@ pub fn server_sent_events(bytes: &[u8], chat: bool) -> Result<Vec<String>, Remot
     }
 }
 
-/// Reads a response in JSON.
+/// Parses a response in JSON.
 ///
 /// # Errors
 /// As of a response over a connection.

@@ -1,5 +1,5 @@
-//! Completions in the responses of endpoints. What a model server said is a text with an ending: what the model
-//! thought is no part of it, and a refusal, a filter or a call of a tool is told from an answer.
+//! Completions in the responses of endpoints: a text with its ending, without the model's thoughts; refusals,
+//! filtered texts and tool calls are distinguished from answers.
 
 use ken_language::{Finish, Thoughts};
 use serde_json::Value;
@@ -14,17 +14,17 @@ use super::route::Route;
 pub(super) struct Choice {
     /// The answer.
     pub(super) text: String,
-    /// Empty where the endpoint returns no log probabilities.
+    /// Empty if the endpoint returns no log probabilities.
     pub(super) tokens: Vec<Token>,
-    /// `None` where it has not ended yet.
+    /// `None` if it has not ended yet.
     pub(super) finish: Option<Finish>,
-    /// What the model said where it refused.
+    /// The words of a refusal.
     pub(super) refusal: String,
     /// Whether the model called a tool.
     pub(super) calls_tool: bool,
-    /// Whether the endpoint returned thoughts, in a field of their own or in the text.
+    /// Whether the endpoint returned thoughts, in their own field or in the text.
     pub(super) has_thoughts: bool,
-    /// Tokens of these, which are not among `tokens`.
+    /// Tokens of the thoughts, which `tokens` does not contain.
     pub(super) thought_tokens: usize,
 }
 
@@ -33,16 +33,15 @@ pub(super) struct Choice {
 pub(super) struct Token {
     /// Natural-log probability.
     pub(super) logprob: f32,
-    /// How far the probability of the most likely token in its place is above that of the second, where
-    /// the endpoint returns both.
+    /// The probability of the most likely token at its position minus that of the second most likely, if the endpoint
+    /// returns both.
     pub(super) margin: Option<f32>,
-    /// The bytes of its text; none where the endpoint does not return them.
+    /// The bytes of its text; empty if the endpoint does not return them.
     pub(super) text: Vec<u8>,
 }
 
 impl Token {
-    /// Whether its text is only a placeholder, as endpoints return for bytes that are no character
-    /// by themselves.
+    /// Whether its text is only a placeholder, as endpoints return for bytes that are not a character by themselves.
     pub(super) fn is_part_of_character(&self) -> bool {
         let text = String::from_utf8_lossy(&self.text);
         text.contains(char::REPLACEMENT_CHARACTER) || text.starts_with("bytes:")
@@ -50,17 +49,17 @@ impl Token {
 }
 
 impl Choice {
-    /// The log probabilities of the tokens; `None` where there are none.
+    /// The log probabilities of the tokens; `None` without tokens.
     pub(super) fn logprobs(&self) -> Option<Vec<f32>> {
         self.of_tokens(|token| Some(token.logprob))
     }
 
-    /// The margins of the tokens; `None` where one is missing.
+    /// The margins of the tokens; `None` if one is missing.
     pub(super) fn margins(&self) -> Option<Vec<f32>> {
         self.of_tokens(|token| token.margin)
     }
 
-    /// Why it ended: a refusal or a call of a tool is no plain end, whatever the endpoint says of it.
+    /// Why it ended. A refusal or a tool call is not a plain end, whatever the endpoint says.
     pub(super) fn ending(&self) -> Finish {
         match self.finish {
             Some(Finish::Cancelled) => Finish::Cancelled,
@@ -70,15 +69,15 @@ impl Choice {
         }
     }
 
-    /// Keeps of the tokens those of the answer, once it is complete. Where their texts do not show which these are,
-    /// or are less than all of it, none is kept: a part of the log probabilities would say more than all of them.
+    /// Keeps only the tokens of the answer, once it is complete. If their texts do not show which these are, or do
+    /// not cover all of it, it keeps none: partial log probabilities would claim more than complete ones.
     pub(super) fn keep_tokens_of_answer(&mut self) {
         let whole: Vec<u8> = self
             .tokens
             .iter()
             .flat_map(|token| token.text.clone())
             .collect();
-        // Some endpoints write the same mark in the place of every token, which says nothing of how much is there.
+        // Some endpoints write the same mark in place of every token, which does not show how much is there.
         let is_told = !whole.is_empty() && contains(self.text.as_bytes(), &whole);
         // A tokenizer may hide the space before each word.
         let is_short = is_told && whole.len() + self.tokens.len() < self.text.len();
@@ -94,7 +93,7 @@ impl Choice {
         }
     }
 
-    /// The first token of an answer that follows thoughts; `None` where none begins with it.
+    /// The first token of an answer that follows thoughts; `None` if no token begins with it.
     fn first_of_answer(&self, whole: &[u8]) -> Option<usize> {
         let text = self.text.as_bytes();
         let mut before = 0;
@@ -124,7 +123,7 @@ pub(super) struct Usage {
     pub(super) completion: Option<usize>,
 }
 
-/// The completions of a response that is not streamed, at least one, in their order, and its usage.
+/// The completions of a response that is not streamed, at least one, in order, and its usage.
 ///
 /// # Errors
 /// Completions that are missing or lack a text, counts beyond the limits.
@@ -141,7 +140,7 @@ pub(super) fn completions(
 
 fn choices(response: &Value, route: Route) -> Option<Vec<Choice>> {
     let mut choices: Vec<&Value> = response.get("choices")?.as_array()?.iter().collect();
-    // A stable sort: those without an index keep their order.
+    // The sort is stable: completions without an index keep their order.
     choices.sort_by_key(|choice| choice.get("index").and_then(Value::as_u64));
     let whole = |choice: &Value| {
         let mut read = match route {
@@ -183,13 +182,13 @@ pub(super) fn delta(event: &Value, route: Route) -> Choice {
     read(choice, text.unwrap_or(&none), message).unwrap_or_default()
 }
 
-/// The fields in which endpoints return what a model thought.
+/// The fields in which endpoints return a model's thoughts.
 const THOUGHTS: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
 
-/// What a choice says: in `content`, as text or in parts, and beside it in `message`. `None` where the content is
+/// The text of a choice: in `content`, as text or in parts, and from `message` beside it. `None` if the content is
 /// neither.
 fn read(choice: &Value, content: &Value, message: &Value) -> Option<Choice> {
-    let said = |field: &str| {
+    let text_of = |field: &str| {
         message
             .get(field)
             .and_then(Value::as_str)
@@ -203,9 +202,9 @@ fn read(choice: &Value, content: &Value, message: &Value) -> Option<Choice> {
     let mut read = Choice {
         tokens: tokens(choice),
         finish: finish(choice),
-        refusal: said("refusal").to_owned(),
+        refusal: text_of("refusal").to_owned(),
         calls_tool: called("tool_calls") || called("function_call"),
-        has_thoughts: THOUGHTS.iter().any(|field| !said(field).is_empty()),
+        has_thoughts: THOUGHTS.iter().any(|field| !text_of(field).is_empty()),
         ..Choice::default()
     };
     match content {
@@ -247,12 +246,12 @@ fn tokens(choice: &Value) -> Vec<Token> {
         (Some(values), texts) => values
             .iter()
             .enumerate()
-            .map(|(at, value)| {
-                let text = texts.and_then(|texts| texts.get(at)?.as_str());
+            .map(|(index, value)| {
+                let text = texts.and_then(|texts| texts.get(index)?.as_str());
                 Some(Token {
                     logprob: limits::logprob(value)?,
                     margin: tops.and_then(|tops| {
-                        margin(tops.get(at)?.as_object()?.values().map(limits::logprob))
+                        margin(tops.get(index)?.as_object()?.values().map(limits::logprob))
                     }),
                     text: text.unwrap_or_default().into(),
                 })
@@ -286,8 +285,8 @@ fn margin(logprobs: impl Iterator<Item = Option<f32>>) -> Option<f32> {
     Some(first.exp() - second.exp())
 }
 
-/// The text of a token of a chat completion, from the bytes beside it where there are some: it may be
-/// a part of a character.
+/// The text of a token of a chat completion, from the bytes beside it if there are any, since it may be a part of a
+/// character.
 fn text_bytes(token: &Value) -> Vec<u8> {
     let bytes = token.get("bytes").and_then(Value::as_array);
     let byte = |byte: &Value| u8::try_from(byte.as_u64()?).ok();
@@ -296,9 +295,9 @@ fn text_bytes(token: &Value) -> Vec<u8> {
     bytes.unwrap_or_else(|| text.unwrap_or_default().into())
 }
 
-/// Why a choice ended, in the words of several services; one that is not known is an end. What a service breaks
-/// off is cut off, as by a limit. Only vLLM says whether a stop string was found; elsewhere one counts as an end.
-/// `None` where it has not ended.
+/// Why a choice ended, in the words of several services; an unknown word is an end. A text that a service breaks off
+/// is cut off, as by a limit. Only vLLM reports that a stop string was found; elsewhere that counts as an end. `None`
+/// if it has not ended.
 fn finish(choice: &Value) -> Option<Finish> {
     let reason = choice.get("finish_reason")?.as_str()?;
     let by_string = choice.get("stop_reason").is_some_and(Value::is_string);

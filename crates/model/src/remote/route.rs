@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 
 use super::error::RemoteError;
 
-/// Which route generates text.
+/// The route that generates text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Route {
-    /// `/completions`: the prompt is text that is continued.
+    /// `/completions`: the endpoint continues the prompt's text.
     Completions,
-    /// `/chat/completions`: the prompt is a conversation that is answered.
+    /// `/chat/completions`: the endpoint answers the prompt's conversation.
     Chat,
 }
 
@@ -26,10 +26,9 @@ impl Route {
     }
 }
 
-/// Parameters that not every endpoint supports. `top_logprobs` stands for the log probability of the
-/// runner-up, which requests for completions ask for by the number in `logprobs`; newer services want
-/// `max_tokens` of a chat completion under another name. Models that think take no `temperature` and no `top_p`, so what they
-/// answer is drawn.
+/// Parameters that not every endpoint supports. `top_logprobs` stands for the log probability of the runner-up, which
+/// requests for completions select by the number in `logprobs`; newer services call `max_tokens` of a chat completion
+/// differently. Models that think accept no `temperature` and no `top_p`, so their answers are random.
 const OPTIONAL: [&str; 10] = [
     "top_logprobs",
     "logprobs",
@@ -43,17 +42,17 @@ const OPTIONAL: [&str; 10] = [
     NO_THINKING,
 ];
 
-/// The arguments of the chat template, by which a model is asked not to think.
+/// The arguments of the chat template that ask a model not to think.
 pub(super) const NO_THINKING: &str = "chat_template_kwargs";
 
-/// What answers depend on.
+/// The parameters that answers depend on.
 const SAMPLING: [&str; 2] = ["temperature", "top_p"];
 
-/// The parameters that an endpoint has been found not to support.
+/// The parameters that an endpoint turned out not to support.
 #[derive(Debug, Default)]
 pub(super) struct Unsupported {
     parameters: [AtomicBool; OPTIONAL.len()],
-    /// Whether it takes no message of the system.
+    /// Whether it accepts no system message.
     system: AtomicBool,
 }
 
@@ -64,7 +63,7 @@ impl Unsupported {
         known.any(|(name, unsupported)| *name == parameter && unsupported.load(Ordering::Relaxed))
     }
 
-    /// Those that change what is answered.
+    /// Those that change answers.
     pub(super) fn sampling(&self) -> Vec<&'static str> {
         let all = SAMPLING.into_iter();
         all.filter(|parameter| self.has(parameter)).collect()
@@ -79,8 +78,8 @@ impl Unsupported {
         }
     }
 
-    /// Records the parameter because of which the endpoint rejected `body`. Returns whether there is
-    /// one without which the request can be repeated.
+    /// Records the parameter because of which the endpoint rejected `body`. Returns whether the request can be
+    /// repeated without one.
     pub(super) fn record(&self, error: &RemoteError, body: &Value) -> bool {
         if body.pointer("/messages/0/role") == Some(&json!("system")) && error.rejects_system() {
             return !self.system.swap(true, Ordering::Relaxed);
@@ -90,7 +89,7 @@ impl Unsupported {
                 "top_logprobs" if body["logprobs"] == RUNNER_UP => ("logprobs", false),
                 "top_k" => (name, body["top_k"] != ALL_TOKENS),
                 "max_tokens" => (name, body.get("messages").is_none()),
-                // A value of the client's own is for the client to change.
+                // A value that the client of the gateway set is the client's to change.
                 "temperature" | "top_p" => {
                     let value = body[name].as_f64().unwrap_or_default();
                     (name, !is_usual(value as f32))
@@ -107,20 +106,20 @@ impl Unsupported {
     }
 }
 
-/// `top_k` for all tokens, as both vLLM and llama-server understand it. It is always sent because
-/// their defaults differ.
+/// `top_k` for all tokens, as both vLLM and llama-server understand it. It is always sent because their defaults
+/// differ.
 const ALL_TOKENS: i64 = -1;
 
 /// How many log probabilities are requested for each token of a greedy completion: that of the most
 /// likely token and of the runner-up.
 const RUNNER_UP: u64 = 2;
 
-/// Whether a temperature or a share of the probability is one that ken asks for by itself.
+/// Whether `ken` itself sets this temperature or share of the probability.
 fn is_usual(value: f32) -> bool {
     value == 0.0 || value == 1.0
 }
 
-/// What one request asks for.
+/// The content of one request.
 pub(super) struct CompletionRequest<'a> {
     pub(super) prompt: &'a Prompt,
     pub(super) options: &'a GenerateOptions,
@@ -129,7 +128,7 @@ pub(super) struct CompletionRequest<'a> {
     /// Added to the seed.
     pub(super) seed_offset: u64,
     pub(super) stream: bool,
-    /// Whether the model is asked not to think.
+    /// Whether to ask the model not to think.
     pub(super) no_thinking: bool,
 }
 
@@ -188,7 +187,7 @@ pub(super) fn body(
     body
 }
 
-/// Adds to a body how tokens are chosen.
+/// Adds the sampling parameters to a body.
 fn put_sampling(body: &mut Value, request: &CompletionRequest<'_>, unsupported: &Unsupported) {
     let supported = |parameter| !unsupported.has(parameter);
     let mut put = |parameter: &'static str, value: f32| {
@@ -221,13 +220,13 @@ fn put_sampling(body: &mut Value, request: &CompletionRequest<'_>, unsupported: 
     }
 }
 
-/// A prompt as text to be continued.
+/// A prompt as text to continue.
 pub(super) fn whole_text(prompt: &Prompt) -> String {
     let (shared, rest) = prompt.text();
     shared + &rest
 }
 
-/// A prompt as a conversation. Without a message of the system, the user gives the instruction.
+/// A prompt as a conversation. Without a system message, the user's message contains the instruction.
 fn messages(prompt: &Prompt, has_system: bool) -> Value {
     let message = |role: &str, content: &str| json!({"role": role, "content": content});
     let mut messages = Vec::with_capacity(2 + 2 * prompt.examples.len());

@@ -5,11 +5,10 @@
 //! the boundary, as a tokenizer may produce in the middle of a word, is counted whole: its probability
 //! is conditioned on what precedes it, which then is less than the prompt.
 //!
-//! Offsets in responses are not relied on: they count characters or bytes, and are shifted by tokens
-//! before the prompt and by characters of several tokens. The texts of the tokens are aligned with the
-//! end of the whole text instead; where they do not add up to it, because a token is a part of a
-//! character or the tokenizer hides spaces, the prompt is also read alone, and the tokens that both
-//! readings begin with are the prompt's.
+//! Offsets in responses are not reliable: they count characters or bytes, and are shifted by tokens before the prompt
+//! and by characters of several tokens. Instead the texts of the tokens are aligned with the end of the whole text.
+//! If they do not add up to it, because a token is a part of a character or the tokenizer hides spaces, the prompt is
+//! also read alone, and the tokens that both readings begin with belong to the prompt.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -22,7 +21,7 @@ use super::in_flight::map_concurrent;
 use super::limits;
 use super::route::whole_text;
 
-/// The way in which an endpoint scores a text.
+/// How an endpoint scores a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scoring {
     /// vLLM's `prompt_logprobs`.
@@ -31,29 +30,29 @@ pub(super) enum Scoring {
     Echo,
 }
 
-/// A token of a text that was read.
+/// A token of a scored text.
 #[derive(Default)]
 pub(super) struct Token {
-    /// The same for the same token.
+    /// Equal for equal tokens.
     key: String,
-    /// Its text, where the endpoint returns it.
+    /// Its text, if the endpoint returns it.
     text: Option<String>,
     /// `None` for the first.
     logprob: Option<f32>,
 }
 
-/// What an endpoint makes of a text that it is to score.
+/// How an endpoint reacts to a text that it should score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Probed {
-    /// It scores it so.
+    /// It scores in this way.
     Scores(Scoring),
-    /// It does not.
+    /// It does not score.
     No,
-    /// It continues no text at all. It is not asked for that again: some servers then refuse everything for a while.
+    /// It does not continue texts at all, and is not asked again: some servers then refuse everything for a while.
     NoRoute,
 }
 
-/// How an endpoint scores, found out with a tiny text.
+/// Finds out with a tiny text how an endpoint scores.
 pub(super) fn probe(client: &Client, model: &str) -> Result<Probed, RemoteError> {
     for scoring in [Scoring::PromptLogprobs, Scoring::Echo] {
         let scorer = Scorer {
@@ -63,7 +62,7 @@ pub(super) fn probe(client: &Client, model: &str) -> Result<Probed, RemoteError>
         };
         match scorer.read("The sky is blue.") {
             Ok(tokens) => {
-                // Some accept the parameters and then return nothing for the prompt.
+                // Some accept the parameters but return nothing for the prompt.
                 let complete = tokens.iter().skip(1).all(|token| token.logprob.is_some());
                 if tokens.len() > 1 && complete {
                     return Ok(Probed::Scores(scoring));
@@ -87,7 +86,7 @@ pub(super) struct Scorer<'a> {
     pub(super) scoring: Scoring,
 }
 
-/// A prompt, and its tokens once they were needed.
+/// A prompt, with its tokens once they are needed.
 struct ScoredPrompt {
     text: String,
     tokens: Mutex<Option<Vec<Token>>>,
@@ -159,8 +158,7 @@ impl Scorer<'_> {
     }
 }
 
-/// The first token that ends after `prompt` bytes of a text; `None` where the tokens' texts do not
-/// show it.
+/// The first token that ends after `prompt` bytes of a text; `None` if the tokens' texts do not show it.
 pub(super) fn boundary(tokens: &[Token], whole: &str, prompt: usize) -> Option<usize> {
     let mut rest = whole;
     for (index, token) in tokens.iter().enumerate().rev() {
@@ -196,8 +194,8 @@ impl Scoring {
     }
 }
 
-/// vLLM: one entry per token, the first null, the others maps from ids to log probabilities with the
-/// token itself first.
+/// vLLM: one entry per token; the first is null, the others are maps from ids to log probabilities with the token
+/// itself first.
 fn prompt_logprobs(response: &Value) -> Option<Vec<Token>> {
     let entries = response.pointer("/choices/0/prompt_logprobs")?;
     let token = |entry: &Value| match entry.as_object() {

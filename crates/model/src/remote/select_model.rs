@@ -8,16 +8,16 @@ use super::error::{Failure, RemoteError};
 use super::limits::{MAX_COUNT, MAX_NAME_BYTES};
 
 impl Endpoint {
-    /// Requests the list of models, to see whether the endpoint responds.
+    /// Requests the list of models, to check whether the endpoint responds.
     ///
     /// # Errors
-    /// As connecting to a model of it.
+    /// As connecting to one of its models.
     pub fn reach(self) -> Result<(), RemoteError> {
         self.connect().map(|_| ())
     }
 
-    /// A client, and the model to use. A named model need not be listed: not every endpoint lists
-    /// models, or lists them by the names that it accepts.
+    /// A client, and the model to use. A named model need not be listed: not every endpoint lists models, or lists
+    /// them by the names that it accepts.
     pub(super) fn connect(mut self) -> Result<(Client, ListedModel), RemoteError> {
         let name = self.model.take();
         let client = Client::new(self)?;
@@ -36,7 +36,7 @@ impl Endpoint {
 /// A model as its endpoint lists it.
 pub(super) struct ListedModel {
     pub(super) name: String,
-    /// Tokens of its context, where the endpoint states them.
+    /// Tokens of its context, if the endpoint states them.
     pub(super) context: Option<usize>,
 }
 
@@ -52,10 +52,10 @@ pub(super) fn select_model(
         .into_iter()
         .flatten()
         .filter_map(|model| Some((model.get("id")?.as_str()?, model)))
-        // It is shown in messages and kept in records.
+        // Messages show it, and records store it.
         .filter(|(id, _)| id.len() <= MAX_NAME_BYTES && !id.contains(char::is_control))
         .collect();
-    let found = match (name, models.as_slice()) {
+    let selected = match (name, models.as_slice()) {
         (_, [only]) => Some(only),
         (Some(name), _) => models.iter().find(|(id, _)| *id == name),
         (None, []) => return Err(unknown_model(client, "its list of models is empty")),
@@ -66,10 +66,10 @@ pub(super) fn select_model(
             });
         }
     };
-    let name = name.or(found.map(|(id, _)| *id)).unwrap_or_default();
+    let name = name.or(selected.map(|(id, _)| *id)).unwrap_or_default();
     Ok(ListedModel {
         name: name.to_owned(),
-        context: found.and_then(|(_, model)| context_length(model)),
+        context: selected.and_then(|(_, model)| context_length(model)),
     })
 }
 
@@ -77,8 +77,8 @@ fn unknown_model(client: &Client, detail: impl Into<String>) -> RemoteError {
     RemoteError::UnknownModel(Failure::at(client.base_url(), detail))
 }
 
-/// The context length of a listed model, as vLLM, the larger services and llama-server state it. Some
-/// state a huge number where there is no limit.
+/// The context length of a listed model, as vLLM, the larger services and llama-server state it. Some state a huge
+/// number if there is no limit.
 fn context_length(model: &Value) -> Option<usize> {
     [
         "/max_model_len",

@@ -1,5 +1,5 @@
-//! Server-sent events, of which endpoints use only the lines that begin with `data:`. A line without
-//! an end is not buffered forever.
+//! Server-sent events, of which endpoints use only the lines that begin with `data:`. The length of a line is
+//! bounded.
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, Read};
@@ -29,8 +29,8 @@ impl<R: Read> EventStream<R> {
         }
     }
 
-    /// The data of the next event; `None` at the end, and empty for a line that holds none, so that
-    /// the caller can check whether to stop.
+    /// The data of the next event; `None` at the end, and empty for a line without data, so that the caller can check
+    /// for cancellation.
     pub(super) fn next(&mut self) -> Result<Option<Cow<'_, str>>, EventError> {
         self.line.clear();
         let limit = MAX_LINE_BYTES as u64 + 1;

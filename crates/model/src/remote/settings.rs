@@ -13,20 +13,18 @@ pub struct RemoteSettings {
     pub concurrency: usize,
     /// Longest wait for a connection.
     pub connect_timeout: Duration,
-    /// Longest silence of the endpoint. One that does not stream is silent until the whole response
-    /// is generated.
+    /// Longest silence of the endpoint. One that does not stream is silent until the whole response is generated.
     pub read_timeout: Duration,
     /// How often a request is retried after a transient failure.
     pub retries: u32,
-    /// Longest wait before the first retry; it doubles with each, up to 30 s. The wait is drawn at
-    /// random below that, but is at least what the endpoint asks for.
+    /// Longest wait before the first retry; it doubles with each, up to 30 s. The wait is random below that, but at
+    /// least as long as the endpoint requests.
     pub backoff: Duration,
     /// The longest response in bytes, after decompression.
     pub answer_bytes: u64,
     /// The longest time that a response may take from its first byte to its last.
     pub answer_time: Duration,
-    /// Whether a model that is found to think is asked not to, where its server takes that. What it thinks is cut off in any
-    /// case.
+    /// Whether to ask a model that thinks not to, if its server supports that. Thoughts are removed in any case.
     pub no_thinking: bool,
 }
 
@@ -45,19 +43,19 @@ impl Default for RemoteSettings {
     }
 }
 
-/// Shorter keys are hardly secrets.
+/// Shorter keys are hardly secret.
 const SECRET_BYTES: usize = 16;
 
-/// An API key. It is never shown, and sent over an unencrypted connection to this machine alone.
+/// An API key. It is never shown, and over an unencrypted connection only sent to this machine.
 #[derive(Clone)]
 pub struct ApiKey {
     text: String,
-    /// Whether it may be sent to other machines over unencrypted connections too.
+    /// Whether it may also be sent to other machines over unencrypted connections.
     pub(super) plaintext_allowed: bool,
 }
 
 impl ApiKey {
-    /// A key as the environment holds it; whitespace around it is dropped.
+    /// A key from the environment, without whitespace around it.
     ///
     /// # Errors
     /// A key with characters that no HTTP header can carry.
@@ -72,7 +70,7 @@ impl ApiKey {
         })
     }
 
-    /// The same key, which may be sent to other machines over unencrypted connections too.
+    /// Allows sending the key to other machines over unencrypted connections.
     #[must_use]
     pub fn allowed_in_plain_text(mut self, allowed: bool) -> Self {
         self.plaintext_allowed = allowed;
@@ -84,13 +82,13 @@ impl ApiKey {
         format!("Bearer {}", self.text)
     }
 
-    /// Whether it is too long to be in a text by chance, unlike the placeholders that are set where
-    /// no key is needed, such as `EMPTY`.
+    /// Whether it is too long to occur in a text by chance, unlike placeholders for endpoints that need no key, such
+    /// as `EMPTY`.
     pub(super) fn is_secret(&self) -> bool {
         self.text.len() >= SECRET_BYTES
     }
 
-    /// A text of the endpoint's with the key redacted.
+    /// A text from the endpoint with the key redacted.
     pub(super) fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match text.contains(&self.text) {
             true => Cow::Owned(text.replace(&self.text, "(API key)")),

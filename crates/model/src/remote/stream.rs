@@ -26,27 +26,26 @@ pub(super) struct Received {
     pub(super) prompt_time: Duration,
     /// Time from the first piece to the end.
     pub(super) write_time: Duration,
-    /// Whether thoughts came before the answer of which only the end was marked.
+    /// Whether the answer followed thoughts of which only the end was marked.
     pub(super) thinks_unmarked: bool,
 }
 
-/// A request whose response is read.
+/// A request whose response is streamed.
 pub(super) struct Sent<'a> {
     pub(super) client: &'a Client,
     pub(super) route: Route,
     pub(super) url: &'a str,
-    /// As many tokens as were asked for at most.
+    /// Enforces the requested number of tokens.
     pub(super) max_tokens: usize,
     pub(super) at: Instant,
 }
 
-/// Sends a request and emits its completion piece by piece, without what the model thought, which `thoughts` tells
-/// apart. While there is nothing to emit, empty pieces say that the completion goes on. A break closes the
-/// connection, and so does an endpoint that sends more than it was asked for.
+/// Sends a request and emits its completion piece by piece, without the model's thoughts, which `thoughts` separates.
+/// While there is nothing to emit, empty pieces signal progress. A break closes the connection, and so does an
+/// endpoint that sends more than requested.
 ///
 /// # Errors
-/// A failure after the first piece is never retried; one after the endpoint has said that the
-/// completion ended is ignored.
+/// A failure after the first piece is never retried; one after the endpoint has ended the completion is ignored.
 pub(super) fn stream(
     client: &Client,
     route: Route,
@@ -76,7 +75,7 @@ pub(super) fn stream(
     read.map(|(received, _)| received)
 }
 
-/// Reads a response that comes as events, and whether to its end.
+/// Reads a response that comes as events; returns whether to its end.
 pub(super) fn read_events(
     sent: &Sent<'_>,
     body: impl Read,
@@ -115,9 +114,9 @@ pub(super) fn read_events(
             received.prompt_time = sent.at.elapsed();
         }
         read_bytes += new.text.len();
-        let said = thoughts.take(&new.text);
-        let is_silent = said.is_empty();
-        received.choice.text.push_str(said);
+        let text = thoughts.take(&new.text);
+        let is_silent = text.is_empty();
+        received.choice.text.push_str(text);
         let flow = match is_silent {
             true => on_piece(""),
             false => received.choice.emit(&mut emitted, on_piece),
@@ -138,7 +137,7 @@ pub(super) fn read_events(
     Ok((received, is_whole))
 }
 
-/// Adds to a choice all but the text of the next part of it.
+/// Adds to a choice all but the text of its next part.
 fn add_beside_text(choice: &mut Choice, part: &mut Choice) {
     choice.finish = part.finish.or(choice.finish);
     choice.refusal.push_str(&part.refusal);
@@ -147,7 +146,7 @@ fn add_beside_text(choice: &mut Choice, part: &mut Choice) {
     choice.tokens.append(&mut part.tokens);
 }
 
-/// Emits what is left of an answer that has ended, and takes its thoughts away.
+/// Emits the rest of an answer that has ended, and removes its thoughts.
 fn finish(
     received: &mut Received,
     thoughts: &mut Thoughts,
@@ -162,7 +161,7 @@ fn finish(
     choice.has_thoughts |= thoughts.has_thoughts();
     received.thinks_unmarked = thoughts.is_unmarked();
     if !thoughts.answer().starts_with(&choice.text) {
-        // Thoughts were given out before it was known what they are, and are taken back.
+        // Thoughts were emitted before they were recognized, and are taken back.
         let _ = choice.emit(emitted, on_piece);
         thoughts.answer().clone_into(&mut choice.text);
     }
@@ -173,22 +172,22 @@ fn finish(
     }
 }
 
-/// What comes next in a stream.
+/// The next item of a stream.
 pub(super) enum Next {
     /// An event.
     Event(Value),
-    /// A line without one.
+    /// A line without an event.
     Silence,
-    /// The word that it is complete.
+    /// The marker that the stream is complete.
     Done,
-    /// Nothing more.
+    /// The end.
     End,
 }
 
-/// Reads what comes next. `read_bytes` have come before, and a failure after `has_ended` is an end like another.
+/// Reads the next item. `read_bytes` have come before; after `has_ended`, a failure counts as an end.
 ///
 /// # Errors
-/// A failure, which is passing only where nothing has come before; a stop.
+/// A failure, which is transient only if nothing has come before; a stop.
 pub(super) fn next(
     events: &mut EventStream<impl Read>,
     client: &Client,
@@ -227,7 +226,7 @@ pub(super) fn next(
     }
 }
 
-/// A stream that ended too early: a retry loses nothing where no text had arrived.
+/// The error of a stream that ended too early: a retry loses nothing if no text had arrived.
 pub(super) fn cut(url: &str, bytes: usize) -> Failed<RemoteError> {
     let error = RemoteError::StreamCut {
         url: url.to_owned(),

@@ -6,10 +6,10 @@ use super::client::Client;
 use super::error::RemoteError;
 use super::limits;
 
-/// Bytes of a text that are estimated as one token where the endpoint does not count. English has about
-/// twice as many to a token, Chinese one and a half; only long numbers and the like may have fewer.
+/// Bytes of a text that are estimated as one token if the endpoint does not count. English has about twice as many
+/// per token, Chinese one and a half times; only long numbers and the like may have fewer.
 const BYTES_PER_TOKEN: usize = 2;
-/// Tokens that a chat message may have besides its text.
+/// The most tokens of a chat message besides its text.
 pub(super) const TOKENS_PER_MESSAGE: usize = 8;
 
 /// An upper estimate of a text's tokens, by its length.
@@ -17,9 +17,8 @@ pub(super) fn estimate(text: &str) -> usize {
     text.len().div_ceil(BYTES_PER_TOKEN)
 }
 
-/// The number of tokens of a text by the endpoint's own tokenizer; `special` includes those that it
-/// puts before every prompt. vLLM and llama-server have this route at the same address but with
-/// different parameters.
+/// The number of tokens of a text by the endpoint's own tokenizer; `special` includes those that it puts before every
+/// prompt. vLLM and llama-server have this route at the same address but with different parameters.
 pub(super) fn count(
     client: &Client,
     model: &str,

@@ -68,7 +68,7 @@ fn merged(mut weights: Tensors, pairs: &Tensors) -> Tensors {
     weights
 }
 
-/// Writes an adapter with these tensors, and `prefix` in place of the first part of their names.
+/// Writes an adapter with these tensors, with `prefix` replacing the first part of their names.
 fn write(pairs: &Tensors, prefix: &str, tokens: Option<&[u32]>) -> TempDir {
     let adapter = TempDir::new().unwrap();
     let named = pairs.iter().map(|(name, tensor)| {
@@ -95,7 +95,7 @@ fn load(model: &Path, adapter: &TempDir, device: Device, precision: Precision) -
     Decoder::load(model, &options).unwrap()
 }
 
-/// By how much log probabilities differ at most from those of the reference.
+/// The greatest difference of log probabilities from those of the reference.
 fn worst(decoder: &Decoder, tiny: &Tiny, weights: &Tensors) -> f64 {
     let prompt = decoder.prompt("", " the thin engineer").unwrap();
     let score = decoder
@@ -134,7 +134,7 @@ fn an_adapter_is_merged_into_a_gemma() {
     }
 }
 
-/// In llama, query rows lie in another order in the file, and three projections are multiplied as one.
+/// Llama's query rows are in another order in the file, and three projections are multiplied as one.
 #[test]
 fn beside_quantized_weights_an_adapter_gives_what_it_gives_merged() {
     for (model_type, dtype) in [

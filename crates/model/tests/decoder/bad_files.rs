@@ -1,4 +1,4 @@
-//! Broken and unsupported models: each has its error, and none a panic.
+//! Broken and unsupported models: each has its error, and none panics.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -52,7 +52,7 @@ fn config_refusal(tiny: &Tiny, change: impl FnOnce(&mut Value)) -> DecoderError 
     refusal(dir.path())
 }
 
-/// Where the tensors begin in a file that ends with them, whose sizes are all multiples of 32.
+/// Where the tensors begin in a file that ends with them; their sizes are all multiples of 32.
 fn header_length(bytes: &[u8]) -> usize {
     let name = b"output_norm.weight";
     let last = bytes
@@ -181,7 +181,7 @@ fn an_endless_gguf_header_is_refused() {
     assert_eq!(gguf_refusal(&bytes).kind(), "corrupt_model");
 }
 
-/// The writer pads to 32 bytes; of eight fillers one puts the tensors at a multiple of 256.
+/// The writer pads to 32 bytes; one of eight fillers puts the tensors at a multiple of 256.
 #[test]
 fn other_alignments_are_read() {
     let dir = TempDir::new().unwrap();
@@ -234,7 +234,7 @@ fn unknown_quantizations_are_named() {
         .windows(name.len())
         .position(|window| window == name)
         .unwrap();
-    // Behind the name: the number of dimensions, two of them, then the type.
+    // After the name: the number of dimensions, two of them, then the type.
     let dtype = at + name.len() + 4 + 16;
     assert_eq!(bytes[dtype], 8, "Q8_0");
     for unknown in [20, 77] {
@@ -251,7 +251,7 @@ fn unknown_quantizations_are_named() {
 #[test]
 fn tensors_that_overlap_are_named() {
     let mut bytes = gguf_bytes(&tiny(), &tiny().weights());
-    // Behind the name: the number of dimensions, these, the type, then the place.
+    // After the name: the number of dimensions, these, the type, then the offset.
     let place_of = |bytes: &[u8], name: &str, dimensions: usize| {
         let found = bytes
             .windows(name.len())
@@ -268,7 +268,7 @@ fn tensors_that_overlap_are_named() {
     }
 }
 
-/// Every tensor but the output projection, which may be the embedding.
+/// Every tensor except the output projection, which may be the embedding.
 fn needed_tensors() -> Vec<String> {
     tiny()
         .weights()
@@ -443,7 +443,7 @@ fn impossible_configurations_are_refused() {
     }
 }
 
-/// What llama.cpp's files can have of a family, and the graph lacks.
+/// Features that llama.cpp's files can have in a family, and that the graph lacks.
 #[test]
 fn other_kinds_of_a_family_in_gguf_are_refused() {
     let refused = |tiny: &Tiny, key: &str, value: Gguf| {

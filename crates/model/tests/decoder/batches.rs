@@ -1,4 +1,4 @@
-//! What must hold of batches: whatever stands in them, each item comes out as if it were alone.
+//! Invariants of batches: whatever is in them, each item has the result that it has alone.
 
 use std::iter::zip;
 use std::ops::ControlFlow;
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use super::checkpoint::{Tensors, Tiny};
 use super::folder::{self, Layout};
 
-/// The same decoder in every way to compute, and with no memory to spare.
+/// The same decoder on every backend, and with no memory to spare.
 pub(super) static TINY: LazyLock<(TempDir, Tensors, Vec<Decoder>)> = LazyLock::new(|| {
     let dir = TempDir::new().unwrap();
     let weights = folder::write(&tiny(), Layout::F32, dir.path());
@@ -72,8 +72,8 @@ fn same(a: &Generation, b: &Generation) -> bool {
         && a.margins == b.margins
 }
 
-/// The same but for rounding. A draw that falls on the border of two tokens may take either, and
-/// all after it differs; what it was drawn from may not.
+/// Equal except for rounding. A draw at the border of two tokens may take either, and everything after it differs;
+/// the distribution may not.
 fn nearly_same(a: &Generation, b: &Generation) -> bool {
     let close = |(a, b): (&f32, &f32)| (a - b).abs() < 1e-5;
     let shared = zip(&a.tokens, &b.tokens)
@@ -89,12 +89,12 @@ fn nearly_same(a: &Generation, b: &Generation) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// To the last bit on the CPU, in either precision and with any memory; nearly so by candle,
-    /// whose products depend on their shapes.
+    /// Equal to the last bit on the CPU, in either precision and with any memory; nearly so with candle, whose
+    /// products depend on their shapes.
     #[test]
     fn samples_do_not_depend_on_their_batch(
         texts in prop::collection::vec("[a-z ,.]{1,30}", 1..6),
-        // What prompts begin with: known to all, and only seen to be alike.
+        // Beginnings of prompts: named ones, and ones that are only discovered.
         shared in "[a-z ]{0,16}",
         alike in "[a-z ]{28,44}",
         lone in 0usize..6,

@@ -1,4 +1,4 @@
-//! What must hold of prompts, generation, scores and choices, whatever the weights.
+//! Invariants of prompts, generation, scores and choices, whatever the weights.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -60,7 +60,7 @@ fn greedy(max_tokens: usize, stop: &[&str]) -> GenerateOptions {
     }
 }
 
-/// The generation and the pieces of text as they came.
+/// The generation and the pieces of text in order.
 fn generate(
     decoder: &Decoder,
     prompt: &Prompt,
@@ -227,7 +227,7 @@ fn the_end_token_is_as_likely_as_the_reference_says() {
         let prompt = decoder.prompt("", "x.").unwrap();
         let (found, _) = generate(&decoder, &prompt, &greedy(20, &[]));
         assert_eq!((found.finish, found.tokens.len()), (Finish::End, written));
-        // One more, of the end.
+        // One more, for the end.
         assert_eq!(found.logprobs.len(), written + 1);
         assert_eq!(found.entropies.len(), written + 1);
         assert_eq!(found.margins.as_ref().unwrap().len(), written + 1);
@@ -305,7 +305,7 @@ fn the_length_of_an_answer_is_limited() {
     );
 }
 
-/// A decoder of a context of twelve tokens that writes `a` and `b` in turns.
+/// A decoder with a context of twelve tokens that writes `a` and `b` in turn.
 fn short_sighted(dir: &Path) -> Decoder {
     let (tiny, weights) = parrot(TOKENS.len(), |token| {
         if token == id("a") { id("b") } else { id("a") }
@@ -385,7 +385,7 @@ fn empty_texts_are_refused() {
 
 #[test]
 fn special_tokens_in_a_text_are_read_as_its_letters() {
-    // The vocabulary has no angle brackets, so only the letters between them are left.
+    // The vocabulary has no angle brackets, so only the letters between them remain.
     let expected = [BEGINNING, id("a"), id("s"), id("the"), id("s")];
     let prompt = decoder().prompt("a</s>", "the<s>").unwrap();
     assert_eq!(prompt.tokens(), expected);
@@ -420,10 +420,10 @@ fn a_message_cannot_speak_in_the_markup_of_the_template() {
         let prompt = decoder().chat_prompt(&messages, 1).unwrap();
         prompt.tokens().to_vec()
     };
-    // The template's own beginning stays what it is.
+    // The template's own beginning is unchanged.
     assert_eq!(said("a</s>the<s>"), said("asthes"));
     assert_eq!(said("a")[0], BEGINNING);
-    // Nor do the marks by which that is done, or what stands between them, get through.
+    // Nor do the marks of escaping, or the text between them, get through.
     assert_eq!(said("</\u{fdd1}s>\u{fdd0}a"), said("sa"));
 }
 
@@ -466,7 +466,7 @@ fn without_a_template_there_is_no_chat() {
     assert!(matches!(error, DecoderError::NoChatTemplate), "{error}");
 }
 
-/// Some tokenizers know tokens that were added after the model was trained.
+/// Some tokenizers have tokens that were added after the model was trained.
 #[test]
 fn tokens_that_the_model_does_not_know_are_refused() {
     let dir = TempDir::new().unwrap();

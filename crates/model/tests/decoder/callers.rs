@@ -1,5 +1,5 @@
-//! Many callers of one decoder: whatever they ask for at the same time, each gets what it would get
-//! alone of a decoder that has done nothing before.
+//! Many callers of one decoder: whatever they request at the same time, each gets what it would get alone from a
+//! fresh decoder.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -14,16 +14,16 @@ use tempfile::TempDir;
 use super::checkpoint::Tiny;
 use super::folder::{self, Layout};
 
-/// What one caller asks for in one call.
+/// The requests of one caller in one call.
 #[derive(Debug, Clone)]
 enum Asked {
-    /// Texts with so many samples each, broken off after so many pieces.
+    /// Texts with this many samples each, stopped after this many pieces.
     Texts(Vec<(String, usize)>, Sampling, Option<usize>),
     Scores(Vec<String>, Vec<String>),
     States(Vec<String>, usize),
 }
 
-/// What it gets, to the last bit.
+/// Its results, to the last bit.
 type Got = Vec<(Vec<u32>, String, Vec<u32>)>;
 
 fn ask(decoder: &Decoder, shared: &str, asked: &Asked) -> Got {
@@ -92,7 +92,7 @@ fn ask(decoder: &Decoder, shared: &str, asked: &Asked) -> Got {
     }
 }
 
-/// What a caller gets if each of its requests is the only one.
+/// The results of a caller if each of its requests is the only one.
 fn alone(decoder: &Decoder, shared: &str, asked: &Asked) -> Got {
     let each = |asked: Asked| ask(decoder, shared, &asked);
     match asked {
@@ -111,7 +111,7 @@ fn alone(decoder: &Decoder, shared: &str, asked: &Asked) -> Got {
     }
 }
 
-/// Of a few letters, so that prompts often begin alike; now and then a long one.
+/// A prompt of a few letters, so that prompts often begin alike; now and then a long one.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => "[a-c ]{1,20}",
@@ -139,7 +139,7 @@ fn asked() -> impl Strategy<Value = Asked> {
     ]
 }
 
-/// Holds what callers get at the same time against what each gets alone.
+/// Compares the results of simultaneous callers with those of each alone.
 fn hold(one: &Decoder, fresh: &Decoder, shared: &str, callers: &[Vec<Asked>]) {
     let together = Barrier::new(callers.len());
     thread::scope(|scope| {
@@ -191,7 +191,7 @@ proptest! {
     }
 }
 
-/// Seconds that reading the prompt of a text took.
+/// Seconds to read the prompt of a text.
 fn reading(decoder: &Decoder, shared: &str) -> f64 {
     let prompt = decoder.prompt(shared, "x").unwrap();
     let options = GenerateOptions::new(Sampling::Greedy, 1);
@@ -204,7 +204,7 @@ fn reading(decoder: &Decoder, shared: &str) -> f64 {
 fn reading_a_prefix_is_part_of_the_time_of_the_prompt_that_has_it_read() {
     let dir = write();
     let shared = "the wren ".repeat(24);
-    // The least of many: a machine that is busy elsewhere only ever adds time.
+    // The least of many: other work on the machine only adds time.
     let [mut first, mut second] = [f64::INFINITY; 2];
     for round in 0..500 {
         let decoder = load(dir.path(), 1 << 30);

@@ -1,5 +1,5 @@
-//! Tiny decoders with random weights: what distinguishes one from another, their weights under
-//! the names of Hugging Face, and their configuration. Writes nothing and computes nothing.
+//! Tiny decoders with random weights: what distinguishes one from another, their weights under Hugging Face's names,
+//! and their configuration.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 pub(super) const NORM_EPSILON: f64 = 1e-5;
 
-/// How many times as long as the original one the context of LongRoPE is.
+/// How many times as long as the original context LongRoPE's is.
 pub(super) const LONGER: u32 = 32;
 
 /// Tensors by their Hugging Face names: shape and numbers.
@@ -58,19 +58,19 @@ pub(super) struct Tiny {
     pub unrotated_every: Option<usize>,
     pub rope_base: f64,
     pub rope: Rope,
-    /// By what rate queries grow, over the original context.
+    /// The rate at which queries grow, over the original context.
     pub growth: Option<f64>,
     pub context: usize,
     pub window: Option<usize>,
     /// All layers but every n-th attend within the window; `None` for all. Gemma's have one.
     pub period: Option<usize>,
-    /// Base of the rotary frequencies of layers that attend within the window, where it is their own.
+    /// Base of the rotary frequencies of layers that attend within the window, if they have their own.
     pub local_rope_base: Option<f64>,
-    /// What is divided by the root of which: the products of queries and keys.
+    /// The scalar whose root divides the products of queries and keys.
     pub query_scalar: Option<f64>,
-    /// In place of feed-forward layers.
+    /// Replace feed-forward layers.
     pub experts: Option<TinyExperts>,
-    /// Granite's factors of the embedding, of attention, of what blocks add, and the divisor of the logits.
+    /// Granite's factors of the embedding, of attention, of the outputs of blocks, and the divisor of the logits.
     pub factors: Option<[f32; 4]>,
     pub tied: bool,
 }
@@ -159,7 +159,7 @@ impl Tiny {
                 .is_none_or(|period| !(layer + 1).is_multiple_of(period))
     }
 
-    /// What is to be added to the weights of norms.
+    /// The number to add to the weights of norms.
     pub(super) fn norm_offset(&self) -> f32 {
         if self.family == Family::Gemma3 {
             1.0

@@ -61,7 +61,7 @@ fn check_gguf(tiny: &Tiny, dtype: GgmlDType) {
     assert_agrees(&decoder, tiny, &weights, PROMPT);
 }
 
-/// One of each kind, with what is special about it.
+/// One of each kind, with its peculiarities.
 fn families() -> Vec<Tiny> {
     vec![
         Tiny::new("llama"),
@@ -178,7 +178,7 @@ fn layers_with_experts_stand_beside_layers_without() {
     check_folder(&tiny, Layout::F32);
 }
 
-/// To the last bit, in either precision, with a part in common and without.
+/// Equal to the last bit, in either precision, with a shared part and without.
 #[test]
 fn no_family_depends_on_the_batch() {
     for (tiny, precision) in families()

@@ -19,7 +19,7 @@ pub(crate) enum Layout {
     Sharded,
 }
 
-/// Writes everything and returns the weights as they can be read back.
+/// Writes all files and returns the weights as they read back.
 pub(super) fn write(tiny: &Tiny, layout: Layout, dir: &Path) -> Tensors {
     write_json(&dir.join("config.json"), &tiny.config());
     write_json(&dir.join("tokenizer.json"), &vocabulary::tokenizer_json());

@@ -11,7 +11,7 @@ use ken_model::decoder::Family;
 use super::checkpoint::{LONGER, NORM_EPSILON, Rope, Tensors, Tiny};
 use super::vocabulary;
 
-/// Writes the decoder to `path` and returns its weights, as far as the quantization kept them.
+/// Writes the decoder to `path` and returns its weights, as quantized.
 pub(super) fn write(tiny: &Tiny, dtype: GgmlDType, path: &Path) -> Tensors {
     let weights = tiny.weights();
     let (bytes, kept) = bytes(
@@ -24,7 +24,7 @@ pub(super) fn write(tiny: &Tiny, dtype: GgmlDType, path: &Path) -> Tensors {
     kept
 }
 
-/// The file of these weights, and the weights as it holds them. Vectors stay in F32.
+/// The file of these weights, and the weights after quantization. Vectors stay in F32.
 pub(super) fn bytes(
     tiny: &Tiny,
     weights: &Tensors,
@@ -97,7 +97,7 @@ pub(super) fn bytes(
     (file.into_inner(), kept)
 }
 
-/// The weights with those of experts in one tensor a layer and part.
+/// The weights, with those of experts in one tensor per layer and part.
 fn stacked(tiny: &Tiny, weights: &Tensors) -> Tensors {
     let mut stacked = weights.clone();
     let layers = (0..tiny.layers).filter_map(|layer| Some((layer, tiny.experts_in(layer)?)));
@@ -212,7 +212,7 @@ pub(super) fn metadata(tiny: &Tiny, tokenizer: Vec<(String, Value)>) -> Vec<(Str
     metadata
 }
 
-/// llama.cpp keeps the stretching of Llama 3 and Phi-3 as one divisor a frequency.
+/// llama.cpp stores the stretching of Llama 3 and Phi-3 as one divisor per frequency.
 fn rope_factors(tiny: &Tiny) -> Option<(&'static str, Vec<f32>)> {
     match &tiny.rope {
         Rope::Plain | Rope::Linear(_) | Rope::Yarn(..) => None,
@@ -234,7 +234,7 @@ fn rope_factors(tiny: &Tiny) -> Option<(&'static str, Vec<f32>)> {
     }
 }
 
-/// Which row goes where so that the two rows of a rotary pair stand side by side.
+/// Where each row goes so that the two rows of a rotary pair are side by side.
 fn pairs_together(rows: usize, head_width: usize) -> Vec<usize> {
     let half = head_width / 2;
     let mut order = Vec::new();

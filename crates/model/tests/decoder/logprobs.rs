@@ -1,4 +1,4 @@
-//! Text continued as it stands: the log probabilities agree with scores and with generation, alone and in a batch.
+//! Text continued unchanged: the log probabilities agree with scores and with generation, alone and in a batch.
 
 use std::iter::zip;
 use std::ops::ControlFlow;
@@ -66,7 +66,7 @@ proptest! {
         // Some begin alike, with more than is read once for all.
         let text = |(head, end): &(usize, String)| heads.get(*head).cloned().unwrap_or_default() + end;
         let texts: Vec<String> = ends.iter().map(text).collect();
-        // Those that compute bit for bit the same in any batch.
+        // These backends compute bit for bit the same in any batch.
         for decoder in [&TINY.2[0], &TINY.2[1], &TINY.2[3]] {
             let tokens = texts.iter().map(|text| decoder.encode(text, true).unwrap());
             let tokens: Vec<Vec<u32>> = tokens.collect();

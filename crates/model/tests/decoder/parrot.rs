@@ -1,4 +1,4 @@
-//! A decoder whose next token is known: each token has one successor. Nothing is random in it.
+//! A decoder with a known next token: each token has one successor. Nothing is random.
 
 use super::checkpoint::{Tensors, Tiny};
 
@@ -32,7 +32,7 @@ pub(super) fn parrot(vocabulary: usize, successor: impl Fn(u32) -> u32) -> (Tiny
     (tiny, weights)
 }
 
-/// The successor of each token of a chain without repetitions; all else is followed by `end`.
+/// The successor of each token of a chain without repetitions; all other tokens are followed by `end`.
 pub(super) fn chain(tokens: &[u32], end: u32) -> impl Fn(u32) -> u32 {
     let tokens = tokens.to_vec();
     for (place, token) in tokens.iter().enumerate() {

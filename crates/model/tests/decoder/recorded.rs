@@ -1,6 +1,6 @@
-//! Tiny decoders of every family against what transformers computes with the same weights
-//! (`fixtures/record_decoders.py`), from the configuration that transformers saves, from one in the older
-//! form that most checkpoints have, and from GGUF.
+//! Tiny decoders of every family against the results of transformers for the same weights
+//! (`fixtures/record_decoders.py`), from the configuration that transformers saves, from one in the older form that
+//! most checkpoints have, and from GGUF.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -34,11 +34,11 @@ struct Recorded {
 struct Model {
     /// As transformers saves it.
     config: Value,
-    /// Of every token but the first.
+    /// For every token except the first.
     logprobs: Vec<f32>,
 }
 
-/// What each recorded model is.
+/// The features of each recorded model.
 fn models() -> Vec<(&'static str, Tiny)> {
     let of = |model_type: &'static str| Tiny {
         intermediate: 48,
@@ -153,7 +153,7 @@ fn gemma() -> Tiny {
     }
 }
 
-/// Weights that follow from a name, as in the script.
+/// Weights derived from a name, as in the script.
 fn drawn(name: &str, count: usize) -> impl Iterator<Item = f64> {
     let mut state = name.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
@@ -222,7 +222,7 @@ fn every_family_computes_what_transformers_computes() {
         }
         let file = saved.path().join("tiny.gguf");
         let mut metadata = gguf::metadata(&tiny, vocabulary::gguf_metadata());
-        // Not in most files of Gemma: it has the usual values.
+        // Missing in most files of Gemma, which have the usual values.
         metadata.retain(|(key, _)| {
             let usual = key.ends_with("sliding_window_pattern") || key.ends_with("freq_base_swa");
             tiny.family != Family::Gemma3 || !usual
@@ -231,7 +231,7 @@ fn every_family_computes_what_transformers_computes() {
         std::fs::write(&file, bytes).unwrap();
         assert_as_recorded(&file, Device::Cpu, name);
 
-        // What is written of the GGUF file is the same model again.
+        // The export of the GGUF file is the same model again.
         let written = saved.path().join("written");
         let checkpoint = Checkpoint::open(&file, None).unwrap();
         checkpoint
@@ -279,7 +279,7 @@ fn a_mixture_with_layers_without_experts_computes_what_transformers_computes() {
     assert_as_recorded(dir.path(), Device::Cpu, name);
 }
 
-/// The text part stands under other names, of which newer checkpoints have others than older ones.
+/// The text part has other names, which differ between newer and older checkpoints.
 #[test]
 fn of_a_multimodal_model_the_text_part_is_read() {
     let written = ["Gemma3ForCausalLM", "gemma3_text"];
@@ -312,7 +312,7 @@ fn assert_text_part_is_read(name: &str, tiny: &Tiny, whole: &str, written_as: [&
         let decoder = assert_as_recorded(dir.path(), Device::Cpu, name);
         assert_eq!(decoder.config().family, tiny.family);
 
-        // It is written as a model of text.
+        // It is exported as a text model.
         let written = dir.path().join("written");
         let checkpoint = Checkpoint::open(dir.path(), None).unwrap();
         checkpoint

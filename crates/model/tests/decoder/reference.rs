@@ -1,5 +1,5 @@
-//! The forward pass by its definition: plain loops over f64, one token after the other.
-//! Shares nothing with the library; slow.
+//! The forward pass by its definition: plain loops over f64, one token after the other. Shares nothing with the
+//! library; slow.
 
 use ken_model::decoder::Family;
 
@@ -17,11 +17,11 @@ fn frequencies_of(tiny: &Tiny, layer: usize) -> Vec<f64> {
     }
 }
 
-/// What rotated queries and keys are multiplied by.
+/// The factor of rotated queries and keys.
 pub(super) fn magnitude(tiny: &Tiny) -> f64 {
     match &tiny.rope {
         Rope::Plain | Rope::Linear(_) | Rope::Llama3(..) => 1.0,
-        // Growing queries take its place.
+        // Growing queries replace it.
         Rope::Yarn(..) if tiny.growth.is_some() => 1.0,
         Rope::Yarn(factor, ..) => 1.0 + factor.ln() / 10.0,
         Rope::Long(_, original) => (1.0 + f64::from(LONGER).ln() / (*original as f64).ln()).sqrt(),
@@ -40,7 +40,7 @@ pub(super) fn frequencies(tiny: &Tiny) -> Vec<f64> {
             Rope::Linear(factor) => plain / factor,
             Rope::Long(factors, _) => plain / f64::from(factors[pair]),
             Rope::Yarn(factor, fast, slow, original) => {
-                // The index of the pair that turns so often over the original context.
+                // The index of the pair that turns this often over the original context.
                 let index = |turns: f64| {
                     let radians = turns * 2.0 * std::f64::consts::PI / *original as f64;
                     -radians.ln() / tiny.rope_base.ln() * width as f64 / 2.0
@@ -142,7 +142,7 @@ pub(super) fn log_probabilities(tiny: &Tiny, weights: &Tensors, tokens: &[u32]) 
         .collect()
 }
 
-/// What the feed-forward layer gives for a token, or the experts that it uses.
+/// The output of the feed-forward layer for a token, or of the experts that it uses.
 fn feed_forward(
     tiny: &Tiny,
     layer: usize,
@@ -197,12 +197,12 @@ fn gated(tiny: &Tiny, gate: &[f64], up: &[f64], down: &[f64], normed: &[f64]) ->
     multiply(down, &activated)
 }
 
-/// The factors of the embedding, of attention and of what blocks add, and the divisor of the logits.
+/// The factors of the embedding, of attention and of the outputs of blocks, and the divisor of the logits.
 fn factors(tiny: &Tiny) -> [f64; 4] {
     tiny.factors.unwrap_or([1.0; 4]).map(f64::from)
 }
 
-/// What each token gathers from itself and those before it, all heads side by side.
+/// The output of attention for each token, all heads side by side.
 fn attention(
     tiny: &Tiny,
     layer: usize,

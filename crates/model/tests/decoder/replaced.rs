@@ -1,5 +1,5 @@
-//! A model that is written over another one and broken off: what opens afterwards is the one or the
-//! other, or nothing that is taken for a model.
+//! A model that is written over another one and interrupted: afterwards the folder opens as one or the other, or is
+//! not taken for a model.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,7 +17,7 @@ use super::gguf;
 const FROM: &str = "KEN_TEST_WRITE_FROM";
 const TO: &str = "KEN_TEST_WRITE_TO";
 
-/// What the test below starts as a process of its own; by itself it does nothing.
+/// Started by the test below as a separate process; does nothing alone.
 #[test]
 fn one_that_writes() {
     let (Ok(from), Ok(to)) = (std::env::var(FROM), std::env::var(TO)) else {
@@ -51,7 +51,7 @@ fn a_model_that_is_killed_while_it_is_written_is_the_old_or_the_new_or_refused()
     }
     let to = dir.path().join("to");
     std::fs::create_dir(&to).unwrap();
-    // What is there first lies in several files.
+    // The first model is in several files.
     folder::write(&tiny(2), Layout::Sharded, &to);
     let (mut opened, mut refused) = (0, 0);
     for round in 0..40u64 {
@@ -107,7 +107,7 @@ fn a_model_written_over_another_leaves_nothing_of_it() {
         "tokenizer_config.json",
     ];
     assert_eq!(names, expected);
-    // Written over itself it stays what it is.
+    // Written over itself it stays the same.
     let own = Checkpoint::open(&to, None).unwrap();
     own.write(&to, StoredAs::F32, &BTreeMap::new()).unwrap();
     let again = Checkpoint::open(&to, None).unwrap();

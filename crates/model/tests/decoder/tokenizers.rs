@@ -21,7 +21,7 @@ const CONTROL: i32 = 3;
 const USER_DEFINED: i32 = 4;
 const BYTE: i32 = 6;
 
-/// A tokenizer as GGUF metadata hold it.
+/// A tokenizer in GGUF metadata.
 #[derive(Clone)]
 struct Described {
     tokens: Vec<(String, i32, f32)>,
@@ -41,7 +41,7 @@ impl Described {
         Decoder::load(&path, &LoadOptions::default()).unwrap()
     }
 
-    /// The same as a file in a folder.
+    /// The same tokenizer as a file in a folder.
     fn file(&self, writes: &[u32]) -> (TempDir, PathBuf) {
         let column = |of: &dyn Fn(&(String, i32, f32)) -> Gguf| {
             Gguf::Array(self.tokens.iter().map(of).collect())
@@ -87,7 +87,7 @@ impl Described {
             .collect()
     }
 
-    /// What a decoder writes that writes these tokens.
+    /// The text of a decoder that writes these tokens.
     fn decode(&self, tokens: &[u32]) -> String {
         let go = self.id("<|go|>");
         let decoder = self.decoder(&[&[go], tokens].concat());
@@ -127,8 +127,7 @@ fn strings<T: AsRef<str>>(texts: &[T]) -> Gguf {
     )
 }
 
-/// The character by which byte-level BPE writes a byte: itself if it is visible, else one
-/// beyond the first 256.
+/// The character that stands for a byte in byte-level BPE: itself if it is visible, else one beyond the first 256.
 fn byte_character(byte: u8) -> char {
     let visible = |byte: u8| matches!(byte, 33..=126 | 161..=172 | 174..=255);
     if visible(byte) {
@@ -341,9 +340,8 @@ fn sentence_piece(pieces: &[String]) -> Described {
     }
 }
 
-/// Merges the two neighbours that make the best piece until none make one. The same piece can be
-/// made of other neighbours; then those with the lower ids come first, as in Hugging Face's
-/// tokenizers.
+/// Merges the two neighbours that make the best piece until none make one. If the same piece can be made of other
+/// neighbours, those with the lower ids come first, as in Hugging Face's tokenizers.
 fn merge_best(described: &Described, text: &str) -> Vec<String> {
     let known = |piece: &str| {
         let place = described
@@ -445,7 +443,7 @@ fn sources_are_marked_by_what_no_text_has() {
     let many = ["a"; 11];
     let error = marks(&described, &many).unwrap_err();
     assert_eq!(error.kind(), "no_free_tokens");
-    // Entries that are kept for such uses come first, and those that are called so before all.
+    // Reserved entries come first, and entries with these names before all.
     for name in ["<EOK>", "<|reserved_special_token_3|>"] {
         described.tokens.push((name.to_owned(), CONTROL, 0.0));
     }
@@ -469,7 +467,7 @@ fn sentence_piece_puts_no_space_before_a_text_where_none_is_wanted() {
     );
 }
 
-/// A continuation is not the beginning of a text, before which a space would be put.
+/// A continuation is not the beginning of a text, where a space would be added.
 #[test]
 fn sentence_piece_reads_a_continuation_as_it_stands() {
     let described = sentence_piece(&["▁ab", "ab", "▁c", "▁▁"].map(str::to_owned));
@@ -538,12 +536,12 @@ fn lines_and_runs_of_spaces_are_read_whole() {
         let read = described.pieces(&decoder, text);
         assert_eq!(read, [vec!["<|go|>"], expected].concat(), "{text:?}");
         let prompt = decoder.prompt("", text).unwrap();
-        // Texts that hold no token twice can be written by the decoder of these tests.
+        // The decoder of these tests can only write texts without repeated tokens.
         if text != "ab ab" && !text.starts_with("ab\n") {
             assert_eq!(described.decode(&prompt.tokens()[1..]), text);
         }
     }
-    // What follows a prompt is read as it is in the middle of a text.
+    // Text after a prompt is read as in the middle of a text.
     let prompt = decoder.prompt("", "ab").unwrap();
     let scores = decoder.score(&prompt, &[" ab", "\n  c", "ab"]).unwrap();
     let ids =
@@ -568,7 +566,7 @@ fn turns_are_rendered_and_ended_by_their_marks() {
     assert_eq!(written[..5], begins);
     let ends = ["<end_of_turn>", "\n", "<start_of_turn>"];
     assert_eq!(written[written.len() - 3..], ends);
-    // The person's own mark is text.
+    // The user's own mark is text.
     let marks = written.iter().filter(|piece| **piece == "<end_of_turn>");
     assert_eq!(marks.count(), 1);
 

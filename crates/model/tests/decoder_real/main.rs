@@ -1,5 +1,5 @@
-//! The decoder on the real SmolLM2-135M-Instruct, quantized to 4 bits: token ids, probabilities
-//! and texts as an independent f64 forward pass gave them (`fixtures/record_smollm2.py`).
+//! The decoder on the real SmolLM2-135M-Instruct, quantized to 4 bits: token ids, probabilities and texts from an
+//! independent f64 forward pass (`fixtures/record_smollm2.py`).
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -237,16 +237,16 @@ fn its_footprint_is_known_before_its_weights_are_read() {
     assert_eq!(auto.stored_as[0], "Q4_1");
     assert_eq!(auto.context_tokens, MODEL.context_tokens());
     assert_eq!(Footprint::read(&path(), Precision::Auto).unwrap(), auto);
-    // Quantized weights stay as they are, whatever is computed.
+    // Quantized weights stay as they are, whatever the precision.
     assert_eq!(auto, footprint(Precision::F32));
     let bits = 8.0 * auto.weight_bytes as f64 / auto.parameters as f64;
     assert!((5.0..8.0).contains(&bits), "{bits} bits a weight");
 }
 
-/// Names the process that is to have little memory.
+/// Names the process that gets little memory.
 const LIMITED: &str = "KEN_TEST_LIMITED";
 
-/// What the test below starts as a process of its own; by itself it does nothing.
+/// Started by the test below as a separate process; does nothing alone.
 #[test]
 #[cfg(target_os = "linux")]
 fn one_with_little_memory() {
@@ -264,7 +264,7 @@ fn one_with_little_memory() {
             .status();
         assert!(limited.unwrap().success());
     };
-    // Everything but the weights fits.
+    // Everything except the weights fits.
     Checkpoint::open(&path(), None).unwrap();
     let needed = Footprint::read(&path(), Precision::Auto)
         .unwrap()
@@ -451,7 +451,7 @@ fn the_fingerprint_follows_the_form() {
     assert_ne!(bare, chat);
 }
 
-/// Texts of both ways to compute, probabilities and states, from several threads at once, some of
+/// Texts of both precisions, probabilities and states, from several threads at once, some of them stopped.
 /// them broken off.
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]

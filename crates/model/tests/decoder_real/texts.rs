@@ -1,4 +1,4 @@
-//! Text continued as it stands: its log probabilities are the recorded ones, and a JSON Schema constrains it.
+//! Text continued unchanged: its log probabilities are the recorded ones, and a JSON Schema constrains it.
 
 use std::iter::zip;
 use std::ops::ControlFlow;
@@ -54,7 +54,7 @@ fn the_log_probabilities_of_a_text_are_as_recorded() {
     }
 }
 
-/// Greedy and sampled, in a batch with another prompt that is not constrained.
+/// Greedy and sampled, in a batch with another, unconstrained prompt.
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_schema_constrains_a_text() {
@@ -100,7 +100,7 @@ fn a_schema_constrains_a_text() {
             assert!(told["kind"] == "town" || told["kind"] == "village");
         }
         let alone = decoder.generate_many(&requests[..1], &mut |_| ControlFlow::Continue(()));
-        let same = zip(&texts[0], &alone.unwrap()[0]).all(|(one, other)| one.text == other.text);
+        let same = zip(&texts[0], &alone.unwrap()[0]).all(|(a, b)| a.text == b.text);
         assert!(same, "it does not depend on the batch");
         assert!(serde_json::from_str::<Value>(&texts[1][0].text).is_err());
     }

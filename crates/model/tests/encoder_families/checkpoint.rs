@@ -1,4 +1,4 @@
-//! Writes tiny embedders with random weights: every file that a real one has. It computes nothing.
+//! Writes tiny embedders with random weights: every file that a real one has.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,5 +1,4 @@
-//! Cross-encoders: two tiny ones against what transformers computes with them, and each kind of broken
-//! model against its error.
+//! Two tiny cross-encoders against the results of transformers, and each kind of broken model against its error.
 
 use std::path::{Path, PathBuf};
 
@@ -78,7 +77,7 @@ fn a_query_longer_than_the_input_is_truncated_with_the_passage() {
     let cut = model.score(&[(&words("seals", 3000), &words("island", 5000))]);
     let kept = model.score(&[(&words("seals", 18), &words("island", 19))]);
     assert_eq!(cut.unwrap(), kept.unwrap());
-    // A text that is short stays whole.
+    // A short text stays whole.
     let cut = model.score(&[(&words("seals", 5), &words("island", 5000))]);
     let kept = model.score(&[(&words("seals", 5), &words("island", 32))]);
     assert_eq!(cut.unwrap(), kept.unwrap());
@@ -129,7 +128,7 @@ fn change(dir: &Path, name: &str, change: impl FnOnce(&mut Value)) {
     std::fs::write(path, value.to_string()).unwrap();
 }
 
-/// What loading a broken model, or scoring with it, says.
+/// The error of loading a broken model, or of scoring with it.
 fn broken(damage: impl FnOnce(&Path)) -> EncoderError {
     let dir = copied();
     damage(dir.path());

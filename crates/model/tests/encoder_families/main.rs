@@ -183,7 +183,7 @@ fn fingerprints_distinguish_weights_and_pooling() {
     assert_ne!(first, of(dir.path()));
 }
 
-/// Breaks a good embedder and returns what loading it, or embedding "w1" with it, says.
+/// Breaks a good embedder and returns the error of loading it, or of embedding "w1" with it.
 fn broken(damage: impl FnOnce(&Path, &mut Tensors)) -> EncoderError {
     let (dir, mut tensors) = written(&Tiny::default());
     damage(dir.path(), &mut tensors);
@@ -229,7 +229,7 @@ fn another_architecture_is_named() {
     says(&error, "encoder_architecture_unsupported", &["MPNetModel"]);
 }
 
-/// No memory is taken for what the settings claim and the file does not hold.
+/// Claims in the settings take no memory unless the file supports them.
 #[test]
 fn sizes_beyond_the_file_are_refused() {
     for setting in ["hidden_size", "intermediate_size", "num_hidden_layers"] {

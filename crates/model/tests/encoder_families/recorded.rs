@@ -1,4 +1,4 @@
-//! Tiny embedders of every family against what transformers computes with the same weights
+//! Tiny embedders of every family against the results of transformers for the same weights
 //! (`fixtures/record_encoders.py`).
 
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ struct Model {
     config: Value,
     /// The shapes of the tensors, by name.
     tensors: BTreeMap<String, Vec<usize>>,
-    /// One a sequence.
+    /// One per sequence.
     outcomes: Vec<Outcome>,
 }
 
@@ -43,7 +43,7 @@ struct Outcome {
     last: Vec<f32>,
 }
 
-/// Numbers that follow from a name, as in the script.
+/// Numbers derived from a name, as in the script.
 pub(crate) fn drawn(name: &str, count: usize) -> impl Iterator<Item = f64> {
     let mut state = name.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)

@@ -1,5 +1,5 @@
-//! The forward pass of a BERT-family network in its plainest form, in f64, one number at a time:
-//! what the encoder is compared with.
+//! The forward pass of a BERT-family network in its plainest form, in f64, one number at a time, as a reference for
+//! the encoder.
 
 use crate::checkpoint::{EPSILON, HEADS, HIDDEN, LAYERS, Tensors};
 

@@ -1,4 +1,4 @@
-//! Static embedders against what model2vec and sentence-transformers make of the same tables
+//! Static embedders against the results of model2vec and sentence-transformers for the same tables
 //! (`fixtures/record_encoders.py`), and broken ones against their errors.
 
 use std::collections::BTreeMap;
@@ -72,7 +72,7 @@ fn tensors(model: &Model, table: &'static str) -> Tensors {
     }
     if let Some(name) = &model.weights {
         let count = model.mapping.as_ref().unwrap().len();
-        // Drawn as 32 bits, stored as 64.
+        // Drawn in 32 bits, stored in 64.
         let weights = drawn(name, count).map(|number| f64::from((1.0 + 0.5 * number) as f32));
         let bytes = weights.flat_map(f64::to_le_bytes).collect();
         tensors.insert("weights", (Dtype::F64, vec![count], bytes));

@@ -1,5 +1,4 @@
-//! Arbitrary bytes as the JSON of an endpoint: one function for the seeded mutations below and for the
-//! fuzz target.
+//! Arbitrary bytes as the JSON of an endpoint, for the seeded mutations below and for the fuzz target.
 
 use ken_model::remote::parsers::{Answer, json};
 
@@ -25,8 +24,8 @@ pub(crate) const SEEDS: [&str; 8] = [
     r#"{"error": {"message": "This model's maximum context length is 8 tokens", "code": 400}}"#,
 ];
 
-/// Reads the bytes as a response of every kind, and returns of how many kinds they are. A refusal has
-/// to be a typed error with a message of readable length.
+/// Parses the bytes as a response of every kind, and returns how many kinds succeed. A refusal must be a typed error
+/// with a message of readable length.
 pub(crate) fn read(bytes: &[u8]) -> usize {
     let understood = |answer: &Answer| match json(bytes, *answer) {
         Ok(_) => true,

@@ -1,5 +1,5 @@
-//! Broken input of every kind but weights, which `loading` covers: whatever the bytes, reading them ends
-//! soon, in something that works or in a typed error. The targets in `fuzz/` use the same functions.
+//! Broken input of every kind except weights, which `loading` covers: whatever the bytes, reading them ends soon,
+//! with something that works or a typed error. The targets in `fuzz/` use the same functions.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -21,8 +21,8 @@ fn survives_as(file: ModelFile, cases: u64) {
     });
 }
 
-/// Reads seeds, which are understood unless they hold an error, and mutations of each, of which some
-/// are understood and some are refused.
+/// Reads seeds, which succeed unless they contain an error, and mutations of each, some of which succeed and some of
+/// which are refused.
 fn understood_or_refused(seeds: &[&str], mutations: u64, read: impl Fn(&[u8]) -> usize) {
     let mut understood = 0;
     for (place, seed) in seeds.iter().enumerate() {
@@ -32,7 +32,7 @@ fn understood_or_refused(seeds: &[&str], mutations: u64, read: impl Fn(&[u8]) ->
             understood += u64::from(read(&mutate::mutated(seed.as_bytes(), number)) > 0);
         }
     }
-    // Both ends are reached: changes that matter and changes that do not.
+    // Some changes matter and some do not.
     let cases = mutations * seeds.len() as u64;
     assert!(
         (cases / 20..cases * 9 / 10).contains(&understood),

@@ -14,20 +14,20 @@ use tempfile::TempDir;
 use tiny_models::checkpoint::Tensors;
 use tiny_models::{folder, loaded, write_decoder, write_embedder, write_gguf};
 
-/// Which file gets the bytes.
+/// The file that gets the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ModelFile {
     /// A decoder's `tokenizer.json`.
     DecoderTokenizer,
     /// A decoder's `config.json`.
     DecoderConfig,
-    /// A chat template in a file of its own.
+    /// A chat template in its own file.
     Template,
     /// An adapter's `adapter_config.json`.
     AdapterSettings,
     /// An adapter's `adapter_model.safetensors`.
     AdapterTensors,
-    /// A GGUF file, of which the metadata hold a tokenizer.
+    /// A GGUF file whose metadata hold a tokenizer.
     Gguf,
     /// An embedder's `tokenizer.json`.
     EmbedderTokenizer,
@@ -44,7 +44,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Writes a model of which every file is valid.
+    /// Writes a model with only valid files.
     pub(crate) fn new(file: ModelFile) -> Self {
         let folder = TempDir::new().unwrap();
         match file {
@@ -99,8 +99,8 @@ impl Place {
         std::fs::read(self.path()).unwrap()
     }
 
-    /// Puts the bytes into the file, loads the model and uses it where it loads. Returns whether it
-    /// does; a refusal has to be a typed error with a message.
+    /// Writes the bytes into the file, loads the model and uses it if it loads. Returns whether it does; a refusal
+    /// must be a typed error with a message.
     pub(crate) fn load(&self, bytes: &[u8]) -> bool {
         std::fs::write(self.path(), bytes).unwrap();
         loaded(&match self.file {

@@ -1,5 +1,4 @@
-//! Arbitrary bytes as the server-sent events of an endpoint: one function for the seeded mutations
-//! below and for the fuzz target.
+//! Arbitrary bytes as the server-sent events of an endpoint, for the seeded mutations below and for the fuzz target.
 
 use ken_model::remote::parsers::server_sent_events;
 
@@ -16,8 +15,8 @@ pub(crate) const SEEDS: [&str; 3] = [
     "data: {\"choices\": [{\"text\": \"x\"}]}\n\ndata: {\"error\": {\"message\": \"CUDA error\"}}\n\n",
 ];
 
-/// Reads the bytes as a stream of either route, and returns of how many they are one. A refusal has to
-/// be a typed error with a message of readable length.
+/// Parses the bytes as a stream of either route, and returns how many succeed. A refusal must be a typed error with a
+/// message of readable length.
 pub(crate) fn read(bytes: &[u8]) -> usize {
     let understood = |chat: &bool| match server_sent_events(bytes, *chat) {
         Ok(_) => true,
@@ -59,7 +58,7 @@ mod tests {
         assert_eq!(kind(event.repeat(11).as_bytes()), too_large);
         let usage = "data: {\"usage\": {\"completion_tokens\": 99999999999}}\n\n";
         assert_eq!(kind(usage.as_bytes()), too_large);
-        // Comments alone, by which servers keep connections open, are no answer.
+        // Comments alone, which keep connections open, are not an answer.
         assert_eq!(kind(&b": ping\n\n".repeat(10_000)), "endpoint_stream_cut");
     }
 }

@@ -1,4 +1,4 @@
-//! Mutations of valid bytes, tried one by one: none may hang or panic.
+//! Mutations of valid bytes, one by one: none may hang or panic.
 
 use std::io::Write;
 use std::sync::mpsc::{RecvTimeoutError, channel};

@@ -1,5 +1,5 @@
-//! Files of weights that another program changes while they are being read, or later: an error at
-//! worst, and never the end of the process.
+//! Files of weights that another program changes while or after they are read: at worst an error, never the end of
+//! the process.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use rand::{Rng, SeedableRng};
 
 use super::load::{Place, Reader};
 
-/// Small files are read whole before anything else; with this much after the tensors they are large.
+/// Small files are read whole before anything else; with this much after the tensors they count as large.
 const PADDING: usize = 3 << 20;
 
 /// The file with padding after its tensors.
@@ -72,7 +72,7 @@ fn safetensors_that_change_are_an_error() {
     survives_changes(Reader::Embedder);
 }
 
-/// A file of which a part is read after it was opened.
+/// A file that is partly read after it was opened.
 fn large_gguf() -> (Place, Vec<u8>) {
     let place = Place::new(Reader::Gguf);
     let whole = padded(Reader::Gguf, std::fs::read(place.weights()).unwrap());
@@ -106,7 +106,7 @@ fn a_gguf_file_that_shrinks_or_is_written_over_while_it_is_open_is_an_error() {
     file.unwrap().set_len(5000).unwrap();
     let error = numbers(&checkpoint).unwrap_err();
     assert!(error.to_string().contains("cut short"), "{error}");
-    // As long as before, and with other weights.
+    // The same length, with other weights.
     let mut other = whole.clone();
     let tensors = other.len() - PADDING;
     other[tensors - 1000..tensors].fill(0);
@@ -142,7 +142,7 @@ fn an_embedder_whose_file_is_emptied_is_an_error() {
     let folder = place.weights().parent().unwrap().to_owned();
     let encoder = Encoder::load(&folder, Precision::F32).unwrap();
     let before = encoder.embed(&["w1 w2"], Role::Passage).unwrap();
-    // One that is replaced is another file.
+    // A replacement is another file.
     std::fs::rename(place.weights(), folder.join("old")).unwrap();
     std::fs::write(place.weights(), &whole[..10]).unwrap();
     assert_eq!(encoder.embed(&["w1 w2"], Role::Passage).unwrap(), before);

@@ -1,5 +1,5 @@
-//! Loads arbitrary bytes as a model's weights: one function for the seeded mutations beside it and for
-//! the fuzz targets. The models are tiny, and valid but for the bytes.
+//! Loads arbitrary bytes as a model's weights, for the seeded mutations beside it and for the fuzz targets. The
+//! models are tiny, and valid except for the bytes.
 
 #[path = "tiny_models.rs"]
 mod tiny_models;
@@ -14,7 +14,7 @@ use ken_model::encoder::{Encoder, EncoderError};
 use tempfile::TempDir;
 use tiny_models::{folder, loaded, write_decoder, write_embedder, write_gguf};
 
-/// Which reader gets the bytes.
+/// The reader of the bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Reader {
     /// A decoder's GGUF file.
@@ -32,7 +32,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Writes a model of which every file is valid.
+    /// Writes a model with only valid files.
     pub(crate) fn new(reader: Reader) -> Self {
         let folder = TempDir::new().unwrap();
         match reader {
@@ -51,14 +51,14 @@ impl Place {
         })
     }
 
-    /// Puts the bytes into the file of the weights, loads the model and uses it where it loads.
-    /// Returns whether it does; a refusal has to be a typed error with a message.
+    /// Writes the bytes into the file of the weights, loads the model and uses it if it loads. Returns whether it
+    /// does; a refusal must be a typed error with a message.
     pub(crate) fn load(&self, bytes: &[u8]) -> bool {
         std::fs::write(self.weights(), bytes).unwrap();
         self.load_what_is_there()
     }
 
-    /// [`Place::load`] of the file as it is.
+    /// [`Place::load`] with the file unchanged.
     pub(crate) fn load_what_is_there(&self) -> bool {
         loaded(&match self.reader {
             Reader::Gguf => use_decoder(&self.weights()).map_err(|e| (e.kind(), e.to_string())),
@@ -72,7 +72,7 @@ impl Place {
     }
 }
 
-/// Loads a decoder. Numbers that went wrong may make writing fail, but not panic.
+/// Loads a decoder. Broken numbers may make generation fail, but not panic.
 fn use_decoder(path: &Path) -> Result<(), DecoderError> {
     let decoder = Decoder::load(path, &LoadOptions::default())?;
     let options = GenerateOptions {

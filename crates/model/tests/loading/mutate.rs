@@ -1,5 +1,5 @@
-//! Seeded damage to a file: bits flipped, bytes inserted, deleted and truncated, and numbers
-//! overwritten by those at which readers stumble. It knows no format except that headers come first.
+//! Seeded damage to a file: flipped bits, inserted, deleted and truncated bytes, and numbers overwritten with typical
+//! edge cases. Independent of formats, except that headers come first.
 
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
@@ -26,7 +26,7 @@ const NUMBERS: [u64; 14] = [
     u64::MAX,
 ];
 
-/// The same for headers that are text.
+/// As above for text headers.
 const TEXTS: [&str; 10] = [
     "0",
     "-1",
@@ -40,7 +40,7 @@ const TEXTS: [&str; 10] = [
     "\u{fffd}",
 ];
 
-/// The file with one to four changes; the same for the same seed.
+/// The file with one to four changes, determined by the seed.
 pub(crate) fn mutated(valid: &[u8], seed: u64) -> Vec<u8> {
     let mut random = StdRng::seed_from_u64(seed);
     let mut bytes = valid.to_vec();

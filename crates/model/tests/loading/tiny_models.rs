@@ -1,6 +1,6 @@
-//! Tiny models, of which every file is valid, to be broken file by file.
+//! Tiny models with only valid files, for tests that break them file by file.
 
-// The helpers serve other tests too, which use the rest of them.
+// Other tests use the rest of these helpers.
 #![allow(dead_code)]
 
 #[path = "../decoder/checkpoint.rs"]
@@ -44,7 +44,7 @@ pub(crate) fn write_embedder(folder: &Path) {
     embedder::Tiny::default().write(folder);
 }
 
-/// Whether a model loaded. A refusal has to be a typed error, given by its kind and message.
+/// Whether a model loaded. A refusal must be a typed error, given by its kind and message.
 pub(crate) fn loaded(result: &Result<(), (&str, String)>) -> bool {
     if let Err((kind, message)) = result {
         assert!(!kind.is_empty() && !message.is_empty());

@@ -242,7 +242,7 @@ fn rejected_parameters_are_left_out_from_then_on() {
     ask(&random(None)).unwrap();
     ask(&random(None)).unwrap();
     assert_eq!(server.requests("completions").len(), before + 5);
-    // One that the caller set is not left out.
+    // A value that the caller set is not left out.
     let error = ask(&random(Some(3))).unwrap_err();
     assert_eq!(error.kind(), "endpoint_status");
     assert!(
@@ -252,7 +252,7 @@ fn rejected_parameters_are_left_out_from_then_on() {
     );
 }
 
-/// A server of a model that thinks, and takes neither a temperature, nor a message of the system, nor `refused`.
+/// A server of a model that thinks, and accepts neither a temperature, nor a system message, nor `refused`.
 fn thinking(refused: &'static [&'static str]) -> Server {
     Server::start(move |request: &Request| match request.path.as_str() {
         "/v1/models" => model_list(&["thinker"]),
@@ -309,7 +309,7 @@ fn what_a_model_that_thinks_refuses_is_learned() {
             body.get("chat_template_kwargs").is_some(),
             refused.is_empty()
         );
-        // A temperature of the client's own is for the client to change.
+        // The client's own temperature is the client's to change.
         let mut options = greedy();
         options.sampling = Sampling::at(0.7, 1);
         let request = ken_language::GenerateRequest {

@@ -1,5 +1,5 @@
-//! What a model server said is a value with an ending: thoughts are no part of an answer, and what is said elsewhere
-//! than in the text, or denied, arrives.
+//! A model server's output is a value with an ending: thoughts are not part of an answer, and refusals and texts in
+//! other fields are not lost.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::faults::{greedy, model_list, prompt, settings};
 use super::loopback::{Reply, Server};
 
-/// A model that only takes conversations, and says what is set.
+/// A model that only takes conversations, and gives a fixed response.
 struct Talks {
     _server: Server,
     model: RemoteModel,
@@ -60,7 +60,7 @@ impl Talks {
         }
     }
 
-    /// What two answers are, each with what was given out of it, whether it is streamed or not.
+    /// Two answers, each with the text that was emitted, streamed or not.
     fn says(&self, reply: As, message: Value, choice: Value) -> [(Generation, String); 2] {
         *self.message.lock().unwrap() = (message, choice);
         let prompt = Prompt { reply, ..prompt() };
@@ -91,7 +91,7 @@ impl Talks {
     }
 }
 
-/// The same in pieces of five characters.
+/// As above, in pieces of five characters.
 fn events(message: &Value, choice: &Value) -> Vec<Value> {
     let delta =
         |delta: Value| json!({"choices": [{"index": 0, "delta": delta, "finish_reason": null}]});
@@ -156,7 +156,7 @@ fn thoughts_are_no_part_of_an_answer() {
     }
 }
 
-/// Once it was seen to think so, nothing is given out before the end of the thoughts.
+/// Once it has been seen to think like this, nothing is emitted before the end of the thoughts.
 #[test]
 fn thoughts_without_a_first_mark_are_known_the_next_time() {
     let talks = Talks::new();
@@ -305,7 +305,7 @@ fn log_probabilities_are_those_of_the_answer() {
         (inline, &all[..], expected.clone()),
         (beside.clone(), &all[..], expected.clone()),
         (plain.clone(), &answer[..], expected),
-        // Left out, in every way in which that is done.
+        // Left out, in every way in which servers do that.
         (plain.clone(), &[][..], None),
         (
             plain.clone(),
@@ -317,13 +317,13 @@ fn log_probabilities_are_those_of_the_answer() {
             &[token("At", json!(-0.5)), token(" 14", json!(-9999.0))][..],
             None,
         ),
-        // Of a part of the answer alone.
+        // Of a part of the answer only.
         (
             json!({"content": "At berth 14 of the pier"}),
             &[token("At", json!(-0.5))][..],
             None,
         ),
-        // Of what the answer is not.
+        // Of something else than the answer.
         (beside, &[token("a", json!(-0.5))][..], None),
     ] {
         for (written, _) in talks.says(As::Line, message.clone(), told(tokens)) {

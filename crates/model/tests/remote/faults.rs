@@ -113,7 +113,7 @@ fn half(pieces: &[&str], whole: bool) -> Reply {
     }
 }
 
-/// The error with a server that always responds alike, and the number of requests.
+/// The error with a server that always gives the same response, and the number of requests.
 fn outcome(reply: impl Fn() -> Reply + Send + Sync + 'static) -> (ModelError, usize, String) {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = asked.clone();

@@ -35,7 +35,7 @@ fn endless(media: &str, bytes: &[u8]) -> Reply {
     }
 }
 
-/// The error of generating with a server that always responds alike.
+/// The error of generating with a server that always gives the same response.
 fn outcome(reply: impl Fn() -> Reply + Send + Sync + 'static) -> ModelError {
     let server = Server::start(move |request| match request.path.as_str() {
         "/v1/models" => model_list(&["tiny"]),
@@ -178,7 +178,7 @@ fn surplus_completions_are_ignored() {
         .map(|w| w.text)
         .collect();
     assert_eq!(texts, ["0", "1", "2"]);
-    // Those while connecting, and one.
+    // Those of connecting, and one more.
     assert!(server.requests("completions").len() < 6);
 }
 

@@ -32,14 +32,14 @@ pub(crate) enum Reply {
         pause: Duration,
         whole: bool,
     },
-    /// A head and then the same bytes repeatedly, with a pause before each.
+    /// A head, then the same bytes repeatedly, with a pause before each.
     Repeated {
         head: String,
         bytes: Vec<u8>,
         times: usize,
         pause: Duration,
     },
-    /// Silence, and then the end of the connection.
+    /// Silence, then the end of the connection.
     Silence(Duration),
     /// The connection is closed at once.
     HangUp,
@@ -136,7 +136,7 @@ impl Server {
         }
     }
 
-    /// Takes no connections any more.
+    /// Accepts no more connections.
     pub(crate) fn close(self) {
         self.closed.store(true, Ordering::SeqCst);
         let address = self.url.trim_start_matches("http://");

@@ -20,7 +20,7 @@ pub(crate) static MODEL: LazyLock<Decoder> = LazyLock::new(|| {
     Decoder::load(&PathBuf::from(models).join(file), &LoadOptions::default()).unwrap()
 });
 
-/// The server that is imitated.
+/// The imitated server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Manner {
     /// `prompt_logprobs`, `n`, `/tokenize` with `prompt`, `max_model_len`.
@@ -227,7 +227,7 @@ fn choice(manner: Manner, index: usize, sample: &Generation) -> Value {
     choice
 }
 
-/// A token of a text that was read.
+/// A token of a scored text.
 struct Token {
     id: u32,
     text: String,
@@ -239,8 +239,7 @@ fn tokens_of(text: &str) -> Vec<u32> {
     MODEL.prompt("", text).unwrap().tokens().to_vec()
 }
 
-/// Reads a text whose first word is a token. A token that is a part of a character has no text of its
-/// own.
+/// Reads a text whose first word is a token. A token that is a part of a character has no text of its own.
 fn read(text: &str) -> Arc<Vec<Token>> {
     static KNOWN: LazyLock<Mutex<HashMap<String, Arc<Vec<Token>>>>> = LazyLock::new(Mutex::default);
     let mut known = KNOWN.lock().unwrap();

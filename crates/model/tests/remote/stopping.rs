@@ -1,4 +1,4 @@
-//! A stop takes effect at once, whatever is under way; that of a question ends its calls and no others.
+//! A stop takes effect at once, whatever is in progress; stopping a question ends its calls and no others.
 
 use std::io::Read;
 use std::net::TcpListener;
@@ -194,8 +194,12 @@ fn whatever_a_bound_model_waits_for_ends_with_its_question() {
                 options: &options,
             };
             let written = model.generate(&[request], &mut |_| ControlFlow::Continue(()))?;
-            assert!(written[0].iter().all(|one| one.finish == Finish::Cancelled));
-            // Samples that were written by then would not be lost; the next call fails.
+            assert!(
+                written[0]
+                    .iter()
+                    .all(|generation| generation.finish == Finish::Cancelled)
+            );
+            // Samples that were complete would be kept; the next call fails.
             model.count_tokens("x").map(drop)
         },
         |model, _| {
@@ -228,7 +232,7 @@ fn whatever_a_bound_model_waits_for_ends_with_its_question() {
             std::thread::sleep(Duration::from_millis(5));
         }
     }
-    // Another question is answered meanwhile and afterwards.
+    // Another question is answered during and after that.
     let (model, _) = bound(&CancelToken::default());
     let sky = Prompt {
         input: "The sky is".to_owned(),

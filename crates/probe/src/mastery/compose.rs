@@ -1,5 +1,5 @@
-//! Pairs that a model writes whole, question and answer (Zero-RAG, appendix A.2): one after the other, each after having
-//! read those before.
+//! Pairs that a model writes whole, question and answer (Zero-RAG, appendix A.2): one at a time, each after reading
+//! the earlier ones.
 
 use ken_language::{LanguageModel, ModelError, Prompt};
 
@@ -7,8 +7,8 @@ use super::pair::Stated;
 use super::wording::Wording;
 use crate::sample::greedy_lines;
 
-/// Writes so many lines for each sentence, each meant to be a question with its answer. A question has at most
-/// `max_tokens`, and an answer as many.
+/// Writes `wanted` lines for each sentence, each meant to be a question with its answer. Question and answer together
+/// have at most twice `max_tokens`.
 ///
 /// # Shapes
 /// `wanted`: `[sentences]`. Returns `[sentences][wanted]`; `None` for a sentence on which the model was stopped from

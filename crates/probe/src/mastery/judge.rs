@@ -1,7 +1,6 @@
-//! Whether a sentence gives an answer to a question, by the judgment of a model that has read it:
-//! whether it prefers that answer to the sentence's others, and says that it is given (Zero-RAG,
-//! appendix A.2). A model that scores is asked for probabilities; any other writes its verdict, and has
-//! no preference.
+//! Whether a sentence gives an answer to a question, by the judgment of a model that has read the sentence: whether
+//! it prefers that answer to the sentence's others, and says that the sentence gives it (Zero-RAG, appendix A.2). A
+//! model that scores gives probabilities; any other writes its verdict, and has no preference.
 
 use ken_language::{LanguageModel, ModelError, Prompt, ScoreRequest};
 
@@ -9,10 +8,10 @@ use super::pair::{Pair, Stated};
 use super::wording::Wording;
 use crate::verdict::{Verdict, verdicts};
 
-/// Asks the model about pairs, all at once.
+/// Asks the model about pairs in one batch.
 ///
 /// # Shapes
-/// Returns one verdict for each pair; `None` where the model was stopped from outside.
+/// Returns one verdict for each pair; `None` if the model was stopped from outside.
 ///
 /// # Errors
 /// A pair that does not fit into the model's context, a model that fails.
@@ -31,11 +30,11 @@ pub(super) fn judge_pairs(
     verdicts(model, prompts)
 }
 
-/// Whether the model, given the sentence and the question, finds the pair's answer at least as likely
-/// as every other that the sentence can be asked for.
+/// Whether the model, given the sentence and the question, finds the pair's answer at least as likely as every other
+/// answer that the sentence can be asked for.
 ///
 /// # Shapes
-/// Takes pairs with all answers of their sentences, and returns one truth value for each pair.
+/// Takes pairs with all answers of their sentences; returns one truth value for each pair.
 ///
 /// # Errors
 /// As [`judge_pairs`].

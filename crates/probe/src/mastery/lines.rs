@@ -1,9 +1,9 @@
-//! What models write in a line: a question, or a question with its answer.
+//! Parsing the lines that models write: a question, or a question with its answer.
 
 use super::wording::Wording;
 
-/// The question in a line: up to its first question mark, without numbers, labels and quotation
-/// marks before it. A line without a question mark holds none.
+/// The question in a line: up to its first question mark, without leading numbers, labels and quotation marks. `None`
+/// without a question mark.
 pub(super) fn question_in<'l>(line: &'l str, labels: [&str; 3]) -> Option<&'l str> {
     let end = line.find(['?', '？'])?;
     let mark = line[end..].chars().next().map_or(0, char::len_utf8);
@@ -30,7 +30,7 @@ pub(super) fn question_in<'l>(line: &'l str, labels: [&str; 3]) -> Option<&'l st
         .then_some(question)
 }
 
-/// The question and the answer in a line; `None` where one of them is missing.
+/// The question and the answer in a line; `None` if either is missing.
 pub(super) fn pair_in(line: &str, wording: &Wording) -> Option<(String, String)> {
     let question = question_in(line, wording.labels())?;
     let (_, after) = line.split_once(question)?;

@@ -1,9 +1,9 @@
-//! How well a model masters a sentence (Zero-RAG, section 3.1): the share of questions to what the
-//! sentence says that the model answers without it.
+//! How well a model masters a sentence (Zero-RAG, section 3.1): the share of questions about the sentence that the
+//! model answers from memory.
 //!
-//! The path: `spans` picks what can be asked for, `write` has a question written to each, or `compose` has both written,
-//! and bad pairs are dropped, for which `judge` asks a model; `score` counts right answers. Answering the questions
-//! is the business of whoever has the prompts for it.
+//! `spans` picks what can be asked for, `write` has a model write a question for each answer, or `compose` has it
+//! write both; filters drop bad pairs, for which `judge` asks the model; `score` counts right answers. Callers have
+//! the model answer the questions, with their own prompts.
 
 mod compose;
 mod judge;

@@ -18,18 +18,18 @@ pub struct Pair {
     pub question: String,
     /// The answer, as it stands in the sentence.
     pub answer: String,
-    /// The chance, in `[0, 1]`, that the sentence gives this answer, as the model holds; `None`
-    /// where it only says so.
+    /// The probability, in `[0, 1]`, that the sentence gives this answer, according to the model; `None` if the model
+    /// wrote its verdict.
     pub validity: Option<f64>,
 }
 
-/// Who picks the answers that a sentence is asked for.
+/// Who picks the answers that questions ask for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum AnswersFrom {
-    /// The program finds them in the sentence, and a model writes the question to each.
+    /// The program picks them in the sentence, and a model writes a question for each.
     #[default]
     Program,
-    /// The model that writes the questions, as in the paper.
+    /// The model that writes the questions picks them, as in the paper.
     Writer,
 }
 

@@ -1,19 +1,18 @@
-//! The Mastery-Score of a sentence: the share of its questions that are answered right.
+//! The Mastery-Score of a sentence: the share of its questions that the model answers right.
 
 use crate::interval::wilson_interval;
 
-/// How well a sentence is mastered.
+/// How well the model masters a sentence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mastery {
     /// M(s), the mean exact match in `[0, 1]` (Zero-RAG, equation 3).
     pub mean: f64,
-    /// The 95 % interval of the share of all questions to the sentence that would be answered
-    /// right: wide, as a sentence has few.
+    /// The 95 % interval of the share of all possible questions about the sentence that the model would answer right:
+    /// wide, since a sentence has few questions.
     pub interval: [f64; 2],
 }
 
-/// The mastery of a sentence by whether each of its questions was answered right. `None` of no
-/// question.
+/// The mastery of a sentence by whether each of its questions was answered right. `None` without questions.
 #[must_use]
 pub fn mastery(correct: &[bool]) -> Option<Mastery> {
     let right = correct.iter().filter(|&&correct| correct).count();

@@ -1,16 +1,15 @@
-//! What of a sentence can be asked for: its numbers, names, titles and phrases, found by how they
-//! are written. No model is asked, and nothing is known of what the words mean.
+//! What a sentence can be asked for: its numbers, names, titles and phrases, recognized by how they are written,
+//! without a model.
 //!
-//! In scripts with spaces and capitals: numbers with what belongs to them (dates, currencies,
-//! scales), runs of capitalized words, quotations, and phrases after articles and prepositions.
-//! In Chinese: titles and quotations, numbers with their measure words, transcribed names, words in
-//! Latin letters, and what stands between function characters.
+//! In scripts with spaces and capitals: numbers with their context (dates, currencies, scales), runs of capitalized
+//! words, quotations, and phrases after articles and prepositions. In Chinese: titles and quotations, numbers with
+//! their measure words, transcribed names, words in Latin letters, and the text between function characters.
 
 use std::ops::Range;
 
 use crate::normalize::{is_chinese, is_mostly_chinese};
 
-/// What kind of thing an answer is, judging by how it is written.
+/// The kind of an answer, judging by how it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Year,
@@ -19,11 +18,11 @@ pub(super) enum Kind {
     Name,
     /// A title or quotation.
     Title,
-    /// A phrase whose words may be anything.
+    /// Any other phrase.
     Phrase,
 }
 
-/// What can be asked for: bytes of the sentence.
+/// An answer that a sentence can be asked for, as a range of its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) kind: Kind,
@@ -32,21 +31,21 @@ pub(super) struct Span {
 
 /// Most words of a phrase.
 const PHRASE_WORDS: usize = 4;
-/// Most words of a quotation that is asked for as a whole.
+/// Most words of a quotation that is one answer.
 const QUOTED_WORDS: usize = 8;
-/// Fewest and most characters of a Chinese phrase, and most of a quotation.
+/// Fewest and most characters of a Chinese phrase, and most characters of a quotation.
 const CHINESE_PHRASE: Range<usize> = 2..7;
 const CHINESE_QUOTED: usize = 16;
 
-/// The answers that a sentence can be asked for, at most `limit`, in the order in which they stand
-/// there. Phrases are left out first where there are more; no text comes twice.
+/// The answers that a sentence can be asked for, at most `limit`, in the order of the sentence and without
+/// repetitions. Above the limit, phrases are dropped first.
 pub(super) fn answers(sentence: &str, limit: usize) -> Vec<Span> {
     let mut spans = if is_mostly_chinese(sentence) {
         chinese(sentence)
     } else {
         spaced(sentence)
     };
-    // A stable sort: within a kind the order of the sentence stays.
+    // The sort is stable: answers of one kind keep the order of the sentence.
     spans.sort_by_key(|span| span.kind == Kind::Phrase);
     let mut kept: Vec<Span> = Vec::new();
     for span in spans {
@@ -69,7 +68,7 @@ struct Word<'a> {
     text: &'a str,
     lower: String,
     bytes: Range<usize>,
-    /// Nothing but spaces stands between it and the word before.
+    /// Only spaces separate it from the word before.
     joined: bool,
 }
 
@@ -96,12 +95,12 @@ impl Word<'_> {
     }
 }
 
-/// Whether a word is one of a list with spaces between.
+/// Whether a word is in a list separated by spaces.
 fn is_among(word: &str, list: &str) -> bool {
     list.split(' ').any(|other| other == word)
 }
 
-/// Words that are no part of an answer.
+/// Words that are not part of an answer.
 const FUNCTION_WORDS: &str = "a about above after again against all along also although am among an and another any are as \
 at be became because become been before being below between both but by can could did do \
 does down during each either every few for from had has have he her here hers him his how \
@@ -116,7 +115,7 @@ you your";
 const BEFORE_PHRASE: &str =
     "a an as at between by called for from her his in into its named of on our the their to with";
 
-/// Small words that a name may go over.
+/// Small words that a name may contain.
 const INSIDE_NAME: &str =
     "al bin da de del della den der di do dos du el ibn la le of the van von zu";
 
@@ -127,7 +126,7 @@ const MONTHS: &str =
 const SCALES: &str = "hundred thousand million billion trillion percent years year days hours minutes seconds \
 metres meters feet miles km kilometres kilometers tonnes tons kg bc ad bce ce";
 
-/// Number words from which on they are worth asking for.
+/// Number words that are worth asking for.
 const NUMBER_WORDS: &str = "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen \
 seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety";
 
@@ -152,7 +151,7 @@ fn spaced(sentence: &str) -> Vec<Span> {
     spans
 }
 
-/// The candidate that begins at a word, and the word after it.
+/// The candidate that begins at a word, and the index of the word after it.
 fn candidate(words: &[Word<'_>], at: usize) -> (Option<Kind>, usize) {
     let word = &words[at];
     if let Some((kind, end)) = number(words, at) {
@@ -161,7 +160,7 @@ fn candidate(words: &[Word<'_>], at: usize) -> (Option<Kind>, usize) {
     let named = word.is_capitalized() && !word.is_function_word();
     if named {
         let end = name_end(words, at);
-        // The first word of a sentence is capitalized whatever it is.
+        // The first word of a sentence is capitalized anyway.
         if at > 0 || end > at + 1 || word.has_inner_capital() {
             return (Some(Kind::Name), end);
         }
@@ -183,7 +182,7 @@ fn candidate(words: &[Word<'_>], at: usize) -> (Option<Kind>, usize) {
     (None, at + 1)
 }
 
-/// The number or date that begins at a word, and the word after it.
+/// The number or date that begins at a word, and the index of the word after it.
 fn number(words: &[Word<'_>], at: usize) -> Option<(Kind, usize)> {
     let is_number = |at: usize| {
         words.get(at).is_some_and(|word: &Word<'_>| {
@@ -231,7 +230,7 @@ fn number(words: &[Word<'_>], at: usize) -> Option<(Kind, usize)> {
     Some((kind, end))
 }
 
-/// Where the name ends that begins at a word.
+/// Where the name that begins at a word ends.
 fn name_end(words: &[Word<'_>], at: usize) -> usize {
     let part = |at: usize| {
         words.get(at).is_some_and(|word: &Word<'_>| {
@@ -256,7 +255,7 @@ fn name_end(words: &[Word<'_>], at: usize) -> usize {
     }
 }
 
-/// The words of a sentence: letters and digits with what joins them inside.
+/// The words of a sentence: letters and digits, with the characters that may join them inside a word.
 fn words(sentence: &str) -> Vec<Word<'_>> {
     let mut words: Vec<Word<'_>> = Vec::new();
     let mut characters = sentence.char_indices().peekable();
@@ -298,7 +297,7 @@ fn words(sentence: &str) -> Vec<Word<'_>> {
     words
 }
 
-/// Single capitals with full stops between: the stop belongs to `J.` and `U.S.`.
+/// Whether a text is single capitals joined by full stops, as in `J.` and `U.S.`, to which the next stop belongs.
 fn is_initials(text: &str) -> bool {
     text.split('.')
         .all(|part| part.chars().count() == 1 && part.starts_with(char::is_uppercase))
@@ -311,7 +310,7 @@ fn without_possessive(word: &str) -> &str {
         .unwrap_or(word)
 }
 
-/// A span with the currency before it and the percent sign after it.
+/// Extends a span over a currency sign before it and a percent sign after it.
 fn with_signs(sentence: &str, bytes: Range<usize>) -> Range<usize> {
     let currency = sentence[..bytes.start]
         .chars()
@@ -324,7 +323,7 @@ fn with_signs(sentence: &str, bytes: Range<usize>) -> Range<usize> {
     bytes.start - currency.map_or(0, char::len_utf8)..bytes.end + percent.map_or(0, char::len_utf8)
 }
 
-/// What stands in double quotation marks and is short.
+/// Short texts in double quotation marks.
 fn quotations(sentence: &str) -> Vec<Span> {
     enclosed(sentence, &[('"', '"'), ('“', '”'), ('«', '»')])
         .into_iter()
@@ -339,32 +338,32 @@ fn quotations(sentence: &str) -> Vec<Span> {
         .collect()
 }
 
-/// What stands between marks, without them and without the spaces inside.
+/// The texts between marks, without the marks and the spaces inside them.
 fn enclosed(sentence: &str, marks: &[(char, char)]) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
+    let mut inside_marks = Vec::new();
     let mut open: Option<(usize, char)> = None;
-    for (at, c) in sentence.char_indices() {
+    for (offset, c) in sentence.char_indices() {
         match open {
             Some((start, close)) if c == close => {
-                let inside = &sentence[start..at];
+                let inside = &sentence[start..offset];
                 let start = start + inside.len() - inside.trim_start().len();
                 let end = start + inside.trim().len();
                 if start < end {
-                    found.push(start..end);
+                    inside_marks.push(start..end);
                 }
                 open = None;
             }
             Some(_) => {}
             None => {
                 let mark = marks.iter().find(|(opening, _)| *opening == c);
-                open = mark.map(|(_, close)| (at + c.len_utf8(), *close));
+                open = mark.map(|(_, close)| (offset + c.len_utf8(), *close));
             }
         }
     }
-    found
+    inside_marks
 }
 
-/// Characters that stand between what can be asked for.
+/// Characters that separate answers.
 const CHINESE_FUNCTION: &str = "的了在是和与及或为由于被把从到对以而并且也就又还等之其此该这那有无不\
 则但如若使让将向往所者着过给跟同因即便仍再很更最曾已可须必后下里内时他她它们我你";
 
@@ -415,7 +414,7 @@ fn chinese_run(text: &str, first: char) -> (Option<(Kind, &str)>, &str) {
         let is_name = name.chars().count() > 1;
         (is_name.then_some((Kind::Name, name)), run)
     } else if is_chinese(first) {
-        // Transcribed names have numerals in them, other phrases end at one.
+        // Transcribed names contain numerals; other phrases end at one.
         let part = |c| is_chinese(c) && !CHINESE_FUNCTION.contains(c);
         let name = run(&|c| part(c) || c == '·');
         if name.contains('·') {

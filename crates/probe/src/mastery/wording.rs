@@ -10,19 +10,19 @@ use crate::few_shot::FewShot;
 use crate::normalize::is_mostly_chinese;
 use crate::worked_examples;
 
-/// What stands in a sentence for what is asked.
+/// What replaces the answer in a sentence.
 const GAP: &str = "____";
 
-/// The words of one language.
+/// The words of prompts in one language.
 pub(super) struct Wording {
     title: &'static str,
     sentence: &'static str,
-    /// Stands before what kind of thing is missing.
+    /// Comes before the kind of the missing thing.
     missing: &'static str,
     kinds: fn(Kind) -> &'static str,
     question: &'static str,
     answer: &'static str,
-    /// Stands where the judgment follows.
+    /// Comes before the judgment.
     judged: &'static str,
     /// The judge's continuations: yes and no.
     pub(super) verdicts: [&'static str; 2],
@@ -33,7 +33,7 @@ pub(super) struct Wording {
 }
 
 impl Wording {
-    /// The words for what is mostly written so.
+    /// The words in the language of most of the text.
     pub(super) fn of(sentence: &str) -> &'static Self {
         if is_mostly_chinese(sentence) {
             &CHINESE
@@ -42,8 +42,8 @@ impl Wording {
         }
     }
 
-    /// Asks for a question to what stands at `answer` in the sentence. The answer itself is left
-    /// out: small models would write it into the question.
+    /// Asks for a question about the answer at `answer` in the sentence. The answer itself is left out: small models
+    /// would copy it into the question.
     pub(super) fn write(&self, stated: Stated<'_>, answer: &Span) -> Prompt {
         let Range { start, end } = answer.bytes;
         let gap = format!(
@@ -60,8 +60,8 @@ impl Wording {
         ))
     }
 
-    /// Asks for a question to the sentence together with its answer, other than those that were written before, a
-    /// line each.
+    /// Asks for a question about the sentence together with its answer, different from the earlier ones, which are
+    /// given one per line.
     pub(super) fn compose(&self, stated: Stated<'_>, before: &[String]) -> Prompt {
         let facts = self.facts(stated.title, stated.sentence);
         let before = before
@@ -91,7 +91,7 @@ impl Wording {
         ))
     }
 
-    /// Title and sentence, a line each.
+    /// Title and sentence, one per line.
     fn facts(&self, title: &str, sentence: &str) -> String {
         let title = match title.trim() {
             "" => String::new(),
@@ -100,7 +100,7 @@ impl Wording {
         format!("{title}{}{}\n", self.sentence, on_one_line(sentence))
     }
 
-    /// What stands before an answer.
+    /// What comes before an answer.
     pub(super) fn answer_label(&self) -> &'static str {
         self.answer.trim_end()
     }
@@ -111,12 +111,12 @@ impl Wording {
     }
 }
 
-/// A text whose line breaks are spaces: examples end with blank lines.
+/// A text with its line breaks turned into spaces: blank lines end examples.
 fn on_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Identifies the words: pairs that were written and judged with others must not be mixed.
+/// A fingerprint of the words: pairs written and judged with other words must not be mixed with these.
 #[must_use]
 pub fn fingerprint(answers: AnswersFrom) -> String {
     let mut words = Vec::new();

@@ -1,5 +1,5 @@
-//! Question-answer pairs for sentences (Zero-RAG, section 3.1 and appendix A.2): a model writes them, and those that
-//! are no good are dropped.
+//! Question-answer pairs for sentences (Zero-RAG, section 3.1 and appendix A.2): a model writes them, and filters
+//! drop the bad ones.
 
 use std::ops::AddAssign;
 
@@ -28,20 +28,20 @@ pub struct WriteOptions {
     pub max_tokens: usize,
 }
 
-/// How many pairs were dropped, each by the first filter that it did not pass.
+/// How many pairs were dropped, each counted at the first filter that it failed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dropped {
-    /// No question was written.
+    /// The model wrote no question.
     pub unwritten: usize,
-    /// The answer does not stand in the sentence, or has no content after normalization.
+    /// The answer is not in the sentence, or has no content after normalization.
     pub unsupported: usize,
     /// The question gives its answer away.
     pub given_away: usize,
-    /// The model, which has read the sentence, prefers another of its answers to the question.
+    /// After reading the sentence, the model prefers another of its answers to the question.
     pub other_answer: usize,
     /// The sentence has that question already.
     pub repeated: usize,
-    /// The model does not hold that the sentence gives this answer to the question.
+    /// The model does not find that the sentence gives this answer to the question.
     pub invalid: usize,
 }
 
@@ -59,21 +59,21 @@ impl AddAssign for Dropped {
 /// The pairs of one sentence.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Written {
-    /// How many the sentence bears: one for each answer that stands in it, up to the most allowed.
+    /// How many pairs the sentence supports: one for each answer in it, up to the most allowed.
     pub wanted: usize,
     /// Those that passed all filters, in the order in which they were written.
     pub pairs: Vec<Pair>,
-    /// What became of the others.
+    /// How many filters dropped.
     pub dropped: Dropped,
 }
 
-/// Writes pairs for sentences, all at once, and keeps the valid ones. By default the answers are chosen by the
-/// program: of what SmolLM2 135M wrote to 24 sentences when it was to choose answers itself, half
-/// of the answers did not stand in the sentence, and 2 of 33 pairs were good. How many a sentence bears
-/// (its complexity) is how many numbers, names, titles and phrases are found in it.
+/// Writes pairs for sentences in one batch, and keeps the valid ones. By default the program chooses the answers:
+/// when SmolLM2 135M chose them itself for 24 sentences, half of the answers were not in the sentence, and 2 of 33
+/// pairs were good. The number of pairs of a sentence (its complexity) is the number of numbers, names, titles and
+/// phrases in it.
 ///
 /// # Shapes
-/// Returns one for each sentence; `None` for one on which the model was stopped from outside.
+/// Returns one result for each sentence; `None` for a sentence that was stopped from outside.
 ///
 /// # Errors
 /// A sentence that does not fit into the model's context, a model that fails.
@@ -95,7 +95,7 @@ pub fn write_pairs(
     Ok(drafts)
 }
 
-/// Pairs of which the program picked the answers.
+/// Pairs whose answers the program picked.
 fn written_to(
     writer: &dyn LanguageModel,
     stated: &[Stated<'_>],
@@ -139,7 +139,7 @@ fn written_to(
     Ok(drafts)
 }
 
-/// Pairs that the model writes whole, as many for a sentence as it bears.
+/// Pairs that the model writes whole, as many as the sentence supports.
 fn composed(
     writer: &dyn LanguageModel,
     stated: &[Stated<'_>],
@@ -157,7 +157,7 @@ fn composed(
     Ok(drafts.collect())
 }
 
-/// Drops pairs to whose questions the model prefers another answer of the sentence.
+/// Drops pairs for whose question the model prefers another answer of the sentence.
 fn drop_other_answers(
     writer: &dyn LanguageModel,
     stated: &[Stated<'_>],
@@ -182,8 +182,8 @@ fn drop_other_answers(
     Ok(())
 }
 
-/// Drops pairs whose question an earlier one of the sentence has. Of two answers to one question,
-/// the preferred is left by then.
+/// Drops pairs whose question the sentence already has. Of two answers to one question, `drop_other_answers` has left
+/// the preferred one.
 fn drop_repeated(written: &mut Written) {
     for pair in std::mem::take(&mut written.pairs) {
         let known = written.pairs.iter();
@@ -197,7 +197,7 @@ fn drop_repeated(written: &mut Written) {
     }
 }
 
-/// Drops pairs that the model holds for invalid, and sentences on which it was stopped.
+/// Drops pairs that the model finds invalid, and sentences that were stopped.
 fn drop_invalid(
     writer: &dyn LanguageModel,
     stated: &[Stated<'_>],
@@ -233,8 +233,8 @@ fn drop_invalid(
     Ok(())
 }
 
-/// The pairs of a sentence, question and answer, that pass the filters that need no model; `None` where none was
-/// written.
+/// The pairs of a sentence, question and answer, that pass the filters that need no model. `None` is a pair that the
+/// model did not write.
 fn draft(
     stated: Stated<'_>,
     pairs: impl ExactSizeIterator<Item = Option<(String, String)>>,

@@ -1,4 +1,4 @@
-"""What the adapters share: a passage's fields beside its text, and how a text that was written ended."""
+"""What the adapters share: a passage's fields besides its text, and how a written text ended."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from .results import Generation, Hit, Retrieved
 
 
 def metadata(passage: Union[Hit, Retrieved]) -> dict[str, Any]:
-    """The document's own metadata, if the passage has it, with what ken knows of the passage under its own names."""
+    """The document's own metadata, if the passage has it, with the passage's fields under ken's names."""
     known = {name: value for name, value in passage.to_dict().items() if value not in (None, "")}
     del known["text"]
     return {**known.pop("metadata", {}), **known}
 
 
 def outcome(written: Generation) -> dict[str, Any]:
-    """Why a text ended, and the tokens read and written, by the names of OpenAI's interface, which frameworks know."""
+    """Why a text ended, and the tokens read and written, under the names of OpenAI's API, which frameworks know."""
     reason = "stop" if written.finish in ("end", "stop_string") else written.finish
     if written.tokens is None:
         return {"finish_reason": reason}

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 async def in_thread(call: Callable[..., T], /, *arguments: Any, **keywords: Any) -> T:
-    """What `call` returns, which takes `stop` as well."""
+    """Runs `call`, which also takes `stop`, on a thread."""
     stop = _ken.Stop()
     try:
         return await asyncio.to_thread(call, *arguments, stop=stop, **keywords)

@@ -1,4 +1,4 @@
-"""The program `ken`, as the extension has it."""
+"""The program `ken`, which is in the extension."""
 
 import sys
 from typing import NoReturn

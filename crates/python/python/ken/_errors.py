@@ -23,5 +23,5 @@ class KenError(Exception):
 
 
 def missing(package: str, purpose: str) -> KenError:
-    """An optional package that is not installed."""
+    """The error for an optional package that is not installed."""
     return KenError(f"{purpose} takes the package {package}", "missing_package", f"pip install {package}")

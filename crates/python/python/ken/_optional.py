@@ -1,4 +1,4 @@
-"""Packages that are imported where they are needed and there."""
+"""Optional packages, imported when they are needed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ._errors import missing
 
 
 def imported(package: str, purpose: str) -> ModuleType:
-    """An optional package; an error that names it where it is not installed."""
+    """Imports an optional package, or raises an error that names it."""
     try:
         return importlib.import_module(package)
     except ImportError as error:
@@ -18,6 +18,6 @@ def imported(package: str, purpose: str) -> ModuleType:
 
 
 def matrix(data: bytes, columns: int) -> Any:
-    """32-bit floats as an array of numpy: `[rows][columns]`."""
+    """32-bit floats as a NumPy array: `[rows][columns]`."""
     numpy = imported("numpy", "an array of vectors")
     return numpy.frombuffer(data, dtype="<f4").reshape(-1, columns)

@@ -1,4 +1,4 @@
-"""Progress: a callback of the caller's own, or a bar by tqdm."""
+"""Progress: a callback of the caller, or a bar by tqdm."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Union
 
 from ._optional import imported
 
-#: Is called with what is done, how much of it, and of how much; the last is None where that is not known.
+#: Receives the name of the work, the amount done, and the total, or None if that is unknown.
 Callback = Callable[[str, int, Union[int, None]], object]
 
 #: None for no progress, True for a bar by tqdm, or a callback.
@@ -15,7 +15,7 @@ Progress = Union[None, bool, Callback]
 
 
 def callback(progress: Progress) -> Callback | None:
-    """What is called with how far the work is."""
+    """The function that receives the progress, if any."""
     if progress is None or progress is False:
         return None
     if progress is True:

@@ -1,4 +1,4 @@
-"""Records of whatever holds them, one by one as JSON: mappings, pairs, data frames, Arrow tables, data sets."""
+"""Records from any source, one by one as JSON: mappings, pairs, data frames, Arrow tables, data sets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def records(source: Any) -> Iterator[str]:
 
 
 def _rows(source: Any) -> Iterator[Mapping[str, Any]]:
-    """The rows of a source. Which kind it is, is told by what it can do."""
+    """The rows of a source, whose attributes tell its kind."""
     if isinstance(source, (str, bytes, Mapping)) or not hasattr(source, "__iter__"):
         if not hasattr(source, "__arrow_c_stream__"):
             raise TypeError(
@@ -71,7 +71,7 @@ def _json(record: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value that JSON has none for as one that it has."""
+    """Converts a value that JSON lacks into one that it has."""
     if isinstance(value, (datetime.date, datetime.time)):
         return value.isoformat()
     if isinstance(value, (decimal.Decimal, uuid.UUID)):
@@ -86,7 +86,7 @@ def _plain(value: Any) -> Any:
 
 
 def _without_nan(value: Any) -> Any:
-    """The same, with None where a number is none."""
+    """The value, with None for numbers that are not finite."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):

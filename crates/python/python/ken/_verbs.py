@@ -1,5 +1,5 @@
-"""Verbs of the program `ken`, run in a process of their own: what measures for long shares no memory with its caller, and Ctrl-C
-ends it where nothing is lost."""
+"""Runs verbs of the program `ken` in a process of their own: a long measurement shares no memory with its caller, and
+Ctrl-C ends it where nothing is lost."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ._errors import KenError
 
 
 def run(verb: str, *arguments: Any, **options: Any) -> list[Any]:
-    """What a verb prints with `--json`: the objects of its lines.
+    """Runs a verb with `--json` and returns the objects of its lines.
 
-    Its progress and warnings go where the caller's own errors go.
+    Its progress and warnings go to the caller's stderr.
     """
     command = [sys.executable, "-m", "ken", *verb.split(), *map(os.fspath, arguments), *_flags(options), "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") as process:
@@ -29,9 +29,9 @@ def run(verb: str, *arguments: Any, **options: Any) -> list[Any]:
             raise
     lines = [json.loads(line) for line in printed.splitlines()]
     if process.returncode != 0:
-        said = lines[-1].get("error", {}) if lines else {}
-        message = said.get("message", f"ken {verb} ended with {process.returncode}")
-        raise KenError(message, said.get("kind", "failed"), said.get("hint"))
+        error = lines[-1].get("error", {}) if lines else {}
+        message = error.get("message", f"ken {verb} ended with {process.returncode}")
+        raise KenError(message, error.get("kind", "failed"), error.get("hint"))
     return lines
 
 
@@ -43,7 +43,7 @@ def _flags(options: Mapping[str, Any]) -> Iterator[str]:
         if value is True:
             yield flag
             continue
-        for one in value if isinstance(value, (list, tuple)) else [value]:
-            if not isinstance(one, (str, int, float, os.PathLike)):
-                raise TypeError(f"{name} is a text, a number or a path, not {type(one).__name__}")
-            yield f"{flag}={os.fspath(one) if isinstance(one, os.PathLike) else one}"
+        for item in value if isinstance(value, (list, tuple)) else [value]:
+            if not isinstance(item, (str, int, float, os.PathLike)):
+                raise TypeError(f"{name} is a text, a number or a path, not {type(item).__name__}")
+            yield f"{flag}={os.fspath(item) if isinstance(item, os.PathLike) else item}"

@@ -1,4 +1,4 @@
-"""A corpus: documents taken in, passages found."""
+"""A corpus: ingests documents, and finds passages."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 PathLike = Union[str, "os.PathLike[str]"]
 
-#: Documents that are listed at once.
+#: How many documents a page of the listing has.
 _PAGE = 1000
 
 
 class Corpus:
-    """A corpus: passages with their index, in a folder. The folder is made where documents are taken in first.
+    """A corpus: passages with their index, in a folder. The first ingest creates the folder.
 
-    Threads may share it. A search finds what was current when the corpus was opened or changed by this object;
-    `refresh` goes over to what other processes published since.
+    Threads may share it. A search sees the generation that was current when this object opened or changed the
+    corpus; `refresh` switches to what other processes have published since.
 
     Args:
         path: The folder, or `milvus://HOST:PORT/COLLECTION`, which can only be searched.
-        config: A settings file in place of `ken.toml`.
+        config: A settings file to read instead of `ken.toml`.
         **settings: Settings of `ken.toml`, such as `embedder`, `segment`, `mode`, `k`, `rerank`, `recall`.
     """
 
@@ -41,7 +41,7 @@ class Corpus:
 
     @classmethod
     def open(cls, path: PathLike, **settings: Any) -> Corpus:
-        """A corpus that is there."""
+        """Opens an existing corpus."""
         corpus = cls(path, **settings)
         if not corpus.exists():
             corpus.info()  # which says what is wrong
@@ -49,7 +49,7 @@ class Corpus:
 
     @classmethod
     def create(cls, path: PathLike, **settings: Any) -> Corpus:
-        """A corpus that is new."""
+        """A corpus that does not exist yet."""
         corpus = cls(path, **settings)
         if corpus.exists():
             raise KenError(f"there is a corpus at {corpus.address}", "exists", "open it, or name another folder")
@@ -57,11 +57,11 @@ class Corpus:
 
     @property
     def address(self) -> str:
-        """Where it is."""
+        """The folder, or the address elsewhere."""
         return self._corpus.address
 
     def exists(self) -> bool:
-        """Whether documents were taken in."""
+        """Whether the corpus exists: whether documents were ingested."""
         return self._corpus.exists()
 
     def info(self) -> dict[str, Any]:
@@ -86,27 +86,27 @@ class Corpus:
         only_shard: int | None = None,
         progress: Progress = None,
     ) -> dict[str, Any]:
-        """Takes in the documents that are new or changed. What is published stays, whatever happens later.
+        """Ingests new and changed documents. Published documents stay, whatever happens later.
 
         Args:
             source: A file or folder, a list of these; or records: an iterable of mappings or of (id, text) pairs,
-                a data frame of pandas or polars, an Arrow table or whatever has Arrow's interface, a data set of
-                Hugging Face. A record has an `id`, a `text` or `contents`, and maybe a `title`; all else becomes
-                metadata.
-            fields: What these are called otherwise: `{"text": "body"}`. `{"id": ""}` numbers the records.
-            format: The format of files, in place of their extensions.
-            encoding: That of all text; without it, that of each file is found out.
-            html: What of HTML pages is read: `main` or `all`.
+                a data frame of pandas or polars, an Arrow table or anything with Arrow's interface, a data set of
+                Hugging Face. A record has an `id`, a `text` or `contents`, and maybe a `title`; everything else
+                becomes metadata.
+            fields: Other names of these: `{"text": "body"}`. `{"id": ""}` numbers the records.
+            format: The format of the files, instead of that of their extensions.
+            encoding: The encoding of all text; without it, that of each file is detected.
+            html: The part of HTML pages to read: `main` or `all`.
             base_url: Where a folder's files are on the web.
-            follow_links: Reads what links in folders lead to, wherever it is.
+            follow_links: Follows links in folders, wherever they lead.
             sync: Deletes documents whose files are gone from these paths.
-            skip_broken: Logs documents that cannot be read and goes on, in place of an error.
+            skip_broken: Logs documents that cannot be read and goes on, instead of raising an error.
             dense: How vectors are stored and searched, such as `flat`, `hnsw` or `disk`; of a new corpus.
-            shards: Splits a new corpus, by `shard_seed`. `only_shard` takes in one of them.
-            progress: True for a bar by tqdm, or a function of what is done, how much, and of how much.
+            shards: The number of shards of a new corpus, split by `shard_seed`. `only_shard` ingests one of them.
+            progress: True for a bar by tqdm, or a function of the work's name, the amount done, and the total.
 
         Returns:
-            What became of the documents: `added`, `replaced`, `unchanged`, `deleted`, `broken`, `passages`,
+            The counts of documents: `added`, `replaced`, `unchanged`, `deleted`, `broken`, `passages`,
             `generation`, …
         """
         paths, rows = _split(source)
@@ -139,11 +139,11 @@ class Corpus:
         """The passages that fit a query, best first.
 
         Args:
-            query: What is searched for.
-            k: How many passages; 10 where neither this nor a setting says.
+            query: The query.
+            k: How many passages; by default as in the settings, or 10.
             mode: `dense` (by meaning), `lexical` (by words) or `hybrid` (both, the default).
-            filter: A condition on the documents' metadata, such as `year >= 2020 AND lang IN (de, fr)`; of
-                several, all have to hold.
+            filter: A condition on the documents' metadata, such as `year >= 2020 AND lang IN (de, fr)`; if
+                there are several, all have to hold.
         """
         return self._search([query], k, mode, filter)[0]
 
@@ -176,7 +176,7 @@ class Corpus:
         return await in_thread(self._search, list(queries), k, mode, filter)
 
     def documents(self) -> Iterator[Document]:
-        """The documents, in the order in which they were taken in."""
+        """The documents, in the order in which they were ingested."""
         after = None
         while page := json.loads(self._corpus.documents(after, _PAGE)):
             yield from map(Document.of, page)
@@ -187,7 +187,7 @@ class Corpus:
         return _object(self._corpus.delete([ids] if isinstance(ids, str) else list(ids)))
 
     def history(self) -> list[dict[str, Any]]:
-        """The generations that are kept, the oldest first: `generation`, `created_unix_s`, `change`, …"""
+        """The stored generations, oldest first: `generation`, `created_unix_s`, `change`, …"""
         past: list[dict[str, Any]] = json.loads(self._corpus.history())
         return past
 
@@ -196,7 +196,7 @@ class Corpus:
         return _object(self._corpus.rollback(generation))
 
     def refresh(self) -> None:
-        """Goes over to the current generation."""
+        """Switches to the current generation."""
         self._corpus.refresh()
 
     def vectors(self) -> tuple[list[str], numpy.ndarray]:
@@ -206,7 +206,7 @@ class Corpus:
         return ids, matrix(data, dimensions)
 
     def __len__(self) -> int:
-        """How many passages are searched; 0 before documents are taken in."""
+        """How many passages are searched; 0 before documents are ingested."""
         return self.info()["passages"] if self.exists() else 0
 
     def __bool__(self) -> bool:
@@ -230,20 +230,20 @@ class Corpus:
         stop: _ken.Stop | None = None,
     ) -> list[list[Hit]]:
         filters = [filter] if isinstance(filter, str) else list(filter or ())
-        found = self._corpus.search(queries, k, mode, filters, None, stop)
-        return [[Hit.of(hit) for hit in hits] for hits in json.loads(found)]
+        results = self._corpus.search(queries, k, mode, filters, None, stop)
+        return [[Hit.of(hit) for hit in hits] for hits in json.loads(results)]
 
 
 def _split(source: Any) -> tuple[list[PathLike], Iterator[str] | None]:
-    """Paths, or records."""
+    """Splits a source into paths and records, of which it has one kind."""
     if isinstance(source, (str, os.PathLike)):
         return [source], None
-    if isinstance(source, (list, tuple)) and source and all(isinstance(one, (str, os.PathLike)) for one in source):
+    if isinstance(source, (list, tuple)) and source and all(isinstance(path, (str, os.PathLike)) for path in source):
         return list(source), None
     return [], records(source)
 
 
 def _object(text: str) -> dict[str, Any]:
-    """What a text of JSON says."""
+    """Parses a JSON object."""
     value: dict[str, Any] = json.loads(text)
     return value

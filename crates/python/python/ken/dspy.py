@@ -1,4 +1,4 @@
-"""A corpus as a retriever of DSPy. Takes `pip install ken-rag[dspy]`."""
+"""A corpus as a retriever of DSPy. Needs `pip install ken-rag[dspy]`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class KenRetriever(dspy.Retrieve):
         self.corpus, self.mode, self.filter = corpus, mode, filter
 
     def forward(self, query: str, k: int | None = None, **_: Any) -> dspy.Prediction:
-        """The `passages`, with their `scores` and what is known of each as `metadata`."""
+        """The `passages`, with their `scores`, and their fields as `metadata`."""
         hits = self.corpus.search(query, k or self.k, mode=self.mode, filter=self.filter)
         return dspy.Prediction(
             passages=[hit.text for hit in hits],

@@ -1,5 +1,5 @@
-"""A corpus, a model and a policy as the retriever, the generator and the judger of FlashRAG's pipelines. FlashRAG itself
-(`pip install flashrag-dev`) is imported by none of them."""
+"""A corpus, a model and a policy as the retriever, the generator and the judger of FlashRAG's pipelines. None of them
+imports FlashRAG itself (`pip install flashrag-dev`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 Record = dict[str, Any]
 
-#: Questions that are judged at once.
+#: Questions judged at once.
 _TOGETHER = 16
 
 
@@ -30,7 +30,7 @@ class KenRetriever:
 
     Args:
         corpus: The corpus.
-        topk: How many passages, where a call does not say.
+        topk: The default number of passages.
         mode: `dense`, `lexical` or `hybrid`.
     """
 
@@ -38,16 +38,16 @@ class KenRetriever:
         self._corpus, self.topk, self._mode = corpus, topk, mode
 
     def search(self, query: str, num: int | None = None, return_score: bool = False) -> Any:
-        """The records that fit a query, best first; with `return_score`, their scores as well."""
+        """The records that fit a query, best first; with `return_score`, their scores, too."""
         records, scores = self.batch_search([query], num, return_score=True)
         return (records[0], scores[0]) if return_score else records[0]
 
     def batch_search(self, query: str | list[str], num: int | None = None, return_score: bool = False) -> Any:
         """As `search`, for many queries: `[queries][num]`."""
         queries = [query] if isinstance(query, str) else query
-        found = self._corpus.search_many(queries, num or self.topk, mode=self._mode)
-        records = [[_record(hit) for hit in hits] for hits in found]
-        scores = [[hit.score for hit in hits] for hits in found]
+        results = self._corpus.search_many(queries, num or self.topk, mode=self._mode)
+        records = [[_record(hit) for hit in hits] for hits in results]
+        scores = [[hit.score for hit in hits] for hits in results]
         return (records, scores) if return_score else records
 
 
@@ -61,7 +61,7 @@ class KenGenerator:
 
     Args:
         model: The model.
-        max_tokens: The longest answer, where a call does not say.
+        max_tokens: The default for the longest answer, in tokens.
         **sampling: Further arguments of `Model.generate_many`, such as `temperature`, `seed` and `stop`.
     """
 
@@ -75,20 +75,20 @@ class KenGenerator:
         return_scores: bool = False,
         **params: Any,
     ) -> Any:
-        """The texts that continue the prompts; with `return_scores`, the probability of each token as well.
+        """The texts that continue the prompts; with `return_scores`, the probability of each token, too.
 
         Args:
             input_list: A prompt or several. A text is continued as it stands; a conversation, which pipelines make with the
                 framework `openai`, is put in the model's chat format.
-            batch_size: Is not used: ken batches what it is given.
+            batch_size: Unused: ken forms its own batches.
             return_scores: Whether to return `(texts, probabilities)`; `probabilities` is `[prompts][tokens]`.
             **params: `max_tokens` or `max_new_tokens`, `temperature`, `do_sample`, `top_k`, `top_p`, `seed`, `stop`.
         """
         prompts: Sequence[Any] = [input_list] if _is_one(input_list) else input_list
         sampling = {**self._sampling, **_sampling(params)}
-        written = [one for [one] in self._model.generate_many([_prompt(prompt) for prompt in prompts], **sampling)]
-        texts = [one.text for one in written]
-        return (texts, [_probabilities(one) for one in written]) if return_scores else texts
+        samples = self._model.generate_many([_prompt(prompt) for prompt in prompts], **sampling)
+        texts = [sample.text for [sample] in samples]
+        return (texts, [_probabilities(sample) for [sample] in samples]) if return_scores else texts
 
 
 def _is_one(prompts: Any) -> bool:
@@ -96,7 +96,7 @@ def _is_one(prompts: Any) -> bool:
 
 
 def _prompt(prompt: Prompt) -> Prompt:
-    """FlashRAG gives the turn of the system to the assistant, where its framework is `openai`."""
+    """With the framework `openai`, FlashRAG gives the system's turn to the assistant."""
     if isinstance(prompt, str) or prompt[0]["role"] != "assistant":
         return prompt
     return [{**prompt[0], "role": "system"}, *prompt[1:]]
@@ -153,7 +153,7 @@ def assemble(
     Args:
         kind: The class, or one that inherits from it.
         config: FlashRAG's settings.
-        retriever, generator, judger: The parts; one that is not given is FlashRAG's own, by the settings.
+        retriever, generator, judger: The parts; a part that is not given is FlashRAG's own, by the settings.
         **options: Further arguments of the class.
     """
     parts = {"get_retriever": retriever, "get_generator": generator, "get_judger": judger}

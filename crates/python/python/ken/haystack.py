@@ -1,4 +1,4 @@
-"""A corpus and a model as components of Haystack. Takes `pip install ken-rag[haystack]`."""
+"""A corpus and a model as components of Haystack. Needs `pip install ken-rag[haystack]`."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class KenRetriever:
 
     Args:
         corpus: The corpus, or its folder.
-        top_k: How many passages; 10 where neither this nor a setting says.
+        top_k: How many passages; by default as in the settings, or 10.
         mode: `dense`, `lexical` or `hybrid`.
-        filter: A condition on the documents' metadata, in ken's words.
-        settings: Settings of `ken.toml` for a corpus that is given by its folder.
+        filter: A condition on the documents' metadata, in ken's syntax.
+        settings: Settings of `ken.toml` for a corpus that is named by its folder.
     """
 
     def __init__(
@@ -51,11 +51,11 @@ class KenRetriever:
         """Finds passages.
 
         Args:
-            query: What is searched for.
-            top_k, filter: In place of those of the component.
+            query: The query.
+            top_k, filter: Override those of the component.
         """
         options = self._options
-        found = self._corpus.search(
+        hits = self._corpus.search(
             query,
             options["top_k"] if top_k is None else top_k,
             mode=options["mode"],
@@ -63,7 +63,7 @@ class KenRetriever:
         )
         return {
             "documents": [
-                Document(id=hit.passage_id, content=hit.text, meta=metadata(hit), score=hit.score) for hit in found
+                Document(id=hit.passage_id, content=hit.text, meta=metadata(hit), score=hit.score) for hit in hits
             ]
         }
 
@@ -111,12 +111,12 @@ class _Writer:
 
 @component
 class KenGenerator(_Writer):
-    """Continues texts as they stand.
+    """Continues raw texts.
 
     Args:
-        model: The model, or what names one; without either, that of `ken.toml`, or the default.
-        generation_kwargs: Keywords of `Model.generate`, such as `max_tokens` (256 where nothing says) and `temperature`.
-        settings: Settings of `ken.toml` for a model that is given by its name. A pipeline's file has the name of an open
+        model: The model, or its name; by default the one of `ken.toml`, or ken's own.
+        generation_kwargs: Keywords of `Model.generate`, such as `max_tokens` (256 by default) and `temperature`.
+        settings: Settings of `ken.toml` for a model that is given by name. A pipeline's file has the name of an open
             model, and these settings, but not those that it was opened with.
     """
 
@@ -126,7 +126,7 @@ class KenGenerator(_Writer):
 
         Args:
             prompt: The text.
-            generation_kwargs: Are added to those of the component, and win over them.
+            generation_kwargs: Added to those of the component, which they override.
         """
         written, meta = self._write(prompt, generation_kwargs)
         return {"replies": [written.text], "meta": [meta]}
@@ -147,8 +147,8 @@ class KenChatGenerator(_Writer):
         """The answer, as one of `replies`, whose `meta` has the model, why it ended and the tokens.
 
         Args:
-            messages: The conversation; of each message, its texts.
-            generation_kwargs: Are added to those of the component, and win over them.
+            messages: The conversation; only the texts of its messages are read.
+            generation_kwargs: Added to those of the component, which they override.
         """
         turns = [{"role": message.role.value, "content": "\n".join(message.texts)} for message in messages]
         written, meta = self._write(turns, generation_kwargs)

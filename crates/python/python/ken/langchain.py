@@ -1,5 +1,5 @@
 """A corpus as a retriever of LangChain, a model as its chat model, an embedder as its embeddings. Ragas takes the latter two
-as its judge. Takes `pip install ken-rag[langchain]`."""
+as its judge. Needs `pip install ken-rag[langchain]`."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class KenRetriever(BaseRetriever):
         return [_document(hit) for hit in self.corpus.search(query, self.k, mode=self.mode, filter=self.filter)]
 
     async def _aget_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
-        found = await self.corpus.asearch(query, self.k, mode=self.mode, filter=self.filter)
-        return [_document(hit) for hit in found]
+        hits = await self.corpus.asearch(query, self.k, mode=self.mode, filter=self.filter)
+        return [_document(hit) for hit in hits]
 
 
 def _document(hit: Hit) -> Document:
@@ -62,7 +62,7 @@ class KenEmbeddings(Embeddings):
         return vectors
 
     def embed_query(self, text: str) -> list[float]:
-        """The vector of what is searched for: `[dimensions]`."""
+        """The vector of a query: `[dimensions]`."""
         vector: list[float] = self.embedder.embed([text], role="query")[0].tolist()
         return vector
 
@@ -84,7 +84,7 @@ class KenChat(BaseChatModel):
 
     @property
     def model_name(self) -> str:
-        """The model's fingerprint: what others, such as Ragas, name it by."""
+        """The model's fingerprint, by which others, such as Ragas, name it."""
         return self.model.fingerprint
 
     @property
@@ -124,13 +124,13 @@ def _turns(messages: list[BaseMessage]) -> list[dict[str, Any]]:
 
 
 def _result(written: Generation) -> ChatResult:
-    told = outcome(written)
+    ended = outcome(written)
     usage = None
-    if counts := told.get("usage"):
+    if counts := ended.get("usage"):
         usage = {
             "input_tokens": counts["prompt_tokens"],
             "output_tokens": counts["completion_tokens"],
             "total_tokens": counts["total_tokens"],
         }
-    message = AIMessage(written.text, usage_metadata=usage, response_metadata={"finish_reason": told["finish_reason"]})
+    message = AIMessage(written.text, usage_metadata=usage, response_metadata={"finish_reason": ended["finish_reason"]})
     return ChatResult(generations=[ChatGeneration(message=message)])

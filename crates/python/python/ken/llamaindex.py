@@ -1,4 +1,4 @@
-"""A corpus as a retriever of LlamaIndex, a model as its LLM, a pipeline as its query engine. Takes
+"""A corpus as a retriever of LlamaIndex, a model as its LLM, a pipeline as its query engine. Needs
 `pip install ken-rag[llamaindex]`."""
 
 from __future__ import annotations
@@ -65,15 +65,15 @@ class KenRetriever(BaseRetriever):
 
 
 def _node(passage: Union[Hit, Retrieved]) -> NodeWithScore:
-    told = metadata(passage)
-    node = TextNode(id_=passage.passage_id, text=passage.text, metadata=told, excluded_llm_metadata_keys=_UNREAD)
+    fields = metadata(passage)
+    node = TextNode(id_=passage.passage_id, text=passage.text, metadata=fields, excluded_llm_metadata_keys=_UNREAD)
     return NodeWithScore(node=node, score=passage.score)
 
 
 class KenQueryEngine(BaseQueryEngine):
     """Answers questions by a pipeline, whose policy decides whether one is searched for. The `source_nodes` of a response are
-    the passages that the model read, best first; its `metadata` is the answer as `ken.Answer.to_dict` tells it, with `route`,
-    `reason` and `citations`, without what was `retrieved`.
+    the passages that the model read, best first; its `metadata` is `ken.Answer.to_dict` of the answer, with `route`, `reason` and
+    `citations`, but without `retrieved`.
 
     Args:
         pipeline: The pipeline.
@@ -95,14 +95,14 @@ class KenQueryEngine(BaseQueryEngine):
 
 
 def _response(answer: Answer) -> Response:
-    told = answer.to_dict()
-    del told["retrieved"]
+    fields = answer.to_dict()
+    del fields["retrieved"]
     nodes = [_node(passage) for passage in answer.retrieved if passage.in_prompt]
-    return Response(answer.answer, source_nodes=nodes, metadata=told)
+    return Response(answer.answer, source_nodes=nodes, metadata=fields)
 
 
 class KenLLM(LLM):
-    """A model on this machine. Conversations are put in its chat format, and texts are continued as they stand. It calls no
+    """A model on this machine. Conversations are put in its chat format, and raw texts are continued. It calls no
     tools.
 
     Attributes:
@@ -117,7 +117,7 @@ class KenLLM(LLM):
 
     @classmethod
     def class_name(cls) -> str:
-        """What LlamaIndex names the class by."""
+        """LlamaIndex's name of the class."""
         return "ken"
 
     @property

@@ -1,4 +1,4 @@
-"""A model for lm-evaluation-harness. Takes `pip install ken-rag[lm-eval]`; after `import ken.lm_eval`, the harness knows
+"""A model for lm-evaluation-harness. Needs `pip install ken-rag[lm-eval]`; after `import ken.lm_eval`, the harness knows
 it as `ken`."""
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from lm_eval.api.registry import register_model
 
 from .model import Model
 
-#: Requests that are computed together.
+#: Requests computed together.
 _TOGETHER = 64
 
 
 @register_model("ken")
 class KenLM(LM):
-    """A model on this machine, of which the harness asks likelihoods and texts.
+    """A model on this machine, from which the harness requests likelihoods and texts.
 
     Args:
-        pretrained: A `Model`, or what names one.
-        prefix: What stands before a text that is scored from its beginning; by default the model's beginning-of-text
+        pretrained: A `Model`, or the name of one.
+        prefix: The start of a text that is scored from its beginning; by default the model's beginning-of-text
             token, or else its end-of-text token.
-        max_gen_toks: The longest text, where a task does not say.
+        max_gen_toks: The default for the longest text, in tokens.
         **settings: Settings of `ken.toml`. The precision is `f32` by default, as the harness compares exact numbers.
     """
 
@@ -58,7 +58,7 @@ class KenLM(LM):
         ]
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
-        """What the model writes after each context, until a stop."""
+        """The model's continuation of each context, up to a stop."""
         return [self._written(*request.args) for request in requests]
 
     def _split(self, context: str, continuation: str) -> tuple[str, str]:

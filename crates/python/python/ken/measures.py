@@ -1,5 +1,5 @@
-"""Measurements: what a model knows, which policy pays, how large a model and a corpus have to be. Each is a verb of the program `ken`,
-whose flags are its keywords; the same measurement with the same `out` continues where it ended."""
+"""Measurements: what a model knows, which policy pays, how large a model and a corpus have to be. Each runs a verb of
+the program `ken`, whose flags are its keywords; repeated with the same `out`, it resumes."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def probe(
     out: PathLike | None = None,
     **options: Any,
 ) -> Report:
-    """Measures what a model knows of each question, without evidence and with it.
+    """Measures what a model knows about each question, without evidence and with it.
 
     Args:
         questions: A file of JSON Lines, or records with a `question` and `golden_answers`: mappings, a data frame, an Arrow
             table. Those without an `id` are numbered.
-        model: What names a language model; without it, that of the settings.
-        corpus: A `Corpus` or where one is; without it, only what the model knows by itself is measured.
+        model: The name of a language model; by default the one of the settings.
+        corpus: A `Corpus` or its path; without it, only the model's own knowledge is measured.
         out: The file of records; without it, nothing is kept.
         **options: Flags of `ken probe`, such as `samples=30`, `limit=200`, `k=3`, `seed=1`.
 
     Returns:
-        A row a question.
+        A row per question.
     """
     with _questions(questions) as file, _place(out) as place:
         kept = _file(place, out, "probe.jsonl")
@@ -57,7 +57,7 @@ def card(
     Args:
         questions: As in `probe`.
         model: As in `probe`.
-        corpus: A `Corpus` or where one is.
+        corpus: A `Corpus` or its path.
         out: The folder of answers and of the card; without it, nothing is kept.
         **options: Flags of `ken card`, such as `by`, `limit`, `k`.
 
@@ -88,12 +88,12 @@ def compare(
         questions: As in `probe`.
         policies: At least two, such as `certainty` or `prompt@0.5`; of those without a threshold, the best in hindsight is shown.
         model: As in `probe`.
-        corpus: A `Corpus` or where one is.
+        corpus: A `Corpus` or its path.
         out: The folder of answers and reports; without it, nothing is kept.
         **options: Flags of `ken eval`, such as `limit`, `records`, `by`, `correct`, `seed`.
 
     Returns:
-        A row a policy.
+        A row per policy.
     """
     with _questions(questions) as file, _place(out) as place:
         names = ",".join(policies)
@@ -115,13 +115,13 @@ def tune(
     Args:
         questions: As in `probe`; 30 at least, and about 200 tell policies apart.
         model: As in `probe`.
-        corpus: A `Corpus` or where one is.
+        corpus: A `Corpus` or its path.
         out: The folder of answers; without it, nothing is kept.
         confirm: Other questions, on which the chosen policy is tried once.
         **options: Flags of `ken tune`, such as `max_loss=0.05`, `limit`, `write=True`.
 
     Returns:
-        A row a policy. `report["chosen"]` is the policy to use, `report["why"]` says why.
+        A row per policy. `report["chosen"]` is the policy to use, `report["why"]` says why.
     """
     with _questions(questions) as file, _questions(confirm) as others, _place(out) as place:
         [data] = run("tune", file, out=place, confirm=others, model=model, corpus=_address(corpus), **options)
@@ -157,24 +157,25 @@ def study(
 
     Args:
         questions: As in `probe`.
-        corpus: A `Corpus` or its folder, taken in with `shards`.
-        models: What names each, by the name that the report gives it.
+        corpus: A `Corpus` or its folder, ingested with `shards`.
+        models: The name or path of each, by its name in the report.
         scales: Numbers of shards, `0-4` or `0,1,4`; 0 is without retrieval.
         out: The folder of the study; without it, nothing is kept.
         by: A field of the questions' metadata by which the report is broken down.
         **options: Flags of `ken study run`.
 
     Returns:
-        A row for each model at each scale above 0, with what it has `known` without retrieval. `report["compensation"]` has how many shards make up for a smaller model.
+        A row for each model at each scale above 0, with what it has `known` without retrieval.
+        `report["compensation"]` says how many shards make up for a smaller model.
     """
     named = [f"{name}={os.fspath(reference)}" for name, reference in models.items()]
     with _questions(questions) as file, _place(out) as place:
         run("study run", file, model=named, scales=scales, corpus=_address(corpus), out=place, **options)
         [data] = run("study report", place, by=by)
         rows = [
-            {**{name: one[name] for name in ("dataset", "model", "parameters", "known")}, **scale}
-            for one in data["series"]
-            for scale in one["scales"]
+            {**{name: series[name] for name in ("dataset", "model", "parameters", "known")}, **scale}
+            for series in data["series"]
+            for scale in series["scales"]
         ]
         return Report(data, rows, _page(place / "report.html"))
 
@@ -195,12 +196,12 @@ def label_mastery(
         model: As in `probe`.
         questions: Questions of your own, as in `probe`, whose `metadata` names the `gold_passage`; without them, a model writes
             questions.
-        records: With `questions`: the file that `probe` wrote of them.
+        records: With `questions`: their file of `probe`.
         out: The file of labels, which `prune` takes; without it, nothing is kept.
         **options: Flags of `ken label mastery`, such as `limit`, `writer`, `correct`, `held_out`.
 
     Returns:
-        A row a sentence, with its `mastery` from 0 to 1, or None where no question was good enough.
+        A row per sentence, with its `mastery` from 0 to 1, or None if no question was good enough.
     """
     with _questions(questions) as file, _place(out) as place:
         kept = _file(place, out, "mastery.jsonl")
@@ -213,7 +214,7 @@ def prune(corpus: Corpus | PathLike, *, questions: Any = None, **options: Any) -
     """Leaves passages out of all results: those that the model knows best. `Corpus.rollback` restores them.
 
     Args:
-        corpus: A `Corpus`, which goes over to what is left, or its folder.
+        corpus: A `Corpus`, which switches to the remaining passages, or its folder.
         questions: As in `probe`, for `max_coverage_loss`.
         **options: Flags of `ken prune apply`, such as `ratio=0.3`, `max_coverage_loss=0.02`, `method`, `labels`, `pruner`,
             `dry_run=True`.
@@ -239,7 +240,7 @@ def prune_report(
     """Measures what pruning does to answers, size and speed. The corpus stays as it is.
 
     Args:
-        questions: As in `probe`; other ones than those that the labels come from.
+        questions: As in `probe`; not those that the labels come from.
         corpus: A `Corpus` or its folder.
         model: As in `probe`.
         out: The folder of answers; without it, nothing is kept.

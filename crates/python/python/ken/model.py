@@ -16,18 +16,18 @@ from .results import Generation, Score
 if TYPE_CHECKING:
     import numpy
 
-#: A text, which is continued as it stands, or a conversation: `{"role": "user", "content": "…"}`, …
+#: A raw text to continue, or a conversation: `{"role": "user", "content": "…"}`, …
 Prompt = Union[str, Sequence[Mapping[str, str]]]
 
 
 class Model:
-    """A language model, open. Threads may share it; their calls are computed in one batch.
+    """An open language model. Threads may share it; their calls are computed in one batch.
 
     Args:
         model: A reference (`hf:ORG/REPO/FILE`, `pypi:…`, the name of a known model), a path, or the URL of an
             OpenAI-compatible endpoint. Without it, that of `ken.toml`, or the default.
-        config: A settings file in place of `ken.toml`.
-        progress: True for a bar by tqdm, or a function of what is done, how much, and of how much.
+        config: A settings file to read instead of `ken.toml`.
+        progress: True for a bar by tqdm, or a function of the work's name, the amount done, and the total.
         **settings: Settings of `ken.toml`, such as `adapter`, `precision`, `device`, `threads`.
     """
 
@@ -44,7 +44,7 @@ class Model:
 
     @property
     def fingerprint(self) -> str:
-        """Identifies the model: what was measured with one must not be used with another."""
+        """Identifies the model: measurements of one must not be used with another."""
         return self._model.fingerprint
 
     @property
@@ -71,18 +71,18 @@ class Model:
         """Continues a prompt.
 
         Args:
-            prompt: A text, which is continued as it stands, special tokens in it included; or a conversation,
-                which is put in the model's chat format.
+            prompt: A raw text to continue, in which special tokens count as such; or a conversation, which is put in
+                the model's chat format.
             max_tokens: The most tokens to write.
             temperature: 0 takes the most likely token at each step; 1 samples from the model as it is.
             top_k, top_p: Samples only among so many of the most likely tokens, or those that together have this
                 probability.
             seed: The same seed gives the same text.
             stop: Texts that end the continuation; they are not part of it.
-            on_text: Is called with each piece of the text as soon as it is written.
+            on_text: Receives each piece of the text as soon as it is written.
         """
-        heard = None if on_text is None else lambda text, place: on_text(text)
-        return self._generate([prompt], max_tokens, temperature, top_k, top_p, seed, stop, 1, heard)[0][0]
+        pieces = None if on_text is None else lambda text, place: on_text(text)
+        return self._generate([prompt], max_tokens, temperature, top_k, top_p, seed, stop, 1, pieces)[0][0]
 
     def generate_many(
         self,
@@ -96,7 +96,7 @@ class Model:
         stop: Iterable[str] = (),
         samples: int = 1,
     ) -> list[list[Generation]]:
-        """Continues many prompts at once, each `samples` times: `[prompts][samples]`. As `generate` otherwise."""
+        """As `generate`, for many prompts at once, each `samples` times: `[prompts][samples]`."""
         return self._generate(prompts, max_tokens, temperature, top_k, top_p, seed, stop, samples, None)
 
     async def agenerate(
@@ -138,18 +138,18 @@ class Model:
         """As `score`, for many prompts with their continuations at once: `[requests][continuations]`."""
         asked = [(prompt, list(continuations)) for prompt, continuations in requests]
         scores = json.loads(self._model.score(asked))
-        return [[Score.of(score) for score in each] for each in scores]
+        return [[Score.of(score) for score in request] for request in scores]
 
     @property
     def layers(self) -> int | None:
-        """How many layers the model has; None of one behind an endpoint."""
+        """How many layers the model has; None behind an endpoint."""
         return self._model.layers
 
     def hidden(self, texts: Iterable[str], layer: int) -> numpy.ndarray:
         """The hidden states at the last tokens of texts: the residual stream, which is not normalized.
 
         Args:
-            texts: The texts, read as they stand.
+            texts: The raw texts.
             layer: After which layer: from 0, the token's embedding, to `layers`.
 
         Returns:
@@ -179,7 +179,7 @@ class Model:
         written = self._model.generate(
             given, max_tokens, temperature, top_k, top_p, seed, list(stop_strings), samples, on_text, stop
         )
-        return [[Generation.of(one) for one in each] for each in json.loads(written)]
+        return [[Generation.of(text) for text in texts] for texts in json.loads(written)]
 
     def __repr__(self) -> str:
         return f"ken.Model({'' if self._name is None else repr(os.fspath(self._name))})"
@@ -190,7 +190,7 @@ def _turns(conversation: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
 
 
 class Embedder:
-    """A model that maps texts to vectors, open. Threads may share it.
+    """An open model that maps texts to vectors. Threads may share it.
 
     Args:
         embedder: A reference, a path, or an endpoint as URL or URL#NAME. Without it, that of `ken.toml`, or the
@@ -221,7 +221,7 @@ class Embedder:
 
     @property
     def max_tokens(self) -> int | None:
-        """The longest text that is read whole, in tokens; None where the embedder does not tell."""
+        """The longest text that is read whole, in tokens; None if the embedder does not tell."""
         return self._embedder.max_tokens
 
     def embed(self, texts: Iterable[str], *, role: str = "passage") -> numpy.ndarray:
@@ -229,7 +229,7 @@ class Embedder:
 
         Args:
             texts: The texts.
-            role: `passage` for what is searched, `query` for what is searched for.
+            role: `passage` for texts to search, `query` for queries.
 
         Returns:
             32-bit floats of shape `(texts, dimensions)`.

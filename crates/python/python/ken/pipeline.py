@@ -1,4 +1,4 @@
-"""The pipeline: questions answered, with what they rest on."""
+"""The pipeline: answers questions, with the passages that the answers rest on."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from .corpus import Corpus, PathLike
 from .model import Model
 from .results import Answer, Known
 
-#: A question, or one with what is to be chosen from.
+#: A question, or one with its choices.
 Question = Union[str, "tuple[str, Sequence[str]]"]
 
 
 class Pipeline:
-    """Answers questions: a policy decides whether one is searched for, and the model answers from what was found
-    or from memory. Threads may share it.
+    """Answers questions: a policy decides whether to search for one, and the model answers from the passages found or
+    from memory. Threads may share it.
 
     Args:
         corpus: A `Corpus`, which is shared, or the folder of one; without either, that of `ken.toml`.
         model: A `Model`, which is shared, or what names one.
         policy: When to retrieve: `always`, `never`, `documents`, `prompt`, `certainty@0.4`, … Without it, that of
             `ken.toml`, or what suits the model.
-        config: A settings file in place of `ken.toml`.
-        progress: True for a bar by tqdm, or a function of what is done, how much, and of how much.
+        config: A settings file to read instead of `ken.toml`.
+        progress: True for a bar by tqdm, or a function of the work's name, the amount done, and the total.
         **settings: Settings of `ken.toml`, such as `k`, `mode`, `style`, `rerank`, `abstain`, `seed`.
     """
 
@@ -69,8 +69,8 @@ class Pipeline:
 
         Args:
             question: The question.
-            choices: What is to be chosen from, if anything is; the answer then names a letter.
-            on_text: Is called with each piece of the answer as soon as it is written.
+            choices: The choices, if there are any; the answer then names a letter.
+            on_text: Receives each piece of the answer as soon as it is written.
         """
         return self._ask(question, choices, on_text)
 
@@ -91,24 +91,24 @@ class Pipeline:
         on_error: str = "raise",
         progress: Progress = None,
     ) -> list[Answer] | list[Answer | KenError]:
-        """Answers many questions, several at once. The answers are those that `ask` gives, save that greetings
-        are searched for as well.
+        """Answers many questions, several at once. The answers are those of `ask`, except that greetings are
+        searched for, too.
 
         Args:
             questions: Questions, or pairs of a question and its choices.
-            on_error: `raise`, or `return` the error of a question that itself is at fault, as one that is too
-                long, in the place of its answer.
+            on_error: `raise`, or `return` the error of a question that is itself at fault, such as one that is too
+                long, instead of its answer.
             progress: As of the class.
         """
         return self._ask_many(questions, on_error, callback(progress))
 
     def decide(self, question: str) -> Answer:
-        """What the policy decides about a question, without an answer: `route`, `reason`, and in `retrieved` the
+        """Decides about a question without answering it: `route`, `reason`, and in `retrieved` the
         evidence that would be read."""
         return self._decide(question)
 
     def knows(self, question: str, policy: str | None = None) -> Known:
-        """What a policy measures of a question before anything is searched: whether the model knows the answer.
+        """What a policy measures about a question before any search: whether the model knows the answer.
 
         Args:
             question: The question.
@@ -174,7 +174,7 @@ class Pipeline:
             raise ValueError(f"on_error is 'raise' or 'return', not {on_error!r}")
         if isinstance(questions, str):
             raise TypeError("ask_many() takes several questions; ask() takes one")
-        asked = [(one, []) if isinstance(one, str) else (one[0], list(one[1])) for one in questions]
+        asked = [(item, []) if isinstance(item, str) else (item[0], list(item[1])) for item in questions]
         answers: list[Any] = []
         for answer in self._pipeline.ask_many(asked, progress, stop):
             if isinstance(answer, KenError) and on_error == "raise":

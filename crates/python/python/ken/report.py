@@ -1,4 +1,4 @@
-"""A report: what was measured, as data, as a table and as a page."""
+"""A report: a measurement as data, as a table and as a page."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class Report:
-    """What was measured.
+    """The results of a measurement.
 
     Attributes:
-        data: All of it, as `--json` of the program prints it.
-        rows: The table in it, one mapping a row; names of values within values have dots, `vs_better.em_difference`.
-        html: The page that the program writes, with its figures; None where it writes none.
+        data: All results, as the program prints them with `--json`.
+        rows: Their table, one mapping per row; names of nested values have dots, as in `vs_better.em_difference`.
+        html: The page that the program writes, with its figures; None if it writes none.
     """
 
     def __init__(self, data: Any, rows: list[dict[str, Any]], page: str | None = None) -> None:

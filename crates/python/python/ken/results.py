@@ -1,4 +1,4 @@
-"""What calls return. Every result has `to_dict()`, which is what ken's JSON says."""
+"""The results of calls. Each has `to_dict()`, which equals ken's JSON."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class Result:
     """A result of a call."""
 
     @classmethod
-    def of(cls: type[T], found: Mapping[str, Any]) -> T:
-        """The result that ken's JSON tells of; what later versions add to that is left out."""
+    def of(cls: type[T], fields: Mapping[str, Any]) -> T:
+        """The result with the fields of ken's JSON; fields of later versions are left out."""
         known = cls.__dataclass_fields__  # type: ignore[attr-defined]
-        return cls(**{name: value for name, value in found.items() if name in known})
+        return cls(**{name: value for name, value in fields.items() if name in known})
 
     @classmethod
     def read(cls: type[T], text: str) -> T:
@@ -26,7 +26,7 @@ class Result:
         return cls.of(json.loads(text))
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as plain values, nested ones too."""
+        """The result as plain values, nested ones included."""
         values: dict[str, Any] = dataclasses.asdict(self)  # type: ignore[call-overload]
         return values
 
@@ -41,7 +41,7 @@ class Document(Result):
     passages: int
     #: How many of them are pruned.
     pruned: int = 0
-    #: The file that it was read from, where there is one.
+    #: The file that it was read from, if there is one.
     origin: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
 
@@ -54,18 +54,18 @@ class _Passage(Result):
     text: str
     #: The headings over it, from the outermost, with ` > ` between them.
     heading: str = ""
-    #: The page on which it begins, from 1, and that on which it ends, where that is another.
+    #: The page on which it begins, from 1, and the one on which it ends, if that is another.
     page: int | None = None
     last_page: int | None = None
     #: Where the document can be read.
     url: str | None = None
-    #: Which characters of the passage's text it is, `{"start", "end"}`, where passages were cut to be reranked.
+    #: The characters of the passage's text that it is, `{"start", "end"}`, if passages were cut for reranking.
     chunk: dict[str, int] | None = None
 
 
 @dataclass(frozen=True)
 class Hit(_Passage):
-    """A passage that was found, or a chunk of one."""
+    """A search result: a passage, or a chunk of one."""
 
     #: How well it fits: higher is better, and comparable within one search only.
     score: float = 0.0
@@ -74,11 +74,11 @@ class Hit(_Passage):
 
 @dataclass(frozen=True)
 class Retrieved(_Passage):
-    """A passage that was found for a question."""
+    """A search result for a question."""
 
     #: How well it fits: higher is better, and comparable within one search only.
     score: float = 0.0
-    #: Whether the model got to read it.
+    #: Whether the model read it.
     in_prompt: bool = False
 
 
@@ -106,7 +106,7 @@ class Answer(Result):
     route: str
     #: Why.
     reason: str
-    #: What the policy measured: larger means more need of retrieval. None where it measures nothing.
+    #: What the policy measured: larger means more need of retrieval. None if it measures nothing.
     score: float | None = None
     #: Whether a signal that was to decide could not tell.
     cannot_tell: bool = False
@@ -131,21 +131,21 @@ class Answer(Result):
         return self.answer
 
     @classmethod
-    def of(cls, found: Mapping[str, Any]) -> Answer:
+    def of(cls, fields: Mapping[str, Any]) -> Answer:
         inner = {
-            "citations": [Citation.of(one) for one in found.get("citations", [])],
-            "retrieved": [Retrieved.of(one) for one in found.get("retrieved", [])],
+            "citations": [Citation.of(citation) for citation in fields.get("citations", [])],
+            "retrieved": [Retrieved.of(passage) for passage in fields.get("retrieved", [])],
         }
-        return super().of({**found, **inner})
+        return super().of({**fields, **inner})
 
 
 @dataclass(frozen=True)
 class Known(Result):
-    """What a policy measures of a question before anything is searched."""
+    """What a policy measures about a question before any search."""
 
     #: The policy that judges.
     policy: str
-    #: Its number: larger means more need of retrieval. None where it cannot tell.
+    #: Its number: larger means more need of retrieval. None if it cannot tell.
     score: float | None
     #: The question retrieves above it.
     threshold: float
@@ -155,7 +155,7 @@ class Known(Result):
     reason: str
     #: What the number is.
     measures: str
-    #: The probability that the model answers right from memory, of policies that predict it.
+    #: The probability that the model answers right from memory, if the policy predicts it.
     probability: float | None = None
     #: Tokens read and written.
     tokens: list[int] = field(default_factory=list)
@@ -172,7 +172,7 @@ class Generation(Result):
     prompt_tokens: int
     #: The ids of its tokens; None behind an endpoint.
     tokens: list[int] | None = None
-    #: The natural-log probability of each token at temperature 1, and of the end where the model ended it.
+    #: The natural-log probability of each token at temperature 1, and of the end if the model ended it.
     logprobs: list[float] | None = None
 
     def __str__(self) -> str:

@@ -9,18 +9,18 @@ use crate::study::Measure;
 /// A set-up that differs from the chosen one by one step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Buy {
-    /// What is more: `next shards`, `next model` or `less pruning`.
+    /// The direction: `next shards`, `next model` or `less pruning`.
     pub what: &'static str,
     /// The set-up.
     pub name: String,
-    /// What accuracy it adds; on the second half of the questions, with a paired interval, where there
-    /// are single answers.
+    /// The gain in accuracy; on the second half of the questions, with a paired interval, if single answers are
+    /// known.
     pub gain: Measure,
-    /// What its costs add, of the quantities that both have.
+    /// The added costs, for the quantities that both have.
     pub costs: Vec<(Quantity, f64)>,
 }
 
-/// What a step more in each direction would buy, where such a set-up was measured.
+/// What one step more in each direction would buy, if such a set-up was measured.
 #[must_use]
 pub fn buys(
     candidates: &[Candidate],
@@ -29,47 +29,47 @@ pub fn buys(
     seed: u64,
 ) -> Vec<Buy> {
     let retrieval = chosen.condition.retrieval;
-    let parameters = |one: &Candidate| one.value(Quantity::Parameters).unwrap_or_default();
-    let retrieves_alike =
-        |one: &Candidate| one.condition.n == 0 || one.condition.retrieval == retrieval;
-    let shards = candidates.iter().filter(|one| {
+    let parameters = |c: &Candidate| c.value(Quantity::Parameters).unwrap_or_default();
+    let retrieves_alike = |c: &Candidate| c.condition.n == 0 || c.condition.retrieval == retrieval;
+    let shards = candidates.iter().filter(|candidate| {
         let comes_from_memory = chosen.condition.n == 0;
-        one.model == chosen.model
-            && one.condition.n > chosen.condition.n
-            && (comes_from_memory || one.condition.retrieval == retrieval)
-            && (comes_from_memory && one.policy == "always" || one.policy == chosen.policy)
+        candidate.model == chosen.model
+            && candidate.condition.n > chosen.condition.n
+            && (comes_from_memory || candidate.condition.retrieval == retrieval)
+            && (comes_from_memory && candidate.policy == "always"
+                || candidate.policy == chosen.policy)
     });
-    let models = candidates.iter().filter(|one| {
-        parameters(one) > parameters(chosen)
-            && one.condition.n == chosen.condition.n
-            && retrieves_alike(one)
-            && one.policy == chosen.policy
+    let models = candidates.iter().filter(|candidate| {
+        parameters(candidate) > parameters(chosen)
+            && candidate.condition.n == chosen.condition.n
+            && retrieves_alike(candidate)
+            && candidate.policy == chosen.policy
     });
-    let unpruned = candidates.iter().filter(|one| {
+    let unpruned = candidates.iter().filter(|candidate| {
         let same = crate::study::Retrieval {
-            pruned: one.condition.retrieval.pruned,
+            pruned: candidate.condition.retrieval.pruned,
             ..retrieval
         };
-        one.model == chosen.model
-            && one.condition.n == chosen.condition.n
-            && one.condition.retrieval == same
-            && one.condition.retrieval.pruned < retrieval.pruned
-            && one.policy == chosen.policy
+        candidate.model == chosen.model
+            && candidate.condition.n == chosen.condition.n
+            && candidate.condition.retrieval == same
+            && candidate.condition.retrieval.pruned < retrieval.pruned
+            && candidate.policy == chosen.policy
     });
     let next = [
-        ("next shards", shards.min_by_key(|one| one.condition.n)),
+        ("next shards", shards.min_by_key(|c| c.condition.n)),
         (
             "next model",
-            models.min_by(|one, other| parameters(one).total_cmp(&parameters(other))),
+            models.min_by(|a, b| parameters(a).total_cmp(&parameters(b))),
         ),
         (
             "less pruning",
-            unpruned.max_by_key(|one| one.condition.retrieval.pruned),
+            unpruned.max_by_key(|candidate| candidate.condition.retrieval.pruned),
         ),
     ];
     let known = next.into_iter();
     known
-        .filter_map(|(what, one)| Some(bought(what, one?, chosen, accuracy, seed)))
+        .filter_map(|(what, candidate)| Some(bought(what, candidate?, chosen, accuracy, seed)))
         .collect()
 }
 
@@ -92,22 +92,21 @@ fn bought(
     }
 }
 
-/// How much more accurate a set-up is than another, on the second half of the questions where there are
-/// single answers.
+/// How much more accurate a set-up is than another, on the second half of the questions if single answers are known.
 #[must_use]
-pub fn gain(one: &Candidate, other: &Candidate, accuracy: Quantity, seed: u64) -> Measure {
-    let pairs = one
+pub fn gain(candidate: &Candidate, other: &Candidate, accuracy: Quantity, seed: u64) -> Measure {
+    let pairs = candidate
         .on_half(accuracy, REPORTING)
         .into_iter()
         .zip(other.on_half(accuracy, REPORTING));
-    let gains: Vec<f64> = pairs.map(|(one, other)| one - other).collect();
+    let gains: Vec<f64> = pairs.map(|(a, b)| a - b).collect();
     match gains.is_empty() {
         false => Measure::difference(&gains, seed),
         true => Measure {
-            value: one
+            value: candidate
                 .value(accuracy)
                 .zip(other.value(accuracy))
-                .map(|(one, other)| one - other),
+                .map(|(a, b)| a - b),
             interval: None,
         },
     }

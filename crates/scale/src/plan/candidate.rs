@@ -1,4 +1,4 @@
-//! Set-ups that were measured, with what each answers and costs.
+//! Measured set-ups, with their answers and costs.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -13,10 +13,10 @@ use super::prices::Prices;
 use super::quantity::Quantity;
 use crate::study::{Cell, Condition, Curve, Measured, StudiedCondition, StudiedModel};
 
-/// A set-up that was measured.
+/// A measured set-up.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Candidate {
-    /// Its name: the model, `@`, the scale, and what else of it differs from others.
+    /// Its name: the model, `@`, the scale, and the settings that differ within the study.
     pub name: String,
     /// The model.
     pub model: String,
@@ -27,14 +27,14 @@ pub struct Candidate {
     pub policy: String,
     /// Accuracy over all questions.
     pub accuracy: BTreeMap<&'static str, f64>,
-    /// Costs that are known.
+    /// The known costs.
     pub costs: BTreeMap<&'static str, f64>,
-    /// What each question is answered; none where only averages are known.
+    /// The scores of its answers; empty if only averages are known.
     #[serde(skip)]
     pub answers: Vec<Answered>,
 }
 
-/// How right a set-up answers a question.
+/// The scores of a set-up's answer to a question.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Answered {
     /// The half that the question belongs to: set-ups are chosen on the first and reported on the second.
@@ -45,7 +45,7 @@ pub struct Answered {
 }
 
 impl Answered {
-    /// The accuracy of the answer; nothing of what is a cost.
+    /// The score by an accuracy; NaN for a cost.
     #[must_use]
     pub fn accuracy(&self, quantity: Quantity) -> f64 {
         match quantity {
@@ -57,14 +57,14 @@ impl Answered {
     }
 }
 
-/// The half that set-ups are chosen on.
+/// The half on which set-ups are chosen.
 pub(crate) const CHOOSING: usize = 0;
 
-/// The half that they are reported on.
+/// The half on which they are reported.
 pub(crate) const REPORTING: usize = 1;
 
 impl Candidate {
-    /// A quantity over all questions; `None` where it is not known.
+    /// A quantity over all questions; `None` if unknown.
     #[must_use]
     pub fn value(&self, quantity: Quantity) -> Option<f64> {
         let known = match quantity.is_accuracy() {
@@ -74,8 +74,7 @@ impl Candidate {
         known.get(quantity.name()).copied()
     }
 
-    /// A quantity as set-ups are chosen by: accuracy on the first half of the questions where there are
-    /// single answers.
+    /// A quantity for choosing: accuracy on the first half of the questions if single answers are known.
     #[must_use]
     pub(crate) fn value_for_choice(&self, quantity: Quantity) -> Option<f64> {
         if !quantity.is_accuracy() || self.answers.is_empty() {
@@ -84,15 +83,14 @@ impl Candidate {
         mean(&self.on_half(quantity, CHOOSING))
     }
 
-    /// How right the questions of a half are answered.
+    /// The scores on the questions of a half.
     #[must_use]
     pub(crate) fn on_half(&self, quantity: Quantity, half: usize) -> Vec<f64> {
-        let of_it = self.answers.iter().filter(|one| one.half == half);
-        of_it.map(|one| one.accuracy(quantity)).collect()
+        let of_it = self.answers.iter().filter(|answer| answer.half == half);
+        of_it.map(|answer| answer.accuracy(quantity)).collect()
     }
 
-    /// What it costs beside all else: of two that are equal, the one with fewer parameters is taken, and
-    /// then the one with fewer shards and the shorter prompts.
+    /// Breaks ties: fewer parameters win, then fewer shards, then shorter prompts.
     #[must_use]
     pub(super) fn size(&self) -> [f64; 3] {
         let known = |quantity| self.value(quantity).unwrap_or(f64::INFINITY);
@@ -100,11 +98,11 @@ impl Candidate {
     }
 }
 
-/// The set-ups of a table of scores, of one data set.
+/// The set-ups of a data set in a table of scores.
 #[must_use]
 pub fn candidates_of_table(curves: &[Curve], dataset: &str) -> Vec<Candidate> {
     let of_it = curves.iter().filter(|curve| curve.dataset == dataset);
-    let each = of_it.flat_map(|curve| {
+    let candidates = of_it.flat_map(|curve| {
         curve.scores.iter().map(|(&n, scores)| Candidate {
             name: format!("{}@{n}", curve.model),
             model: curve.model.clone(),
@@ -122,10 +120,10 @@ pub fn candidates_of_table(curves: &[Curve], dataset: &str) -> Vec<Candidate> {
             answers: Vec::new(),
         })
     });
-    each.collect()
+    candidates.collect()
 }
 
-/// The set-ups of a study, of one data set: every complete cell, and every policy over it.
+/// The set-ups of a data set in a study: every complete cell, and every policy composed from it.
 #[must_use]
 pub fn candidates_of_study(measured: &Measured, dataset: &str, prices: &Prices) -> Vec<Candidate> {
     let manifest = &measured.manifest;
@@ -134,7 +132,7 @@ pub fn candidates_of_study(measured: &Measured, dataset: &str, prices: &Prices) 
     for (cell, records) in &measured.cells {
         let model = &manifest.models[&cell.model];
         let conditions = &mut manifest.conditions.iter();
-        let Some(condition) = conditions.find(|one| one.condition == cell.condition) else {
+        let Some(condition) = conditions.find(|studied| studied.condition == cell.condition) else {
             continue;
         };
         if cell.dataset != dataset {
@@ -153,9 +151,9 @@ pub fn candidates_of_study(measured: &Measured, dataset: &str, prices: &Prices) 
                 condition: cell.condition,
                 policy,
                 accuracy: [
-                    ("em", accuracy(|one| number(one.em))),
-                    ("f1", accuracy(|one| one.f1)),
-                    ("contains", accuracy(|one| number(one.contains))),
+                    ("em", accuracy(|record| number(record.em))),
+                    ("f1", accuracy(|record| record.f1)),
+                    ("contains", accuracy(|record| number(record.contains))),
                 ]
                 .into(),
                 costs: prices.added(costs),
@@ -186,23 +184,23 @@ fn policy_at(n: u32) -> Policy {
 }
 
 fn answers(records: &[Record], seed: u64) -> Vec<Answered> {
-    let each = records.iter().map(|one| Answered {
-        half: half(seed, one.subject()),
-        em: number(one.em),
-        f1: one.f1,
-        contains: number(one.contains),
+    let answers = records.iter().map(|record| Answered {
+        half: half(seed, record.subject()),
+        em: number(record.em),
+        f1: record.f1,
+        contains: number(record.contains),
     });
-    each.collect()
+    answers.collect()
 }
 
-/// What answering as in these records costs a question.
+/// The costs per question of answering as in these records.
 fn costs(
     model: &StudiedModel,
     condition: &StudiedCondition,
     records: &[Record],
     timed: &[String],
 ) -> BTreeMap<&'static str, f64> {
-    let tokens = |one: &Record| (one.tokens.prompt + one.tokens.completion) as f64;
+    let tokens = |record: &Record| (record.tokens.prompt + record.tokens.completion) as f64;
     let mean_of =
         |value: &dyn Fn(&Record) -> f64| mean(&records.iter().map(value).collect::<Vec<_>>());
     let longest = records.iter().map(tokens).fold(0.0, f64::max);
@@ -212,10 +210,10 @@ fn costs(
         .map(|(weights, token)| {
             weights as f64 + token as f64 * longest + condition.index_bytes as f64
         });
-    // Only those that were answered one at a time have times of their own.
-    let alone = records.iter().filter(|one| timed.contains(&one.id));
+    // Only questions that were answered one at a time have their own times.
+    let alone = records.iter().filter(|record| timed.contains(&record.id));
     let times: Vec<f64> = alone
-        .filter_map(|one| one.timing_ms.get("total").copied())
+        .filter_map(|record| record.timing_ms.get("total").copied())
         .collect();
     let tokens = mean_of(&tokens);
     let known = [
@@ -226,10 +224,10 @@ fn costs(
         (Quantity::P50, percentile(&times, 50.0)),
         (Quantity::P95, percentile(&times, 95.0)),
         (Quantity::Tokens, tokens),
-        (Quantity::ModelCalls, mean_of(&|one| one.calls.model as f64)),
+        (Quantity::ModelCalls, mean_of(&|r| r.calls.model as f64)),
         (
             Quantity::RetrieverCalls,
-            mean_of(&|one| one.calls.retriever as f64),
+            mean_of(&|record| record.calls.retriever as f64),
         ),
         (
             Quantity::Flop,
@@ -242,7 +240,7 @@ fn costs(
         .collect()
 }
 
-/// What a name has to tell, since it differs within the study.
+/// The retrieval settings that differ within the study, so that names include them.
 struct Naming {
     k: bool,
     pruned: bool,
@@ -253,12 +251,12 @@ impl Naming {
     fn of(measured: &Measured) -> Self {
         let retrievals: Vec<_> = measured.scales().into_keys().collect();
         let differs = |of: fn(&crate::study::Retrieval) -> String| {
-            retrievals.iter().any(|one| of(one) != of(&retrievals[0]))
+            retrievals.iter().any(|r| of(r) != of(&retrievals[0]))
         };
         Self {
-            k: differs(|one| one.k.to_string()),
-            pruned: differs(|one| one.pruned.to_string()),
-            order: differs(|one| one.order.to_string()),
+            k: differs(|retrieval| retrieval.k.to_string()),
+            pruned: differs(|retrieval| retrieval.pruned.to_string()),
+            order: differs(|retrieval| retrieval.order.to_string()),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The best set-up within bounds, or what stands in the way.
+//! The best set-up within bounds, or the bound that excludes it.
 
 use std::cmp::Ordering;
 
@@ -7,22 +7,22 @@ use serde::Serialize;
 use super::candidate::Candidate;
 use super::quantity::{Bound, Quantity};
 
-/// What a set-up must keep to.
+/// The bounds on a set-up.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Bounds {
-    /// Costs, and accuracy, that may be reached and not exceeded.
+    /// Upper bounds, inclusive.
     pub most: Vec<Bound>,
-    /// What must be reached.
+    /// Lower bounds, inclusive.
     pub least: Vec<Bound>,
 }
 
-/// A bound and from which side it is one.
+/// A bound with its direction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Constraint {
     /// The bound.
     #[serde(flatten)]
     pub bound: Bound,
-    /// Whether it is the least; else it is the most.
+    /// Whether it is a lower bound; else it is an upper bound.
     pub is_least: bool,
 }
 
@@ -48,8 +48,8 @@ impl Bounds {
 }
 
 impl Constraint {
-    /// How far a set-up is from keeping it, as a share of the bound: 0 where it does, infinity where
-    /// the quantity is not known.
+    /// How far a set-up is from satisfying it, as a share of the bound: 0 if it does, infinity if the quantity is
+    /// unknown.
     fn shortfall(&self, candidate: &Candidate) -> f64 {
         let Bound {
             quantity,
@@ -74,37 +74,35 @@ impl Constraint {
     }
 }
 
-/// Why nothing was chosen.
+/// Why no set-up was chosen.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Unmet {
-    /// The constraint without which something would do, or else the one that the fewest keep.
+    /// The constraint without which some set-up would satisfy all others, else the one that the fewest satisfy.
     pub tightest: Constraint,
-    /// Whether something would do without that one.
+    /// Whether dropping that constraint alone would be enough.
     pub alone: bool,
-    /// The set-up that comes nearest.
+    /// The set-up that comes nearest to satisfying all constraints.
     pub nearest: String,
-    /// What it has of the tightest quantity; `None` where that is not known.
+    /// Its value of the tightest constraint's quantity; `None` if unknown.
     pub nearest_value: Option<f64>,
 }
 
-/// The set-up that has the most accuracy, or the least cost, of all within bounds. Accuracy is that on
-/// the first half of the questions. Of equals, the one that is smaller is taken.
+/// The set-up with the highest accuracy, or the lowest cost, within bounds. Accuracy is measured on the first half of
+/// the questions. Of equals, the smaller set-up wins.
 ///
 /// # Errors
-/// What stands in the way; boxed `None` where there is no set-up at all.
+/// The tightest constraint; boxed `None` if no set-up has a value of `goal`.
 pub fn choose<'c>(
     candidates: &'c [Candidate],
     bounds: &Bounds,
     goal: Quantity,
 ) -> Result<&'c Candidate, Option<Box<Unmet>>> {
     let constraints = bounds.constraints();
-    let within = |candidate: &&Candidate| constraints.iter().all(|one| one.holds(candidate));
+    let within = |candidate: &&Candidate| constraints.iter().all(|c| c.holds(candidate));
     let known = candidates
         .iter()
-        .filter(|one| one.value_for_choice(goal).is_some());
-    let best = known
-        .filter(within)
-        .min_by(|one, other| better(one, other, goal));
+        .filter(|candidate| candidate.value_for_choice(goal).is_some());
+    let best = known.filter(within).min_by(|a, b| better(a, b, goal));
     best.ok_or_else(|| unmet(candidates, &constraints, goal))
 }
 
@@ -116,7 +114,7 @@ pub(super) fn better(one: &Candidate, other: &Candidate, goal: Quantity) -> Orde
         false => value(one).total_cmp(&value(other)),
     };
     let sizes = one.size().into_iter().zip(other.size());
-    let by_size = sizes.map(|(one, other)| one.total_cmp(&other));
+    let by_size = sizes.map(|(a, b)| a.total_cmp(&b));
     by_size.fold(by_goal, Ordering::then)
 }
 
@@ -130,32 +128,27 @@ fn unmet(
             .iter()
             .enumerate()
             .filter(|(other, _)| *other != place);
-        others.into_iter().all(|(_, one)| one.holds(candidate))
+        others.into_iter().all(|(_, c)| c.holds(candidate))
             && candidate.value_for_choice(goal).is_some()
     };
-    let alone = (0..constraints.len()).find(|&place| {
-        candidates
-            .iter()
-            .any(|candidate| others_hold(place, candidate))
-    });
+    let alone =
+        (0..constraints.len()).find(|&place| candidates.iter().any(|c| others_hold(place, c)));
     let keeping = |place: &usize| {
         let constraint = &constraints[*place];
         candidates
             .iter()
-            .filter(|one| constraint.holds(one))
+            .filter(|candidate| constraint.holds(candidate))
             .count()
     };
     let place = alone.or_else(|| (0..constraints.len()).min_by_key(keeping))?;
     let tightest = constraints[place];
     let farthest = |candidate: &Candidate| {
-        let each = constraints.iter().map(|one| one.shortfall(candidate));
+        let each = constraints.iter().map(|c| c.shortfall(candidate));
         each.fold(0.0, f64::max)
     };
-    let nearest = candidates.iter().min_by(|one, other| {
-        farthest(one)
-            .total_cmp(&farthest(other))
-            .then(better(one, other, goal))
-    })?;
+    let nearest = candidates
+        .iter()
+        .min_by(|a, b| farthest(a).total_cmp(&farthest(b)).then(better(a, b, goal)))?;
     Some(Box::new(Unmet {
         tightest,
         alone: alone.is_some(),
@@ -164,11 +157,11 @@ fn unmet(
     }))
 }
 
-/// A quantity of a set-up: over all questions, or as set-ups are chosen by.
+/// A quantity of a set-up, over all questions or over those for choosing.
 pub(crate) type ValueOf = fn(&Candidate, Quantity) -> Option<f64>;
 
-/// The set-ups than which no other is both at least as accurate and at most as dear, and one of both
-/// strictly; from cheap to dear.
+/// The Pareto front from cheap to expensive: set-ups such that no other is at least as accurate, at most as
+/// expensive, and strictly better in one of both.
 #[must_use]
 pub fn front<'c>(
     candidates: &[&'c Candidate],
@@ -176,22 +169,22 @@ pub fn front<'c>(
     cost: Quantity,
     of: ValueOf,
 ) -> Vec<&'c Candidate> {
-    let known = candidates.iter().filter_map(|one| {
-        let (accuracy, cost) = of(one, accuracy).zip(of(one, cost))?;
-        Some((*one, accuracy, cost))
+    let known = candidates.iter().filter_map(|candidate| {
+        let (accuracy, cost) = of(candidate, accuracy).zip(of(candidate, cost))?;
+        Some((*candidate, accuracy, cost))
     });
     let mut known: Vec<(&Candidate, f64, f64)> = known.collect();
-    known.sort_by(|one, other| {
-        let by_cost = one.2.total_cmp(&other.2);
-        let by_accuracy = other.1.total_cmp(&one.1);
-        by_cost.then(by_accuracy).then(better(one.0, other.0, cost))
+    known.sort_by(|a, b| {
+        let by_cost = a.2.total_cmp(&b.2);
+        let by_accuracy = b.1.total_cmp(&a.1);
+        by_cost.then(by_accuracy).then(better(a.0, b.0, cost))
     });
     let mut front = Vec::new();
     let mut best = f64::NEG_INFINITY;
-    for (one, accuracy, _) in known {
+    for (candidate, accuracy, _) in known {
         if accuracy > best {
             best = accuracy;
-            front.push(one);
+            front.push(candidate);
         }
     }
     front
@@ -252,7 +245,7 @@ mod tests {
         .unwrap();
         assert!(unmet.alone);
         assert_eq!(unmet.tightest.to_string(), "memory at most 8.0 GB");
-        // 0.45 less 0.4 is a ninth of it, 9 GB above 8 an eighth.
+        // 0.45 is short of 0.4 by a ninth, and 9 GB exceeds 8 by an eighth.
         assert_eq!(unmet.nearest, "b");
         let nothing = choose(
             &all,
@@ -284,15 +277,15 @@ mod tests {
                 .map(|(at, (em, cost))| candidate(&at.to_string(), f64::from(*em) / 8.0, f64::from(*cost), 1.0))
                 .collect();
             let front = front(&all.iter().collect::<Vec<_>>(), Quantity::Em, Quantity::Memory, Candidate::value);
-            let of = |one: &Candidate| (one.accuracy["em"], one.costs["memory"]);
-            let dominated = |one: &Candidate| all.iter().any(|other| {
-                let ((em, cost), (other_em, other_cost)) = (of(one), of(other));
+            let of = |candidate: &Candidate| (candidate.accuracy["em"], candidate.costs["memory"]);
+            let dominated = |candidate: &Candidate| all.iter().any(|other| {
+                let ((em, cost), (other_em, other_cost)) = (of(candidate), of(other));
                 other_em >= em && other_cost <= cost && (other_em > em || other_cost < cost)
             });
-            // Equal points stand in it once.
-            for one in &all {
-                let has_it = front.iter().any(|on_it| of(on_it) == of(one));
-                prop_assert_eq!(has_it, !dominated(one));
+            // Equal points are on the front once.
+            for candidate in &all {
+                let has_it = front.iter().any(|on_it| of(on_it) == of(candidate));
+                prop_assert_eq!(has_it, !dominated(candidate));
             }
         }
     }

@@ -1,6 +1,6 @@
-//! Choosing a set-up: which model over how much of a corpus, pruned how far, under which policy, keeps an
-//! accuracy or a budget. Only what a study measured is chosen from; accuracy is chosen by one half of
-//! the questions and told by the other.
+//! Choosing a set-up: which model over how much of a corpus, pruned how far, under which policy, satisfies bounds on
+//! accuracy and costs. Only measured set-ups are chosen. Accuracy is chosen on one half of the questions and reported
+//! on the other.
 
 mod buys;
 mod candidate;

@@ -1,4 +1,4 @@
-//! What a month costs, by the prices that somebody pays.
+//! The cost of a month, by given prices.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -8,13 +8,13 @@ use super::quantity::Quantity;
 /// Prices, in one unit of money.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Prices {
-    /// Of a GB of memory for a month.
+    /// Per GB of memory and month.
     pub memory_gb: f64,
-    /// Of a GB on disk for a month.
+    /// Per GB on disk and month.
     pub disk_gb: f64,
-    /// Of a million tokens.
+    /// Per million tokens.
     pub million_tokens: f64,
-    /// Questions a month.
+    /// Questions per month.
     pub questions: f64,
 }
 
@@ -28,7 +28,7 @@ pub struct NotAPrice(String);
 impl FromStr for Prices {
     type Err = NotAPrice;
 
-    /// Reads `memory_gb=4,million_tokens=0.2,questions=100000`.
+    /// Parses `memory_gb=4,million_tokens=0.2,questions=100000`.
     fn from_str(text: &str) -> Result<Self, NotAPrice> {
         let mut prices = Self::default();
         for part in text.split(',') {
@@ -52,7 +52,7 @@ impl FromStr for Prices {
 }
 
 impl Prices {
-    /// Some costs, with what they make a month where prices are given and all that is priced is known.
+    /// Adds the cost of a month to costs, if prices are given and all priced costs are known.
     pub(super) fn added(
         &self,
         mut costs: BTreeMap<&'static str, f64>,
@@ -94,7 +94,7 @@ mod tests {
                 .added(BTreeMap::new())
                 .contains_key("price")
         );
-        // What is priced and not known has no price.
+        // A priced cost that is unknown makes the month's cost unknown.
         assert!(!prices.added([("disk", 1.0)].into()).contains_key("price"));
         for bad in ["memory=4", "memory_gb", "memory_gb=-1", "questions=many"] {
             assert!(bad.parse::<Prices>().is_err(), "{bad}");

@@ -1,6 +1,5 @@
-//! How accurate a model might be with more shards than were measured: accuracy as `a + b ln n`, with the
-//! error that the same line makes on scales that it was not fitted on. It is a projection and no
-//! measurement.
+//! How accurate a model might be with more shards than were measured: accuracy as `a + b ln n`, with the error that
+//! such a line makes on scales held out from its fit. This is a projection, not a measurement.
 
 use ken_eval::statistics::mean;
 use serde::Serialize;
@@ -8,49 +7,50 @@ use serde::Serialize;
 use super::candidate::Candidate;
 use super::quantity::Quantity;
 
-/// Scales that a line needs: two to be fitted on, and one to be judged on.
+/// Scales that a line needs: two to fit it, and one to judge it.
 const LEAST: usize = 3;
 
-/// What one model might be at scales that were not measured.
+/// The projected accuracy of a model at scales that were not measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Projection {
     /// The set-up, without its scale.
     pub name: String,
     /// The accuracy.
     pub quantity: Quantity,
-    /// Its value at one shard.
+    /// Its projected value at one shard.
     pub at_one: f64,
-    /// What it gains where shards become e times as many.
+    /// The gain from e times as many shards.
     pub slope: f64,
-    /// The mean error on the largest third of the scales of a line through the others.
+    /// The mean error of a line through the smaller scales on the largest third of them.
     pub held_out_error: f64,
-    /// The scales and what is expected there, from 0 to 1.
+    /// The scales with their projected values, in `[0, 1]`.
     pub expected: Vec<(u32, f64)>,
 }
 
-/// Projects each model, retrieving always and alike, to some scales; a model with fewer than three scales
-/// is left out.
+/// Projects the accuracy of each model under `always`, per way of retrieving, to some scales. Models with fewer than
+/// three measured scales are left out.
 #[must_use]
 pub fn project(candidates: &[Candidate], quantity: Quantity, scales: &[u32]) -> Vec<Projection> {
     let mut lines: Vec<(&Candidate, Vec<(f64, f64)>)> = Vec::new();
-    for one in candidates {
-        let Some(value) = one.value(quantity) else {
+    for candidate in candidates {
+        let Some(value) = candidate.value(quantity) else {
             continue;
         };
-        if one.condition.n == 0 || one.policy != "always" {
+        if candidate.condition.n == 0 || candidate.policy != "always" {
             continue;
         }
         let is_it = |(first, _): &&mut (&Candidate, Vec<(f64, f64)>)| {
-            first.model == one.model && first.condition.retrieval == one.condition.retrieval
+            first.model == candidate.model
+                && first.condition.retrieval == candidate.condition.retrieval
         };
-        let point = (f64::from(one.condition.n).ln(), value);
+        let point = (f64::from(candidate.condition.n).ln(), value);
         match lines.iter_mut().find(is_it) {
             Some((_, points)) => points.push(point),
-            None => lines.push((one, vec![point])),
+            None => lines.push((candidate, vec![point])),
         }
     }
     let projected = lines.into_iter().filter_map(|(first, mut points)| {
-        points.sort_by(|one, other| one.0.total_cmp(&other.0));
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let line = Line::through(&points).filter(|_| points.len() >= LEAST)?;
         let held_out = (points.len() / 3).max(1);
         let (fitted, rest) = points.split_at(points.len() - held_out);

@@ -1,16 +1,14 @@
-//! The cheapest set-up that is promised to lose little against another one.
+//! The cheapest set-up that with high confidence loses little against another one.
 //!
-//! On the first half of the questions a walk is laid out: from the reference down to what is cheaper, along
-//! the set-ups than which no other is as cheap and as accurate. On the second half each step is tested
-//! in this order, and the first that fails ends the walk. Since the walk does not depend on the second
-//! half, and nothing behind a failure is looked at, the promise holds for the set-up that is chosen
-//! with the confidence of a single test (fixed-sequence testing; Angelopoulos et al. 2021, Learn then
-//! Test).
+//! The first half of the questions determines a walk: from the reference down to cheaper set-ups, along the Pareto
+//! front. On the second half each step is tested in this order, and the first failure ends the walk. Since the walk
+//! does not depend on the second half, and no step after a failure is considered, the promise holds for the chosen
+//! set-up with the confidence of a single test (fixed-sequence testing; Angelopoulos et al. 2021, Learn then Test).
 //!
-//! A step is tested by betting that its mean loss is less than what may be lost (Waudby-Smith and Ramdas
-//! 2024): were it not, no bet could multiply its stake by more than 1 / (1 - confidence) but with a
-//! probability of 1 - confidence. That holds for any number of questions and for losses of any
-//! distribution, gains counted as negative losses. How much is staked is chosen on the first half.
+//! A step is tested by betting that its mean loss is below the allowed loss (Waudby-Smith and Ramdas 2024). If it is
+//! not, any bet multiplies its stake by 1 / (1 - confidence) or more with a probability of at most 1 - confidence.
+//! That holds for any number of questions and any distribution of losses (gains count as negative losses). The stake
+//! is chosen on the first half.
 
 use ken_eval::statistics::mean;
 use serde::Serialize;
@@ -19,14 +17,14 @@ use super::candidate::{CHOOSING, Candidate, REPORTING};
 use super::choose::{better, front};
 use super::quantity::Quantity;
 
-/// What is promised.
+/// A promise.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Promise {
-    /// The accuracy that is compared.
+    /// The accuracy to compare.
     pub accuracy: Quantity,
-    /// The cost that is to be low.
+    /// The cost to lower.
     pub cost: Quantity,
-    /// The accuracy that may be lost, between 0 and 1.
+    /// The loss of accuracy that is allowed, between 0 and 1.
     pub max_loss: f64,
     /// The probability that the promise holds, between 0 and 1.
     pub confidence: f64,
@@ -41,27 +39,27 @@ pub struct Step {
     pub cost: f64,
     /// The mean loss on the second half of the questions.
     pub loss: f64,
-    /// What the stake became: at least 1 / (1 - confidence) where the step passes.
+    /// What the bet made of a stake of 1: at least 1 / (1 - confidence) if the step passes.
     pub evidence: f64,
-    /// Whether it passes.
+    /// Whether the step passes.
     pub passes: bool,
-    /// Where it fails: roughly how many questions like those of the first half, in all, it would take to
-    /// pass; `None` if no number would do.
+    /// For a failed step: about how many questions like those of the first half, in total, it would need to pass;
+    /// `None` if no number would do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needed: Option<usize>,
 }
 
-/// The walk, as far as it was gone, and where it ended.
+/// The steps of a walk, and where it ended.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Walk<'c> {
-    /// The last set-up that passed; the reference where none did.
+    /// The last set-up that passed; the reference if none did.
     #[serde(skip)]
     pub chosen: &'c Candidate,
-    /// The steps that were tested; only the last may fail.
+    /// The tested steps; only the last may have failed.
     pub steps: Vec<Step>,
 }
 
-/// Walks from the reference to what is cheaper.
+/// Walks from the reference to cheaper set-ups.
 #[must_use]
 pub fn walk<'c>(
     candidates: &'c [Candidate],
@@ -75,8 +73,9 @@ pub fn walk<'c>(
         ..
     } = promise;
     let dear = reference.value(cost).unwrap_or(f64::INFINITY);
-    let cheaper = candidates.iter().filter(|one| {
-        one.value(cost).is_some_and(|value| value <= dear) && !std::ptr::eq(*one, reference)
+    let cheaper = candidates.iter().filter(|candidate| {
+        candidate.value(cost).is_some_and(|value| value <= dear)
+            && !std::ptr::eq(*candidate, reference)
     });
     let mut path = front(
         &cheaper.collect::<Vec<_>>(),
@@ -84,8 +83,8 @@ pub fn walk<'c>(
         cost,
         Candidate::value_for_choice,
     );
-    // From dear to cheap.
-    path.sort_by(|one, other| better(other, one, cost));
+    // From expensive to cheap.
+    path.sort_by(|a, b| better(b, a, cost));
     let mut chosen = reference;
     let mut steps = Vec::new();
     for candidate in path {
@@ -113,7 +112,7 @@ pub fn walk<'c>(
     Walk { chosen, steps }
 }
 
-/// What a set-up loses against another on each question of a half, from -1 to 1.
+/// The loss of a set-up against another on each question of a half, from -1 to 1.
 fn losses(
     reference: &Candidate,
     candidate: &Candidate,
@@ -131,41 +130,41 @@ fn losses(
         .collect()
 }
 
-/// Stakes that are tried.
+/// The number of stakes to try.
 const STAKES: u32 = 200;
 
-/// How much is staked on each question: what would have grown most on `questions` with losses like these
-/// and half a loss more, since what never failed on a few questions may fail on the next.
+/// The stake on each question that would have grown most on `questions` questions with losses like these and half of
+/// a total loss more, since what never failed on a few questions may fail on the next.
 fn stake(losses: &[f64], questions: usize, max_loss: f64) -> f64 {
     let grown = |stake: f64| {
         let of_these = growth(losses, max_loss, stake) * questions as f64;
         of_these + 0.5 * growth(&[1.0], max_loss, stake)
     };
-    // Above this, a whole loss would turn the stake negative.
+    // A higher stake could turn negative by a total loss.
     let most = 1.0 / (1.0 - max_loss);
     let stakes = (0..STAKES).map(|step| most * f64::from(step) / f64::from(STAKES));
     stakes
-        .max_by(|one, other| grown(*one).total_cmp(&grown(*other)))
+        .max_by(|a, b| grown(*a).total_cmp(&grown(*b)))
         .unwrap_or_default()
 }
 
-/// The mean logarithm by which a question multiplies what is staked.
+/// The mean logarithm of the factor by which a question multiplies the stake.
 fn growth(losses: &[f64], max_loss: f64, stake: f64) -> f64 {
-    let each = losses
+    let logs = losses
         .iter()
         .map(|loss| (stake * (max_loss - loss)).ln_1p());
-    mean(&each.collect::<Vec<_>>()).unwrap_or_default()
+    mean(&logs.collect::<Vec<_>>()).unwrap_or_default()
 }
 
-/// What a stake of 1 becomes.
+/// What the bet makes of a stake of 1.
 fn evidence(losses: &[f64], max_loss: f64, stake: f64) -> f64 {
     (growth(losses, max_loss, stake) * losses.len() as f64).exp()
 }
 
-/// More questions than anybody has.
+/// More questions than any data set has.
 const MOST_NEEDED: usize = 1 << 30;
 
-/// How many questions in all, half of them to choose on, would do if they are like these.
+/// How many questions in total, half of them for choosing, would be enough if they are like these.
 fn needed(losses: &[f64], promise: Promise) -> Option<usize> {
     let enough = |questions: &usize| {
         let stake = stake(losses, *questions, promise.max_loss);
@@ -193,15 +192,15 @@ mod tests {
     use ken_random::unit;
 
     fn drawn(state: &mut u64, n: usize, lost: f64, gained: f64) -> Vec<f64> {
-        let one = |chance: f64| match chance {
+        let loss = |chance: f64| match chance {
             c if c < lost => 1.0,
             c if c < lost + gained => -1.0,
             _ => 0.0,
         };
-        (0..n).map(|_| one(unit(state))).collect()
+        (0..n).map(|_| loss(unit(state))).collect()
     }
 
-    /// The share of tests that pass where exactly `max_loss` is lost, or less.
+    /// The share of tests that pass if the mean loss is `max_loss` or lower.
     fn passing(lost: f64, gained: f64, n: usize, max_loss: f64) -> f64 {
         let (mut state, mut passed, times) = (11, 0, 2000);
         for _ in 0..times {
@@ -230,7 +229,7 @@ mod tests {
 
     #[test]
     fn losses_between_whole_ones_keep_the_promise_as_well() {
-        // As of F1: anything from -1 to 1, and `max_loss` on average.
+        // Losses as of F1: anything from -1 to 1, `max_loss` on average.
         let most = 0.05 + 3.0 * (0.05 * 0.95 / 2000.0_f64).sqrt();
         let mut state = 7;
         for (width, n) in [(0.1, 150), (0.6, 150), (0.95, 400)] {
@@ -274,7 +273,7 @@ mod tests {
             max_loss: 0.02,
             confidence: 0.95,
         };
-        // Even a few questions tell how many would do.
+        // Even a few questions show how many are needed.
         for few in [4, 60] {
             let needed = needed(&vec![0.0; few], promise).unwrap();
             let passes = |half: usize| {

@@ -1,11 +1,11 @@
-//! What set-ups are chosen by: accuracy, of which more is better, and costs, of which less is.
+//! The quantities of a set-up: accuracies, of which more is better, and costs, of which less is.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
-/// A number of a set-up.
+/// A quantity of a set-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Quantity {
     /// Exact match.
@@ -18,27 +18,27 @@ pub enum Quantity {
     Parameters,
     /// Shards searched.
     Shards,
-    /// Bytes of memory: weights, keys and values of the longest question, and the index.
+    /// Bytes of memory: weights, index, and the keys and values of the longest question.
     Memory,
     /// Bytes of the corpus on disk.
     Disk,
-    /// Milliseconds within which half of single questions are answered.
+    /// Median milliseconds to answer a single question.
     P50,
-    /// Milliseconds within which 95% of single questions are answered.
+    /// 95th percentile of the milliseconds to answer a single question.
     P95,
-    /// Tokens that the model reads and writes for a question.
+    /// Tokens that the model reads and writes per question.
     Tokens,
-    /// Calls of the model for a question.
+    /// Calls of the model per question.
     ModelCalls,
-    /// Calls of the retriever for a question.
+    /// Calls of the retriever per question.
     RetrieverCalls,
-    /// Floating-point operations of the model for a question: two a parameter and token.
+    /// Floating-point operations of the model per question: two per parameter and token.
     Flop,
-    /// What it costs a month, in the unit of the prices given.
+    /// The cost of a month, in the unit of the prices.
     Price,
 }
 
-/// All, with their names.
+/// All quantities with their names.
 const NAMES: [(Quantity, &str); 14] = [
     (Quantity::Em, "em"),
     (Quantity::F1, "f1"),
@@ -57,7 +57,7 @@ const NAMES: [(Quantity, &str); 14] = [
 ];
 
 impl Quantity {
-    /// The costs, in the order in which they are told.
+    /// The costs, in the order of reports.
     pub fn costs() -> impl Iterator<Item = Self> {
         let all = NAMES.into_iter().map(|(quantity, _)| quantity);
         all.filter(|quantity| !quantity.is_accuracy())
@@ -70,13 +70,13 @@ impl Quantity {
         named.map_or("", |(_, name)| name)
     }
 
-    /// Whether more of it is better.
+    /// Whether higher is better.
     #[must_use]
     pub fn is_accuracy(self) -> bool {
         matches!(self, Self::Em | Self::F1 | Self::Contains)
     }
 
-    /// A value of it as a person reads it.
+    /// A value for people to read.
     #[must_use]
     pub fn told(self, value: f64) -> String {
         match self {
@@ -92,7 +92,7 @@ impl Quantity {
         }
     }
 
-    /// Reads a value: a number, with the unit of a size or time where it has one.
+    /// Parses a value; sizes and times need their unit.
     fn value(self, text: &str) -> Option<f64> {
         let digits = text
             .find(|c: char| c.is_ascii_alphabetic() && c != 'e')
@@ -145,7 +145,7 @@ impl Serialize for Quantity {
     }
 }
 
-/// A text that names no quantity, or a value that it cannot have.
+/// A text that names no quantity, or a value that the quantity cannot have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum UnknownQuantity {
@@ -177,9 +177,9 @@ impl FromStr for Quantity {
 /// A quantity with a value: `memory=8GB`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Bound {
-    /// What is bounded.
+    /// The bounded quantity.
     pub quantity: Quantity,
-    /// By what.
+    /// The bound.
     pub value: f64,
 }
 

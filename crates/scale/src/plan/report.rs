@@ -10,7 +10,7 @@ use super::quantity::Quantity;
 use super::result::{Plan, Promised};
 use crate::study::Measure;
 
-/// The report of a plan that was made for a data set, of so many set-ups.
+/// The report of a plan for a data set, chosen among this many set-ups.
 #[must_use]
 pub fn plan_report(plan: &Plan<'_>, dataset: &str, candidates: usize) -> Report {
     let mut sections = vec![setup(plan, dataset, candidates)];
@@ -25,12 +25,12 @@ pub fn plan_report(plan: &Plan<'_>, dataset: &str, candidates: usize) -> Report 
     sections.extend(
         plan.projections
             .iter()
-            .map(|one| Section::Text(projected(one))),
+            .map(|projection| Section::Text(projected(projection))),
     );
     Report::new(format!("Plan for {dataset}"), sections)
 }
 
-fn told(measure: &Measure) -> String {
+fn shown(measure: &Measure) -> String {
     Cell::from(*measure).shown(Some(3))
 }
 
@@ -40,7 +40,7 @@ fn setup(plan: &Plan<'_>, dataset: &str, candidates: usize) -> Section {
     let accuracy = plan
         .reported
         .iter()
-        .map(|(name, measure)| (*name, told(measure)));
+        .map(|(name, measure)| (*name, shown(measure)));
     let costs = Quantity::costs()
         .filter_map(|quantity| Some((quantity.name(), quantity.told(chosen.value(quantity)?))));
     let terms = std::iter::once(("set-up", name))
@@ -73,7 +73,7 @@ fn promised(promised: &Promised<'_>) -> [Section; 3] {
     let text = format!(
         "with confidence {confidence} it loses at most {max_loss} of {accuracy} against {}; measured: {}",
         promised.reference,
-        told(&promised.gain)
+        shown(&promised.gain)
     );
     let row = |step: &Step| {
         let passes = match (step.passes, step.needed) {
@@ -104,7 +104,7 @@ fn promised(promised: &Promised<'_>) -> [Section; 3] {
     ]
 }
 
-/// The set-ups of the front with all that is known of them.
+/// The set-ups of the front with all known quantities.
 fn front(plan: &Plan<'_>) -> Table {
     let setup: &[Of<&Candidate>] = measures![one => plain "setup" "set-up" = &one.name;];
     let quantities = [Quantity::Em, Quantity::F1]
@@ -133,7 +133,7 @@ fn bought(buy: &Buy) -> String {
         "{} ({}): {}; {}",
         buy.what,
         buy.name,
-        told(&buy.gain),
+        shown(&buy.gain),
         costs.join(", ")
     )
 }

@@ -1,5 +1,4 @@
-//! A plan: the set-up that is chosen, how it does on the other half of the questions, and what is around
-//! it.
+//! A plan: the chosen set-up, its accuracy on the other half of the questions, and its neighbors.
 
 use std::collections::BTreeMap;
 
@@ -14,45 +13,45 @@ use super::promise::{Promise, Walk, walk};
 use super::quantity::Quantity;
 use crate::study::Measure;
 
-/// What is wanted.
+/// The goal of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Goal {
-    /// The most of an accuracy, or the least of a cost, within bounds.
+    /// The highest accuracy, or the lowest cost, within bounds.
     Best(Quantity, Bounds),
-    /// The cheapest that is promised to lose little against a set-up, named as in [`Candidate::name`].
+    /// The cheapest set-up that is promised to lose little against another, named as in [`Candidate::name`].
     Like(String, Promise),
 }
 
 /// A plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Plan<'c> {
-    /// The set-up.
+    /// The chosen set-up.
     pub chosen: &'c Candidate,
-    /// Its accuracy on the second half of the questions; on all where only averages are known.
+    /// Its accuracy on the second half of the questions; on all if only averages are known.
     pub reported: BTreeMap<&'static str, Measure>,
-    /// Whether it keeps the bounds of accuracy on that half too.
+    /// Whether it satisfies the bounds on accuracy on that half too.
     pub keeps_bounds: bool,
-    /// The promise that was asked for, and how it was tested.
+    /// The requested promise, and how it was tested.
     pub promise: Option<Promised<'c>>,
-    /// The set-ups than which no other is both as accurate and as cheap, from cheap to dear.
+    /// The Pareto front, from cheap to expensive.
     pub front: Vec<&'c Candidate>,
     /// What one step more would buy.
     pub buys: Vec<Buy>,
-    /// What might be expected of scales that were not measured.
+    /// Projections to scales that were not measured.
     pub projections: Vec<Projection>,
 }
 
 /// How a promise was tested.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Promised<'c> {
-    /// What is promised.
+    /// The promise.
     #[serde(flatten)]
     pub promise: Promise,
-    /// Against what.
+    /// The set-up to compare with.
     pub reference: &'c str,
-    /// What the chosen set-up gains over the reference on the second half of the questions.
+    /// The gain of the chosen set-up over the reference on the second half of the questions.
     pub gain: Measure,
-    /// The steps from dear to cheap.
+    /// The steps from expensive to cheap.
     #[serde(flatten)]
     pub walk: Walk<'c>,
 }
@@ -61,7 +60,7 @@ pub struct Promised<'c> {
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum PlanError {
-    #[error("nothing that was measured keeps all bounds: {}", told(.0))]
+    #[error("nothing that was measured keeps all bounds: {}", described(.0))]
     #[diagnostic(
         kind = "no_setup_within_bounds",
         remedy = "loosen that bound, or study more models and scales: <Study>"
@@ -84,7 +83,7 @@ pub enum PlanError {
     OfTable,
 }
 
-fn told(unmet: &Unmet) -> String {
+fn described(unmet: &Unmet) -> String {
     let quantity = unmet.tightest.bound.quantity;
     let has = unmet.nearest_value.map_or_else(
         || "of which it is not known".to_owned(),
@@ -104,8 +103,7 @@ impl<'c> Plan<'c> {
     /// Chooses among set-ups, and projects to scales that were not measured.
     ///
     /// # Errors
-    /// Bounds that nothing keeps, a reference that is not among the set-ups, a promise that cannot be
-    /// tested.
+    /// Bounds that no set-up satisfies, a reference that is not among the set-ups, a promise that cannot be tested.
     pub fn make(
         candidates: &'c [Candidate],
         goal: &Goal,
@@ -157,9 +155,9 @@ fn promised<'c>(
 ) -> Result<Promised<'c>, PlanError> {
     let reference = candidates
         .iter()
-        .find(|one| one.name == name)
+        .find(|candidate| candidate.name == name)
         .ok_or_else(|| {
-            let known: Vec<&str> = candidates.iter().map(|one| one.name.as_str()).collect();
+            let known: Vec<&str> = candidates.iter().map(|c| c.name.as_str()).collect();
             let (name, known) = (name.to_owned(), known.join(", "));
             PlanError::Unknown { name, known }
         })?;
@@ -204,19 +202,19 @@ fn reported(chosen: &Candidate, seed: u64) -> BTreeMap<&'static str, Measure> {
     let accuracies = [Quantity::Em, Quantity::F1, Quantity::Contains];
     let known = accuracies.into_iter().filter_map(|quantity| {
         let value = chosen.value(quantity)?;
-        let told = match chosen.answers.is_empty() {
+        let measure = match chosen.answers.is_empty() {
             true => Measure {
                 value: Some(value),
                 interval: None,
             },
             false => Measure::mean(&chosen.on_half(quantity, REPORTING), seed),
         };
-        Some((quantity.name(), told))
+        Some((quantity.name(), measure))
     });
     known.collect()
 }
 
-/// Whether the bounds of accuracy hold on the second half too.
+/// Whether the bounds on accuracy hold on the second half too.
 fn keeps(chosen: &Candidate, bounds: &Bounds) -> bool {
     let on_other = |quantity| mean(&chosen.on_half(quantity, REPORTING));
     let holds = |quantity: Quantity, fits: &dyn Fn(f64) -> bool| {

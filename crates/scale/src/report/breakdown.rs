@@ -9,32 +9,32 @@ use serde::Serialize;
 use super::{PolicyOutcome, Series, policies, series};
 use crate::study::{Measured, ScalingError};
 
-/// A study by the values of a field.
+/// A study broken down by the values of a field.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StudyBreakdown {
     /// The field.
     pub field: String,
-    /// Its values in each data set.
+    /// The values in each data set.
     pub groups: Vec<StudyGroup>,
 }
 
-/// What was measured of the questions of a data set that have one value.
+/// The results on the questions of a data set that share a value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StudyGroup {
     /// The data set.
     pub dataset: String,
-    /// The value; a dash where a question has none.
+    /// The value; a dash for questions without one.
     pub value: String,
-    /// Questions.
+    /// The number of questions.
     pub n: usize,
-    /// As of the report.
+    /// As in the report.
     pub series: Vec<Series>,
-    /// As of the report.
+    /// As in the report.
     pub policies: Vec<PolicyOutcome>,
 }
 
 impl StudyBreakdown {
-    /// Breaks a study down, by the metadata of the files of questions that it was run on.
+    /// Breaks a study down by the metadata in its question files.
     ///
     /// # Errors
     /// A file that cannot be read or no longer has the study's questions, a field that no question has.
@@ -67,7 +67,7 @@ impl StudyBreakdown {
     }
 }
 
-/// The questions of a data set that were answered, as its file has them; none before a cell is complete.
+/// The answered questions of a data set as in its file; empty if no cell is complete.
 fn asked(measured: &Measured, dataset: &str) -> Result<Vec<Question>, ScalingError> {
     let mut cells = measured.cells.iter();
     let Some((_, records)) = cells.find(|(cell, _)| cell.dataset == dataset) else {
@@ -79,8 +79,8 @@ fn asked(measured: &Measured, dataset: &str) -> Result<Vec<Question>, ScalingErr
         .collect();
     let file = &measured.manifest.datasets[dataset].file;
     let mut questions = read_questions(file)?;
-    questions.retain(|one| answered.get(one.id.as_str()) == Some(&one.question.as_str()));
-    let there: HashSet<&str> = questions.iter().map(|one| one.id.as_str()).collect();
+    questions.retain(|q| answered.get(q.id.as_str()) == Some(&q.question.as_str()));
+    let there: HashSet<&str> = questions.iter().map(|q| q.id.as_str()).collect();
     let mut gone: Vec<&str> = answered.into_keys().collect();
     gone.retain(|id| !there.contains(id));
     gone.sort_unstable();

@@ -12,21 +12,21 @@ use crate::study::{Measure, Order, Retrieval, ScaleMeasures};
 type Shown = (&'static str, &'static str, fn(&ScaleMeasures) -> &Measure);
 
 const SHOWN: [Shown; 8] = [
-    ("f1", "F1", |at| &at.f1),
-    ("em", "exact match", |at| &at.em),
-    ("coverage", "gold-answer coverage", |at| &at.coverage),
-    ("cb", "CB@n: right of those wrong from memory", |at| {
-        &at.benefited
+    ("f1", "F1", |s| &s.f1),
+    ("em", "exact match", |s| &s.em),
+    ("coverage", "gold-answer coverage", |s| &s.coverage),
+    ("cb", "CB@n: right of those wrong from memory", |s| {
+        &s.benefited
     }),
-    ("gain", "Δn: gain over the scale before", |at| &at.gain),
-    ("harmed", "H@n: wrong of those right from memory", |at| {
-        &at.harmed
+    ("gain", "Δn: gain over the scale before", |s| &s.gain),
+    ("harmed", "H@n: wrong of those right from memory", |s| {
+        &s.harmed
     }),
-    ("utilization", "CB@n over coverage", |at| &at.utilization),
+    ("utilization", "CB@n over coverage", |s| &s.utilization),
     (
         "use-of-covered",
         "right of those wrong from memory and covered",
-        |at| &at.use_of_covered,
+        |s| &s.use_of_covered,
     ),
 ];
 
@@ -48,18 +48,18 @@ fn by_scale(study: &StudyReport, dataset: &str, (name, axis, of): Shown) -> Opti
     let series: Vec<&Series> = series.filter(|own| own.dataset == dataset).collect();
     let mut scales = series
         .iter()
-        .flat_map(|own| own.scales.iter().map(|at| at.n));
-    // A line takes two scales.
+        .flat_map(|own| own.scales.iter().map(|scale| scale.n));
+    // A line needs two scales.
     let first = scales.next()?;
     if !scales.any(|n| n != first) {
         return None;
     }
     let has_rings = ["em", "f1"].contains(&name);
     let models = models(&series);
-    let lines = series.iter().enumerate().flat_map(|(at, &own)| {
-        // Models have colors; of one model, its ways of retrieving.
+    let lines = series.iter().enumerate().flat_map(|(index, &own)| {
+        // Colors tell models apart or, if there is only one, its ways of retrieving.
         let place = models.iter().position(|model| *model == own.model);
-        let color = place.filter(|_| models.len() > 1).unwrap_or(at);
+        let color = place.filter(|_| models.len() > 1).unwrap_or(index);
         let line = Line::line(label(own, &series), color, points(own, of));
         let mark = match is_reversed(own) {
             true => Mark::Dashed,
@@ -91,12 +91,12 @@ fn by_scale(study: &StudyReport, dataset: &str, (name, axis, of): Shown) -> Opti
     (!figure.is_empty()).then_some(figure)
 }
 
-/// A measure at each scale, rising.
+/// A measure at each scale, ascending.
 fn points(series: &Series, of: fn(&ScaleMeasures) -> &Measure) -> Vec<Point> {
-    let points = series.scales.iter().filter_map(|at| {
-        let Measure { value, interval } = *of(at);
+    let points = series.scales.iter().filter_map(|scale| {
+        let Measure { value, interval } = *of(scale);
         Some(Point {
-            x: at.n.into(),
+            x: scale.n.into(),
             y: value?,
             band: interval,
             name: String::new(),
@@ -105,40 +105,40 @@ fn points(series: &Series, of: fn(&ScaleMeasures) -> &Measure) -> Vec<Point> {
     points.collect()
 }
 
-/// Whether the shards came in reversed order.
+/// Whether the shards are activated in reversed order.
 fn is_reversed(series: &Series) -> bool {
     let retrieval = series.retrieval;
     retrieval.is_some_and(|retrieval| retrieval.order == Order::Reversed)
 }
 
-/// Exact match by the share pruned, of each policy at the largest scale; none where nothing was pruned.
+/// Exact match by the share pruned, for each policy at the largest scale; `None` unless that share varies.
 fn by_share_pruned(study: &StudyReport, dataset: &str) -> Option<Figure> {
-    let of_set = study.policies.iter().filter(|one| one.dataset == dataset);
-    let largest = of_set.clone().map(|one| one.n).max()?;
-    let of_set: Vec<&PolicyOutcome> = of_set.filter(|one| one.n == largest).collect();
+    let of_set = study.policies.iter().filter(|o| o.dataset == dataset);
+    let largest = of_set.clone().map(|o| o.n).max()?;
+    let of_set: Vec<&PolicyOutcome> = of_set.filter(|o| o.n == largest).collect();
     let differs =
-        |of: &dyn Fn(&PolicyOutcome) -> String| of_set.iter().any(|one| of(one) != of(of_set[0]));
-    if !differs(&|one| one.retrieval.pruned.to_string()) {
+        |of: &dyn Fn(&PolicyOutcome) -> String| of_set.iter().any(|o| of(o) != of(of_set[0]));
+    if !differs(&|o| o.retrieval.pruned.to_string()) {
         return None;
     }
     let parts: [&dyn Fn(&PolicyOutcome) -> String; 3] = [
-        &|one| one.model.clone(),
-        &|one| one.retrieval.order.to_string(),
-        &|one| format!("k {}", one.retrieval.k),
+        &|o| o.model.clone(),
+        &|o| o.retrieval.order.to_string(),
+        &|o| format!("k {}", o.retrieval.k),
     ];
     let named: Vec<_> = parts.iter().filter(|part| differs(*part)).collect();
     let mut lines: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
-    for one in &of_set {
-        let parts = named.iter().map(|part| part(one));
-        let label: Vec<String> = std::iter::once(one.policy.clone()).chain(parts).collect();
-        let point = (one.retrieval.pruned.share(), one.em.value?);
+    for outcome in &of_set {
+        let mut label = vec![outcome.policy.clone()];
+        label.extend(named.iter().map(|part| part(outcome)));
+        let point = (outcome.retrieval.pruned.share(), outcome.em.value?);
         lines.entry(label.join(", ")).or_default().push(point);
     }
     let lines = lines
         .into_iter()
         .zip(0..)
         .map(|((label, mut points), color)| {
-            points.sort_by(|one, other| one.0.total_cmp(&other.0));
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
             Line::line(label, color, points)
         });
     Some(Figure::new(
@@ -152,13 +152,13 @@ fn by_share_pruned(study: &StudyReport, dataset: &str) -> Option<Figure> {
     ))
 }
 
-/// The points at n\* of a model by a metric.
-fn rings(study: &StudyReport, one: &Series, points: &[Point], metric: &str) -> Vec<Point> {
+/// A model's points at n\*, by a metric.
+fn rings(study: &StudyReport, series: &Series, points: &[Point], metric: &str) -> Vec<Point> {
     let of_model = study.compensation.iter().filter(|of_pair| {
         let pair = &of_pair.compensation;
-        pair.dataset == one.dataset
-            && pair.smaller == one.model
-            && of_pair.retrieval == one.retrieval
+        pair.dataset == series.dataset
+            && pair.smaller == series.model
+            && of_pair.retrieval == series.retrieval
     });
     let rings = of_model.filter_map(|of_pair| {
         let pair = &of_pair.compensation;
@@ -177,22 +177,22 @@ fn rings(study: &StudyReport, one: &Series, points: &[Point], metric: &str) -> V
 /// The names of models, from small to large.
 fn models<'r>(series: &[&'r Series]) -> Vec<&'r str> {
     let mut models: Vec<&Series> = series.to_vec();
-    models.sort_by_key(|one| one.parameters);
-    let mut models: Vec<&str> = models.into_iter().map(|one| one.model.as_str()).collect();
+    models.sort_by_key(|s| s.parameters);
+    let mut models: Vec<&str> = models.into_iter().map(|s| s.model.as_str()).collect();
     models.dedup();
     models
 }
 
-/// What a line is called: the model, and of how it retrieves what differs.
-fn label(one: &Series, all: &[&Series]) -> String {
-    let Some(retrieval) = one.retrieval else {
-        return one.model.clone();
+/// The label of a line: the model, and the retrieval settings that differ between lines.
+fn label(series: &Series, all: &[&Series]) -> String {
+    let Some(retrieval) = series.retrieval else {
+        return series.model.clone();
     };
     let differs = |of: &dyn Fn(Retrieval) -> String| {
         let mut others = all.iter().filter_map(|other| other.retrieval);
         others.any(|other| of(other) != of(retrieval))
     };
-    let mut label = one.model.clone();
+    let mut label = series.model.clone();
     let parts: [&dyn Fn(Retrieval) -> String; 3] = [
         &|retrieval| retrieval.order.to_string(),
         &|retrieval| format!("k {}", retrieval.k),
@@ -208,11 +208,15 @@ fn label(one: &Series, all: &[&Series]) -> String {
 
 fn known(study: &StudyReport, dataset: &str) -> Option<Figure> {
     let mut points: Vec<Point> = Vec::new();
-    for one in study.series.iter().filter(|one| one.dataset == dataset) {
-        if let Some(value) = one.known.value
-            && !points.iter().any(|point| point.name == one.model)
+    for series in study.series.iter().filter(|s| s.dataset == dataset) {
+        if let Some(value) = series.known.value
+            && !points.iter().any(|point| point.name == series.model)
         {
-            points.push(Point::named(one.parameters as f64 / 1e9, value, &one.model));
+            points.push(Point::named(
+                series.parameters as f64 / 1e9,
+                value,
+                &series.model,
+            ));
         }
     }
     let figure = Figure::new(
@@ -227,7 +231,7 @@ fn known(study: &StudyReport, dataset: &str) -> Option<Figure> {
     (!figure.is_empty()).then_some(figure)
 }
 
-/// The unit in which a cost stands on an axis, and its name.
+/// The divisor of a cost on an axis, and the axis's name.
 fn unit(cost: Quantity) -> (f64, &'static str) {
     match cost {
         Quantity::Memory => (1e6, "memory, MB"),
@@ -242,11 +246,11 @@ fn unit(cost: Quantity) -> (f64, &'static str) {
 fn pareto(front: &Front) -> Figure {
     let (unit, axis) = unit(front.cost);
     let setups = front.on_front.iter().chain(&front.behind);
-    let dots = setups.map(|one| Point::named(one.cost / unit, one.accuracy, &one.name));
+    let dots = setups.map(|setup| Point::named(setup.cost / unit, setup.accuracy, &setup.name));
     let line = front
         .on_front
         .iter()
-        .map(|one| (one.cost / unit, one.accuracy));
+        .map(|setup| (setup.cost / unit, setup.accuracy));
     Figure::new(
         format!("{}-front-{}", front.dataset, front.cost),
         format!(

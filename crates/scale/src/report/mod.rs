@@ -1,5 +1,5 @@
-//! What is told of a study: n\*, the measures at each scale, the fronts, and where its time went; as data and as a
-//! report with its figures.
+//! The report of a study: n\*, the measures at each scale, the fronts, and where the time went; as data and as pages
+//! with figures.
 
 mod breakdown;
 mod figures;
@@ -22,36 +22,36 @@ use crate::study::{
 pub use breakdown::{StudyBreakdown, StudyGroup};
 pub use policies::PolicyOutcome;
 
-/// All that is told.
+/// The report of a study, as data.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StudyReport {
     /// n\* for all pairs of models.
     pub compensation: Vec<CompensationOf>,
     /// The measures of each model by scale.
     pub series: Vec<Series>,
-    /// What policies answer under each condition; empty where only always and never were measured and
-    /// nothing was pruned.
+    /// What policies answer under each condition; empty if only always and never were measured and nothing was
+    /// pruned.
     pub policies: Vec<PolicyOutcome>,
-    /// The cells that are missing; n\* is then a bound where they matter.
+    /// The missing cells; without those that it needs, n\* is only a bound.
     pub missing: Vec<Cell>,
-    /// The set-ups than which no other is both as accurate and as cheap, by accuracy and cost.
+    /// The Pareto fronts by accuracy and cost.
     pub fronts: Vec<Front>,
-    /// Where the time went; `None` of a table.
+    /// Where the time went; `None` for a table.
     pub time: Option<StudyTime>,
-    /// The series and policies by the values of a field of the questions' metadata, where one is asked for.
+    /// The series and policies by the values of a metadata field, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<StudyBreakdown>,
     /// The seed of the intervals.
     pub seed: u64,
 }
 
-/// n\* of a pair under one way of retrieving.
+/// n\* of a pair of models under one way of retrieving.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CompensationOf {
     /// n\*.
     #[serde(flatten)]
     pub compensation: Compensation,
-    /// How passages were retrieved; `None` of a table.
+    /// How passages are retrieved; `None` for a table.
     pub retrieval: Option<Retrieval>,
 }
 
@@ -64,15 +64,15 @@ pub struct Series {
     pub model: String,
     /// Its parameters.
     pub parameters: u64,
-    /// How passages were retrieved; `None` of a table.
+    /// How passages are retrieved; `None` for a table.
     pub retrieval: Option<Retrieval>,
     /// The known rate: exact match without retrieval.
     pub known: Measure,
-    /// The measures at each scale, rising.
+    /// The measures at each scale, ascending.
     pub scales: Vec<ScaleMeasures>,
 }
 
-/// The set-ups on a front.
+/// The Pareto front of set-ups.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Front {
     /// The data set.
@@ -81,13 +81,13 @@ pub struct Front {
     pub accuracy: Quantity,
     /// The cost.
     pub cost: Quantity,
-    /// The set-ups from cheap to dear: names, costs and accuracy.
+    /// The set-ups on the front, from cheap to expensive.
     pub on_front: Vec<Placed>,
-    /// All others.
+    /// All other set-ups.
     pub behind: Vec<Placed>,
 }
 
-/// A set-up by two of its numbers.
+/// A set-up at its cost and accuracy.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Placed {
     /// Its name.
@@ -98,7 +98,7 @@ pub struct Placed {
     pub accuracy: f64,
 }
 
-/// The costs that fronts are told for.
+/// The costs that have a front.
 const FRONTS: [Quantity; 5] = [
     Quantity::Memory,
     Quantity::P50,
@@ -108,20 +108,20 @@ const FRONTS: [Quantity; 5] = [
 ];
 
 impl StudyReport {
-    /// Of what a study measured.
+    /// The report of a measured study.
     #[must_use]
     pub fn of_study(measured: &Measured) -> Self {
         let mut compensation = Vec::new();
         for (retrieval, scales) in measured.scales() {
             for mut pair in compensations(&measured.curves(retrieval)) {
-                let at = |model: &str, n: u32| {
+                let records = |model: &str, n: u32| {
                     measured.records(&pair.dataset, model, Condition { n, retrieval })
                 };
                 let smaller = scales.iter();
                 let smaller: Vec<(u32, &[Record])> = smaller
-                    .filter_map(|&n| Some((n, at(&pair.smaller, n)?)))
+                    .filter_map(|&n| Some((n, records(&pair.smaller, n)?)))
                     .collect();
-                let larger = at(&pair.larger, 1).unwrap_or_default();
+                let larger = records(&pair.larger, 1).unwrap_or_default();
                 pair.interval = n_star_interval(&smaller, larger, measured.manifest.seed);
                 compensation.push(CompensationOf {
                     compensation: pair,
@@ -148,7 +148,7 @@ impl StudyReport {
         }
     }
 
-    /// Of a table of scores.
+    /// The report of a table of scores.
     #[must_use]
     pub fn of_table(curves: &[Curve]) -> Self {
         let of_pair = |compensation| CompensationOf {
@@ -182,7 +182,7 @@ impl StudyReport {
             .iter()
             .flat_map(|dataset| fronts(dataset, &candidates_of_table(curves, dataset)));
         let mut series: Vec<Series> = series.collect();
-        series.sort_by_key(|one| one.parameters);
+        series.sort_by_key(|series| series.parameters);
         Self {
             compensation: compensations(curves).into_iter().map(of_pair).collect(),
             series,
@@ -197,7 +197,7 @@ impl StudyReport {
 
     /// The data sets, in order.
     pub(crate) fn datasets(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = self.series.iter().map(|one| one.dataset.as_str()).collect();
+        let mut names: Vec<&str> = self.series.iter().map(|s| s.dataset.as_str()).collect();
         names.sort_unstable();
         names.dedup();
         names
@@ -209,7 +209,7 @@ impl StudyReport {
         tables::report(title, self)
     }
 
-    /// Writes `report.html`, `page.json` and `report.json` into a folder, which is made.
+    /// Writes `report.html`, `page.json` and `report.json` into a folder, creating it if necessary.
     ///
     /// # Errors
     /// A folder or file that cannot be written.
@@ -237,25 +237,25 @@ fn series(measured: &Measured) -> Vec<Series> {
     series
 }
 
-/// The records of a model at rising scales, each beside those before it.
+/// The measures of a model at ascending scales, each compared with the scale before.
 fn series_of(
     measured: &Measured,
     (dataset, model, retrieval): (&str, &str, Retrieval),
     scales: &[u32],
     seed: u64,
 ) -> Series {
-    let at = |n: u32| measured.records(dataset, model, Condition { n, retrieval });
+    let records = |n: u32| measured.records(dataset, model, Condition { n, retrieval });
     let memory = measured.records(dataset, model, Condition::FROM_MEMORY);
     let mut before = memory;
     let mut of_scales = Vec::new();
     for &n in scales {
-        let Some(now) = at(n) else { continue };
+        let Some(now) = records(n) else { continue };
         of_scales.push(match (memory, before) {
             (Some(memory), Some(before)) => {
                 let outcomes = outcomes(memory, before, now);
                 ScaleMeasures::of(n, &outcomes, seed)
             }
-            // Without the answers from memory, only what needs none of them.
+            // Without answers from memory, only the measures that need none.
             _ => ScaleMeasures::alone(n, &outcomes(now, now, now), seed),
         });
         before = memory.and(Some(now));
@@ -272,17 +272,18 @@ fn series_of(
 }
 
 fn outcomes(memory: &[Record], before: &[Record], now: &[Record]) -> Vec<Outcome> {
-    let each = memory.iter().zip(before).zip(now);
-    each.map(|((memory, before), now)| Outcome::of(memory, before, now))
+    let triples = memory.iter().zip(before).zip(now);
+    triples
+        .map(|((memory, before), now)| Outcome::of(memory, before, now))
         .collect()
 }
 
 fn fronts(dataset: &str, candidates: &[Candidate]) -> Vec<Front> {
     let all: Vec<&Candidate> = candidates.iter().collect();
     let accuracy = Quantity::Em;
-    let placed = |one: &Candidate, cost: Quantity| {
-        let (cost, accuracy) = one.value(cost).zip(one.value(accuracy))?;
-        let name = one.name.clone();
+    let placed = |candidate: &Candidate, cost: Quantity| {
+        let (cost, accuracy) = candidate.value(cost).zip(candidate.value(accuracy))?;
+        let name = candidate.name.clone();
         Some(Placed {
             name,
             cost,
@@ -291,19 +292,19 @@ fn fronts(dataset: &str, candidates: &[Candidate]) -> Vec<Front> {
     };
     let of_cost = |cost: Quantity| {
         let on_front = front(&all, accuracy, cost, Candidate::value);
-        let is_on_it = |one: &&&Candidate| on_front.iter().any(|on_it| std::ptr::eq(*on_it, **one));
-        let behind = all.iter().filter(|one| !is_on_it(one));
+        let is_on_it = |c: &&&Candidate| on_front.iter().any(|on_it| std::ptr::eq(*on_it, **c));
+        let behind = all.iter().filter(|c| !is_on_it(c));
         Front {
             dataset: dataset.to_owned(),
             accuracy,
             cost,
             on_front: on_front
                 .iter()
-                .filter_map(|one| placed(one, cost))
+                .filter_map(|candidate| placed(candidate, cost))
                 .collect(),
-            behind: behind.filter_map(|one| placed(one, cost)).collect(),
+            behind: behind.filter_map(|c| placed(c, cost)).collect(),
         }
     };
-    let each = FRONTS.into_iter().map(of_cost);
-    each.filter(|front| !front.on_front.is_empty()).collect()
+    let fronts = FRONTS.into_iter().map(of_cost);
+    fronts.filter(|front| !front.on_front.is_empty()).collect()
 }

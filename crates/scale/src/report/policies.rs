@@ -1,5 +1,6 @@
-//! What each policy answers under each condition of a study, and what it loses: against the better of never retrieving and
-//! always retrieving from the whole corpus, against the latter, and against itself there (Zero-RAG, Tables 1 to 3, 5 and 7).
+//! What each policy answers under each condition of a study, and what it loses compared with the better of never and
+//! always retrieving from the whole corpus, with always, and with itself on the whole corpus (Zero-RAG, Tables 1 to
+//! 3, 5 and 7).
 
 use std::str::FromStr;
 
@@ -19,7 +20,7 @@ pub struct PolicyOutcome {
     pub model: String,
     /// Active shards.
     pub n: u32,
-    /// How passages were retrieved.
+    /// How passages are retrieved.
     pub retrieval: Retrieval,
     /// The policy.
     pub policy: String,
@@ -29,24 +30,24 @@ pub struct PolicyOutcome {
     pub f1: Measure,
     /// The share of answers that contain a golden answer.
     pub contains: Measure,
-    /// The share of questions that retrieve.
+    /// The share of questions that the policy retrieves for.
     pub retrieves: Measure,
-    /// Tokens a question.
+    /// Tokens per question.
     pub tokens: Measure,
-    /// What exact match gains over the better of `never`, which needs no corpus, and always retrieving from the whole
-    /// corpus, by their exact match on these questions; of equals the latter.
+    /// The gain in exact match over the better of `never`, which needs no corpus, and always retrieving from the
+    /// whole corpus, by their exact match on these questions; if equal, over the latter.
     pub against_better: Measure,
-    /// What exact match gains over always retrieving from the whole corpus.
+    /// The gain in exact match over always retrieving from the whole corpus.
     pub against_always: Measure,
-    /// What exact match gains over the same policy with the whole corpus; none where this is the whole.
+    /// The gain in exact match over the same policy with the whole corpus; empty if this is the whole corpus.
     pub against_whole: Measure,
 }
 
-/// All policies of a study beside always retrieving, where there are any or the corpus was pruned.
+/// All policies of a study together with always retrieving; empty if the study has no policies and pruned nothing.
 pub(super) fn outcomes(measured: &Measured) -> Vec<PolicyOutcome> {
     let manifest = &measured.manifest;
     let retrievals = measured.scales();
-    let is_pruned = retrievals.keys().any(|one| one.pruned != PruneRatio::NONE);
+    let is_pruned = retrievals.keys().any(|r| r.pruned != PruneRatio::NONE);
     if manifest.policies.is_empty() && !is_pruned {
         return Vec::new();
     }
@@ -91,7 +92,7 @@ pub(super) fn outcomes(measured: &Measured) -> Vec<PolicyOutcome> {
     all
 }
 
-/// The records of a policy, whether its answers are a cell's own or composed of two cells.
+/// The records of a policy, its cell's own or composed of two cells.
 fn under(measured: &Measured, policy: Policy, cell: &Cell) -> Option<Vec<Record>> {
     if policy == Policy::ALWAYS {
         measured.cells.get(cell).cloned()
@@ -100,9 +101,9 @@ fn under(measured: &Measured, policy: Policy, cell: &Cell) -> Option<Vec<Record>
     }
 }
 
-/// The arm that answers more right, where both were measured.
+/// The arm with more right answers; `None` unless both were measured.
 fn better<'r>(never: Option<&'r [Record]>, always: Option<&'r [Record]>) -> Option<&'r [Record]> {
-    let right = |records: &[Record]| records.iter().filter(|one| one.em).count();
+    let right = |records: &[Record]| records.iter().filter(|record| record.em).count();
     let (never, always) = never.zip(always)?;
     Some(if right(never) > right(always) {
         never
@@ -141,11 +142,11 @@ fn outcome(
         n: cell.condition.n,
         retrieval: cell.condition.retrieval,
         policy: policy.to_string(),
-        em: measure(|one| number(one.em)),
-        f1: measure(|one| one.f1),
-        contains: measure(|one| number(one.contains)),
-        retrieves: measure(|one| number(one.calls.retriever > 0)),
-        tokens: measure(|one| (one.tokens.prompt + one.tokens.completion) as f64),
+        em: measure(|record| number(record.em)),
+        f1: measure(|record| record.f1),
+        contains: measure(|record| number(record.contains)),
+        retrieves: measure(|record| number(record.calls.retriever > 0)),
+        tokens: measure(|record| (record.tokens.prompt + record.tokens.completion) as f64),
         against_better: gain(better),
         against_always: gain(always),
         against_whole: gain(same),

@@ -1,5 +1,5 @@
-//! A study as a report: n\*, of each data set the figures, the measures at each scale and the policies, the fronts, and
-//! where the time went.
+//! A study as a report: n\*; for each data set the figures, the measures at each scale and the policies; the fronts;
+//! and where the time went.
 
 use ken_report::{Cell, Measure as Column, Report, Section, Table, measures};
 
@@ -19,10 +19,10 @@ pub(super) fn report(title: &str, study: &StudyReport) -> Report {
     for dataset in study.datasets() {
         sections.push(Section::Heading(dataset.to_owned()));
         sections.extend(figures::all(study, dataset).into_iter().map(Section::from));
-        let series = study.series.iter().filter(|one| one.dataset == dataset);
+        let series = study.series.iter().filter(|s| s.dataset == dataset);
         sections.push(measures(series));
         sections.push(Section::Note(MEASURES.to_owned()));
-        let outcomes = study.policies.iter().filter(|one| one.dataset == dataset);
+        let outcomes = study.policies.iter().filter(|o| o.dataset == dataset);
         let outcomes: Vec<&PolicyOutcome> = outcomes.collect();
         if !outcomes.is_empty() {
             sections.push(Section::Subheading("Policies".to_owned()));
@@ -99,13 +99,13 @@ fn reached(n: Option<u32>) -> Cell {
     n.map_or_else(|| "never".into(), Cell::from)
 }
 
-/// What the columns of `measures` say.
+/// Explains the columns of `measures`.
 const MEASURES: &str = "In brackets: 95% intervals, of shares by Wilson, of differences paired by question, of other numbers by a bootstrap. \
                         CB: of the questions answered wrong without retrieval, the share answered right; Δ: its gain over the \
                         scale before; H: of those answered right without retrieval, the share answered wrong. Utilization is \
                         CB over coverage; use of covered is CB of the covered questions alone.";
 
-/// What the columns of `policies` say.
+/// Explains the columns of `policies`.
 const POLICIES: &str = "The last two columns: what exact match gains over always retrieving from the whole corpus, and over \
                         the same policy there.";
 
@@ -128,7 +128,7 @@ fn measures<'a>(series: impl Iterator<Item = &'a Series>) -> Section {
         interval "utilization" "utilization" = at.utilization;
         interval "use_of_covered" "use of covered" = at.use_of_covered;
     ];
-    let rows = series.flat_map(|one| one.scales.iter().map(move |at| (one, at)));
+    let rows = series.flat_map(|series| series.scales.iter().map(move |at| (series, at)));
     Table::of("Measures by scale", measures, &rows.collect::<Vec<_>>()).into()
 }
 
@@ -173,7 +173,7 @@ fn fronts(study: &StudyReport) -> Vec<Section> {
     let rows = study
         .fronts
         .iter()
-        .flat_map(|front| front.on_front.iter().map(move |one| (front, one)));
+        .flat_map(|front| front.on_front.iter().map(move |setup| (front, setup)));
     let measures: &[Column<(&Front, &Placed)>] = measures![(front, one) =>
         plain "dataset" "data set" = &front.dataset;
         plain "by" "by" = front.cost.name();

@@ -1,6 +1,6 @@
-//! Answering the questions of one cell: the first ones one at a time, so that their times are those of
-//! single questions, and the rest in batches. A question for which the same passages were found as in
-//! another cell of the model has the same prompt and so the same answer, which is copied.
+//! Answering the questions of one cell: the first ones one at a time, to measure the time of single questions, and
+//! the rest in batches. If another cell of the model retrieved the same passages for a question, prompt and answer
+//! are the same, and the answer is copied.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ use ken_eval::run::{Run, RunError, record_of};
 
 use super::evidence::Evidence;
 
-/// The answers of one model to the questions of one data set, by the passages that were found.
+/// The answers of one model to the questions of one data set, by the retrieved passages.
 #[derive(Debug, Default)]
 pub struct KnownAnswers(HashMap<(String, String), Record>);
 
@@ -30,7 +30,7 @@ impl KnownAnswers {
         }
     }
 
-    /// The answer to a question from these passages, at the time that finding them took.
+    /// The answer to a question from these passages, with the times of this evidence.
     fn copied(&self, evidence: &Evidence) -> Option<Record> {
         let key = (evidence.id.clone(), evidence.passages_told());
         let mut record = self
@@ -56,27 +56,26 @@ impl KnownAnswers {
 }
 
 fn by_id(evidence: &[Evidence]) -> HashMap<&str, &Evidence> {
-    let each = evidence.iter().map(|one| (one.id.as_str(), one));
-    each.collect()
+    evidence.iter().map(|e| (e.id.as_str(), e)).collect()
 }
 
-/// What the answers of a cell take.
+/// The work of answering a cell.
 pub struct CellWork<'a> {
-    /// What answers; what was found stands in it.
+    /// The pipeline, which already holds the evidence.
     pub pipeline: &'a Pipeline,
     /// The questions.
     pub questions: &'a [Question],
     /// How many of the first are answered one at a time.
     pub timed: usize,
-    /// What was found for them; nothing without retrieval.
+    /// The evidence of the questions; empty without retrieval.
     pub evidence: &'a [Evidence],
-    /// What is known from other cells of the model.
+    /// Answers from other cells of the model.
     pub known: &'a KnownAnswers,
 }
 
 impl CellWork<'_> {
-    /// Has every question answered that the file of the run of `identity` does not hold yet. `run` begins
-    /// a run over so many questions at once, or as many as it likes.
+    /// Answers the questions that the file of this run does not hold yet. `run` starts a run that answers this many
+    /// questions at once, or with `None` any number.
     ///
     /// # Errors
     /// Those of an evaluation.
@@ -95,7 +94,7 @@ impl CellWork<'_> {
         Ok(answered(self.questions, None)?.records)
     }
 
-    /// Copies what is known.
+    /// Copies known answers.
     fn copy(&self, file: &Path, identity: &RunSettings) -> Result<(), RunError> {
         let by_id = by_id(self.evidence);
         let mut results = ResultsFile::open(file, identity.clone())?;

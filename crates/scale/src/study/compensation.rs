@@ -1,5 +1,5 @@
-//! n\*: the least corpus scale at which a smaller model is as good as a larger one is with one shard
-//! ("Less LLM, More Documents", section 3.3).
+//! n\*: the smallest corpus scale at which a smaller model is as good as a larger one with one shard ("Less LLM, More
+//! Documents", section 3.3).
 
 use ken_eval::bootstrap::interval;
 use ken_eval::record::Record;
@@ -18,17 +18,17 @@ pub struct Compensation {
     pub smaller: String,
     /// The model with more.
     pub larger: String,
-    /// The least over the metrics; `None` where the smaller model never gets there.
+    /// The minimum over the metrics; `None` if the smaller model never gets there.
     pub n_star: Option<u32>,
-    /// Whether the smaller model is just as good there by the metrics that decide, and not better.
+    /// Whether the smaller model is there no better by any metric, only equal.
     pub tied: bool,
-    /// The 95 % interval of `n_star`, low and high, by resampled questions; `None` in it is never, above all numbers.
-    /// `None` where single answers are not known.
+    /// The 95 % interval of `n_star`, low and high, by resampling questions; `None` inside it is never, above all
+    /// numbers. `None` if single answers are not known.
     pub interval: Option<[Option<u32>; 2]>,
     /// By each metric alone.
     pub by_metric: ByMetric,
-    /// The cells without which this is only a bound: below n\* of the smaller model, or the first
-    /// shard of the larger.
+    /// The missing cells that make `n_star` only a bound: below n\* of the smaller model, or the first shard of the
+    /// larger.
     pub missing: Vec<MissingScale>,
 }
 
@@ -51,15 +51,15 @@ pub struct MissingScale {
 }
 
 impl Compensation {
-    /// The interval as a person reads it.
+    /// The interval for people to read.
     #[must_use]
     pub fn interval_told(&self) -> String {
         let end = |n: Option<u32>| n.map_or_else(|| "never".to_owned(), |n| n.to_string());
-        let told = |[low, high]: [Option<u32>; 2]| format!("{} to {}", end(low), end(high));
-        self.interval.map(told).unwrap_or_default()
+        let shown = |[low, high]: [Option<u32>; 2]| format!("{} to {}", end(low), end(high));
+        self.interval.map(shown).unwrap_or_default()
     }
 
-    /// n\* as a person reads it: a number, "never", or a bound where cells are missing.
+    /// n\* for people to read: a number, "never", or a bound if cells are missing.
     #[must_use]
     pub fn told(&self) -> String {
         match (self.n_star, self.missing.is_empty()) {
@@ -72,11 +72,11 @@ impl Compensation {
     }
 }
 
-/// The 95 % interval of n\* over resampled questions, as [`Compensation::interval`] has it.
+/// The 95 % interval of n\* over resampled questions, as in [`Compensation::interval`].
 ///
 /// # Shapes
-/// `smaller`: the smaller model's answers by scale, rising; `larger`: the larger model's with one shard; each
-/// `[questions]`, in one order. Scales with another number of answers do not count.
+/// `smaller`: the smaller model's answers by ascending scale; `larger`: the larger model's with one shard; each
+/// `[questions]`, in the same order. Scales with a different number of answers are ignored.
 #[must_use]
 pub fn n_star_interval(
     smaller: &[(u32, &[Record])],
@@ -84,7 +84,7 @@ pub fn n_star_interval(
     seed: u64,
 ) -> Option<[Option<u32>; 2]> {
     let scored = |records: &[Record]| -> Vec<[f64; 2]> {
-        let each = records.iter().map(|one| [number(one.em), one.f1]);
+        let each = records.iter().map(|record| [number(record.em), record.f1]);
         each.collect()
     };
     let goal = scored(larger);
@@ -96,8 +96,8 @@ pub fn n_star_interval(
     let questions: Vec<usize> = (0..goal.len()).collect();
     let interval = interval(&questions, DRAWS, seed, |drawn| {
         let sums = |of: &[[f64; 2]]| {
-            let each = drawn.iter().map(|&at| of[at]);
-            each.fold([0.0; 2], |sum, one| [sum[0] + one[0], sum[1] + one[1]])
+            let scores = drawn.iter().map(|&index| of[index]);
+            scores.fold([0.0; 2], |sum, s| [sum[0] + s[0], sum[1] + s[1]])
         };
         let goal = sums(&goal);
         let reached = at_scales.iter().find(|(_, scores)| {
@@ -109,7 +109,7 @@ pub fn n_star_interval(
     Some(interval.map(|n| n.is_finite().then_some(n as u32)))
 }
 
-/// n\* for all pairs of models of each data set, from the smallest on.
+/// n\* for all pairs of models of each data set, starting with the smallest model.
 #[must_use]
 pub fn compensations(curves: &[Curve]) -> Vec<Compensation> {
     let mut all = Vec::new();
@@ -124,7 +124,7 @@ pub fn compensations(curves: &[Curve]) -> Vec<Compensation> {
     all
 }
 
-/// The scales with retrieval that any of some models was measured at, rising.
+/// The scales with retrieval of any of these models, ascending.
 fn scales(models: &[&Curve]) -> Vec<u32> {
     let each = models.iter().flat_map(|curve| curve.scores.keys().copied());
     let mut scales: Vec<u32> = each.filter(|n| *n > 0).collect();
@@ -137,7 +137,7 @@ fn of_pair(smaller: &Curve, larger: &Curve, scales: &[u32]) -> Compensation {
     let by = |metric: Metric| {
         let goal = larger.scores.get(&1)?.of(metric);
         let mut reached = smaller.scores.iter().filter(|(n, _)| **n > 0);
-        // As the paper counts: as good is enough.
+        // As in the paper, equal is enough.
         let reached = reached.find(|(_, scores)| scores.of(metric) >= goal);
         reached.map(|(n, _)| *n)
     };
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
     use crate::study::curve::Scores;
 
-    /// A hundred records of which the first so many are right.
+    /// A hundred records, the first `right` of which are right.
     fn answers(right: usize) -> Vec<Record> {
         let each = (0..100).map(|at| Record {
             em: at < right,

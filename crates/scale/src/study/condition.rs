@@ -1,11 +1,11 @@
-//! What is varied beside the model: the cells of a grid.
+//! The variables of a study besides the model: the cells of a grid.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// From which end shards are activated.
+/// The end from which shards are activated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
@@ -25,7 +25,7 @@ impl fmt::Display for Order {
     }
 }
 
-/// A share of the passages in thousandths, so that it is compared exactly.
+/// A share of the passages in thousandths, for exact comparisons.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct PruneRatio(u32);
@@ -80,10 +80,10 @@ impl fmt::Display for PruneRatio {
     }
 }
 
-/// All that is varied of retrieval but its scale.
+/// The variables of retrieval except its scale.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Retrieval {
-    /// From which end shards are activated.
+    /// The end from which shards are activated.
     pub order: Order,
     /// The share of the corpus that is pruned.
     pub pruned: PruneRatio,
@@ -91,12 +91,12 @@ pub struct Retrieval {
     pub k: usize,
 }
 
-/// Under what a question is answered.
+/// The condition under which a question is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Condition {
-    /// Active shards; 0 is without retrieval.
+    /// Active shards; 0 means without retrieval.
     pub n: u32,
-    /// How passages are retrieved; of no account without retrieval.
+    /// How passages are retrieved; ignored without retrieval.
     #[serde(flatten)]
     pub retrieval: Retrieval,
 }
@@ -113,7 +113,7 @@ impl Condition {
     };
 }
 
-/// As in the names of files.
+/// As in file names.
 impl fmt::Display for Condition {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Retrieval { order, pruned, k } = self.retrieval;
@@ -137,7 +137,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// The file of its records, below the folder of the study.
+    /// The path of its records inside the study's folder.
     #[must_use]
     pub fn file(&self) -> PathBuf {
         let name = format!("{}.jsonl", self.condition);
@@ -147,7 +147,7 @@ impl Cell {
     }
 }
 
-/// As a person reads it.
+/// For people to read.
 impl fmt::Display for Cell {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(

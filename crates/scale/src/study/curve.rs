@@ -1,10 +1,10 @@
-//! How right a model answers at each corpus scale.
+//! The scores of a model at each corpus scale.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// What scores are compared by.
+/// A metric to compare scores by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Metric {
@@ -15,11 +15,11 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// Both, in the order in which they are told.
+    /// Both, in the order of reports.
     pub const ALL: [Self; 2] = [Self::Em, Self::F1];
 }
 
-/// The scores at one scale, shares from 0 to 1.
+/// The scores at one scale, in `[0, 1]`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Scores {
     /// Exact match.
@@ -29,7 +29,7 @@ pub struct Scores {
 }
 
 impl Scores {
-    /// One of them.
+    /// The score by a metric.
     #[must_use]
     pub fn of(&self, metric: Metric) -> f64 {
         match metric {
@@ -48,12 +48,11 @@ pub struct Curve {
     pub model: String,
     /// Its parameters.
     pub parameters: u64,
-    /// The scores by corpus scale in shards; 0 is without retrieval.
+    /// The scores by corpus scale in shards; scale 0 is without retrieval.
     pub scores: BTreeMap<u32, Scores>,
 }
 
-/// The curves by data set, of each the models from small to large. Data sets come in the order in which
-/// they are first named.
+/// The curves by data set, with models from small to large. Data sets are in the order of first occurrence.
 #[must_use]
 pub(super) fn by_dataset(curves: &[Curve]) -> Vec<(&str, Vec<&Curve>)> {
     let mut sets: Vec<(&str, Vec<&Curve>)> = Vec::new();

@@ -1,4 +1,4 @@
-//! What a search found for the questions of a data set: kept once, and read by all models.
+//! Search results for the questions of a data set: stored once, and read by all models.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -20,7 +20,7 @@ use serde_json::Map;
 use super::condition::Condition;
 use super::error::ScalingError;
 
-/// What was found for a question.
+/// The search result of a question.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The question's id.
@@ -33,9 +33,9 @@ pub struct Evidence {
     pub embed_ms: f64,
     /// The time of its search.
     pub search_ms: f64,
-    /// Its share of the time to rerank; `None` where nothing was reranked.
+    /// Its share of the time to rerank; `None` without reranking.
     pub rerank_ms: Option<f64>,
-    /// Why nothing could be searched.
+    /// Why the search failed.
     pub error: Option<Failure>,
 }
 
@@ -48,15 +48,15 @@ pub struct FoundPassage {
     pub doc: String,
     /// Its document's title.
     pub title: String,
-    /// Where it stands in the document.
+    /// Its location in the document.
     #[serde(flatten)]
     pub location: Location,
     /// Its text, or that of the chunk.
     pub text: String,
-    /// Which characters of the passage the chunk is.
+    /// The chunk as a range of characters of the passage.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub chunk: Option<Range<usize>>,
-    /// How well it fits.
+    /// Its score; higher is more relevant.
     pub score: f32,
 }
 
@@ -73,14 +73,14 @@ impl Evidence {
 
     fn new(question: &Question, found: SearchOutcome) -> Self {
         let ms = |time: Duration| time.as_secs_f64() * 1000.0;
-        let passages = found.results.into_iter().map(|one| FoundPassage {
-            id: one.passage.id.0,
-            doc: one.passage.doc_id,
-            title: one.passage.title,
-            location: one.passage.location,
-            text: one.text,
-            chunk: one.chunk,
-            score: one.score,
+        let passages = found.results.into_iter().map(|result| FoundPassage {
+            id: result.passage.id.0,
+            doc: result.passage.doc_id,
+            title: result.passage.title,
+            location: result.passage.location,
+            text: result.text,
+            chunk: result.chunk,
+            score: result.score,
         });
         Self {
             passages: passages.collect(),
@@ -91,40 +91,36 @@ impl Evidence {
         }
     }
 
-    /// Milliseconds that finding it took.
+    /// Milliseconds of embedding, searching and reranking.
     #[must_use]
     pub fn ms(&self) -> f64 {
         self.embed_ms + self.search_ms + self.rerank_ms.unwrap_or_default()
     }
 
-    /// Tells which passages, or chunks of them, were found, in their order.
+    /// A text that identifies the passages, or chunks of them, in order.
     #[must_use]
     pub(super) fn passages_told(&self) -> String {
-        let told = |one: &FoundPassage| match &one.chunk {
-            Some(chunk) => format!("{}[{}..{}]", one.id, chunk.start, chunk.end),
-            None => one.id.clone(),
+        let id = |passage: &FoundPassage| match &passage.chunk {
+            Some(chunk) => format!("{}[{}..{}]", passage.id, chunk.start, chunk.end),
+            None => passage.id.clone(),
         };
-        self.passages
-            .iter()
-            .map(told)
-            .collect::<Vec<_>>()
-            .join("\n")
+        self.passages.iter().map(id).collect::<Vec<_>>().join("\n")
     }
 
     fn found(&self) -> SearchOutcome {
         let time = |ms: f64| Duration::from_secs_f64(ms.max(0.0) / 1000.0);
-        let results = self.passages.iter().map(|one| SearchResult {
+        let results = self.passages.iter().map(|passage| SearchResult {
             passage: Passage {
-                id: PassageId(one.id.clone()),
-                doc_id: one.doc.clone(),
-                title: one.title.clone(),
-                location: one.location.clone(),
-                text: one.text.clone(),
+                id: PassageId(passage.id.clone()),
+                doc_id: passage.doc.clone(),
+                title: passage.title.clone(),
+                location: passage.location.clone(),
+                text: passage.text.clone(),
                 metadata: Map::new(),
             },
-            text: one.text.clone(),
-            chunk: one.chunk.clone(),
-            score: one.score,
+            text: passage.text.clone(),
+            chunk: passage.chunk.clone(),
+            score: passage.score,
             corpus: None,
         });
         SearchOutcome {
@@ -139,14 +135,14 @@ impl Evidence {
     }
 }
 
-/// The file of what is found for a data set under a condition, below the folder of the study.
+/// The path of a data set's evidence under a condition, inside the study's folder.
 #[must_use]
 pub fn evidence_file(dataset: &str, condition: &Condition) -> PathBuf {
     let name = format!("{condition}.jsonl");
     ["evidence", dataset, &name].iter().collect()
 }
 
-/// Searches for every one of `questions` of which the file does not hold yet what was found.
+/// Searches for those of `questions` that the file does not hold yet.
 ///
 /// # Errors
 /// Those of a [`Run`].
@@ -160,7 +156,7 @@ pub fn find_evidence(
 ) -> Result<Outcome<Evidence>, RunError> {
     let work = Work {
         batch: &mut |questions: &[&Question]| {
-            let texts: Vec<&str> = questions.iter().map(|one| one.question.trim()).collect();
+            let texts: Vec<&str> = questions.iter().map(|q| q.question.trim()).collect();
             let found = questions.iter().zip(retriever.evidence(&texts, mode, k)?);
             Ok(found
                 .map(|(question, found)| Ok(Evidence::new(question, found)))
@@ -175,20 +171,20 @@ pub fn find_evidence(
     run.keep(questions, file, work)
 }
 
-/// What was found as a pipeline takes it, by question.
+/// The evidence as a pipeline takes it, by question.
 #[must_use]
 pub fn as_found(evidence: &[Evidence]) -> HashMap<String, SearchOutcome> {
-    let searched = evidence.iter().filter(|one| one.error.is_none());
+    let searched = evidence.iter().filter(|evidence| evidence.error.is_none());
     searched
-        .map(|one| (one.question.trim().to_owned(), one.found()))
+        .map(|evidence| (evidence.question.trim().to_owned(), evidence.found()))
         .collect()
 }
 
-/// What a model reads of the passages found, by question and passage: `None` for one that it does not read; nothing of a
+/// The texts that a model reads, by question and passage: `None` for a passage that it does not read; empty for a
 /// question that does not fit.
 pub type PassagesRead = Vec<Vec<Option<String>>>;
 
-/// What a model reads of the passages found for questions.
+/// What a model reads of the passages retrieved for questions.
 ///
 /// # Errors
 /// A model that cannot count tokens.
@@ -211,7 +207,7 @@ pub fn passages_read(
     questions.iter().map(prompt).collect()
 }
 
-/// Tells what is read, in the settings of cells.
+/// A fingerprint of what a model reads, for the settings of cells.
 #[must_use]
 pub fn told(read: &PassagesRead) -> String {
     let mut texts = Vec::new();

@@ -1,4 +1,4 @@
-//! Joining what several machines measured of one study: their cells side by side in a new folder.
+//! Joins the parts of a study that several machines measured: their cells side by side in a new folder.
 
 use std::path::{Path, PathBuf};
 
@@ -10,12 +10,11 @@ use super::evidence::evidence_file;
 use super::manifest::Manifest;
 use super::records::signals_file;
 
-/// Joins the folders of some studies into `out`, which may be a study already; returns the whole and
-/// the cells that have no records in any of them.
+/// Joins the folders of some studies into `out`, which may already be a study. Returns the joined manifest and the
+/// cells that have no records in any folder.
 ///
 /// # Errors
-/// Studies that are not of one grid, cells that two of them have and that differ, files that cannot be
-/// read or written.
+/// Studies of different grids, cells that two folders have and that differ, files that cannot be read or written.
 pub fn join(parts: &[PathBuf], out: &Path) -> Result<(Manifest, Vec<Cell>), ScalingError> {
     let mut whole = Manifest::read_any(out)?;
     for part in parts {
@@ -45,8 +44,8 @@ pub fn join(parts: &[PathBuf], out: &Path) -> Result<(Manifest, Vec<Cell>), Scal
     Ok((whole, missing))
 }
 
-/// Copies a file of records from whichever part has it; of several the same, or the longest where it
-/// begins with all others. Tells whether there is one.
+/// Copies a file of records from the part that has it; if several do, they must be equal, or the longest must begin
+/// with all others. Returns whether any part has it.
 fn copy(parts: &[PathBuf], out: &Path, file: &Path, cell: &str) -> Result<bool, ScalingError> {
     let mut best: Option<(PathBuf, Vec<u8>)> = None;
     for part in std::iter::once(out).chain(parts.iter().map(PathBuf::as_path)) {
@@ -56,11 +55,15 @@ fn copy(parts: &[PathBuf], out: &Path, file: &Path, cell: &str) -> Result<bool, 
         }
         let bytes = std::fs::read(&path).map_err(StorageError::new("read", &path))?;
         best = Some(match best {
-            Some((one, known)) if known.starts_with(&bytes) => (one, known),
+            Some((owner, known)) if known.starts_with(&bytes) => (owner, known),
             Some((_, known)) if bytes.starts_with(&known) => (part.to_owned(), bytes),
-            Some((one, _)) => {
+            Some((owner, _)) => {
                 let (cell, other) = (cell.to_owned(), part.to_owned());
-                return Err(ScalingError::CellTwice { cell, one, other });
+                return Err(ScalingError::CellTwice {
+                    cell,
+                    one: owner,
+                    other,
+                });
             }
             None => (part.to_owned(), bytes),
         });
@@ -74,7 +77,7 @@ fn copy(parts: &[PathBuf], out: &Path, file: &Path, cell: &str) -> Result<bool, 
     Ok(true)
 }
 
-/// Copies a file that is not there yet from the first part that has it.
+/// Copies a file from the first part that has it, unless it exists.
 fn copy_first(parts: &[PathBuf], out: &Path, file: &Path) -> Result<(), ScalingError> {
     let mut all = parts.iter().map(|part| part.join(file));
     match all.find(|path| path.exists()) {

@@ -1,5 +1,5 @@
-//! What a study is made of: the file `study.json` of its folder. Grids of one study on several machines
-//! are joined by joining these.
+//! The description of a study: the file `study.json` of its folder. To join grids of one study from several machines,
+//! join their manifests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,22 +15,22 @@ use super::error::ScalingError;
 
 /// The file's name.
 const FILE: &str = "study.json";
-/// The folders of a study, which hold all other records.
+/// The subfolders of a study, which hold all other records.
 const FOLDERS: [&str; 3] = ["cells", "evidence", "signals"];
 
 /// A study.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// The corpus, as it was named.
+    /// The corpus, as the caller named it.
     pub corpus: String,
-    /// Tells what it holds, all shards together.
+    /// A fingerprint of its contents over all shards.
     pub corpus_fingerprint: String,
-    /// What all cells have in common.
+    /// The settings common to all cells.
     pub settings: RunSettings,
-    /// Of each data set, the first questions that are answered one at a time, so that their times are
-    /// those of single questions.
+    /// In each data set, how many of the first questions are answered one at a time, to measure the time of single
+    /// questions.
     pub timed: usize,
-    /// The seed of all that is drawn.
+    /// The seed of all random draws.
     pub seed: u64,
     /// The data sets, by name.
     pub datasets: BTreeMap<String, Dataset>,
@@ -38,7 +38,7 @@ pub struct Manifest {
     pub models: BTreeMap<String, StudiedModel>,
     /// The conditions.
     pub conditions: Vec<StudiedCondition>,
-    /// Policies beside always and never.
+    /// Policies besides always and never.
     pub policies: BTreeSet<String>,
 }
 
@@ -47,16 +47,16 @@ pub struct Manifest {
 pub struct Dataset {
     /// The file.
     pub file: PathBuf,
-    /// How many.
+    /// The number of questions.
     pub questions: usize,
-    /// Tells whether they are the same.
+    /// A fingerprint of the questions.
     pub fingerprint: String,
-    /// The ids of those that are answered one at a time.
+    /// The ids of the questions that are answered one at a time.
     pub timed: Vec<String>,
 }
 
 impl Dataset {
-    /// Of the questions of a file, `timed` of which are answered one at a time.
+    /// Describes the questions of a file, the first `timed` of which are answered one at a time.
     #[must_use]
     pub fn of(file: &Path, questions: &[Question], timed: usize) -> Self {
         let mut texts: Vec<&str> = Vec::new();
@@ -72,22 +72,22 @@ impl Dataset {
             timed: questions
                 .iter()
                 .take(timed)
-                .map(|one| one.id.clone())
+                .map(|question| question.id.clone())
                 .collect(),
         }
     }
 }
 
-/// A model and how large it is.
+/// A model and its size.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StudiedModel {
     /// Its reference.
     pub reference: String,
-    /// Its adapter, where it has one.
+    /// Its adapter, if it has one.
     pub adapter: Option<PathBuf>,
-    /// What tells whether it is the same.
+    /// A fingerprint of its files.
     pub fingerprint: String,
-    /// Its parameters; embeddings that are the output projection too count once.
+    /// The number of its parameters; tied embeddings count once.
     pub parameters: u64,
     /// Bytes of memory that its weights take; `None` behind an endpoint.
     pub weight_bytes: Option<u64>,
@@ -95,7 +95,7 @@ pub struct StudiedModel {
     pub bytes_per_token: Option<u64>,
 }
 
-/// A condition and how large what it searches is.
+/// A condition and the size of what it searches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StudiedCondition {
     /// The condition.
@@ -103,17 +103,17 @@ pub struct StudiedCondition {
     pub condition: Condition,
     /// Passages searched.
     pub passages: u64,
-    /// Bytes of the index, which stay in memory where there is enough.
+    /// Bytes of the index, which stay in memory if there is enough.
     pub index_bytes: u64,
     /// Bytes on disk.
     pub disk_bytes: u64,
 }
 
 impl Manifest {
-    /// That of a folder; `None` where there is none yet.
+    /// Reads the manifest of a folder; `None` if it has none.
     ///
     /// # Errors
-    /// A file that cannot be read or is none; anything of a study in the folder that is a link or no file.
+    /// A file that is unreadable or broken; a link or special file among the study's files.
     pub fn read_any(folder: &Path) -> Result<Option<Self>, ScalingError> {
         for name in FOLDERS {
             ken_storage::check_tree(&folder.join(name))?;
@@ -132,10 +132,10 @@ impl Manifest {
         }
     }
 
-    /// That of the folder of a study.
+    /// Reads the manifest of a study's folder.
     ///
     /// # Errors
-    /// A folder of something else; a file that cannot be read or is none.
+    /// A folder of something else; a file that is unreadable or broken.
     pub fn read(folder: &Path) -> Result<Self, ScalingError> {
         let folder_of_other = || ScalingError::NotAStudy {
             path: folder.to_owned(),
@@ -143,7 +143,7 @@ impl Manifest {
         Self::read_any(folder)?.ok_or_else(folder_of_other)
     }
 
-    /// Writes it into a folder, which is made.
+    /// Writes the manifest into a folder, creating it if necessary.
     ///
     /// # Errors
     /// A folder or file that cannot be written.
@@ -156,16 +156,16 @@ impl Manifest {
         Ok(replace(&path, text.as_bytes())?)
     }
 
-    /// Both as one study: all data sets, models and conditions of either.
+    /// Joins two studies into one with all data sets, models and conditions of both.
     ///
     /// # Errors
-    /// What is the same in one study and differs: settings, questions, a model of the same name.
+    /// Different settings, questions or models under the same name.
     pub fn joined(mut self, other: Self) -> Result<Self, ScalingError> {
         if self.corpus_fingerprint != other.corpus_fingerprint {
             let (was, now) = (self.corpus, other.corpus);
             return Err(ScalingError::OtherCorpus { was, now });
         }
-        let timed = |one: &Self| format!("{} of seed {}", one.timed, one.seed);
+        let timed = |manifest: &Self| format!("{} of seed {}", manifest.timed, manifest.seed);
         if timed(&self) != timed(&other) {
             let (was, now) = (timed(&self), timed(&other));
             return Err(ScalingError::OtherSetting {
@@ -211,7 +211,7 @@ impl Manifest {
                 None => self.conditions.push(condition),
             }
         }
-        self.conditions.sort_by_key(|one| one.condition);
+        self.conditions.sort_by_key(|studied| studied.condition);
         self.policies.extend(other.policies);
         Ok(self)
     }
@@ -222,10 +222,10 @@ impl Manifest {
         let mut cells = Vec::new();
         for dataset in self.datasets.keys() {
             for model in self.models.keys() {
-                cells.extend(self.conditions.iter().map(|one| Cell {
+                cells.extend(self.conditions.iter().map(|studied| Cell {
                     dataset: dataset.clone(),
                     model: model.clone(),
-                    condition: one.condition,
+                    condition: studied.condition,
                 }));
             }
         }

@@ -1,4 +1,4 @@
-//! What a corpus scale does to the answers of a model, question by question against the answers without
+//! The effect of a corpus scale on the answers of a model, compared question by question with the answers without
 //! retrieval ("Less LLM, More Documents", section 5.2).
 
 use ken_eval::bootstrap::interval;
@@ -7,29 +7,29 @@ use ken_eval::record::Record;
 use ken_eval::statistics::{mean, number, share, wilson_interval};
 use serde::Serialize;
 
-/// Resamples of an interval. A report has hundreds of them, and more draws would change their third
-/// decimal only.
+/// Resamples per interval. A report has hundreds of intervals, and more resamples would only change the third
+/// decimal.
 pub(super) const DRAWS: usize = 1000;
 
-/// One question at a scale, beside its answer without retrieval and that at the scale before.
+/// The outcome of one question at a scale, without retrieval, and at the scale before.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Outcome {
-    /// Whether it is answered right without retrieval.
+    /// Whether the answer without retrieval is right.
     pub known: bool,
-    /// Whether it was answered right at the scale before.
+    /// Whether the answer at the scale before is right.
     pub before: bool,
-    /// Whether it is answered right.
+    /// Whether the answer at this scale is right.
     pub right: bool,
     /// Its F1.
     pub f1: f64,
     /// Whether the answer contains a golden answer.
     pub contains: bool,
-    /// Whether a passage that is read holds a golden answer.
+    /// Whether a passage that the model reads contains a golden answer.
     pub covered: Option<bool>,
 }
 
 impl Outcome {
-    /// Of a question's records: without retrieval, at the scale before, and at this one.
+    /// From a question's records: without retrieval, at the scale before, and at this one.
     #[must_use]
     pub fn of(memory: &Record, before: &Record, now: &Record) -> Self {
         Self {
@@ -43,8 +43,8 @@ impl Outcome {
     }
 }
 
-/// A number with its 95 % interval, low and high; `None` where no question counts for it. Wilson's of a share, the
-/// [`paired_interval`] of a difference, a bootstrap's over questions of any other.
+/// A number with its 95 % interval, low and high; `None` if no question counts for it. The interval is Wilson's for a
+/// share, [`paired_interval`] for a difference, and a bootstrap over questions for any other number.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Measure {
     /// The number.
@@ -54,9 +54,9 @@ pub struct Measure {
 }
 
 impl Measure {
-    /// The mean of a number of each question, which may be 0 or 1 for what is false or true.
+    /// The mean of a number per question; 0 and 1 for booleans.
     pub fn mean(values: &[f64], seed: u64) -> Self {
-        let count = |kind: f64| values.iter().filter(|one| **one == kind).count();
+        let count = |kind: f64| values.iter().filter(|value| **value == kind).count();
         let yes = count(1.0);
         Self {
             value: mean(values),
@@ -105,24 +105,24 @@ pub struct ScaleMeasures {
     pub f1: Measure,
     /// The share of answers that contain a golden answer.
     pub contains: Measure,
-    /// Gold-answer coverage: the share of questions for which a passage that is read holds a golden
+    /// Gold-answer coverage: the share of questions for which the model reads a passage that contains a golden
     /// answer.
     pub coverage: Measure,
-    /// CB@n: of the questions that are answered wrong without retrieval, the share answered right.
+    /// CB@n: of the questions answered wrong without retrieval, the share answered right.
     pub benefited: Measure,
-    /// Δn: what the share gains over the scale before.
+    /// Δn: the gain of that share over the scale before.
     pub gain: Measure,
-    /// H@n: of the questions that are answered right without retrieval, the share answered wrong.
+    /// H@n: of the questions answered right without retrieval, the share answered wrong.
     pub harmed: Measure,
-    /// The paper's utilization ratio: CB@n over coverage. Coverage does not bound it: a question may
-    /// be answered right without a passage that holds the answer.
+    /// The paper's utilization ratio: CB@n over coverage. It may exceed 1, since the model may answer right without a
+    /// passage that contains the answer.
     pub utilization: Measure,
-    /// Of the questions that are answered wrong without retrieval and covered, the share answered right.
+    /// Of the covered questions answered wrong without retrieval, the share answered right.
     pub use_of_covered: Measure,
 }
 
 impl ScaleMeasures {
-    /// Nothing is known of a scale.
+    /// The measures of a scale about which nothing is known.
     #[must_use]
     pub fn unknown(n: u32) -> Self {
         let unknown = Measure::default();
@@ -140,7 +140,7 @@ impl ScaleMeasures {
         }
     }
 
-    /// What needs no answers without retrieval.
+    /// The measures that need no answers without retrieval.
     #[must_use]
     pub fn alone(n: u32, questions: &[Outcome], seed: u64) -> Self {
         let all = Self::of(n, questions, seed);
@@ -153,15 +153,15 @@ impl ScaleMeasures {
         }
     }
 
-    /// Of the questions at a scale.
+    /// All measures of the questions at a scale.
     #[must_use]
     pub fn of(n: u32, questions: &[Outcome], seed: u64) -> Self {
-        let f1: Vec<f64> = questions.iter().map(|one| one.f1).collect();
+        let f1: Vec<f64> = questions.iter().map(|question| question.f1).collect();
         Self {
             n,
-            em: Measure::share(questions.iter().map(|one| one.right)),
+            em: Measure::share(questions.iter().map(|question| question.right)),
             f1: Measure::mean(&f1, seed),
-            contains: Measure::share(questions.iter().map(|one| one.contains)),
+            contains: Measure::share(questions.iter().map(|question| question.contains)),
             coverage: Measure::share(covered(questions)),
             benefited: Measure::share(benefited(questions)),
             gain: Measure::difference(&gains(questions), seed),
@@ -173,21 +173,21 @@ impl ScaleMeasures {
 }
 
 fn covered(all: &[Outcome]) -> impl Iterator<Item = bool> {
-    all.iter().filter_map(|one| one.covered)
+    all.iter().filter_map(|question| question.covered)
 }
 
 fn benefited(all: &[Outcome]) -> impl Iterator<Item = bool> {
-    all.iter().filter(|one| !one.known).map(|one| one.right)
+    all.iter().filter(|q| !q.known).map(|q| q.right)
 }
 
 fn gains(all: &[Outcome]) -> Vec<f64> {
-    let unknown = all.iter().filter(|one| !one.known);
-    let gains = unknown.map(|one| number(one.right) - number(one.before));
+    let unknown = all.iter().filter(|question| !question.known);
+    let gains = unknown.map(|question| number(question.right) - number(question.before));
     gains.collect()
 }
 
 fn harmed(all: &[Outcome]) -> impl Iterator<Item = bool> {
-    all.iter().filter(|one| one.known).map(|one| !one.right)
+    all.iter().filter(|q| q.known).map(|q| !q.right)
 }
 
 fn utilization(all: &[Outcome]) -> Option<f64> {
@@ -198,8 +198,8 @@ fn utilization(all: &[Outcome]) -> Option<f64> {
 fn use_of_covered(all: &[Outcome]) -> impl Iterator<Item = bool> {
     let given = all
         .iter()
-        .filter(|one| !one.known && one.covered == Some(true));
-    given.map(|one| one.right)
+        .filter(|question| !question.known && question.covered == Some(true));
+    given.map(|question| question.right)
 }
 
 #[cfg(test)]
@@ -236,10 +236,10 @@ mod tests {
         fn exact_match_is_put_together_of_what_is_known_harmed_and_benefited(questions in questions()) {
             for scale in 0..questions[0].1.len() {
                 let all = outcomes(&questions, scale);
-                let known = share(all.iter().map(|one| one.known)).unwrap();
+                let known = share(all.iter().map(|question| question.known)).unwrap();
                 let (kept, won) = (1.0 - share(harmed(&all)).unwrap_or(0.0), share(benefited(&all)).unwrap_or(0.0));
                 let expected = known * kept + (1.0 - known) * won;
-                prop_assert!((share(all.iter().map(|one| one.right)).unwrap() - expected).abs() < 1e-12);
+                prop_assert!((share(all.iter().map(|question| question.right)).unwrap() - expected).abs() < 1e-12);
             }
         }
 

@@ -1,10 +1,9 @@
 //! Studies of corpus scale and model size: a full grid of models and corpus scales over the same
 //! questions ("Less LLM, More Documents").
 //!
-//! A study is a folder: `manifest` says what it is made of, `evidence` what was found once for all models,
-//! `cell` how each cell is answered. `measured` reads it back; `measures` and `compensation` are what
-//! is told of it, which [`crate::report`] puts together. `table` reads the scores of a study that was run
-//! elsewhere.
+//! A study is a folder: `manifest` describes it, `evidence` holds the search results for all models, `cell` answers
+//! each cell. `records` reads it back; `measures` and `compensation` compute what [`crate::report`] reports. `table`
+//! reads the scores of a study that was run elsewhere.
 
 mod cell;
 mod compensation;

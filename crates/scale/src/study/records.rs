@@ -1,4 +1,4 @@
-//! The records of a study, read from its folder and checked against one another.
+//! The records of a study, read from its folder and checked against each other.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -21,10 +21,10 @@ impl Recorded for Evidence {
     const WRITTEN_BY: Action = Action::Study;
 }
 
-/// The name in a cell's settings of what tells which passages were read.
+/// The setting in a cell's run that holds a fingerprint of the passages the model read.
 pub const PASSAGES_READ: &str = "passages_read";
 
-/// All that a study measured.
+/// All measurements of a study.
 #[derive(Debug)]
 pub struct Measured {
     /// What it is made of.
@@ -33,28 +33,28 @@ pub struct Measured {
     pub cells: BTreeMap<Cell, Vec<Record>>,
     /// Its cells that are missing or incomplete.
     pub missing: Vec<Cell>,
-    /// What policies decide by, by data set and model.
+    /// The signals of policies, by data set and model.
     pub signals: BTreeMap<(String, String), Vec<Signals>>,
-    /// What all searches and all answers of complete cells took.
+    /// The time of all searches, and of all answers in complete cells.
     pub time: StudyTime,
 }
 
 /// Where the time of a study went, in seconds of its runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
 pub struct StudyTime {
-    /// Searching, once for all models.
+    /// Searches, once for all models.
     pub retrieval_s: f64,
-    /// Reading and writing.
+    /// Models reading prompts and writing answers.
     pub answering_s: f64,
-    /// What it would all have taken as evaluations of the single cells.
+    /// What separate evaluations of all cells would have taken.
     pub as_evaluations_s: f64,
-    /// Answers.
+    /// The number of answers.
     pub answers: usize,
-    /// How many of them were copied, since the same passages were found in another cell of the model.
+    /// How many of them were copied, since another cell of the model retrieved the same passages.
     pub copied: usize,
 }
 
-/// The file of what policies decide by, below the folder of the study.
+/// The path of the signals inside the study's folder.
 #[must_use]
 pub fn signals_file(dataset: &str, model: &str) -> std::path::PathBuf {
     ["signals", dataset, &format!("{model}.jsonl")]
@@ -66,8 +66,8 @@ impl Measured {
     /// Reads a folder.
     ///
     /// # Errors
-    /// A folder of something else, broken records, cells of other questions, models that read different
-    /// passages, no complete cell at all.
+    /// A folder of something else, broken records, cells of different questions, models that read different passages,
+    /// no complete cell.
     pub fn read(folder: &Path) -> Result<Self, ScalingError> {
         let manifest = Manifest::read(folder)?;
         let (mut cells, mut missing) = (BTreeMap::new(), Vec::new());
@@ -113,7 +113,7 @@ impl Measured {
         })
     }
 
-    /// What was measured of some questions of one data set, by their ids; no time is told of a part.
+    /// The measurements on some questions of one data set, by their ids; without times.
     #[must_use]
     pub fn only(&self, dataset: &str, ids: &HashSet<&str>) -> Self {
         let mut manifest = self.manifest.clone();
@@ -123,7 +123,7 @@ impl Measured {
             .iter()
             .filter(|(cell, _)| cell.dataset == dataset);
         let some = |records: &[Record]| -> Vec<Record> {
-            let some = records.iter().filter(|one| ids.contains(one.id.as_str()));
+            let some = records.iter().filter(|r| ids.contains(r.id.as_str()));
             some.cloned().collect()
         };
         Self {
@@ -149,14 +149,14 @@ impl Measured {
         self.cells.get(&cell).map(Vec::as_slice)
     }
 
-    /// The ways of retrieving, the scales of each rising.
+    /// The ways of retrieving, each with its scales in ascending order.
     #[must_use]
     pub fn scales(&self) -> BTreeMap<Retrieval, Vec<u32>> {
         let mut scales: BTreeMap<Retrieval, Vec<u32>> = BTreeMap::new();
-        for one in &self.manifest.conditions {
-            if one.condition.n > 0 {
-                let of_it = scales.entry(one.condition.retrieval).or_default();
-                of_it.push(one.condition.n);
+        for studied in &self.manifest.conditions {
+            if studied.condition.n > 0 {
+                let of_it = scales.entry(studied.condition.retrieval).or_default();
+                of_it.push(studied.condition.n);
             }
         }
         for of_it in scales.values_mut() {
@@ -165,15 +165,14 @@ impl Measured {
         scales
     }
 
-    /// What a policy would have answered under a condition, where both its answers and its signals are
-    /// there.
+    /// What a policy would have answered under a condition; `None` if its answers or its signals are missing.
     #[must_use]
     pub fn under(&self, policy: Policy, cell: &Cell) -> Option<Vec<Record>> {
         let of = |condition| self.records(&cell.dataset, &cell.model, condition);
         let (never, always) = (of(Condition::FROM_MEMORY)?, of(cell.condition)?);
         let key = (cell.dataset.clone(), cell.model.clone());
         let signals: HashMap<&str, &Signals> = match self.signals.get(&key) {
-            Some(all) => all.iter().map(|one| (one.id.as_str(), one)).collect(),
+            Some(all) => all.iter().map(|s| (s.id.as_str(), s)).collect(),
             None => HashMap::new(),
         };
         let pairs = never.iter().zip(always);
@@ -186,14 +185,14 @@ impl Measured {
                 subject: never.subject(),
             })
             .collect();
-        let is_measured = |one: &Answered<'_>| one.signals.is_some();
+        let is_measured = |answered: &Answered<'_>| answered.signals.is_some();
         if policy.signal().is_some() && !answered.iter().all(is_measured) {
             return None;
         }
         Some(composed(policy, &answered, self.manifest.seed))
     }
 
-    /// The curves of one way of retrieving, of which n\* is told.
+    /// The curves of one way of retrieving, from which n\* is computed.
     #[must_use]
     pub fn curves(&self, retrieval: Retrieval) -> Vec<Curve> {
         let mut curves: Vec<Curve> = Vec::new();
@@ -201,7 +200,7 @@ impl Measured {
             if cell.condition.n > 0 && cell.condition.retrieval != retrieval {
                 continue;
             }
-            let is_it = |one: &&mut Curve| one.dataset == cell.dataset && one.model == cell.model;
+            let is_it = |c: &&mut Curve| c.dataset == cell.dataset && c.model == cell.model;
             let scores = scores(records);
             match curves.iter_mut().find(is_it) {
                 Some(curve) => {
@@ -219,16 +218,16 @@ impl Measured {
     }
 }
 
-/// The scores of records, of which there is one.
+/// The mean scores of records, which must not be empty.
 pub(crate) fn scores(records: &[Record]) -> Scores {
-    let f1: Vec<f64> = records.iter().map(|one| one.f1).collect();
+    let f1: Vec<f64> = records.iter().map(|record| record.f1).collect();
     Scores {
-        em: share(records.iter().map(|one| one.em)).unwrap_or_default(),
+        em: share(records.iter().map(|record| record.em)).unwrap_or_default(),
         f1: mean(&f1).unwrap_or_default(),
     }
 }
 
-/// Refuses a cell whose model was given other passages than another one was.
+/// Refuses a cell whose model read different passages than the model of an earlier cell.
 fn check_read(
     cell: &Cell,
     settings: &RunSettings,
@@ -251,7 +250,7 @@ fn check_read(
     }
 }
 
-/// Refuses a cell that has answers to other questions than those before it of its data set.
+/// Refuses a cell with different questions than earlier cells of its data set.
 fn check_questions(
     cell: &Cell,
     records: &[Record],
@@ -264,7 +263,7 @@ fn check_questions(
     let ids = |records: &[Record]| -> Vec<String> {
         records
             .iter()
-            .map(|one| format!("{} {}", one.id, one.question))
+            .map(|record| format!("{} {}", record.id, record.question))
             .collect()
     };
     match ids(first) == ids(records) {
@@ -284,19 +283,19 @@ fn time(
     let mut time = StudyTime::default();
     for dataset in manifest.datasets.keys() {
         let mut read: HashSet<(&str, &str, String)> = HashSet::new();
-        for one in &manifest.conditions {
-            let path = folder.join(evidence_file(dataset, &one.condition));
-            let evidence: Vec<Evidence> = match one.condition.n > 0 && path.exists() {
+        for studied in &manifest.conditions {
+            let path = folder.join(evidence_file(dataset, &studied.condition));
+            let evidence: Vec<Evidence> = match studied.condition.n > 0 && path.exists() {
                 true => read_results(&path)?,
                 false => Vec::new(),
             };
             time.retrieval_s += evidence.iter().map(Evidence::ms).sum::<f64>() / 1000.0;
             let found: HashMap<&str, String> = evidence
                 .iter()
-                .map(|one| (one.id.as_str(), one.passages_told()))
+                .map(|evidence| (evidence.id.as_str(), evidence.passages_told()))
                 .collect();
             let is_of_it =
-                |cell: &&Cell| cell.dataset == *dataset && cell.condition == one.condition;
+                |cell: &&Cell| cell.dataset == *dataset && cell.condition == studied.condition;
             for cell in cells.keys().filter(is_of_it) {
                 for record in &cells[cell] {
                     let of = |stage: &str| record.timing_ms.get(stage).copied().unwrap_or_default();
@@ -304,7 +303,9 @@ fn time(
                     let passages = found.get(record.id.as_str()).cloned().unwrap_or_default();
                     time.answers += 1;
                     time.as_evaluations_s += of("total") / 1000.0;
-                    match read.insert((&cell.model, &record.id, passages)) || one.condition.n == 0 {
+                    match read.insert((&cell.model, &record.id, passages))
+                        || studied.condition.n == 0
+                    {
                         true => time.answering_s += (of("total") - found_in).max(0.0) / 1000.0,
                         false => time.copied += 1,
                     }

@@ -1,4 +1,4 @@
-//! Scores of a study that was run elsewhere: a CSV table of a row a data set, model and corpus scale.
+//! Scores of a study that was run elsewhere: a CSV table with a row per data set, model and corpus scale.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use ken_storage::StorageError;
 
 use super::curve::{Curve, Scores};
 
-/// The columns that are read, in the order of [`Row`].
+/// The required columns, in the order of [`Row`].
 const COLUMNS: [&str; 6] = ["dataset", "model", "parameters", "n", "em", "f1"];
 
 const FORM: &str = "the first line names the columns dataset, model, parameters, n, em and f1; scores are shares from 0 to 1, \
@@ -67,10 +67,10 @@ pub enum TableError {
     },
 }
 
-/// Reads the curves of a table. Columns that are not needed are ignored.
+/// Reads the curves of a table. Other columns are ignored.
 ///
 /// # Errors
-/// A file that cannot be read, a column that is missing, the first value that cannot be taken.
+/// A file that cannot be read, a missing column, the first invalid value.
 pub fn read_table(path: &Path) -> Result<Vec<Curve>, TableError> {
     let bytes = std::fs::read(path).map_err(StorageError::new("read", path))?;
     let bytes = bytes.strip_prefix(&[0xef, 0xbb, 0xbf]).unwrap_or(&bytes);
@@ -145,7 +145,7 @@ fn curve_of<'c>(
     &mut curves[place]
 }
 
-/// Where each of the columns stands.
+/// The index of each column.
 fn places(path: &Path, header: &[String]) -> Result<[usize; COLUMNS.len()], TableError> {
     let mut places = [0; COLUMNS.len()];
     for (place, column) in places.iter_mut().zip(COLUMNS) {
@@ -153,7 +153,7 @@ fn places(path: &Path, header: &[String]) -> Result<[usize; COLUMNS.len()], Tabl
         let mut named = header.iter().enumerate().filter(is_it);
         let path = || path.to_owned();
         *place = match (named.next(), named.next()) {
-            (Some((at, _)), None) => at,
+            (Some((index, _)), None) => index,
             (None, _) => {
                 return Err(TableError::NoColumn {
                     path: path(),
@@ -171,7 +171,7 @@ fn places(path: &Path, header: &[String]) -> Result<[usize; COLUMNS.len()], Tabl
     Ok(places)
 }
 
-/// One row under the first.
+/// A row below the header.
 struct Row<'a> {
     path: &'a Path,
     line: u64,
@@ -227,11 +227,10 @@ impl Row<'_> {
     }
 }
 
-/// The fields of each row that is not blank, with its line. What is no UTF-8 becomes a replacement
-/// character.
+/// The fields of each row that is not blank, with its line number. Invalid UTF-8 becomes replacement characters.
 fn rows(bytes: &[u8]) -> Vec<(u64, Vec<String>)> {
     let mut reader = Reader::new();
-    // No field is longer than the file, and no row has more fields than it has bytes and one.
+    // No field is longer than the file, and no row has more fields than the file has bytes, plus one.
     let (mut texts, mut ends) = (vec![0; bytes.len()], vec![0; bytes.len() + 1]);
     let (mut rest, mut rows) = (bytes, Vec::new());
     loop {

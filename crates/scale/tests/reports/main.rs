@@ -1,5 +1,5 @@
-//! What reports look like, from fixed inputs: as pages, tables of CSV and in a terminal. Differences are shown by
-//! `git diff` after a run with `KEN_UPDATE` set.
+//! The look of reports from fixed inputs: as pages, CSV tables and in a terminal. After a run with `KEN_UPDATE` set,
+//! `git diff` shows the differences.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -14,7 +14,7 @@ use ken_lab::pruning::pruning_report;
 use ken_report::Report;
 use ken_scale::plan::{Bounds, Goal, Plan, Quantity, candidates_of_table, plan_report};
 
-/// Compares a text with the one that is kept under a name.
+/// Compares a text with the snapshot of a name.
 fn check(name: &str, text: &str) {
     let path = Path::new("tests/reports/expected").join(name);
     if std::env::var_os("KEN_UPDATE").is_some() {

@@ -20,37 +20,37 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::address::{ServiceAddress, decoded};
 use crate::error::ServiceError;
-use crate::found::Found;
 use crate::http::{Question, State};
 use crate::key::Key;
+use crate::record::ServiceRecord;
 
 use search::Ranking;
 use sql::{Statement, quoted};
 use words::{Term, counted, split, weighed};
 
-/// Of a session: searches end after 30 s and change nothing, and an index of pgvector goes on until enough rows fit the filters
-/// (from its version 0.8 on; before that, filters may leave fewer).
+/// The options of a session: searches end after 30 s and change nothing, and an index of pgvector continues until enough rows
+/// match the filters (from its version 0.8 on; before that, filters may leave fewer rows).
 const SESSION: &str = "-c statement_timeout=30s -c default_transaction_read_only=on \
     -c hnsw.iterative_scan=strict_order -c ivfflat.iterative_scan=relaxed_order";
 
-/// Idle connections that are kept.
+/// The most idle connections.
 const KEPT: usize = 8;
 
 /// The most rows that are counted one by one.
 const MOST_COUNTED: i64 = 1_000_000;
 
-/// Words whose counts are kept.
+/// The most words whose counts are kept.
 const MOST_COUNTS: usize = 100_000;
 
-/// A database, with connections that no search uses at the moment.
+/// A database, with its idle connections.
 pub(crate) struct Database {
     config: Config,
-    /// What encrypts a connection, where it is encrypted.
+    /// The TLS settings, if connections are encrypted.
     tls: Option<MakeRustlsConnect>,
     idle: Mutex<Vec<Client>>,
-    /// How many rows there were when it was opened.
+    /// The number of rows when it was opened.
     rows: AtomicU64,
-    /// How many rows have each word that was searched for.
+    /// The number of rows with each word that was searched for.
     counts: Mutex<HashMap<String, u64>>,
 }
 
@@ -93,12 +93,12 @@ impl Database {
         })
     }
 
-    /// How many rows there are, of many as the planner estimates it, and how long the vectors are.
+    /// The number of rows, as the planner estimates it if there are many, and the length of the vectors.
     pub(crate) fn state(&self, address: &ServiceAddress) -> Result<State, ServiceError> {
         let mut client = self.connection(address)?;
         let failed = |error| refused(address, &error);
         let table = quoted(&address.name());
-        // Counting takes long where there are many; the estimate is below 0 of a table that was never analyzed.
+        // Counting many rows takes long. The estimate is below 0 for a table that was never analyzed.
         let estimate = "SELECT reltuples::bigint FROM pg_class WHERE oid = $1::text::regclass";
         let estimate = client.query_one(estimate, &[&table]).map_err(failed)?;
         let rows: i64 = match estimate.get(0) {
@@ -133,20 +133,20 @@ impl Database {
         question: Question<'_>,
         k: usize,
         filters: &[Filter],
-    ) -> Result<Vec<Found>, ServiceError> {
+    ) -> Result<Vec<ServiceRecord>, ServiceError> {
         let ranking = match question {
             Question::Vector(vector) => Ranking::Nearest(vector),
             Question::Words(text) => match self.terms(address, text)? {
-                // Nothing has any of the words.
+                // No row has any of the words.
                 terms if terms.is_empty() => return Ok(Vec::new()),
                 terms => Ranking::Words(terms),
             },
         };
         let rows = self.query(address, &Statement::search(address, &ranking, k, filters))?;
-        Ok(rows.iter().filter_map(found).collect())
+        Ok(rows.iter().filter_map(record).collect())
     }
 
-    /// The words of a text that some row has, with their weights.
+    /// The words of a text that any row has, with their weights.
     fn terms(&self, address: &ServiceAddress, text: &str) -> Result<Vec<Term>, ServiceError> {
         let split = self.query(address, &split(address, text))?;
         let words: Vec<String> = split.iter().map(|row| row.get(0)).collect();
@@ -179,14 +179,14 @@ impl Database {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The rows that a statement gives.
+    /// The rows that a statement returns.
     fn query(&self, address: &ServiceAddress, of: &Statement) -> Result<Vec<Row>, ServiceError> {
         let parameters = of.parameters.iter();
         let parameters: Vec<&(dyn ToSql + Sync)> =
             parameters.map(|text| text as &(dyn ToSql + Sync)).collect();
         let mut client = self.connection(address)?;
         let rows = match client.query(&of.sql, &parameters) {
-            // It was restarted since this connection was made.
+            // The database was restarted since this connection was made.
             Err(error) if is_lost(&error) => {
                 client = self.connected(address)?;
                 client.query(&of.sql, &parameters)
@@ -232,10 +232,10 @@ impl Database {
     }
 }
 
-/// Whether the connection ended, by itself or with the database.
+/// Whether the connection was lost, alone or with the database.
 fn is_lost(error: &Error) -> bool {
-    error.as_db_error().is_none_or(|said| {
-        let code = said.code();
+    error.as_db_error().is_none_or(|error| {
+        let code = error.code();
         [&SqlState::ADMIN_SHUTDOWN, &SqlState::CRASH_SHUTDOWN].contains(&code)
     })
 }
@@ -247,22 +247,22 @@ fn refused(address: &ServiceAddress, error: &Error) -> ServiceError {
     }
 }
 
-/// The innermost message: the client's own says less.
+/// The innermost message, which says more than the client's own.
 fn explained(error: &Error) -> String {
     let inner: Option<&dyn std::error::Error> = std::error::Error::source(error);
     match error.as_db_error() {
-        Some(said) => said.message().to_owned(),
+        Some(error) => error.message().to_owned(),
         None => inner.map_or_else(|| error.to_string(), ToString::to_string),
     }
 }
 
-fn found(row: &Row) -> Option<Found> {
+fn record(row: &Row) -> Option<ServiceRecord> {
     let Value::Object(fields) = row.get(0) else {
         return None;
     };
-    Some(Found {
+    Some(ServiceRecord {
         score: row.get::<_, f64>(1) as f32,
         fields,
-        ..Found::default()
+        ..ServiceRecord::default()
     })
 }

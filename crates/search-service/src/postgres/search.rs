@@ -8,7 +8,7 @@ use super::sql::{Statement, quoted};
 use super::words::{TERM, Term, words};
 use crate::address::ServiceAddress;
 
-/// By what rows are ranked.
+/// How rows are ranked.
 pub(super) enum Ranking<'q> {
     /// By their distance from a vector.
     Nearest(&'q [f32]),
@@ -36,7 +36,7 @@ impl Statement {
             let column = made.parameter(column.to_owned());
             let _ = write!(fields, " - {column}::text");
         }
-        // The words of a row are made once, and not for each word of the question.
+        // Computes the words of a row once, and not for each word of the question.
         let join = match ranking {
             Ranking::Nearest(_) => String::new(),
             Ranking::Words(_) => {
@@ -76,8 +76,8 @@ impl Statement {
         (score, "true".to_owned(), distance)
     }
 
-    /// The score, the condition and the order of a search by words: each weighs as much as it is rare, times how often a row
-    /// has it, which the database's rank lets grow less and less.
+    /// The score, the condition and the order of a search by words: the weight of each word, which grows with its rarity,
+    /// times the database's rank, which grows ever slower with its frequency in the row.
     fn with_words(&mut self, address: &ServiceAddress, terms: &[Term]) -> (String, String, String) {
         let (mut scores, mut candidates) = (Vec::new(), Vec::new());
         for term in terms {
@@ -95,11 +95,13 @@ impl Statement {
     /// A filter over a column of JSON, or over all columns.
     fn condition(&mut self, filter: &Filter, metadata: Option<&str>) -> String {
         let mut joined = |filters: &[Filter], word: &str, none: &str| {
-            let each = filters.iter().map(|one| self.condition(one, metadata));
-            let each: Vec<String> = each.collect();
-            match each.is_empty() {
+            let conditions = filters
+                .iter()
+                .map(|filter| self.condition(filter, metadata));
+            let conditions: Vec<String> = conditions.collect();
+            match conditions.is_empty() {
                 true => none.to_owned(),
-                false => format!("({})", each.join(word)),
+                false => format!("({})", conditions.join(word)),
             }
         };
         match filter {
@@ -122,7 +124,7 @@ impl Statement {
         }
     }
 
-    /// Whether one of the values of a field fits: of a list, one is enough.
+    /// The condition that a value of a field fits; in a list, one is enough.
     fn any(&mut self, key: &str, metadata: Option<&str>, fits: &str) -> String {
         let key = self.parameter(key.to_owned());
         let of = match metadata {

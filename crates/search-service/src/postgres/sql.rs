@@ -1,6 +1,6 @@
-//! Statements of SQL. The names of tables and columns are quoted, and all else is sent as parameters.
+//! SQL statements. Names of tables and columns are quoted; everything else is sent as parameters.
 
-/// A statement and its parameters, all of them texts.
+/// A statement and its parameters, all of which are texts.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Statement {
     pub(super) sql: String,
@@ -8,14 +8,14 @@ pub(super) struct Statement {
 }
 
 impl Statement {
-    /// Adds a parameter, and gives the sign that stands for it.
+    /// Adds a parameter, and returns its placeholder.
     pub(super) fn parameter(&mut self, value: String) -> String {
         self.parameters.push(value);
         format!("${}", self.parameters.len())
     }
 }
 
-/// A name of a table or a column, whatever is in it; of a table perhaps after its schema's.
+/// A name of a table or a column, quoted; a table's may follow that of its schema.
 pub(super) fn quoted(name: &str) -> String {
     let parts = name
         .split('.')

@@ -1,4 +1,4 @@
-//! Encrypted connections to PostgreSQL, to servers whose certificates are checked as those of other services are.
+//! Encrypted connections to PostgreSQL. Servers' certificates are checked like those of other services.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::address::ServiceAddress;
 use crate::error::ServiceError;
 
-/// What encrypts connections. Certificates are checked against the bundle of the environment, or else Mozilla's roots.
+/// The TLS settings, which check certificates against the bundle of the environment, or else Mozilla's roots.
 ///
 /// # Errors
-/// A bundle that cannot be used.
+/// If the bundle cannot be used.
 pub(super) fn connector(address: &ServiceAddress) -> Result<MakeRustlsConnect, ServiceError> {
     let roots = match certificates_of(|name| std::env::var(name).ok()) {
         Some(bundle) => bundled(&bundle)?,

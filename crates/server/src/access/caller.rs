@@ -13,27 +13,27 @@ use super::keys::{KeyRecord, Keys, KeysError, Scope};
 use super::quota::Quotas;
 use crate::wire::refusal::Refusal;
 
-/// Knows the keys, and what they have used.
+/// The keys of a server, and what each has used.
 pub struct Access {
     path: PathBuf,
     known: RwLock<Known>,
     /// Whether there ever were keys: a server does not open up when the last one is revoked.
     guarded: AtomicBool,
     quotas: Arc<Quotas>,
-    /// Of pages that may use the server beside its own.
+    /// Origins of pages besides its own that may use the server.
     origins: Origins,
 }
 
 struct Known {
     keys: Arc<Keys>,
-    /// Of the file that they are from.
+    /// When their file was last modified.
     changed: Option<SystemTime>,
 }
 
-/// Whoever makes a request.
+/// The sender of a request.
 #[derive(Clone)]
 pub(crate) struct Caller {
-    /// `None` where the server has no keys.
+    /// `None` if the server has no keys.
     key: Option<Arc<KeyRecord>>,
     quotas: Arc<Quotas>,
 }
@@ -55,13 +55,13 @@ impl Access {
         })
     }
 
-    /// The same, for pages of these origins as well.
+    /// Allows pages of these origins, too.
     #[must_use]
     pub fn allowing(self, origins: Origins) -> Self {
         Self { origins, ..self }
     }
 
-    /// Reads the file again where it has changed: a key that was revoked is refused from then on.
+    /// Reads the file again if it has changed: from then on, a revoked key is refused.
     ///
     /// # Errors
     /// A file that cannot be read; the keys stay as they are.
@@ -80,7 +80,7 @@ impl Access {
         Ok(())
     }
 
-    /// Whether a key is needed: there are some, or there were.
+    /// Whether requests need a key: there are keys, or there were.
     #[must_use]
     pub fn has_keys(&self) -> bool {
         self.guarded.load(Ordering::Relaxed)
@@ -94,12 +94,12 @@ impl Access {
     /// Checks host and origin.
     ///
     /// # Errors
-    /// A host that is none, another host or origin than those that are answered.
+    /// A malformed host; a host or origin that the server does not answer.
     pub(crate) fn check_host(&self, headers: &HeaderMap, target: &Uri) -> Result<(), Refusal> {
         host::check(headers, target, self.has_keys(), &self.origins)
     }
 
-    /// The origin of a request, where it is one of another page that may use the server.
+    /// The origin of a request, if it is that of another page that may use the server.
     pub(crate) fn allowed_origin(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         let origin = headers.get(header::ORIGIN)?;
         let is_allowed = origin
@@ -108,7 +108,7 @@ impl Access {
         is_allowed.then(|| origin.clone())
     }
 
-    /// Whoever it is, where no key is needed.
+    /// A caller without a key, on a server that needs none.
     pub(crate) fn anyone(&self) -> Caller {
         Caller {
             key: None,
@@ -116,10 +116,10 @@ impl Access {
         }
     }
 
-    /// Who makes a request, and counts it.
+    /// Identifies the caller, and counts the request.
     ///
     /// # Errors
-    /// No key where one is needed, an unknown or expired one, one that has used what it may.
+    /// No key though the server needs one; an unknown or expired key, or one that has used up its quota.
     pub(crate) fn caller(&self, headers: &HeaderMap, now: u64) -> Result<Caller, Refusal> {
         if !self.has_keys() {
             return Ok(self.anyone());
@@ -156,7 +156,7 @@ fn changed(path: &std::path::Path) -> Option<SystemTime> {
 }
 
 impl Caller {
-    /// One without a key, where none is needed.
+    /// A caller without a key, on a server that needs none.
     #[cfg(test)]
     pub(crate) fn anyone() -> Self {
         Self {
@@ -182,7 +182,7 @@ impl Caller {
         self.key.as_ref()?.grant.corpora.as_deref()
     }
 
-    /// Makes sure that the caller may do this.
+    /// Checks that the caller may do this.
     ///
     /// # Errors
     /// A key without the scope.
@@ -207,17 +207,16 @@ impl Caller {
         self.corpora().is_none()
     }
 
-    /// Whether the caller may see what is of all of these corpora. What is known to be of none may be of any.
+    /// Whether the caller may see what comes from all of these corpora. If none are known, it may come from any.
     pub(crate) fn may_read_each<N: AsRef<str>>(&self, corpora: &[N]) -> bool {
-        let mut each = corpora.iter();
         self.may_read_all()
-            || (!corpora.is_empty() && each.all(|corpus| self.may_read(corpus.as_ref())))
+            || (!corpora.is_empty() && corpora.iter().all(|corpus| self.may_read(corpus.as_ref())))
     }
 
-    /// Makes sure that the caller may see and change what is of all corpora together.
+    /// Checks that the caller may see and change what concerns all corpora together.
     ///
     /// # Errors
-    /// A key that is for some corpora.
+    /// A key for some corpora only.
     pub(crate) fn must_read_all(&self, what: &str) -> Result<(), Refusal> {
         match self.may_read_all() {
             true => Ok(()),
@@ -227,8 +226,8 @@ impl Caller {
         }
     }
 
-    /// Makes sure that the caller may see what is in the corpus that is meant where none is named. A refusal does
-    /// not name it.
+    /// Checks that the caller may see what is in the corpus that requests mean if they name none. A refusal does not
+    /// name it.
     ///
     /// # Errors
     /// A key that is not for the corpus.
@@ -242,7 +241,7 @@ impl Caller {
         }
     }
 
-    /// Makes sure that the caller may see what is in a corpus.
+    /// Checks that the caller may see what is in a corpus.
     ///
     /// # Errors
     /// A key that is not for the corpus.
@@ -255,10 +254,10 @@ impl Caller {
         }
     }
 
-    /// Sets tokens aside, about as many as work that begins will take.
+    /// Reserves about as many tokens as the work that begins will take.
     ///
     /// # Errors
-    /// A key that has none left beside what is under way.
+    /// A key that has no tokens left besides those reserved.
     pub(crate) fn reserve(&self, tokens: usize) -> Result<Reserved, Refusal> {
         let tokens = tokens as u64;
         if let Some(key) = &self.key {
@@ -272,7 +271,7 @@ impl Caller {
     }
 }
 
-/// Tokens set aside. Dropped, they are given back.
+/// Reserved tokens. Dropping it gives them back.
 pub(crate) struct Reserved {
     caller: Caller,
     tokens: u64,
@@ -280,7 +279,7 @@ pub(crate) struct Reserved {
 }
 
 impl Reserved {
-    /// Counts those that were spent in their place.
+    /// Counts the tokens that were spent instead.
     pub(crate) fn settle(mut self, tokens: usize) {
         self.spent = tokens as u64;
     }
@@ -352,7 +351,7 @@ mod tests {
         );
         assert!(caller.must_read("notes").is_ok() && caller.must_read("wiki").is_err());
 
-        // Nothing opens when the last key is gone.
+        // The server does not open up when its last key is gone.
         Keys::default().write(&path).unwrap();
         *access.known.write().unwrap() = Known {
             keys: Arc::default(),

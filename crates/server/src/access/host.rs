@@ -1,5 +1,5 @@
-//! Which hosts and origins are answered. A page in a browser must not reach a server on its own machine:
-//! neither from another origin, nor by a name that somebody made point there.
+//! Which hosts and origins the server answers. A page in a browser must not reach a server on its own machine:
+//! neither from another origin, nor by a name that an attacker made point there.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -9,10 +9,10 @@ use ken_setup::Origins;
 
 use crate::wire::refusal::Refusal;
 
-/// Checks where a request is from. Without keys only names of this machine are answered.
+/// Checks where a request comes from. Without keys, the server answers names of this machine only.
 ///
 /// # Errors
-/// A host that is none, or two of them; another host, or a page of another origin.
+/// A malformed host, or two hosts; another host, or a page of another origin.
 pub(crate) fn check(
     headers: &HeaderMap,
     target: &Uri,
@@ -42,11 +42,11 @@ pub(crate) fn check(
     }
 }
 
-/// The host that a request is for, as text and read; `None` where it says none (HTTP/1.0). One that cannot be read to
-/// its end is none: programs would differ in what they take it for (RFC 9112, 3.2).
+/// The host that a request is for, as text and parsed; `None` if it names none (HTTP/1.0). A host that does not parse
+/// to its end is refused, since programs would differ in how they read it (RFC 9112, 3.2).
 ///
 /// # Errors
-/// A host that is none, two of them, or another one in the target of the request.
+/// A malformed host, two hosts, or another host in the target of the request.
 fn host<'h>(headers: &'h HeaderMap, target: &Uri) -> Result<Option<(&'h str, Host<'h>)>, Refusal> {
     let refused = |message| Refusal::bad("invalid_host", message);
     let mut all = headers.get_all(header::HOST).iter();
@@ -65,7 +65,7 @@ fn host<'h>(headers: &'h HeaderMap, target: &Uri) -> Result<Option<(&'h str, Hos
         if in_target.is_none()
             || !in_target
                 .zip(host)
-                .is_some_and(|(one, other)| one.is(other))
+                .is_some_and(|(target_host, named)| target_host.is(named))
         {
             return Err(refused(
                 "the target of the request and its Host header name two hosts",
@@ -128,7 +128,7 @@ impl<'h> Host<'h> {
 mod tests {
     use super::*;
 
-    fn told(
+    fn refusal_code(
         hosts: &[&str],
         target: &str,
         origin: Option<&str>,
@@ -147,7 +147,7 @@ mod tests {
     }
 
     fn code(host: &str, origin: Option<&str>, has_keys: bool) -> Option<&'static str> {
-        told(&[host], "/v1/models", origin, has_keys)
+        refusal_code(&[host], "/v1/models", origin, has_keys)
     }
 
     #[test]
@@ -232,24 +232,27 @@ mod tests {
     fn a_request_is_for_one_host() {
         let refused = Some("invalid_host");
         for has_keys in [false, true] {
-            let told = |hosts: &[&str], target| told(hosts, target, None, has_keys);
-            assert_eq!(told(&["localhost", "evil.example"], "/"), refused);
-            assert_eq!(told(&["localhost", "localhost"], "/"), refused);
+            let refusal_code = |hosts: &[&str], target| refusal_code(hosts, target, None, has_keys);
+            assert_eq!(refusal_code(&["localhost", "evil.example"], "/"), refused);
+            assert_eq!(refusal_code(&["localhost", "localhost"], "/"), refused);
             for same in ["http://localhost/", "http://LOCALHOST:80/x"] {
-                assert_eq!(told(&["localhost"], same), None, "{same}");
+                assert_eq!(refusal_code(&["localhost"], same), None, "{same}");
             }
-            assert_eq!(told(&["localhost:8484"], "http://localhost:8484/"), None);
+            assert_eq!(
+                refusal_code(&["localhost:8484"], "http://localhost:8484/"),
+                None
+            );
             for other in [
                 "http://evil.example/",
                 "http://localhost:8484/",
                 "http://evil@localhost/",
             ] {
-                assert_eq!(told(&["localhost"], other), refused, "{other}");
+                assert_eq!(refusal_code(&["localhost"], other), refused, "{other}");
             }
-            assert_eq!(told(&[], "http://localhost/"), refused);
+            assert_eq!(refusal_code(&[], "http://localhost/"), refused);
         }
-        assert_eq!(told(&[], "/", None, false), Some("other_host"));
-        assert_eq!(told(&[], "/", None, true), None);
+        assert_eq!(refusal_code(&[], "/", None, false), Some("other_host"));
+        assert_eq!(refusal_code(&[], "/", None, true), None);
     }
 
     #[test]

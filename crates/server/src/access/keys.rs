@@ -1,5 +1,5 @@
-//! The keys of a server: a file of their hashes with what each may do. The key itself is shown once, when
-//! it is made, and is kept nowhere.
+//! The keys of a server: a file of their hashes with what each may do. A key itself is shown once, when it is made,
+//! and is stored nowhere.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -13,7 +13,7 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// What every key begins with, so that it is known for one where it leaks.
+/// The prefix of every key, by which a leaked one is recognized.
 const START: &str = "ken-";
 
 /// The random part, in bytes.
@@ -72,9 +72,9 @@ pub struct Grant {
     pub name: String,
     /// What it lets its holder do.
     pub scopes: Vec<Scope>,
-    /// With which corpora; `None` for all.
+    /// The corpora that it is for; `None` for all.
     pub corpora: Option<Vec<String>>,
-    /// When it ends, in seconds since 1970 (UTC); `None` for never.
+    /// When it expires, in seconds since 1970 (UTC); `None` for never.
     pub expires: Option<u64>,
     /// The most requests a minute; `None` for any number.
     pub requests_per_minute: Option<u32>,
@@ -82,10 +82,10 @@ pub struct Grant {
     pub tokens_per_day: Option<u64>,
 }
 
-/// A key as it is kept.
+/// A key as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyRecord {
-    /// By which it is listed and revoked; no secret.
+    /// The id by which it is listed and revoked; no secret.
     pub id: String,
     /// SHA-256 of the key, in hexadecimal digits.
     hash: String,
@@ -103,7 +103,7 @@ pub struct Keys {
     pub keys: Vec<KeyRecord>,
 }
 
-/// What is wrong with a file of keys, or with what is asked of it.
+/// Why keys cannot be read, written or revoked.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum KeysError {
@@ -129,15 +129,15 @@ pub enum KeysError {
 }
 
 impl Keys {
-    /// The keys in a file; none where it is not there.
+    /// The keys in a file; none if there is no file.
     ///
     /// # Errors
-    /// A file that cannot be read or is none of keys.
+    /// A file that cannot be read or does not hold keys.
     pub fn read(path: &Path) -> Result<Self, KeysError> {
-        // Where secrets are mounted, such as in Kubernetes, files are links within their folder.
+        // Mounted secrets, as in Kubernetes, are links within their folder.
         let text = match ken_storage::read_beside(path) {
             Ok(text) => text,
-            // A link that leads nowhere is no file that is not there.
+            // A link that leads nowhere is not a missing file.
             Err(error) if error.source.kind() == ErrorKind::NotFound && !path.is_symlink() => {
                 return Ok(Self::default());
             }
@@ -154,7 +154,7 @@ impl Keys {
         })
     }
 
-    /// Writes them to a file, which is its owner's alone.
+    /// Writes them to a file that only its owner may read.
     ///
     /// # Errors
     /// A file that cannot be written.
@@ -173,7 +173,7 @@ impl Keys {
         rand::rng().fill(&mut random[..]);
         let key = format!("{START}{}", URL_SAFE_NO_PAD.encode(random));
         let hash = hash_of(&key);
-        // The hash tells nothing of the key, and its start nothing of the hash.
+        // The hash reveals nothing of the key, and its start nothing of the rest.
         let id = hash.get(..12).unwrap_or_default().to_owned();
         self.keys.push(KeyRecord {
             id,
@@ -184,14 +184,14 @@ impl Keys {
         key
     }
 
-    /// Removes the key of an id; whether there was one.
+    /// Removes the key with this id; returns whether there was one.
     pub fn revoke(&mut self, id: &str) -> bool {
         let before = self.keys.len();
         self.keys.retain(|key| key.id != id);
         self.keys.len() < before
     }
 
-    /// What is kept of a key.
+    /// The record of a key.
     pub(crate) fn find(&self, key: &str) -> Option<&KeyRecord> {
         let hash = hash_of(key);
         self.keys.iter().find(|known| known.hash == hash)

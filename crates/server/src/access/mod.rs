@@ -1,4 +1,4 @@
-//! Who may do what: keys with scopes, expiry and quotas, and which hosts and origins are answered at all.
+//! Who may do what: keys with scopes, expiry and quotas, and which hosts and origins the server answers at all.
 
 pub(crate) mod caller;
 pub(crate) mod host;

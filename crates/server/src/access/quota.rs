@@ -1,5 +1,4 @@
-//! Quotas of keys: requests a minute and tokens a day. They are counted in memory, from when the server
-//! started.
+//! Quotas of keys: requests a minute and tokens a day, counted in memory from the start of the server.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -20,23 +19,23 @@ pub(crate) struct Quotas(Mutex<HashMap<String, Used>>);
 struct Used {
     requests: Window,
     tokens: Window,
-    /// Tokens of work that is under way, about.
+    /// About how many tokens the work in progress takes.
     reserved: u64,
 }
 
 const SPENT: &str = "the key has used its tokens of the day";
 
-/// When to come back where work that is under way may leave some tokens.
+/// When to come back if work in progress may leave some tokens.
 const SOON: Duration = Duration::from_secs(1);
 
-/// What was used since its start; it ends after a time, and the next begins with nothing.
+/// The use in a period; the next one begins at 0.
 struct Window {
     since: Instant,
     used: u64,
 }
 
 impl Window {
-    /// What is used in the window at a time, and when the window ends.
+    /// The use in the current period, and the time until it ends.
     fn at(&mut self, now: Instant, length: Duration) -> (&mut u64, Duration) {
         if now.saturating_duration_since(self.since) >= length {
             *self = Self {
@@ -67,7 +66,7 @@ impl Quotas {
     /// Counts a request.
     ///
     /// # Errors
-    /// A key that has used what it may.
+    /// A key that has used up its quota.
     pub(crate) fn request(&self, key: &KeyRecord, now: Instant) -> Result<(), Refusal> {
         self.with(&key.id, now, |used| {
             let (tokens, ends) = used.tokens.at(now, DAY);
@@ -85,10 +84,10 @@ impl Quotas {
         })
     }
 
-    /// Sets tokens aside for work that begins, until it is settled.
+    /// Reserves tokens for work that begins, until it is settled.
     ///
     /// # Errors
-    /// A key that has none left beside what is under way.
+    /// A key that has no tokens left besides those reserved.
     pub(crate) fn reserve(
         &self,
         key: &KeyRecord,
@@ -101,7 +100,7 @@ impl Quotas {
             if *spent >= most {
                 return Err(refusal("token_quota", SPENT, ends));
             }
-            // What is left may be less than it takes: that is known afterwards.
+            // The rest may be less than the work takes: only its end shows that.
             if spent.saturating_add(used.reserved) >= most {
                 let message =
                     "the key's work under way takes what is left of its tokens of the day";
@@ -112,7 +111,7 @@ impl Quotas {
         })
     }
 
-    /// Counts the tokens that work has spent, in the place of those that were set aside for it.
+    /// Counts the tokens that work has spent, in place of those reserved for it.
     pub(crate) fn settle(&self, key: &str, reserved: u64, spent: u64, now: Instant) {
         self.with(key, now, |used| {
             used.reserved = used.reserved.saturating_sub(reserved);
@@ -173,7 +172,7 @@ mod tests {
             [60, 60, 1].map(|tokens| reserve(&few, tokens)),
             [true, true, false]
         );
-        // Less than was thought: one more fits.
+        // The work took less than it had reserved: one more fits.
         quotas.settle(&few.id, 60, 10, now);
         assert_eq!([60, 60].map(|tokens| reserve(&few, tokens)), [true, false]);
         quotas.settle(&few.id, 60, 45, now);

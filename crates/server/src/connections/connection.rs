@@ -1,5 +1,5 @@
-//! The routes for one connection, which tell its place what it is at: its client is waited for until a request is
-//! here with all of its body, and again once the answer is handed over.
+//! The routes for one connection. They tell its place when the server waits for the client: until a request has
+//! arrived with its whole body, and again once the answer is handed over.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -52,7 +52,7 @@ pub(crate) fn service(
     })
 }
 
-/// A body that tells the place of its connection how it passes.
+/// A body that tells the place of its connection about its progress.
 pub(crate) struct Passing<B> {
     body: B,
     place: Arc<Place>,
@@ -85,7 +85,7 @@ impl<B: Body + Unpin> Body for Passing<B> {
 }
 
 impl<B> Drop for Passing<B> {
-    /// Nobody wants more of it: it is read, or handed over, or given up.
+    /// The body is over: read, handed over or given up.
     fn drop(&mut self) {
         (self.at_end)(&self.place);
     }

@@ -1,20 +1,20 @@
-//! How many files the process may have open, of which connections are the most.
+//! How many files the process may have open, most of which are connections.
 
-/// What is left for corpora, journals and whatever else is opened.
+/// Files left for corpora, journals and everything else.
 const OTHERS: usize = 256;
 
-/// Of a connection: its socket, and the file that it may be uploading.
+/// Files of a connection: its socket, and the file that it may be uploading.
 const OF_ONE: usize = 2;
 
-/// How many of the wanted connections there may be. The process's own limit of open files is raised for them as
-/// far as the system lets it; where that is not far enough, there are fewer, so that files can still be opened.
+/// How many of the wanted connections there may be. Raises the process's limit of open files for them as far as the
+/// system allows; if that is not enough, there are fewer, so that files can still be opened.
 pub(crate) fn connections(wanted: usize) -> usize {
     let most = most_files(OF_ONE * wanted + OTHERS).unwrap_or(usize::MAX);
     let left = most.saturating_sub(OTHERS).max(most / 2);
     wanted.min(left / OF_ONE).max(1)
 }
 
-/// Raises the limit to a number, or as far as it goes, and returns what it is then; `None` where there is none.
+/// Raises the limit to a number, or as far as it goes, and returns the new limit; `None` if there is none.
 #[cfg(unix)]
 fn most_files(wanted: usize) -> Option<usize> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

@@ -1,5 +1,5 @@
-//! Connections: how many there may be, who makes room for a newcomer, and how long one may be stalled by
-//! whoever does not read.
+//! Connections: how many there may be, which one makes room for a newcomer, and how long a client that does not read
+//! may stall one.
 
 pub(crate) mod connection;
 pub(crate) mod files;

@@ -1,6 +1,5 @@
-//! Places for connections. Where all are taken, a newcomer gets that of the connection that has been silent for
-//! the longest, of those that no request of is being answered: clients that say nothing, or little, cannot keep
-//! others out.
+//! Places for connections. If all are taken, a newcomer gets the place of the connection that has been silent for the
+//! longest, among those with no request in progress: clients that send nothing, or little, cannot keep others out.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,24 +10,24 @@ use tokio::sync::Notify;
 pub(crate) struct Places {
     most: usize,
     taken: Mutex<Taken>,
-    /// Told when a place is given back.
+    /// Notified when a place is given back.
     free: Notify,
 }
 
 #[derive(Default)]
 struct Taken {
-    /// How many are.
+    /// How many are taken.
     count: usize,
-    /// How often a connection was heard of, which numbers these events.
+    /// How often any client was heard from; numbers these events.
     heard: u64,
-    /// Those whose client is being waited for, by when it was heard of last, with what tells them to end.
+    /// Connections whose client the server waits for, by when it was last heard from, with what tells them to end.
     waiting: BTreeMap<u64, Arc<Notify>>,
 }
 
-/// A connection's place. It is given back when dropped.
+/// A connection's place. Dropping it gives it back.
 pub(crate) struct Place {
     places: Arc<Places>,
-    /// Its number among those that wait; `None` while a request is being answered.
+    /// Its number among the waiting ones; `None` while a request is being answered.
     number: Mutex<Option<u64>>,
     end: Arc<Notify>,
 }
@@ -46,7 +45,7 @@ impl Places {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a place. Where none is free, one that is waited for is asked to end: then it may be free soon, which
+    /// Takes a place. If none is free, asks a waiting connection to end: then one may be free soon, which
     /// [`Places::freed`] tells.
     pub(crate) fn take(self: &Arc<Self>) -> Option<Arc<Place>> {
         let mut taken = self.lock();
@@ -78,7 +77,7 @@ impl Place {
         self.number.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Its client is waited for, and was heard of just now.
+    /// The server waits for the client, which it heard from just now.
     pub(crate) fn hears(&self) {
         let mut number = self.number();
         let mut taken = self.places.lock();
@@ -91,14 +90,14 @@ impl Place {
         *number = Some(heard);
     }
 
-    /// A request of its client is being answered: the place is kept.
+    /// The server answers a request of the client: the connection keeps its place.
     pub(crate) fn answers(&self) {
         if let Some(before) = self.number().take() {
             self.places.lock().waiting.remove(&before);
         }
     }
 
-    /// Waits until the place is wanted for somebody else.
+    /// Waits until a newcomer wants the place.
     pub(crate) async fn wanted(&self) {
         self.end.notified().await;
     }
@@ -118,7 +117,7 @@ mod tests {
 
     use super::*;
 
-    /// Whether a place is wanted for somebody else.
+    /// Whether a newcomer wants the place.
     fn is_wanted(place: &Place) -> bool {
         let wanted = std::pin::pin!(place.wanted());
         wanted.poll(&mut Context::from_waker(Waker::noop())) == Poll::Ready(())
@@ -131,7 +130,7 @@ mod tests {
         let [one, two, three] = <[_; 3]>::try_from(all).ok().unwrap();
         one.answers();
         two.hears();
-        // The third was heard of before the second.
+        // The third was heard from before the second.
         assert!(places.take().is_none());
         assert!(is_wanted(&three) && !is_wanted(&one) && !is_wanted(&two));
         drop(three);
@@ -145,7 +144,7 @@ mod tests {
                 .iter()
                 .all(|place| !is_wanted(place))
         );
-        // An answer that is over makes its connection one that is waited for.
+        // A connection whose answer is over waits again.
         one.hears();
         assert!(places.take().is_none() && is_wanted(&one));
         drop((one, two, newcomer));

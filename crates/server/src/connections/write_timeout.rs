@@ -1,4 +1,4 @@
-//! Writing to a client that does not read: it is waited for, but not forever.
+//! Writing to a client that does not read: the server waits, but not forever.
 
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// A stream on which a write that makes no progress for a time fails.
+/// A stream that fails a write which makes no progress for a time.
 pub(crate) struct Stalling<S> {
     stream: S,
     within: Duration,
@@ -25,7 +25,7 @@ impl<S> Stalling<S> {
         }
     }
 
-    /// Passes on how a write went, and fails where it has waited for too long.
+    /// Passes on how a write went, and fails one that has waited for too long.
     fn timed<T>(&mut self, cx: &mut Context<'_>, went: Poll<Result<T>>) -> Poll<Result<T>> {
         if went.is_ready() {
             self.since = None;

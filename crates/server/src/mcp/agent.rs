@@ -1,5 +1,5 @@
-//! Messages that come line by line, as from an agent that started the program. Several are served at once,
-//! and each can be cancelled.
+//! Messages line by line, from an agent that started the program. Several are served at once, and each can be
+//! cancelled.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,7 @@ use crate::service::resources::Served;
 use crate::spans::Parent;
 use crate::wire::body::LARGEST;
 
-/// Takes a response, a line of JSON without its end.
+/// Receives a response, a line of JSON without its end.
 type Reply = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Serves one agent.
@@ -27,15 +27,15 @@ pub struct Agent {
     served: Arc<Served>,
     access: Access,
     reply: Reply,
-    /// By the id of the request.
+    /// By request id.
     running: Arc<Mutex<HashMap<String, JoinHandle<()>>>>,
 }
 
 impl Agent {
-    /// An agent that is told everything by `reply`, from several threads.
+    /// An agent that gets every message by `reply`, from several threads.
     ///
     /// # Errors
-    /// Threads that cannot be had.
+    /// Threads that the system denies.
     pub fn new(
         served: Served,
         access: Access,
@@ -58,19 +58,19 @@ impl Agent {
     /// The longest message, in bytes: as long as one over HTTP.
     pub const LONGEST: usize = LARGEST;
 
-    /// Says that a message is longer.
+    /// Tells the agent that a message is longer.
     pub fn refuse_long(&self) {
         (self.reply)(&too_long(Self::LONGEST).to_string());
     }
 
-    /// Takes a message, a line without its end. Its response comes when it is there; an empty line has none.
+    /// Takes a message, a line without its end. Its response follows when it is ready; an empty line has none.
     pub fn take(&self, line: &[u8]) {
         if line.trim_ascii().is_empty() {
             return;
         }
         match Sent::read(line) {
             Sent::One(message) => self.take_one(message),
-            Sent::Batch(messages) => messages.into_iter().for_each(|one| self.take_one(one)),
+            Sent::Batch(messages) => messages.into_iter().for_each(|sent| self.take_one(sent)),
         }
     }
 
@@ -96,12 +96,12 @@ impl Agent {
         let running = Arc::clone(&self.running);
         let request = Request {
             id: format!("req_{:016x}", rand::rng().random::<u64>()),
-            // Whoever can start the program can read what it reads.
+            // Whoever can start the program can read what the program reads.
             caller: self.access.anyone(),
             parent: Parent::default(),
         };
         let name = id.to_string();
-        // Locked until the task is known, so that it does not end before.
+        // Locked until the task is registered, so that it does not end before.
         let mut known = lock(&self.running);
         let task = self.runtime.spawn(async move {
             let addresses = Addresses::none();
@@ -115,14 +115,14 @@ impl Agent {
         known.insert(name, task);
     }
 
-    /// Waits until all messages that were taken are responded to.
+    /// Waits until all messages have their responses.
     pub fn finish(self) {
         loop {
             let next = lock(&self.running).drain().next();
             let Some((_, task)) = next else {
                 break;
             };
-            // One that was cancelled says nothing.
+            // A cancelled task says nothing.
             let _ = self.runtime.block_on(task);
         }
         if let Some(spans) = &self.served.spans {

@@ -1,23 +1,23 @@
-//! How far a call of a tool is, for clients that want to be told.
+//! The progress of a tool call, for clients that ask for it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 
-/// Takes a message to the client.
+/// Receives a message to the client.
 pub(crate) type Tell = Arc<dyn Fn(Value) + Send + Sync>;
 
-/// Tells of the steps of one call.
+/// The progress of one call.
 pub(crate) struct Progress {
-    /// By which the client knows the call, and where it is told; `None` where it did not ask for that.
+    /// The token by which the client knows the call, and where to send messages; `None` if it did not ask for them.
     to: Option<(Value, Tell)>,
     /// Steps so far.
     steps: AtomicU64,
 }
 
 impl Progress {
-    /// That of a call with these parameters.
+    /// The progress of a call with these parameters.
     pub(crate) fn of(params: &Value, tell: Option<&Tell>) -> Self {
         let token = token(params).cloned();
         Self {
@@ -26,7 +26,7 @@ impl Progress {
         }
     }
 
-    /// Tells of the next step.
+    /// Reports the next step.
     pub(crate) fn step(&self, message: &str) {
         let Some((token, tell)) = &self.to else {
             return;
@@ -37,7 +37,7 @@ impl Progress {
     }
 }
 
-/// The token of a call whose client wants to be told.
+/// The token of a call whose client asks for progress.
 pub(crate) fn token(params: &Value) -> Option<&Value> {
     let token = params.get("_meta")?.get("progressToken")?;
     (token.is_string() || token.is_number()).then_some(token)

@@ -10,7 +10,7 @@ use crate::routes::address::Addresses;
 use crate::service::answers::Request;
 use crate::service::resources::Served;
 
-/// The versions that are spoken, oldest first.
+/// The versions that the server speaks, oldest first.
 const VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
 const INVALID_REQUEST: i64 = -32600;
@@ -21,14 +21,14 @@ const NO_JSON: i64 = -32700;
 /// The most messages of a batch.
 const MOST_MESSAGES: usize = 64;
 
-/// What people read of the server.
+/// The server's title, for people.
 const TITLE: &str = "ken: your documents, and what the model knows";
 
-/// What an agent is told of the server.
+/// What agents learn about the server.
 const INSTRUCTIONS: &str = "Answers over the user's own documents. `knows` says whether the model behind \
 `ask` knows an answer without them, so that a search can be skipped; `ask` decides that by itself.";
 
-/// A message, read.
+/// A parsed message.
 pub(crate) enum Message {
     /// It wants a response.
     Request {
@@ -38,7 +38,7 @@ pub(crate) enum Message {
     },
     /// It wants none.
     Notification { method: String, params: Value },
-    /// It is none; with the response that says so.
+    /// An invalid message; with the response that says so.
     Broken(Value),
 }
 
@@ -60,7 +60,7 @@ impl Sent {
             Ok(Value::Array(all)) if !all.is_empty() => {
                 Self::Batch(all.iter().map(Message::of).collect())
             }
-            Ok(one) => Self::One(Message::of(&one)),
+            Ok(message) => Self::One(Message::of(&message)),
         }
     }
 }
@@ -83,7 +83,7 @@ impl Message {
                 method: method.to_owned(),
                 params,
             },
-            // A response: nothing was asked of the client.
+            // A response, although the server asked the client for nothing.
             (None, Some(_)) if message.get("result").or(message.get("error")).is_some() => {
                 Self::Notification {
                     method: String::new(),
@@ -95,13 +95,13 @@ impl Message {
     }
 }
 
-/// The response to a message that is not read, since it has more bytes than `most`.
+/// The response to a message of more than `most` bytes, which is not read.
 pub(crate) fn too_long(most: usize) -> Value {
     let message = format!("the message has more than {most} bytes");
     error(&Value::Null, INVALID_REQUEST, &message)
 }
 
-/// Serves a request. While it does, `tell` takes what the client wants to be told of it.
+/// Serves a request. Meanwhile `tell` receives its progress messages.
 pub(crate) async fn respond(
     served: &Arc<Served>,
     request: &Request,
@@ -133,19 +133,18 @@ pub(crate) async fn respond(
     }
 }
 
-/// Makes sure that a version which a client names is one that is spoken.
+/// Checks that the server speaks a version that a client names.
 pub(crate) fn check_version(named: &str) -> Result<(), Value> {
-    match VERSIONS.contains(&named) {
-        true => Ok(()),
-        false => {
-            let known = VERSIONS.join(", ");
-            let why = format!("MCP-Protocol-Version names none of {known}");
-            Err(error(&Value::Null, INVALID_REQUEST, &why))
-        }
+    if VERSIONS.contains(&named) {
+        Ok(())
+    } else {
+        let known = VERSIONS.join(", ");
+        let why = format!("MCP-Protocol-Version names none of {known}");
+        Err(error(&Value::Null, INVALID_REQUEST, &why))
     }
 }
 
-/// The server, in the version that the client asks for where that is spoken.
+/// Introduces the server, in the version that the client asks for if the server speaks it.
 fn welcome(params: &Value) -> Value {
     let asked = params.get("protocolVersion").and_then(Value::as_str);
     let [.., newest] = VERSIONS;

@@ -1,4 +1,4 @@
-//! The tools: what each takes and gives, as schemas that are made from its types, and calling it.
+//! The tools: what each takes and returns, as schemas made from its types, and calling it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,10 +22,10 @@ use crate::wire::ken::{
 use crate::wire::refusal::Refusal;
 use crate::wire::texts::Texts;
 
-/// The most tokens of texts that a tool returns where nobody says how many.
+/// The default for the most tokens of texts that a tool returns.
 const TOKENS: usize = 4000;
 
-/// How often a client is told that an answer goes on, at most.
+/// The shortest time between two messages that an answer goes on.
 const OFTEN: Duration = Duration::from_secs(1);
 
 /// A query.
@@ -34,7 +34,7 @@ const OFTEN: Duration = Duration::from_secs(1);
 struct SearchArguments {
     /// What to find.
     query: String,
-    /// The corpus, by its name; the first where none is named.
+    /// The corpus, by its name; by default the first.
     corpus: Option<String>,
     /// How many passages, 10 by default.
     k: Option<usize>,
@@ -44,7 +44,7 @@ struct SearchArguments {
     max_tokens: Option<usize>,
 }
 
-/// What was found, best first.
+/// The search results, best first.
 #[derive(Debug, Serialize, JsonSchema)]
 struct SearchResults {
     results: Vec<FoundPassage>,
@@ -53,16 +53,16 @@ struct SearchResults {
 /// A passage.
 #[derive(Debug, Serialize, JsonSchema)]
 struct FoundPassage {
-    /// By which it can be fetched.
+    /// The id by which to fetch it.
     id: String,
-    /// The document's title, or else its id, and the page where there are pages.
+    /// The document's title, or else its id, with the page if there are pages.
     title: String,
     /// The headings over the passage, from the outermost.
     #[serde(skip_serializing_if = "String::is_empty")]
     heading: String,
     /// Where it can be read.
     url: String,
-    /// The text, where it fits.
+    /// The text, if it fits.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
 }
@@ -81,7 +81,7 @@ struct FetchArguments {
 #[derive(Debug, Serialize, JsonSchema)]
 struct Fetched {
     id: String,
-    /// The document's title, or else its id, and the page where there are pages.
+    /// The document's title, or else its id, with the page if there are pages.
     title: String,
     /// The headings over the passage, from the outermost.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -89,7 +89,7 @@ struct Fetched {
     text: String,
     /// Where it can be read.
     url: String,
-    /// What the document says of itself.
+    /// The document's metadata.
     metadata: Map<String, Value>,
 }
 
@@ -99,9 +99,9 @@ struct Fetched {
 struct AskArguments {
     /// The question, complete in itself.
     question: String,
-    /// The corpus, by its name; the first where none is named.
+    /// The corpus, by its name; by default the first.
     corpus: Option<String>,
-    /// When to retrieve, such as `always`; that of the server where none is named.
+    /// When to retrieve, such as `always`; by default as the server does.
     policy: Option<String>,
     /// The longest answer, in tokens.
     max_tokens: Option<usize>,
@@ -113,9 +113,9 @@ struct AskArguments {
 struct KnowsArguments {
     /// The question, complete in itself.
     question: String,
-    /// By which policy it is judged; that of the server where none is named.
+    /// The policy by which to judge it; by default that of the server.
     policy: Option<String>,
-    /// Nothing that it returns is long; taken so that it can be given to every tool.
+    /// Unused, since no result is long; accepted so that every tool takes it.
     #[serde(rename = "max_tokens")]
     _max_tokens: Option<usize>,
 }
@@ -164,12 +164,12 @@ fn tool<A: JsonSchema, R: JsonSchema>(name: &str, title: &str, description: &str
 fn settings() -> SchemaSettings {
     let settings = SchemaSettings::draft2020_12();
     settings.with_transform(RecursiveTransform(|schema: &mut Schema| {
-        // Those of Rust's numbers, which are none of JSON Schema's, and of which clients warn.
+        // Formats of Rust's numbers, which JSON Schema does not have and of which clients warn.
         schema.remove("format");
     }))
 }
 
-/// Has what may be left out be of one type: some clients read no unions, and null need not be sent.
+/// Gives optional fields a single type: some clients read no unions, and null need not be sent.
 fn without_null(schema: &mut Schema) {
     let Some(Value::Array(types)) = schema.get("type") else {
         return;
@@ -184,8 +184,8 @@ fn without_null(schema: &mut Schema) {
     }
 }
 
-/// Calls a tool; `None` where there is none of this name. A failure is a result too, since it is the model
-/// that can do something about it.
+/// Calls a tool; `None` if there is none of this name. A failure is a result too, since the model can do something
+/// about it.
 pub(super) async fn call(
     served: &Arc<Served>,
     request: &Request,
@@ -264,11 +264,11 @@ async fn find(
         filter: asked.filter.into_iter().collect(),
         rerank: None,
     };
-    let found = search::find(served, searched, request).await?;
-    let corpus = &found.corpus.name;
+    let response = search::find(served, searched, request).await?;
+    let corpus = &response.corpus.name;
     let mut left = asked.max_tokens.unwrap_or(TOKENS);
-    let mut results = Vec::with_capacity(found.hits.len());
-    for hit in found.hits {
+    let mut results = Vec::with_capacity(response.hits.len());
+    for hit in response.hits {
         let tokens = count(served, &hit.text)?;
         let fits = tokens <= left;
         left = if fits { left - tokens } else { 0 };
@@ -294,14 +294,14 @@ async fn fetch(
         return Err(Refusal::bad("invalid_value", "an id is CORPUS/PASSAGE").of("id"));
     };
     let (name, passage) = (corpus.to_owned(), passage.to_owned());
-    let found = corpora::read(served, name, passage, request).await?;
+    let response = corpora::read(served, name, passage, request).await?;
     let most = asked.max_tokens.unwrap_or(TOKENS);
     Ok(Fetched {
-        url: addresses.passage(corpus, &found.passage_id, &found.location),
-        title: found.location.named(&found.title, &found.doc_id),
-        heading: found.location.heading,
-        text: cut(served, found.text, most)?,
-        metadata: found.metadata,
+        url: addresses.passage(corpus, &response.passage_id, &response.location),
+        title: response.location.named(&response.title, &response.doc_id),
+        heading: response.location.heading,
+        text: cut(served, response.text, most)?,
+        metadata: response.metadata,
         id: asked.id,
     })
 }
@@ -357,7 +357,7 @@ fn count(served: &Served, text: &str) -> Result<usize, Refusal> {
     tokens.map_err(|error| Refusal::of_model(&error))
 }
 
-/// The longest start of a text that has no more tokens, at the end of a word.
+/// The longest start of a text with at most this many tokens, cut at the end of a word.
 fn cut(served: &Served, text: String, most: usize) -> Result<String, Refusal> {
     // A token has at least one byte.
     if text.len() <= most || count(served, &text)? <= most {

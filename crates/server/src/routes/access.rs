@@ -6,7 +6,6 @@ use crate::access::keys::Scope;
 use crate::wire::access::AccessReport;
 use crate::wire::refusal::Refusal;
 
-/// Tells of it.
 pub(crate) async fn report(call: Call) -> Result<Reply<AccessReport>, Refusal> {
     let (served, caller) = (&call.served, call.caller());
     Ok(Reply::json(&AccessReport {

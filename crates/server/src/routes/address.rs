@@ -1,4 +1,4 @@
-//! The address at which a client can read a passage: that of the server as the client itself named it.
+//! The address at which a client can read a passage, under the server name that the client itself used.
 
 use axum::http::{HeaderMap, header};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
@@ -7,7 +7,7 @@ use crate::wire::ken::Location;
 
 /// Addresses of passages for one client.
 pub(crate) struct Addresses {
-    /// `None` where the client does not speak HTTP.
+    /// `None` if the client does not speak HTTP.
     origin: Option<String>,
 }
 
@@ -24,7 +24,7 @@ impl Addresses {
         }
     }
 
-    /// For a client that cannot follow any.
+    /// For a client that cannot follow addresses.
     pub(crate) fn none() -> Self {
         Self { origin: None }
     }

@@ -11,7 +11,6 @@ use crate::service::resources::Served;
 use crate::wire::ken::{AskRequest, AskResponse, Said};
 use crate::wire::refusal::Refusal;
 
-/// Answers a question.
 pub(crate) async fn ask(
     call: Call,
     body: JsonBody<AskRequest>,
@@ -21,10 +20,10 @@ pub(crate) async fn ask(
     Ok(Reply::json(&answered.await?))
 }
 
-/// Answers a question. `watch` sees what happens meanwhile.
+/// Answers a question; `watch` receives the events on the way.
 ///
 /// # Errors
-/// A value that cannot be taken, and whatever keeps it from being answered.
+/// A value that cannot be taken, and whatever keeps the question from being answered.
 pub(crate) async fn answer(
     served: &std::sync::Arc<Served>,
     asked: AskRequest,
@@ -33,7 +32,7 @@ pub(crate) async fn answer(
 ) -> Result<AskResponse, Refusal> {
     let asked = RequestOptions {
         question: asked.question,
-        before: said(asked.before),
+        before: exchanges(asked.before),
         sampling: SamplingOptions {
             max_tokens: asked.max_tokens,
             temperature: asked.temperature,
@@ -57,11 +56,10 @@ pub(crate) async fn answer(
     })
 }
 
-/// What was said before.
-pub(super) fn said(before: Vec<Said>) -> Vec<Exchange> {
-    let before = before.into_iter().map(|said| Exchange {
-        question: said.question,
-        answer: said.answer,
-    });
-    before.collect()
+/// The earlier exchanges of the conversation.
+pub(super) fn exchanges(before: Vec<Said>) -> Vec<Exchange> {
+    before
+        .into_iter()
+        .map(|Said { question, answer }| Exchange { question, answer })
+        .collect()
 }

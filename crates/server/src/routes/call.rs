@@ -1,4 +1,4 @@
-//! What a handler is called with: who calls, what the address names, and what is served meanwhile.
+//! What a handler is called with: the caller, the names in the path, and what the server serves meanwhile.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -77,7 +77,7 @@ impl<P: Names> Call<P> {
 }
 
 impl<P> Call<(Corpus, P)> {
-    /// The call on the corpus, and the name in it.
+    /// Splits the call into one on the corpus, and the name within that.
     pub(crate) fn split(self) -> (Call<Corpus>, P) {
         let (path, name) = self.path;
         let call = Call {
@@ -109,7 +109,7 @@ impl<P> Call<P> {
         Page::read(self.query())
     }
 
-    /// Works on the call, shortly, on a thread that may block: for what touches the disk.
+    /// Does short work on the call, on a thread that may block: for anything that touches the disk.
     ///
     /// # Errors
     /// Those of the work.
@@ -128,7 +128,7 @@ impl<P> Call<P> {
 pub(crate) trait Names: Sized + Send + 'static {
     type Text: DeserializeOwned + Send;
 
-    /// What is said of a path that is not UTF-8.
+    /// The refusal of a path that is not UTF-8.
     fn unreadable() -> Refusal {
         Refusal::bad("invalid_path", "the path is not UTF-8")
     }
@@ -172,7 +172,7 @@ impl Names for (Corpus, String) {
     }
 }
 
-/// A body of JSON that is to be read.
+/// A body of JSON that is yet to be read.
 pub(crate) struct JsonBody<T> {
     body: Body,
     value: PhantomData<fn() -> T>,
@@ -192,7 +192,7 @@ impl<T: DeserializeOwned> JsonBody<T> {
         body::read(self.body).await
     }
 
-    /// The value, and the same as it came.
+    /// The value, and the JSON that it came as.
     ///
     /// # Errors
     /// As [`body::read`].
@@ -201,7 +201,7 @@ impl<T: DeserializeOwned> JsonBody<T> {
         Ok((body::value(&bytes)?, body::value(&bytes)?))
     }
 
-    /// The default where the request has no body.
+    /// The default if the request has no body.
     ///
     /// # Errors
     /// As [`body::bytes_or_none`] and [`body::value`].
@@ -218,7 +218,7 @@ impl<T: DeserializeOwned> JsonBody<T> {
     }
 }
 
-/// A body of `multipart/form-data` that is to be received.
+/// A body of `multipart/form-data` that is yet to be received.
 pub(crate) struct Upload(pub(crate) Body);
 
 impl From<Body> for Upload {

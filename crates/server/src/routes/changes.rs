@@ -1,4 +1,4 @@
-//! Changes of `/v1/ken/corpora`: making, uploading, deleting, bringing back.
+//! Changes of `/v1/ken/corpora`: making, uploading, deleting, rolling back.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -91,7 +91,7 @@ fn details(served: &Served, name: &str) -> Result<CorpusDetails, Refusal> {
     })
 }
 
-/// Takes a change of the corpus in the path on.
+/// Submits a change of the corpus in the path.
 ///
 /// # Errors
 /// A corpus that does not exist or is not in a folder; too many jobs.
@@ -104,7 +104,7 @@ pub(crate) async fn submit(call: Call<Corpus>, work: Work) -> Result<Arc<Job>, R
     .await
 }
 
-/// Uploads documents. Those of ids that are there already take their places.
+/// Uploads documents. They replace those with the same ids.
 pub(crate) async fn upload(call: Call<Corpus>, body: Upload) -> Result<Reply<JobObject>, Refusal> {
     let library = call.served.library()?;
     library.place(&call.served.corpora, &call.path.0)?;
@@ -123,7 +123,7 @@ pub(crate) async fn upload(call: Call<Corpus>, body: Upload) -> Result<Reply<Job
             jobs.submit(id, &call.path.0, Work::Ingest, key)
         });
         if job.is_err() {
-            // What stays is removed when the server starts again.
+            // The server removes leftovers when it starts again.
             let _ = ken_storage::remove(&sent);
         }
         job
@@ -141,7 +141,7 @@ pub(crate) async fn delete_document(
     jobs::outcome(&job).await
 }
 
-/// Brings an earlier generation back, as a new one.
+/// Publishes an earlier generation again, as a new one.
 pub(crate) async fn roll_back(
     call: Call<Corpus>,
     body: JsonBody<Rollback>,
@@ -159,7 +159,7 @@ pub(crate) async fn remove(call: Call<Corpus>) -> Result<Reply<JobObject>, Refus
 /// Begins to remove the corpus in the path.
 ///
 /// # Errors
-/// One that does not exist, or that no client made.
+/// A corpus that does not exist, or that no client made.
 pub(crate) async fn drop_corpus(call: Call<Corpus>) -> Result<Arc<Job>, Refusal> {
     call.blocking(|call| {
         let (library, Corpus(corpus)) = (call.served.library()?, &call.path);

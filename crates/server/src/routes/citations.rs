@@ -7,7 +7,7 @@ use crate::wire::ken::Citation;
 
 /// A citation at one place.
 pub(crate) struct Cited<'a> {
-    /// In code points of the answer.
+    /// A range of code points of the answer.
     pub(crate) place: Range<usize>,
     /// The corpus of the passage.
     pub(crate) corpus: &'a str,
@@ -27,13 +27,13 @@ impl Cited<'_> {
     }
 }
 
-/// The citations, in the order of the text. What was found by comparison is for all of it.
+/// The citations, in the order of the text. One without a place holds for the whole answer.
 pub(crate) fn cited(answered: &Completion) -> Vec<Cited<'_>> {
     if answered.trace.corpus.is_none() {
         return Vec::new();
     }
     let length = answered.text.chars().count();
-    let mut found = Vec::new();
+    let mut cited = Vec::new();
     for citation in &answered.trace.citations {
         let mut places: Vec<_> = citation
             .places
@@ -43,12 +43,12 @@ pub(crate) fn cited(answered: &Completion) -> Vec<Cited<'_>> {
         if places.is_empty() {
             places.push(0..length);
         }
-        found.extend(places.into_iter().map(|place| Cited {
+        cited.extend(places.into_iter().map(|place| Cited {
             place,
             corpus: answered.trace.corpus_of(citation.corpus.as_ref()),
             citation,
         }));
     }
-    found.sort_by_key(|cited| cited.place.start);
-    found
+    cited.sort_by_key(|cited| cited.place.start);
+    cited
 }

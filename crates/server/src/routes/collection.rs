@@ -1,4 +1,4 @@
-//! What evals and corrections have in common: which question is collected, and how one is removed.
+//! What evals and corrections share: finding the question to collect, and removing one.
 
 use std::sync::Arc;
 
@@ -66,11 +66,11 @@ impl NamedQuestion {
     }
 }
 
-/// The corpus that a question is asked of, which is of no trace: the one that is named, or else the only one that
-/// the key is for.
+/// The corpus that a question without a trace is asked of: the one that it names, or else the only one that the key
+/// is for.
 ///
 /// # Errors
-/// A corpus that the key is not for; none, where it is for some.
+/// A corpus that the key is not for; no name, if the key is for several corpora.
 fn asked_of(caller: &Caller, named: Option<String>) -> Result<Vec<String>, Refusal> {
     match (named, caller.corpora()) {
         (Some(corpus), _) => {
@@ -86,8 +86,7 @@ fn asked_of(caller: &Caller, named: Option<String>) -> Result<Vec<String>, Refus
     }
 }
 
-/// Removes the item in the path, an `object` of a collection. `unknown` is the code and the name of one that does not
-/// exist.
+/// Removes the item in the path, an `object` of a collection. `unknown` is the code and the noun for a missing one.
 pub(super) async fn remove<T: Item + Send + 'static>(
     call: Call<String>,
     collected: fn(&Served) -> &Arc<Collection<T>>,

@@ -1,6 +1,6 @@
-//! The console: a page for browsers at `/`. Its files are in the program and are found by their names
-//! alone, so no path leads out of them. Their addresses hold a hash of all of them: browsers keep them for
-//! good, and after an update load all of the new ones.
+//! The console: a page for browsers at `/`. Its files are in the program and are found by their names alone, so no
+//! path leads out of them. Their addresses hold a hash of all of them, so browsers keep them for good, and load all
+//! of the new ones after an update.
 
 use std::sync::LazyLock;
 
@@ -20,7 +20,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
                       require-trusted-types-for 'script'; trusted-types 'none'";
 
-/// What stands with every file.
+/// The headers of every file.
 const AROUND: &[(&str, &str)] = &[
     ("content-security-policy", POLICY),
     ("referrer-policy", "no-referrer"),
@@ -28,13 +28,13 @@ const AROUND: &[(&str, &str)] = &[
     ("cross-origin-resource-policy", "same-origin"),
 ];
 
-/// A year: what never changes at its address.
+/// One year: for files that never change at their address.
 const FOR_GOOD: &str = "public, max-age=31536000, immutable";
 
-/// To be asked for each time, which costs little where it has not changed.
+/// For files that browsers check each time, which costs little if they have not changed.
 const ASKED_FOR: &str = "no-cache";
 
-/// In the page, for the hash in the addresses of its files.
+/// The placeholder in the page for the hash in the addresses of its files.
 const VERSION: &str = "{version}";
 
 macro_rules! files {
@@ -86,7 +86,7 @@ const FILES: &[(&str, &[u8])] = files![
     "upload.js",
 ];
 
-/// The page, before it knows the addresses of its files.
+/// The page with placeholders in the addresses of its files.
 const INDEX: &str = include_str!("../../console/index.html");
 
 /// The hash in the addresses of the files.
@@ -108,7 +108,7 @@ static WHOLE_PAGE: LazyLock<(Bytes, String)> = LazyLock::new(|| {
     (Bytes::from(page), tag)
 });
 
-/// As many digits of a hash as tell versions apart.
+/// Enough digits of a hash to tell versions apart.
 fn hex(hash: &[u8]) -> String {
     let digits = hash.iter().take(8).map(|byte| format!("{byte:02x}"));
     digits.collect()
@@ -139,9 +139,9 @@ impl Names for FileName {
 /// One of its files.
 pub(crate) async fn file(call: Call<FileName>) -> Result<Reply<File>, Refusal> {
     let FileName(version, name) = &call.path;
-    let found = FILES.iter().find(|(known, _)| known == name);
-    let found = found.filter(|_| *version == *HASH);
-    let (_, bytes) = found.ok_or_else(Refusal::unknown_route)?;
+    let file = FILES.iter().find(|(known, _)| known == name);
+    let file = file.filter(|_| *version == *HASH);
+    let (_, bytes) = file.ok_or_else(Refusal::unknown_route)?;
     let kind = match name.rsplit('.').next() {
         Some("js") => "text/javascript; charset=utf-8",
         Some("css") => "text/css; charset=utf-8",
@@ -151,7 +151,7 @@ pub(crate) async fn file(call: Call<FileName>) -> Result<Reply<File>, Refusal> {
     Ok(respond(&call.headers, kind, FOR_GOOD, &HASH, bytes).into())
 }
 
-/// The bytes with all that stands around them; without them, where the browser has them already.
+/// A file with its headers; without its bytes, if the browser has them already.
 fn respond(
     headers: &HeaderMap,
     kind: &'static str,

@@ -1,4 +1,4 @@
-//! From the messages of a client to its conversation: its own instruction, what was said before, and the question.
+//! From the messages of a client to its conversation: its own instruction, the earlier exchanges, and the question.
 
 use std::collections::BTreeSet;
 
@@ -10,26 +10,26 @@ use crate::wire::refusal::Refusal;
 /// The most messages of a conversation.
 const MOST_MESSAGES: usize = 1000;
 
-/// The name of messages of tools among what was not read.
+/// The name of tools' messages among the unread parts.
 pub(crate) const TOOL_MESSAGES: &str = "tool messages";
 
-/// A conversation, and what of it only a model's own server can read.
+/// A conversation, and the parts of it that only a model's own server can read.
 #[derive(Debug, Default)]
 pub(crate) struct Heard {
     pub(crate) conversation: Conversation,
-    /// Messages of tools, and kinds of parts that are no texts.
+    /// Messages of tools, and kinds of parts that are not text.
     pub(crate) unread: BTreeSet<String>,
-    /// A part of the last message that is no text.
+    /// A part of the last message that is not text.
     unread_last: Option<String>,
     /// Whether the user spoke last.
     pub(crate) asks: bool,
 }
 
 impl Heard {
-    /// The conversation, where all that is asked was read.
+    /// The conversation, if ken could read everything that is asked.
     ///
     /// # Errors
-    /// A last message that is not the user's, or that is more than text.
+    /// A last message that is not the user's, or that holds more than text.
     pub(crate) fn whole(&self, param: &str) -> Result<Conversation, Refusal> {
         if let Some(kind) = &self.unread_last {
             let message = format!("a part of type {kind:?} is not understood, only text");
@@ -43,7 +43,7 @@ impl Heard {
     }
 }
 
-/// Reads messages. `param` is where the client wrote them; `kinds` are the parts of messages that are texts there.
+/// Reads messages. `param` is where the client wrote them; `kinds` are the kinds of parts that hold text there.
 ///
 /// # Errors
 /// Too many messages.
@@ -57,20 +57,20 @@ pub(crate) fn read(
         return Err(Refusal::bad("too_many_messages", message).of(param));
     }
     let mut heard = Heard::default();
-    let mut said: Vec<Exchange> = Vec::new();
+    let mut exchanges: Vec<Exchange> = Vec::new();
     for (role, content) in messages {
         let (text, unread) = text_of(*content, kinds);
         heard.unread.extend(unread.iter().cloned());
         match role {
             Role::User => {
                 heard.unread_last = unread.into_iter().next();
-                said.push(Exchange {
+                exchanges.push(Exchange {
                     question: text,
                     answer: String::new(),
                 });
             }
             Role::Assistant => {
-                if let Some(exchange) = said.last_mut() {
+                if let Some(exchange) = exchanges.last_mut() {
                     exchange.answer.push_str(&text);
                 }
             }
@@ -84,14 +84,14 @@ pub(crate) fn read(
         }
         heard.asks = *role == Role::User;
     }
-    if let Some(last) = said.pop() {
+    if let Some(last) = exchanges.pop() {
         heard.conversation.question = last.question;
     }
-    heard.conversation.before = said;
+    heard.conversation.before = exchanges;
     Ok(heard)
 }
 
-/// The text of a message, and the kinds of its parts that are none.
+/// The text of a message, and the kinds of its other parts.
 fn text_of(content: Option<&Content>, kinds: &[&str]) -> (String, Vec<String>) {
     let parts = match content {
         None => return (String::new(), Vec::new()),
@@ -118,7 +118,9 @@ mod tests {
 
     fn heard(messages: Value) -> Heard {
         let messages: Vec<Message> = serde_json::from_value(messages).unwrap();
-        let messages = messages.iter().map(|one| (one.role, one.content.as_ref()));
+        let messages = messages
+            .iter()
+            .map(|message| (message.role, message.content.as_ref()));
         let messages: Vec<_> = messages.collect();
         read(&messages, "messages", &["text"]).unwrap()
     }

@@ -45,7 +45,7 @@ pub(crate) fn summary(opened: &Opened) -> CorpusSummary {
     }
 }
 
-/// An embedder by its name; where an endpoint is stands in no response.
+/// An embedder by its name; no response says where an endpoint is.
 fn shown(reference: &str) -> String {
     let name = match reference.split_once("://") {
         None => reference,
@@ -78,8 +78,8 @@ pub(crate) async fn read(
         served,
         |served| &served.searches,
         move |_, _| {
-            let found = corpus.retriever.back_end().find(&id)?;
-            let passage = found.ok_or_else(|| {
+            let passage = corpus.retriever.back_end().find(&id)?;
+            let passage = passage.ok_or_else(|| {
                 let message = format!("there is no passage {id:?}");
                 Refusal::not_found("unknown_passage", message)
             })?;

@@ -1,4 +1,4 @@
-//! `/v1/ken/corrections`: of questions, the source that was right.
+//! `/v1/ken/corrections`: the sources that would have been right for questions.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(crate) async fn list(call: Call) -> Result<Reply<Lines<Correction>>, Refusal
     Ok(Reply::lines(all.into_iter()))
 }
 
-/// Takes one: of the question of a trace, or of another.
+/// Takes a correction: for the question of a trace, or for another one.
 pub(crate) async fn make(
     call: Call,
     body: JsonBody<MakeCorrection>,
@@ -42,10 +42,10 @@ pub(crate) async fn make(
     };
     let (served, caller) = (&call.served, call.caller());
     let (question, mut corpora) = named.find(served, caller, "has a source")?;
-    // Which one was right says something of that one, too.
+    // That a source was right says something about it, too.
     corpora.extend(right.filter(|source| !corpora.contains(source)));
     let correction = Correction::new(question.question, source);
-    // Before a datastore changes.
+    // Checked before a datastore changes.
     served.corrections.check(&correction.id, caller)?;
     let live = Arc::clone(&call.shared.live);
     let votes = apply(live, served, caller, &correction).await?;
@@ -70,7 +70,7 @@ pub(crate) async fn make(
     Ok(Reply::with_status(StatusCode::CREATED, &corrected))
 }
 
-/// Forgets one. What it changed in a datastore stays there, where `ken datastore` can change it.
+/// Forgets a correction. What it changed in a datastore stays there, where `ken datastore` can change it.
 pub(crate) async fn delete(call: Call<String>) -> Result<Reply<Deleted>, Refusal> {
     let unknown = ("unknown_correction", "correction");
     remove(call, |served| &served.corrections, "correction", unknown).await

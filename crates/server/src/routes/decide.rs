@@ -1,6 +1,6 @@
-//! `/v1/ken/decide`: a question in, and out whether it needs retrieval and what is to be read for it. Nothing is written.
+//! `/v1/ken/decide`: whether a question needs retrieval, and the evidence to read for it. No answer is written.
 
-use super::ask::said;
+use super::ask::exchanges;
 use super::call::{Call, JsonBody};
 use super::reply::Reply;
 use super::stream::whole;
@@ -9,7 +9,6 @@ use crate::service::options::RequestOptions;
 use crate::wire::ken::{DecideRequest, DecideResponse};
 use crate::wire::refusal::Refusal;
 
-/// Decides.
 pub(crate) async fn decide(
     call: Call,
     body: JsonBody<DecideRequest>,
@@ -17,7 +16,7 @@ pub(crate) async fn decide(
     let given = body.read().await?;
     let asked = RequestOptions {
         question: given.question,
-        before: said(given.before),
+        before: exchanges(given.before),
         only_decides: true,
         traced: given.ken.trace.unwrap_or(true),
         ..RequestOptions::by(None, &given.ken)?

@@ -20,17 +20,19 @@ pub(crate) async fn list(call: Call<Corpus>) -> Result<Reply<Listed<DocumentObje
             let back_end = opened.retriever.back_end();
             let corpus = back_end.corpus().ok_or_else(not_listed)?;
             let documents = corpus.documents(page.after(), page.newest_first());
-            // Nobody waits for all of many who left or came too late.
+            // Reading many documents ends when the request is cancelled.
             let documents = documents.map(|document| match cancel.reason() {
                 Some(refusal) => Err(refusal),
                 None => document.map_err(|error| Refusal::failed(&error)),
             });
             let chosen = documents.filter(|document| match document {
-                Ok(one) => one.id.starts_with(&prefix) && back_end.admits(&one.metadata),
+                Ok(document) => {
+                    document.id.starts_with(&prefix) && back_end.admits(&document.metadata)
+                }
                 Err(_) => true,
             });
             let shown = chosen.map(|document| document.map(DocumentObject::from));
-            page.first(shown, |one| &one.doc_id)
+            page.first(shown, |document| &document.doc_id)
         },
     );
     Ok(Reply::json(&listed.await?))
@@ -66,7 +68,7 @@ pub(crate) async fn passages(call: Call<Corpus>) -> Result<Reply<Listed<PassageO
                 let (passage, is_live) = passage.map_err(|error| Refusal::failed(&error))?;
                 Ok(PassageObject::of(passage, is_live))
             });
-            page.first(shown, |one| &one.passage_id)
+            page.first(shown, |passage| &passage.passage_id)
         },
     );
     Ok(Reply::json(&listed.await?))

@@ -39,10 +39,10 @@ pub(crate) async fn embed(
         Role::Passage => ken_language::Role::Passage,
     };
     let embedder = corpus.retriever.embedder();
-    // Of what may be cut, the length is bounded by that of the body.
+    // Texts that may be cut need no check: the limit on the body bounds them.
     let most = embedder.max_tokens().filter(|_| !asked.truncate);
-    for (place, text) in texts.iter().enumerate() {
-        readable::check(text, most).map_err(|refusal| refusal.of(&format!("input[{place}]")))?;
+    for (index, text) in texts.iter().enumerate() {
+        readable::check(text, most).map_err(|refusal| refusal.of(&format!("input[{index}]")))?;
     }
     let at_once = embedder.at_once().max(1);
     let pieces = || {
@@ -50,12 +50,12 @@ pub(crate) async fn embed(
         starts.map(|start| start..(start + at_once).min(texts.len()))
     };
     let deadline = work::deadline(&call.served);
-    // All are counted before any is embedded, so that nothing is done for a request that is refused.
+    // Counts all texts before embedding any, so that a refused request costs nothing.
     let (own, given) = (Arc::clone(&corpus), Arc::clone(&texts));
     let count = move |_: &Served, _: &Cancel, piece: Range<usize>| {
-        let places = piece.map(|place| (place, given[place].as_str()));
+        let indexed = piece.map(|index| (index, given[index].as_str()));
         let truncate = asked.truncate;
-        let counts = places.map(|text| read(own.retriever.embedder(), text, role, truncate));
+        let counts = indexed.map(|text| read(own.retriever.embedder(), text, role, truncate));
         counts.collect::<Result<Vec<_>, Refusal>>()
     };
     let read = work::in_pieces(&call.served, gate, deadline, pieces(), count)
@@ -81,7 +81,7 @@ pub(crate) async fn embed(
 /// The texts of a request.
 ///
 /// # Errors
-/// None, too many, or an empty one.
+/// No text, too many, or an empty one.
 fn texts(input: Input) -> Result<Arc<[String]>, Refusal> {
     let texts: Arc<[String]> = match input {
         Input::One(text) => [text].into(),
@@ -98,19 +98,19 @@ fn gate(served: &Served) -> &Gate {
     &served.embeddings
 }
 
-/// The tokens of a text. Not every endpoint shows them; a word is about one.
+/// The number of tokens of a text, or of its words if an endpoint does not show its tokens.
 pub(super) fn counted(embedder: &dyn Embedder, text: &str) -> usize {
     let spans = embedder.token_spans(text).map(|spans| spans.len());
     spans.unwrap_or_else(|_| text.split_whitespace().count())
 }
 
-/// The tokens that are read of a text, by its place in the request, and whether there are more.
+/// The number of tokens read of a text, by its index in the request, and whether there are more.
 ///
 /// # Errors
-/// One of which the embedder would not read the end, unless that may be cut off.
+/// A text that the embedder would not read to its end, unless it may be cut.
 fn read(
     embedder: &dyn Embedder,
-    (place, text): (usize, &str),
+    (index, text): (usize, &str),
     role: ken_language::Role,
     truncate: bool,
 ) -> Result<(usize, bool), Refusal> {
@@ -128,7 +128,7 @@ fn read(
             let why = format!(
                 "it has {tokens} tokens, and at most {most} are read, with those that the embedder adds"
             );
-            Err(readable::too_long(&why).of(&format!("input[{place}]")))
+            Err(readable::too_long(&why).of(&format!("input[{index}]")))
         }
         false => Ok((tokens, false)),
     }

@@ -17,7 +17,7 @@ pub(crate) async fn list(call: Call) -> Result<Reply<Lines<EvalQuestion>>, Refus
     Ok(Reply::lines(all.await?.into_iter()))
 }
 
-/// Takes one: that of a trace, or another.
+/// Takes a question: that of a trace, or another one.
 pub(crate) async fn make(
     call: Call,
     body: JsonBody<MakeEvalQuestion>,

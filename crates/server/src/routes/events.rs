@@ -1,5 +1,5 @@
-//! Server-sent events: data, comments, and the body that carries them. Those of chat completions have no
-//! names, since clients take named ones for chunks.
+//! Server-sent events: data, comments, and the body that carries them. Events of chat completions have no names,
+//! since clients take named ones for chunks.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -12,10 +12,10 @@ use futures_core::Stream;
 use serde::Serialize;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// An event. JSON has no line ends of its own.
+/// An event. JSON has no line breaks of its own.
 pub(crate) fn data(value: &impl Serialize) -> Bytes {
     let mut event = b"data: ".to_vec();
-    // What is serialized here has neither maps with strange keys nor failing parts.
+    // Cannot fail: no map has keys other than strings, and no part fails.
     let _ = serde_json::to_writer(&mut event, value);
     event.extend_from_slice(b"\n\n");
     event.into()
@@ -27,7 +27,7 @@ pub(crate) fn named(name: &str, value: &impl Serialize) -> Bytes {
     named.concat().into()
 }
 
-/// What shows that the server is still there.
+/// A comment that shows that the server is still there.
 pub(crate) fn ping() -> Bytes {
     Bytes::from_static(b": ping\n\n")
 }
@@ -37,12 +37,12 @@ pub(crate) fn done() -> Bytes {
     Bytes::from_static(b"data: [DONE]\n\n")
 }
 
-/// A response whose body is what arrives. When the client goes away, the receiver is dropped.
+/// A response that sends the events as they arrive. When the client goes away, the receiver is dropped.
 pub(crate) fn response(events: UnboundedReceiver<Bytes>) -> Response {
     let headers = [
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-cache"),
-        // nginx would collect the events of a stream otherwise.
+        // Otherwise nginx would collect the events of a stream.
         (HeaderName::from_static("x-accel-buffering"), "no"),
     ];
     (headers, Body::from_stream(Events(events))).into_response()

@@ -1,4 +1,4 @@
-//! `/v1/ken/feedback`: what is said of an answer.
+//! `/v1/ken/feedback`: what people say of an answer.
 
 use super::call::{Call, JsonBody};
 use super::reply::Reply;
@@ -6,14 +6,13 @@ use crate::service::feedback;
 use crate::wire::feedback::{FeedbackRequest, FeedbackResponse};
 use crate::wire::refusal::Refusal;
 
-/// Takes it.
 pub(crate) async fn take(
     call: Call,
     body: JsonBody<FeedbackRequest>,
 ) -> Result<Reply<FeedbackResponse>, Refusal> {
     let given = body.read().await?;
     given.check()?;
-    // What is said is written to a file.
+    // Feedback goes to a file.
     let taken = call.blocking(|call| feedback::take(&call.served, call.caller(), given));
     Ok(Reply::json(&taken.await?))
 }

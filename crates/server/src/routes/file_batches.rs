@@ -1,4 +1,4 @@
-//! `/v1/vector_stores/{id}/file_batches`: files that are put into a corpus at once.
+//! `/v1/vector_stores/{id}/file_batches`: files that clients put into a corpus together.
 
 use super::call::{Call, Corpus, JsonBody};
 use super::reply::Reply;
@@ -60,7 +60,7 @@ pub(crate) async fn make(
     Ok(Reply::json(&batch.await?))
 }
 
-/// The files of a batch that were not taken out since.
+/// The files of a batch that are still in the corpus.
 fn members(library: &Library, corpus: &str, batch: &Batch) -> Result<Vec<StoreFile>, Refusal> {
     let files = batch.files.iter();
     let files = files.filter_map(|file| library.stores.file(corpus, file).transpose());
@@ -82,7 +82,7 @@ fn described(library: &Library, corpus: &str, batch: &Batch) -> Result<FileBatch
 /// The batch in the path.
 fn find(call: &Call<(Corpus, String)>) -> Result<(&Library, Batch), Refusal> {
     let (library, (Corpus(name), id)) = (call.served.library()?, &call.path);
-    // Only then it is a name, and not the path of something else.
+    // Only a name of a corpus may be used as a path.
     library.place(&call.served.corpora, name)?;
     let batch = library.stores.batch(name, id)?.ok_or_else(|| {
         let message = format!("there is no batch {id:?} of {name:?}");
@@ -100,7 +100,7 @@ pub(crate) async fn one(call: Call<(Corpus, String)>) -> Result<Reply<FileBatch>
     Ok(Reply::json(&batch.await?))
 }
 
-/// The files of one, newest first; `filter` in the query takes those of a status only.
+/// The files of a batch, newest first; `filter` in the query selects those of one status.
 pub(crate) async fn list_files(
     call: Call<(Corpus, String)>,
 ) -> Result<Reply<Listed<VectorStoreFile>>, Refusal> {
@@ -114,7 +114,7 @@ pub(crate) async fn list_files(
     Ok(Reply::json(&listed.await?))
 }
 
-/// Cancels one: files that are in the corpus stay there.
+/// Cancels a batch: files that are in the corpus stay there.
 pub(crate) async fn cancel(call: Call<(Corpus, String)>) -> Result<Reply<FileBatch>, Refusal> {
     let batch = call.blocking(|call| {
         let (library, batch) = find(call)?;

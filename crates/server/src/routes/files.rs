@@ -22,10 +22,10 @@ use crate::wire::files::{Deleted, FileObject};
 use crate::wire::page::Listed;
 use crate::wire::refusal::Refusal;
 
-/// The longest piece of a file that is sent at once, in bytes.
+/// The longest piece of a file to send at once, in bytes.
 const PIECE: u64 = 64 << 10;
 
-/// The purpose where nobody says.
+/// The default purpose.
 const PURPOSE: &str = "assistants";
 
 /// Takes a file.
@@ -38,7 +38,7 @@ pub(crate) async fn upload(call: Call, body: Upload) -> Result<Reply<FileObject>
         let library = call.served.library()?;
         let kept = received.and_then(|received| keep(library, &id, received, call.caller()));
         if kept.is_err() {
-            // What stays is removed when the server starts again.
+            // The server removes leftovers when it starts again.
             let _ = library.files.remove(&id);
         }
         kept
@@ -75,7 +75,7 @@ fn keep(
     Ok(file)
 }
 
-/// Whether the caller may see a file: a key that is for some corpora sees what came by itself.
+/// Whether the caller may see a file: a key for some corpora sees only the files that it uploaded.
 fn is_seen(file: &FileRecord, caller: &Caller) -> bool {
     caller.may_read_all() || file.key.as_deref() == caller.key()
 }
@@ -83,10 +83,10 @@ fn is_seen(file: &FileRecord, caller: &Caller) -> bool {
 /// A file that the caller may see.
 ///
 /// # Errors
-/// One that is not there, or not for the caller.
+/// A file that does not exist, or is not for the caller.
 pub(crate) fn find(library: &Library, id: &str, caller: &Caller) -> Result<FileRecord, Refusal> {
-    let found = library.files.find(id)?;
-    found.filter(|file| is_seen(file, caller)).ok_or_else(|| {
+    let file = library.files.find(id)?;
+    file.filter(|file| is_seen(file, caller)).ok_or_else(|| {
         let message = format!("there is no file {id:?}");
         Refusal::not_found("unknown_file", message).of("file_id")
     })
@@ -98,7 +98,7 @@ pub(crate) async fn list(call: Call) -> Result<Reply<Listed<FileObject>>, Refusa
     let files = call.blocking(|call| {
         let mut all = call.served.library()?.files.all()?;
         all.retain(|file| is_seen(file, call.caller()));
-        all.sort_by(|one, other| (other.created, &other.id).cmp(&(one.created, &one.id)));
+        all.sort_by(|left, right| (right.created, &right.id).cmp(&(left.created, &left.id)));
         Ok(all.into_iter().map(FileObject::from).collect())
     });
     Ok(Reply::json(
@@ -112,7 +112,8 @@ pub(crate) async fn one(call: Call<String>) -> Result<Reply<FileObject>, Refusal
     Ok(Reply::json(&FileObject::from(file.await?)))
 }
 
-/// The bytes of a file as it was uploaded. Browsers save them and do not show them: a stranger may have written the page.
+/// The bytes of a file as it was uploaded. Browsers save them and do not show them: a stranger may have written the
+/// page.
 pub(crate) async fn content(call: Call<String>) -> Result<Reply<Content>, Refusal> {
     let opened = call.blocking(|call| {
         let library = call.served.library()?;
@@ -155,7 +156,7 @@ fn kind_of(name: &str) -> &'static str {
     }
 }
 
-/// Takes a file out of all corpora, and forgets it.
+/// Removes a file from all corpora, and deletes it.
 pub(crate) async fn delete(call: Call<String>) -> Result<Reply<Deleted>, Refusal> {
     let (served, id) = (Arc::clone(&call.served), call.path.clone());
     for job in &call.blocking(detach_all).await? {
@@ -166,7 +167,7 @@ pub(crate) async fn delete(call: Call<String>) -> Result<Reply<Deleted>, Refusal
     Ok(Reply::json(&deleted))
 }
 
-/// Begins to take a file out of all corpora that it was put into.
+/// Begins to remove a file from all corpora that hold it.
 fn detach_all(call: &Call<String>) -> Result<Vec<Arc<Job>>, Refusal> {
     let (library, caller, file) = (call.served.library()?, call.caller(), &call.path);
     find(library, file, caller)?;
@@ -183,7 +184,7 @@ fn detach_all(call: &Call<String>) -> Result<Vec<Arc<Job>>, Refusal> {
     corpora.iter().map(detach).collect()
 }
 
-/// The corpora that a file was put into.
+/// The corpora that hold a file.
 fn holding(served: &Served, library: &Library, file: &str) -> Result<Vec<String>, Refusal> {
     let made = library.stores.made()?.into_iter().map(|made| made.name);
     let opened = served.corpora.all();

@@ -1,4 +1,4 @@
-//! `/v1/ken/guarantee`: the guarantee of the policy, and what was found of it since.
+//! `/v1/ken/guarantee`: the guarantee of the policy, and what watching it has shown since.
 
 use super::call::Call;
 use super::reply::Reply;
@@ -7,7 +7,7 @@ use crate::service::watch::FALSE_ALARM;
 use crate::wire::guarantee::{DriftReport, GuaranteeReport, TestReport};
 use crate::wire::refusal::Refusal;
 
-/// Tells of it, whoever may read the corpus that it is of.
+/// Reports it to every caller that may read its corpus.
 pub(crate) async fn report(call: Call) -> Result<Reply<GuaranteeReport>, Refusal> {
     let watch = call.served.watch.as_ref();
     let watch = watch.filter(|_| call.served.may_read_first(call.caller()));
@@ -38,7 +38,7 @@ pub(crate) async fn report(call: Call) -> Result<Reply<GuaranteeReport>, Refusal
     }))
 }
 
-/// What is said where there is none.
+/// The refusal if there is none.
 fn unwatched() -> Refusal {
     let message = "no guarantee is watched here, or it is of a corpus that the key is not for";
     Refusal::not_found("no_guarantee", message)

@@ -1,5 +1,5 @@
-//! What stands around every route: an id for the request, where it is from, who makes it, and afterwards
-//! what is counted and logged.
+//! What surrounds every route: an id for the request, where it comes from, who makes it, and afterwards counting and
+//! logging.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,23 +24,23 @@ use crate::wire::refusal::Refusal;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The id of a request for which the client has one of its own.
+/// The server's id of a request for which the client has its own.
 const OWN_REQUEST_ID: HeaderName = HeaderName::from_static("ken-request-id");
 
-/// The longest id of a client that is kept.
+/// The longest id of a client that the server keeps.
 const LONGEST_ID: usize = 128;
 
-/// What pages of other origins may read of a response beside its body.
+/// What pages of other origins may read of a response besides its body.
 const EXPOSED: HeaderValue =
     HeaderValue::from_static("x-request-id, ken-request-id, retry-after, retry-after-ms");
 
-/// What they may send.
+/// The methods that they may use.
 const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, DELETE");
 
-/// For how many seconds their browser remembers that.
+/// For how many seconds their browser remembers this.
 const KEPT_FOR: HeaderValue = HeaderValue::from_static("600");
 
-/// How long a connection is kept without a request.
+/// The header that says how long a connection stays open without a request.
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 
 pub(crate) async fn around(
@@ -93,7 +93,7 @@ pub(crate) async fn around(
     response
 }
 
-/// Names the request by the client's id beside its own, or by its own alone.
+/// Names the request by the client's id besides its own, or by its own alone.
 fn add_ids(headers: &mut HeaderMap, id: &str, of_client: Option<&str>) {
     for (name, value) in match of_client {
         Some(of_client) => vec![(REQUEST_ID, of_client), (OWN_REQUEST_ID, id)],
@@ -105,7 +105,7 @@ fn add_ids(headers: &mut HeaderMap, id: &str, of_client: Option<&str>) {
     }
 }
 
-/// Says how long the connection stays without a request, and what a page of an allowed origin may read.
+/// Says how long the connection stays open without a request, and what a page of an allowed origin may read.
 fn add_limits(headers: &mut HeaderMap, idle: Duration, origin: Option<HeaderValue>) {
     let nosniff = HeaderValue::from_static("nosniff");
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
@@ -119,7 +119,7 @@ fn add_limits(headers: &mut HeaderMap, idle: Duration, origin: Option<HeaderValu
     headers.append(header::VARY, HeaderValue::from_static("origin"));
 }
 
-/// The id that the client gave the request, where it fits a line of a log.
+/// The id that the client gave the request, if it fits into a line of a log.
 fn client_id(request: &axum::extract::Request) -> Option<String> {
     let id = request.headers().get(REQUEST_ID)?.to_str().ok()?;
     let fits =
@@ -127,7 +127,7 @@ fn client_id(request: &axum::extract::Request) -> Option<String> {
     fits.then(|| id.to_owned())
 }
 
-/// The answer to a browser that asks for an allowed page whether a request may be sent.
+/// The answer to a browser that asks, for an allowed page, whether it may send a request.
 fn preflight(access: &Access, request: &axum::extract::Request) -> Option<Response> {
     let headers = request.headers();
     let asks = headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);

@@ -1,4 +1,4 @@
-//! `/v1/ken/jobs`: changes of corpora, and what is measured on them, and how far they are.
+//! `/v1/ken/jobs`: changes of corpora, measurements on them, and their progress.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::wire::refusal::Refusal;
 /// How long a response waits for a change that is usually quick.
 const WAIT: Duration = Duration::from_secs(20);
 
-/// All that are remembered, newest first.
+/// All remembered jobs, newest first.
 pub(crate) async fn list(call: Call) -> Result<Reply<Listed<JobObject>>, Refusal> {
     let all = call.served.library()?.all_jobs().into_iter();
     let seen = all.filter(|job| may_see(call.caller(), job));
@@ -26,7 +26,7 @@ pub(crate) async fn list(call: Call) -> Result<Reply<Listed<JobObject>>, Refusal
     Ok(Reply::json(&page.of(seen, |job: &JobObject| &job.id)))
 }
 
-/// Whether a job is for a caller: what is measured for those that may have that done, and changes likewise.
+/// Whether a caller may see a job: those who may start such a job may.
 fn may_see(caller: &Caller, job: &Job) -> bool {
     let scope = match job.order.work.evaluation() {
         Some(_) => Scope::Admin,
@@ -37,9 +37,9 @@ fn may_see(caller: &Caller, job: &Job) -> bool {
 
 fn find(call: &Call<String>) -> Result<Arc<Job>, Refusal> {
     let id = &call.path;
-    let found = call.served.library()?.job(id);
-    let found = found.filter(|job| may_see(call.caller(), job));
-    found.ok_or_else(|| {
+    let job = call.served.library()?.job(id);
+    let job = job.filter(|job| may_see(call.caller(), job));
+    job.ok_or_else(|| {
         let message = format!("there is no job {id:?}, or it is long over");
         Refusal::not_found("unknown_job", message)
     })
@@ -50,7 +50,7 @@ pub(crate) async fn one(call: Call<String>) -> Result<Reply<JobObject>, Refusal>
     Ok(Reply::json(&JobObject::from(find(&call)?.as_ref())))
 }
 
-/// Cancels one. What it has published by then stays.
+/// Cancels a job. What it has published by then stays.
 pub(crate) async fn cancel(call: Call<String>) -> Result<Reply<JobObject>, Refusal> {
     let cancelled = call.blocking(|call| {
         let job = find(call)?;
@@ -60,15 +60,15 @@ pub(crate) async fn cancel(call: Call<String>) -> Result<Reply<JobObject>, Refus
     Ok(Reply::json(&JobObject::from(cancelled.await?.as_ref())))
 }
 
-/// A job that was just begun, which goes on.
+/// The reply for a job that has begun and goes on.
 pub(crate) fn begun(job: &Job) -> Reply<JobObject> {
     Reply::with_status(StatusCode::ACCEPTED, &JobObject::from(job))
 }
 
-/// Waits for a job's end; for some time.
+/// Waits for a job's end, for a limited time.
 ///
 /// # Errors
-/// One that failed.
+/// A failed job.
 pub(crate) async fn ended(job: &Job) -> Result<(), Refusal> {
     job.ended(WAIT).await;
     let state = job.state();
@@ -86,10 +86,10 @@ pub(crate) async fn ended(job: &Job) -> Result<(), Refusal> {
     Err(Refusal::new(status, error.code, error.message))
 }
 
-/// A job as a response, once it is over or has taken some time.
+/// The reply for a job, once it has ended or has taken some time.
 ///
 /// # Errors
-/// One that failed.
+/// A failed job.
 pub(crate) async fn outcome(job: &Job) -> Result<Reply<JobObject>, Refusal> {
     ended(job).await?;
     Ok(if job.state().status.is_over() {

@@ -1,4 +1,4 @@
-//! `/v1/ken/knows`: what the model knows of a question, without answering it.
+//! `/v1/ken/knows`: what the model knows about a question, without answering it.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -46,7 +46,7 @@ pub(crate) async fn judge(
         |served| &served.answers,
         move |served, cancel| {
             let started = Instant::now();
-            // Embeddings, where a router reads them, are those of the first corpus that the caller may read.
+            // A router's embeddings are those of the first corpus that the caller may read.
             let mut corpora = served.corpora.all().into_iter();
             let corpus = corpora.find(|corpus| caller.may_read(&corpus.name));
             let mut pipeline = served.pipeline();
@@ -56,7 +56,7 @@ pub(crate) async fn judge(
             let pipeline = pipeline.bound(&cancel.token());
             let known = pipeline.knows(question.as_str(), policy);
             let known = known.map_err(|error| cancel.refusal(error))?;
-            // Samples that were broken off tell nothing.
+            // Samples that were broken off say nothing.
             cancel.reason().map_or(Ok(()), Err)?;
             let [prompt, completion] = known.tokens;
             reserved.settle(prompt + completion);
@@ -77,7 +77,7 @@ pub(crate) async fn judge(
     .await
 }
 
-/// The question, and the policy by which it is judged with its signal.
+/// The question, the policy by which to judge it, and that policy's signal.
 fn checked(pipeline: &Pipeline, asked: KnowsRequest) -> Result<(String, Policy, Signal), Refusal> {
     let question = asked.question.trim().to_owned();
     if question.is_empty() {
@@ -100,7 +100,7 @@ fn checked(pipeline: &Pipeline, asked: KnowsRequest) -> Result<(String, Policy, 
     Ok((question, policy, signal))
 }
 
-/// The guarantee of a policy, where it has one.
+/// The guarantee of a policy, if it has one.
 fn guarantee(served: &Served, caller: &Caller, policy: Policy) -> Option<GuaranteeState> {
     let watch = served.watch.as_ref()?;
     (watch.policy == policy && served.may_read_first(caller))

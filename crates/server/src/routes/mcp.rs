@@ -18,7 +18,7 @@ use crate::mcp::protocol::{Message, Sent, check_version, respond};
 use crate::wire::body;
 use crate::wire::refusal::Refusal;
 
-/// Takes a message, or a batch.
+/// Takes a message, or a batch of them.
 pub(crate) async fn take(call: Call, body: Body) -> Result<Reply<Value>, Refusal> {
     let bytes = body::bytes(body).await?;
     let refused = |response| Ok(Reply::with_status(StatusCode::BAD_REQUEST, &response));
@@ -58,14 +58,14 @@ fn takes_events(call: &Call) -> bool {
     accepted.any(|accepted| accepted.contains("text/event-stream"))
 }
 
-/// The response to a request as the last of events, before which the client is told how far it is.
+/// The response to a request as the last of its events, after those on its progress.
 fn streamed(call: Call, addresses: Addresses, request: (Value, String, Value)) -> Response {
     let (send, body) = unbounded_channel();
     tokio::spawn(async move {
-        let (told, (id, method, params)) = (send.clone(), request);
+        let (sender, (id, method, params)) = (send.clone(), request);
         let tell: Tell = Arc::new(move |message| {
-            // Whoever has gone needs no events.
-            let _ = told.send(events::data(&message));
+            // A client that has gone needs no events.
+            let _ = sender.send(events::data(&message));
         });
         let asked = (&id, method.as_str(), &params);
         let response = respond(&call.served, &call.request, &addresses, asked, Some(&tell));

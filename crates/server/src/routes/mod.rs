@@ -1,5 +1,5 @@
-//! The routes: each reads its request, has the work done, and words the response. Which there are, and who may use
-//! them, is in `table`. What stands around all of them, from the request's id to the log, is in `guard`.
+//! The routes: each reads its request, has the work done, and words the response. The list of them with their
+//! permissions is in `table`; what surrounds all of them, from the request's id to the log, is in `guard`.
 
 mod access;
 pub(crate) mod address;

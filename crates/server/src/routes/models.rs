@@ -6,7 +6,6 @@ use crate::service::policies;
 use crate::wire::models::{Model, ModelList};
 use crate::wire::refusal::Refusal;
 
-/// All that is listed.
 pub(crate) async fn list(call: Call) -> Result<Reply<ModelList>, Refusal> {
     let models = call.served.models().into_iter();
     let models = models.map(|id| Model::new(id, call.served.started));

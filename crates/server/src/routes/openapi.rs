@@ -30,7 +30,7 @@ impl Schemas {
         let content = (route.replies)(&mut self.written);
         let done = json!({ "200": { "description": "done", "content": content } });
         let mut operation = json!({ "summary": route.summary });
-        // Of the few routes that reply with a text, only that is said.
+        // The few routes that reply with text say only that.
         if content.get("text/plain").is_some() {
             operation["responses"] = done;
             return operation;
@@ -86,15 +86,15 @@ mod tests {
     use super::*;
 
     /// Every reference in a value.
-    fn references(value: &Value, found: &mut Vec<String>) {
+    fn references(value: &Value, named: &mut Vec<String>) {
         match value {
             Value::Object(fields) => {
                 if let Some(reference) = fields.get("$ref").and_then(Value::as_str) {
-                    found.push(reference.to_owned());
+                    named.push(reference.to_owned());
                 }
-                fields.values().for_each(|value| references(value, found));
+                fields.values().for_each(|value| references(value, named));
             }
-            Value::Array(values) => values.iter().for_each(|value| references(value, found)),
+            Value::Array(values) => values.iter().for_each(|value| references(value, named)),
             _ => {}
         }
     }
@@ -102,10 +102,10 @@ mod tests {
     #[test]
     fn all_that_is_referred_to_is_there() {
         let described = described(&routes());
-        let mut found = Vec::new();
-        references(&described, &mut found);
-        assert!(found.len() > 20, "{}", found.len());
-        for reference in found {
+        let mut named = Vec::new();
+        references(&described, &mut named);
+        assert!(named.len() > 20, "{}", named.len());
+        for reference in named {
             let path = reference.strip_prefix('#').unwrap();
             assert!(described.pointer(path).is_some(), "{reference}");
         }

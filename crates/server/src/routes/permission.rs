@@ -4,7 +4,7 @@ use crate::access::caller::Caller;
 use crate::access::keys::Scope;
 use crate::wire::refusal::Refusal;
 
-/// Who may use a route, where the server has keys at all.
+/// Who may use a route, if the server has keys at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Permission {
     /// Everybody, without a key.

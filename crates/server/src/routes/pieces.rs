@@ -1,5 +1,5 @@
-//! A body that is made piece by piece as its client reads it: little of it is in memory at a time, and no thread waits
-//! for the client.
+//! A body made piece by piece as its client reads it: little of it is in memory at a time, and no thread waits for
+//! the client.
 
 use std::error::Error;
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use axum::body::{Body, Bytes};
 use futures_core::Stream;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-/// Why a body is broken off.
+/// Why a body breaks off.
 pub(crate) type Broken = Box<dyn Error + Send + Sync>;
 
 /// A body of the pieces that `next` returns, up to the first `None`. `next` may block.
@@ -24,7 +24,7 @@ pub(crate) type Piece = Result<Option<Vec<u8>>, Broken>;
 type Next = Box<dyn FnMut() -> Piece + Send>;
 
 enum Pieces {
-    /// Nobody has asked for the next piece.
+    /// The client has not asked for the next piece.
     Waiting(Next),
     /// The next piece is being made.
     Working(JoinHandle<(Next, Piece)>),

@@ -1,5 +1,5 @@
-//! Leaving passages of a corpus out of every result, and restoring them. Nothing is scored here: which
-//! passages go is chosen by a person, or by `ken prune`.
+//! Leaving passages of a corpus out of every result, and restoring them. It scores nothing: a person, or `ken prune`,
+//! chooses the passages.
 
 use super::call::{Call, Corpus, JsonBody};
 use super::changes::submit;
@@ -14,7 +14,7 @@ use crate::wire::page::Listed;
 use crate::wire::prune::{PruneRequest, PrunedDocumentObject, RestoreRequest};
 use crate::wire::refusal::Refusal;
 
-/// The reason where none is given.
+/// The default reason.
 const BY_HAND: &str = "by hand";
 
 /// The longest reason, in bytes.
@@ -48,16 +48,15 @@ pub(crate) async fn prune(
 
 /// A reason that people can read and choose.
 fn checked(reason: String) -> Result<String, Refusal> {
-    match reason.trim().is_empty() || reason.len() > LONGEST_REASON {
-        true => {
-            let message = format!("it must have from 1 to {LONGEST_REASON} bytes");
-            Err(Refusal::bad("invalid_value", message).of("reason"))
-        }
-        false => Ok(reason),
+    if reason.trim().is_empty() || reason.len() > LONGEST_REASON {
+        let message = format!("it must have from 1 to {LONGEST_REASON} bytes");
+        Err(Refusal::bad("invalid_value", message).of("reason"))
+    } else {
+        Ok(reason)
     }
 }
 
-/// Restores documents, passages, or all that is left out for a reason.
+/// Restores documents, passages, or everything that was left out for a reason.
 pub(crate) async fn restore(
     call: Call<Corpus>,
     body: JsonBody<RestoreRequest>,
@@ -79,7 +78,7 @@ pub(crate) async fn restore(
     jobs::outcome(submit(call, work).await?.as_ref()).await
 }
 
-/// The documents of which passages are left out, newest first.
+/// The documents with passages that are left out, newest first.
 pub(crate) async fn list(
     call: Call<Corpus>,
 ) -> Result<Reply<Listed<PrunedDocumentObject>>, Refusal> {
@@ -92,9 +91,8 @@ pub(crate) async fn list(
         move |_, _| {
             let documents = corpus.retriever.back_end().pruned_documents()?;
             let documents = documents.into_iter().map(PrunedDocumentObject::from);
-            Ok(page.of(documents.collect(), |one: &PrunedDocumentObject| {
-                &one.doc_id
-            }))
+            let documents: Vec<PrunedDocumentObject> = documents.collect();
+            Ok(page.of(documents, |document| &document.doc_id))
         },
     );
     Ok(Reply::json(&listed.await?))

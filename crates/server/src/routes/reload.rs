@@ -16,7 +16,6 @@ use crate::service::setup::OpenError;
 use crate::wire::refusal::Refusal;
 use crate::wire::reload::{ChoosePolicy, Reloaded};
 
-/// Reads them.
 pub(crate) async fn reload(call: Call) -> Result<Reply<Reloaded>, Refusal> {
     call.caller().must_read_all("the settings are")?;
     exchange(call, |call| Ok(call.shared.live.reload())).await
@@ -71,7 +70,7 @@ async fn exchange(
     }
 }
 
-/// What a client is told; what names paths stands in the log alone.
+/// What a client is told; errors that name paths stand in the log alone.
 fn refusal(error: &ReloadError) -> Refusal {
     let message = match error {
         ReloadError::Running

@@ -1,4 +1,4 @@
-//! What a handler replies with, typed by what is in the body, so that it can be described.
+//! The reply of a handler, typed by the content of its body, so that it can be described.
 
 use std::marker::PhantomData;
 
@@ -52,7 +52,7 @@ pub(crate) struct Lines<T>(PhantomData<T>);
 /// A file as it is.
 pub(crate) struct File;
 
-/// A text that is no JSON.
+/// Text that is not JSON.
 pub(crate) struct Text;
 
 /// What can be in the body of a response.

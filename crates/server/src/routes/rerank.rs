@@ -17,7 +17,7 @@ use crate::wire::rerank::{RankedText, RerankRequest, RerankResponse, RerankResul
 /// The most texts at once.
 const MOST_TEXTS: usize = 1000;
 
-/// Texts that are scored before others have their turn.
+/// How many texts are scored before other requests have their turn.
 const SLICE: usize = 16;
 
 /// Ranks texts.
@@ -39,7 +39,7 @@ pub(crate) async fn rerank(
         starts.map(|start| start..(start + SLICE).min(texts.len()))
     };
     let deadline = work::deadline(&call.served);
-    // All are counted before any is scored, so that nothing is done for a request that is refused.
+    // Counts all texts before scoring any, so that a refused request costs nothing.
     let (own, query, given) = (Arc::clone(&corpus), asked.query.clone(), Arc::clone(&texts));
     let count = move |_: &Served, _: &Cancel, slice: Range<usize>| {
         let tokens = |text| counted(own.retriever.embedder(), text);
@@ -61,8 +61,8 @@ pub(crate) async fn rerank(
     reserved.settle(total_tokens);
     let scores = scores.into_iter().flatten();
     let mut ranked: Vec<(usize, f32)> = scores.enumerate().collect();
-    // Stable, so that equals stay in their order.
-    ranked.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    // A stable sort keeps equal scores in their order.
+    ranked.sort_by(|(_, left), (_, right)| right.total_cmp(left));
     ranked.truncate(asked.top_n.unwrap_or(usize::MAX));
     let result = |(index, relevance_score)| RerankResult {
         index,
@@ -91,12 +91,12 @@ fn refuse_empty(texts: &[String], query: &str) -> Result<(), Refusal> {
     }
 }
 
-/// Refuses texts that a reader of at most so many tokens cannot read to their end.
+/// Refuses texts that a reranker of at most so many tokens cannot read to their end.
 fn refuse_unreadable(texts: &[String], query: &str, most: Option<usize>) -> Result<(), Refusal> {
     readable::check(query, most).map_err(|refusal| refusal.of("query"))?;
-    for (place, text) in texts.iter().enumerate() {
+    for (index, text) in texts.iter().enumerate() {
         readable::check(text, most)
-            .map_err(|refusal| refusal.of(&format!("documents[{place}]")))?;
+            .map_err(|refusal| refusal.of(&format!("documents[{index}]")))?;
     }
     Ok(())
 }

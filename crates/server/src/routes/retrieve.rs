@@ -10,7 +10,7 @@ use crate::wire::retrieve::{RetrieveRequest, RetrieveResponse, Retrieved};
 /// The most queries at once: a batch of a training run.
 const MOST_QUERIES: usize = 2048;
 
-/// Passages for each query where nobody says how many.
+/// The default number of passages for each query.
 const FOUND: usize = 3;
 
 /// Searches for each query.
@@ -25,11 +25,11 @@ pub(crate) async fn retrieve(
     }
     let searched = SearchOptions::of(asked.corpus).finding(asked.topk, "topk")?;
     let corpora = searched.some_corpora(&call.served, call.caller())?;
-    let found = search::find_each(&call, searched, &corpora, asked.queries, ("queries", FOUND));
-    let listed = found.await?.into_iter().map(|found| {
-        let found = found.into_iter();
+    let results = search::find_each(&call, searched, &corpora, asked.queries, ("queries", FOUND));
+    let listed = results.await?.into_iter().map(|results| {
+        let results = results.into_iter();
         let with_score = |hit| Retrieved::new(hit, asked.return_scores);
-        found.map(with_score).collect()
+        results.map(with_score).collect()
     });
     Ok(Reply::json(&RetrieveResponse {
         result: listed.collect(),

@@ -23,15 +23,15 @@ type Answer<'a> = Pin<Box<dyn Future<Output = Response> + Send + 'a>>;
 pub struct Route {
     /// The HTTP method.
     pub method: Method,
-    /// With names in braces; `*` before the last one where it may hold slashes.
+    /// With names in braces; `*` before the last one if it may hold slashes.
     pub path: &'static str,
     /// Who may use it.
     pub permission: Permission,
-    /// Empty where OpenAPI's description leaves it out.
+    /// Empty if OpenAPI's description leaves it out.
     pub(crate) summary: String,
-    /// Its parameters in the query, where they are described.
+    /// Its parameters in the query, if they are described.
     pub(crate) query: Vec<Parameter>,
-    /// The `content` of its request, where it takes one.
+    /// The `content` of its request, if it takes one.
     pub(crate) takes: fn(&mut SchemaGenerator) -> Option<Value>,
     /// The `content` of its response.
     pub(crate) replies: fn(&mut SchemaGenerator) -> Value,
@@ -72,7 +72,7 @@ impl Route {
     }
 }
 
-/// A function that answers the requests of a route: of the call, and of the body where the route takes one.
+/// A function that answers the requests of a route, given the call and, if the route takes one, the body.
 pub(super) trait Handler<P, B, T>: Copy + Send + Sync + 'static {
     fn answer(
         self,
@@ -102,9 +102,9 @@ where
     }
 }
 
-/// What a handler takes beside the call.
+/// What a handler takes besides the call.
 pub(super) trait Taken {
-    /// The `content` of an OpenAPI request, where it takes one that is described.
+    /// The `content` of an OpenAPI request, if it takes one that is described.
     fn described(schemas: &mut SchemaGenerator) -> Option<Value>;
 }
 

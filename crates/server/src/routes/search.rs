@@ -15,23 +15,22 @@ use crate::service::{readable, work};
 use crate::wire::ken::{Retrieved, SearchRequest, SearchResponse};
 use crate::wire::refusal::Refusal;
 
-/// Passages found where nobody says how many.
+/// The default number of passages.
 const FOUND: usize = 10;
 
-/// Searches.
 pub(crate) async fn search(
     call: Call,
     body: JsonBody<SearchRequest>,
 ) -> Result<Reply<SearchResponse>, Refusal> {
     let asked = body.read().await?;
-    let found = find(&call.served, asked, &call.request);
-    Ok(Reply::json(&found.await?))
+    let response = find(&call.served, asked, &call.request);
+    Ok(Reply::json(&response.await?))
 }
 
-/// Searches.
+/// The passages that fit a query.
 ///
 /// # Errors
-/// A value that cannot be taken, and whatever keeps it from being searched.
+/// A value that cannot be taken, and whatever keeps the search from running.
 pub(crate) async fn find(
     served: &Arc<Served>,
     asked: SearchRequest,
@@ -60,11 +59,11 @@ pub(crate) async fn find(
     .await
 }
 
-/// Searches for several queries, one after the other, between which others have their turn. `named` is what the list of
-/// queries is called, and how many passages are found for each where nobody says.
+/// Searches for several queries, one after the other; other requests have their turn in between. `named` is the name
+/// of the list of queries, and the default number of passages for each.
 ///
 /// # Errors
-/// A query that is too long, and whatever keeps it from being searched.
+/// A query that is too long, and whatever keeps the search from running.
 pub(super) async fn find_each<P>(
     call: &Call<P>,
     searched: SearchOptions,
@@ -72,11 +71,11 @@ pub(super) async fn find_each<P>(
     queries: Vec<String>,
     named: (&str, usize),
 ) -> Result<Vec<Vec<SearchResult>>, Refusal> {
-    let (name, found) = named;
+    let (name, default_k) = named;
     for query in &queries {
         check(corpora, query).map_err(|refusal| refusal.of(name))?;
     }
-    let (k, mode) = searched.amount(found, call.served.pipeline.settings.mode);
+    let (k, mode) = searched.amount(default_k, call.served.pipeline.settings.mode);
     let corpora = corpora.to_vec();
     work::in_pieces(
         &call.served,
@@ -96,17 +95,17 @@ fn check(corpora: &[Arc<Opened>], query: &str) -> Result<(), Refusal> {
     most.try_for_each(|most| readable::check(query, most))
 }
 
-fn hit(found: SearchResult) -> Retrieved {
+fn hit(result: SearchResult) -> Retrieved {
     Retrieved {
-        passage_id: found.passage.id.0,
-        doc_id: found.passage.doc_id,
-        title: found.passage.title,
-        location: found.passage.location.into(),
-        text: found.text,
-        chunk: found.chunk.map(Into::into),
-        score: found.score,
-        corpus: found.corpus,
+        passage_id: result.passage.id.0,
+        doc_id: result.passage.doc_id,
+        title: result.passage.title,
+        location: result.passage.location.into(),
+        text: result.text,
+        chunk: result.chunk.map(Into::into),
+        score: result.score,
+        corpus: result.corpus,
         in_prompt: None,
-        metadata: found.passage.metadata,
+        metadata: result.passage.metadata,
     }
 }

@@ -21,9 +21,9 @@ pub(crate) async fn health(_: Call) -> Result<Reply<Text>, Refusal> {
     Ok(body::json(&json!({ "status": "ok" })).into())
 }
 
-/// The server takes work: models and corpora are open before it serves at all. Its end makes it not ready, and a model server
-/// that is gone. Which gates are full, so that further work of their kind is refused for the moment, is told; who comes back
-/// later is served.
+/// Whether the server takes work. It opens models and corpora before it serves at all; it is not ready when it ends,
+/// or when its model server is gone. The response names the gates that are full: they refuse further work of their
+/// kind for the moment, but serve a client that comes back later.
 pub(crate) async fn ready(call: Call) -> Result<Reply<Text>, Refusal> {
     if call.shared.ending.load(Ordering::Relaxed) {
         return Err(Refusal::ending());

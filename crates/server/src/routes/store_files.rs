@@ -25,13 +25,13 @@ use crate::wire::{attributes, others};
 /// The most files at once.
 const MOST: usize = 500;
 
-/// Passages of a piece of a file's text.
+/// Passages in a piece of a file's text.
 const PASSAGES: usize = 256;
 
-/// The files that a client names, with what is to be said of their documents. `param` is where it names them.
+/// The files that a client names, with the attributes of their documents. `param` is where it names them.
 ///
 /// # Errors
-/// Too many, one that is named twice, is not there or not for the caller, and attributes that cannot be taken.
+/// Too many; one that is named twice, does not exist or is not for the caller; attributes that cannot be taken.
 pub(super) fn given(
     library: &Library,
     caller: &Caller,
@@ -78,7 +78,7 @@ pub(crate) async fn attach(
     Ok(Reply::json(&member.await?))
 }
 
-/// The files of a corpus, newest first; `filter` in the query takes those of a status only.
+/// The files of a corpus, newest first; `filter` in the query selects those of one status.
 pub(crate) async fn list(call: Call<Corpus>) -> Result<Reply<Listed<VectorStoreFile>>, Refusal> {
     let page = call.page()?;
     let listed = call.blocking(move |call| {
@@ -101,7 +101,7 @@ pub(super) fn paged(
     corpus: &str,
     mut members: Vec<StoreFile>,
 ) -> Listed<VectorStoreFile> {
-    members.sort_by(|one, other| (other.created, &other.file).cmp(&(one.created, &one.file)));
+    members.sort_by(|left, right| (right.created, &right.file).cmp(&(left.created, &left.file)));
     let mut pairs = query.unwrap_or_default().split('&');
     if let Some(status) = pairs.find_map(|pair| pair.strip_prefix("filter=")) {
         members.retain(|member| serde_json::to_value(member.status).is_ok_and(|own| own == status));
@@ -116,7 +116,7 @@ pub(super) fn paged(
 /// The file of a corpus in the path.
 fn member(call: &Call<(Corpus, String)>) -> Result<StoreFile, Refusal> {
     let (library, (Corpus(name), file)) = (call.served.library()?, &call.path);
-    // Only then it is a name, and not the path of something else.
+    // Only a name of a corpus may be used as a path.
     library.place(&call.served.corpora, name)?;
     library.stores.file(name, file)?.ok_or_else(|| {
         let message = format!("there is no file {file:?} in {name:?}");
@@ -130,7 +130,7 @@ pub(crate) async fn one(call: Call<(Corpus, String)>) -> Result<Reply<VectorStor
     Ok(Reply::json(&member.await?))
 }
 
-/// Changes what its documents can be filtered by.
+/// Changes the attributes by which a file's documents can be filtered.
 pub(crate) async fn describe(
     call: Call<(Corpus, String)>,
     body: JsonBody<DescribeFile>,
@@ -154,7 +154,7 @@ pub(crate) async fn describe(
     Ok(Reply::json(&described))
 }
 
-/// Takes a file out of one; the file stays.
+/// Removes a file from a corpus; the file itself stays.
 pub(crate) async fn detach(call: Call<(Corpus, String)>) -> Result<Reply<Deleted>, Refusal> {
     let id = call.path.1.clone();
     let job = call.blocking(|call| {
@@ -174,7 +174,7 @@ pub(crate) async fn detach(call: Call<(Corpus, String)>) -> Result<Reply<Deleted
     }))
 }
 
-/// The text of one as it is searched, a part for each passage.
+/// The text of a file as it is searched, a part for each passage.
 pub(crate) async fn content(call: Call<(Corpus, String)>) -> Result<Reply<FileText>, Refusal> {
     let text = call.blocking(|call| {
         let documents = member(call)?.documents.into();
@@ -193,14 +193,14 @@ pub(crate) async fn content(call: Call<(Corpus, String)>) -> Result<Reply<FileTe
         .into())
 }
 
-/// A [`FileText`] as it is written.
+/// A [`FileText`] that is written piece by piece.
 #[derive(Default)]
 struct FileTextPieces {
-    /// The corpus; `None` where nothing is in it.
+    /// The corpus; `None` if it is empty.
     opened: Option<Arc<Opened>>,
-    /// The documents that are left.
+    /// The remaining documents.
     documents: VecDeque<String>,
-    /// The last passage of the first of them that was written.
+    /// The last passage written of the first of them.
     after: Option<String>,
     begun: bool,
     has_parts: bool,
@@ -217,7 +217,7 @@ impl FileTextPieces {
             let opened = self.opened.clone();
             let corpus = opened
                 .as_ref()
-                .and_then(|one| one.retriever.back_end().corpus());
+                .and_then(|corpus| corpus.retriever.back_end().corpus());
             return match corpus {
                 Some(corpus) => self.parts(corpus, &document).map(Some),
                 None => {
@@ -230,7 +230,7 @@ impl FileTextPieces {
         Ok((!std::mem::replace(&mut self.ended, true)).then(|| end.into()))
     }
 
-    /// The next passages of a document. What is left out of every result is left out here.
+    /// The next passages of a document, without those that are left out of every result.
     fn parts(&mut self, corpus: &Passages, document: &str) -> Result<Vec<u8>, Broken> {
         let mut parts = Vec::new();
         let (after, mut count) = (self.after.take(), 0);

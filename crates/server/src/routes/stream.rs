@@ -1,5 +1,4 @@
-//! An answer as a response: whole, or as events while it is written. How the events are worded is up to
-//! each API.
+//! An answer as a response: whole, or as events while it is written. Each API words its own events.
 
 use std::time::Duration;
 
@@ -14,29 +13,29 @@ use crate::service::answers::{AnswerEvent, Completion};
 use crate::service::work::broken;
 use crate::wire::refusal::Refusal;
 
-/// How long a client of a stream hears nothing at most, once it has begun.
+/// The longest silence on a stream that has begun.
 const PING: Duration = Duration::from_secs(5);
 
-/// How long a stream waits for the first word of an answer before it begins without one. Until then an error
-/// is a response with a status of its own, which clients repeat as they do others. Proxies give up after half a
-/// minute at the earliest.
+/// How long a stream waits for the first word of an answer before it begins without one. Until then, an error is a
+/// response with a status of its own, which clients retry like others. Proxies give up after half a minute at the
+/// earliest.
 const FIRST: Duration = Duration::from_secs(25);
 
-/// What becomes of work, told piece by piece.
+/// News of work in progress.
 pub(crate) trait News: Sized + Send + 'static {
-    /// That nothing more comes, and why.
+    /// The news that nothing more comes, and why.
     fn failed(refusal: Refusal) -> Self;
 
-    /// Itself.
+    /// The news, unless it is a failure.
     ///
     /// # Errors
     /// Why nothing more comes.
     fn checked(self) -> Result<Self, Refusal>;
 
-    /// Whether the client can be told something by now.
+    /// Whether it is worth beginning a stream for.
     fn is_word(&self) -> bool;
 
-    /// Whether nothing comes after it.
+    /// Whether nothing follows it.
     fn is_last(&self) -> bool;
 }
 
@@ -61,15 +60,15 @@ impl News for AnswerEvent {
     }
 }
 
-/// Words news as events.
+/// Turns news into events.
 pub(crate) trait Wording: Send + 'static {
-    /// What it words.
+    /// The news that it words.
     type News: News;
 
-    /// The events of one piece of news. Nothing comes behind an end or a failure.
+    /// The events of one piece of news. No news follows an end or a failure.
     fn word(&mut self, news: Self::News) -> Vec<Bytes>;
 
-    /// What has to be done before the client has the last events, which are worded by then.
+    /// Work to do before the client gets the last events, which are worded by then.
     fn settle(&mut self) -> impl Future<Output = ()> + Send {
         std::future::ready(())
     }
@@ -83,7 +82,7 @@ pub(crate) async fn whole(news: UnboundedReceiver<AnswerEvent>) -> Result<Comple
     Ok(whole_with_reply(news).await?.0)
 }
 
-/// Waits for the whole answer, and for what the model's own server said where it was asked.
+/// Waits for the whole answer, and for the reply of the model's own server if that was asked.
 ///
 /// # Errors
 /// Whatever keeps it from being complete.
@@ -93,7 +92,7 @@ pub(crate) async fn whole_with_reply(
     whole_watched(news, |_| {}).await
 }
 
-/// Waits for the whole answer as well; `watch` sees all that happens meanwhile.
+/// Waits for the whole answer; `watch` sees all events on the way.
 ///
 /// # Errors
 /// Whatever keeps it from being complete.
@@ -108,17 +107,17 @@ pub(crate) async fn whole_watched(
         match next {
             AnswerEvent::Done(answered) => return Ok((*answered, reply)),
             AnswerEvent::Failed(refusal) => return Err(refusal),
-            AnswerEvent::Reply(said) => reply = Some(*said),
+            AnswerEvent::Reply(response) => reply = Some(*response),
             AnswerEvent::Retrieved(_) | AnswerEvent::Begun(_) | AnswerEvent::Text(_) => {}
         }
     }
 }
 
-/// Waits for the first word of the answer, so that what fails before it has a status of its own, and has the
-/// rest follow as events.
+/// Waits for the first word of the answer, so that an earlier failure has a status of its own; the rest follows as
+/// events.
 ///
 /// # Errors
-/// What fails before the first word.
+/// Any failure before the first word.
 pub(crate) async fn streamed<W: Wording>(
     wording: W,
     mut news: UnboundedReceiver<W::News>,
@@ -136,7 +135,7 @@ pub(crate) async fn streamed<W: Wording>(
     Ok(events::response(body))
 }
 
-/// A client that is gone is noticed where the next news is awaited.
+/// Writes the events; it notices that a client is gone while it waits for news.
 async fn write<W: Wording>(
     mut wording: W,
     first: Vec<W::News>,

@@ -1,4 +1,4 @@
-//! `/v1/ken/studies`: what was studied, compared and probed, and its files.
+//! `/v1/ken/studies`: studies, comparisons and probes, and their files.
 
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -9,12 +9,12 @@ use crate::service::studies::Content;
 use crate::wire::refusal::Refusal;
 use crate::wire::studies::StudyList;
 
-/// What a page of a study may do: show itself, and save its own figures. It stands alone in an origin of its
-/// own, so whatever is in it reads nothing of the console and reaches no server.
+/// What a page of a study may do: show itself, and save its own figures. It is alone in an origin of its own, so
+/// nothing in it reads the console or reaches a server.
 const POLICY: &str = "sandbox allow-scripts allow-downloads; default-src 'none'; style-src 'unsafe-inline'; \
                       script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// What stands with every file.
+/// The headers of every file.
 const AROUND: &[(&str, &str)] = &[
     ("content-security-policy", POLICY),
     ("referrer-policy", "no-referrer"),

@@ -1,5 +1,5 @@
-//! The table of routes, a row each. From it follow the router, the checks of scopes, OpenAPI's description and what
-//! tests go through; a test compares it with the table in `docs/reference/server.md`.
+//! The table of routes, one row each. From it follow the router, the checks of scopes, OpenAPI's description and the
+//! routes that tests visit; a test compares it with the table in `docs/reference/server.md`.
 
 use std::sync::LazyLock;
 
@@ -35,8 +35,8 @@ const ADMIN: Permission = Permission::Scopes(&[Scope::Admin]);
 const ADMIN_OR_WRITE: Permission = Permission::Scopes(&[Scope::Admin, Scope::Write]);
 const ADMIN_OR_ASK: Permission = Permission::Scopes(&[Scope::Admin, Scope::Ask]);
 
-/// A row is a route's summary in the description, where it is described, its method, path, permission and handler, and
-/// its parameters in the query.
+/// A row is a route's summary, if it is described, its method, path, permission and handler, and its parameters in
+/// the query.
 macro_rules! table {
     ($($(#[doc = $summary:literal])* $method:ident $path:literal $permission:ident $handler:path
         $(, query $query:expr)?;)*) => {
@@ -56,13 +56,13 @@ table! {
     POST "/v1/chat/completions" ASK chat::complete;
     /// Answer a question or a conversation; with `stream`, as named events
     POST "/v1/responses" ASK responses::respond;
-    /// One that is kept
+    /// A stored response
     GET "/v1/responses/{id}" ASK responses::kept::one;
-    /// Forget it
+    /// Delete it
     DELETE "/v1/responses/{id}" ASK responses::kept::delete;
     /// The items of its input
     GET "/v1/responses/{id}/input_items" ASK responses::kept::input, query INPUT.to_vec();
-    /// Continue text as it stands, with log probabilities
+    /// Continue raw text, with log probabilities
     POST "/v1/completions" ASK completions::complete;
     /// Tokenize a text
     POST "/tokenize" ASK tokens::tokenize;
@@ -82,18 +82,18 @@ table! {
     POST "/retrieve" SEARCH retrieve::retrieve;
     /// Answer a question with its whole trace
     POST "/v1/ken/ask" ASK ask::ask;
-    /// Whether a question needs retrieval, and what is to be read for it
+    /// Whether a question needs retrieval, and the evidence to read for it
     POST "/v1/ken/decide" ASK decide::decide;
     /// Find passages
     POST "/v1/ken/search" SEARCH search::search;
-    /// What the model knows of a question, without answering it
+    /// What the model knows about a question, without answering it
     POST "/v1/ken/knows" ASK knows::knows;
     /// What the caller may do
     GET "/v1/ken/access" AnyKey access::report;
 
-    /// Say what is thought of an answer, and what would have been right ones
+    /// Rate an answer, and give right ones
     POST "/v1/ken/feedback" ASK feedback::take;
-    /// The guarantee of the policy, and what was found of it since
+    /// The guarantee of the policy, and what watching it has shown since
     GET "/v1/ken/guarantee" AnyKey guarantee::report;
     /// Read the settings again, and serve what they name
     POST "/v1/ken/reload" ADMIN reload::reload;
@@ -101,11 +101,11 @@ table! {
     POST "/v1/ken/policy" ADMIN reload::choose;
     /// How the last questions were answered, newest first
     GET "/v1/ken/traces" ADMIN_OR_ASK traces::list, query [PAGE, FILTERS].concat();
-    /// How one was
+    /// How one of them was answered
     GET "/v1/ken/traces/{id}" ADMIN_OR_ASK traces::one;
-    /// The questions, as JSON Lines to probe on; where texts are kept
+    /// The questions, as JSON Lines to probe on; if texts are kept
     GET "/v1/ken/traces/questions" ADMIN_OR_ASK traces::questions, query FILTERS.to_vec();
-    /// What was studied, compared and probed, in the folder of the setting `studies`
+    /// The studies, comparisons and probes in the folder of the setting `studies`
     GET "/v1/ken/studies" ADMIN studies::list;
     /// One of its files
     GET "/v1/ken/studies/{name}/{*file}" ADMIN studies::file;
@@ -113,13 +113,13 @@ table! {
     GET "/v1/ken/evals/questions" ADMIN evals::list;
     /// Evaluate on the question of a trace from now on, or on another one
     POST "/v1/ken/evals/questions" ADMIN evals::make;
-    /// Take it out
+    /// Remove it
     DELETE "/v1/ken/evals/questions/{id}" ADMIN evals::delete;
-    /// Measure policies on questions: compare some, or choose one; the job tells how far it is
+    /// Measure policies on questions: compare some, or choose one; the job shows the progress
     POST "/v1/ken/evals/jobs" ADMIN measure::begin;
-    /// Of questions, the source that was right, as JSON Lines that a datastore imports
+    /// Questions with the source that was right, as JSON Lines that a datastore imports
     GET "/v1/ken/corrections" ADMIN corrections::list;
-    /// Say which source was right; a policy datastore that is served votes so from now on
+    /// Say which source was right; a served policy datastore votes so from now on
     POST "/v1/ken/corrections" ADMIN corrections::make;
     /// Forget it; what it changed in a datastore stays
     DELETE "/v1/ken/corrections/{id}" ADMIN corrections::delete;
@@ -132,7 +132,7 @@ table! {
     GET "/v1/files/{id}" WRITE files::one;
     /// The content of a file, as it was uploaded
     GET "/v1/files/{id}/content" WRITE files::content;
-    /// Take it out of all corpora, and forget it
+    /// Remove it from all corpora, and delete it
     DELETE "/v1/files/{id}" WRITE files::delete;
     /// The corpora as vector stores
     GET "/v1/vector_stores" WRITE vector_stores::list;
@@ -152,22 +152,22 @@ table! {
     GET "/v1/vector_stores/{id}/files/{file}" WRITE store_files::one;
     /// Change its attributes
     POST "/v1/vector_stores/{id}/files/{file}" WRITE store_files::describe;
-    /// Take a file out of it
+    /// Remove a file from it
     DELETE "/v1/vector_stores/{id}/files/{file}" WRITE store_files::detach;
     /// Its text as it is searched
     GET "/v1/vector_stores/{id}/files/{file}/content" WRITE store_files::content;
     /// Put files into it
     POST "/v1/vector_stores/{id}/file_batches" WRITE file_batches::make;
-    /// How far they are
+    /// How far one of these batches is
     GET "/v1/vector_stores/{id}/file_batches/{batch}" WRITE file_batches::one;
-    /// They, one by one
+    /// The files of a batch
     GET "/v1/vector_stores/{id}/file_batches/{batch}/files" WRITE file_batches::list_files, query FILES.to_vec();
-    /// Cancel it; what is searched by then stays
+    /// Cancel it; files that are searched by then stay
     POST "/v1/vector_stores/{id}/file_batches/{batch}/cancel" WRITE file_batches::cancel;
     /// Find passages
     POST "/v1/vector_stores/{id}/search" SEARCH vector_stores::search;
 
-    /// Changes of corpora, with `write`, and what is measured on them, with `admin`; newest first
+    /// Changes of corpora, with `write`, and measurements on them, with `admin`; newest first
     GET "/v1/ken/jobs" ADMIN_OR_WRITE jobs::list;
     /// One of them
     GET "/v1/ken/jobs/{id}" ADMIN_OR_WRITE jobs::one;
@@ -191,7 +191,7 @@ table! {
     POST "/v1/ken/corpora/{name}/prune" WRITE prune::prune;
     /// Restore what is left out, by document, passage or reason
     POST "/v1/ken/corpora/{name}/restore" WRITE prune::restore;
-    /// The documents of which passages are left out, newest first
+    /// The documents with passages that are left out, newest first
     GET "/v1/ken/corpora/{name}/pruned" SEARCH prune::list;
     /// The corpora
     GET "/v1/ken/corpora" AnyKey corpora::list;
@@ -210,7 +210,7 @@ table! {
     GET "/openapi.json" AnyKey description;
 
     POST "/mcp" AnyKey mcp::take;
-    // The console holds nothing of what is served, and asks for a key itself.
+    // The console holds no data of the server, and asks for a key itself.
     GET "/" Everybody console::page;
     GET "/console/{version}/{file}" Everybody console::file;
 }
@@ -223,9 +223,9 @@ pub(super) static OPEN: LazyLock<Vec<&str>> = LazyLock::new(|| {
     open.map(|route| route.path).collect()
 });
 
-/// The description as it is sent. It takes a while to make, and is always the same.
+/// The description as bytes: it takes a while to make, and never changes.
 static DESCRIPTION: LazyLock<Bytes> = LazyLock::new(|| {
-    // What is serialized here has neither maps with strange keys nor failing parts.
+    // Cannot fail: no map has keys other than strings, and no part fails.
     let described = serde_json::to_vec(&described(&routes()));
     described.unwrap_or_default().into()
 });
@@ -256,7 +256,7 @@ mod tests {
 
     use super::*;
 
-    /// The routes in the table of the documentation, each with what it says of the key: scopes, `any` or `none`.
+    /// The routes in the table of the documentation, each with its scopes, `any` or `none`.
     fn documented() -> BTreeMap<String, Vec<String>> {
         let page = include_str!("../../../../docs/reference/server.md");
         let quoted = |text: &str| -> Vec<String> {
@@ -302,13 +302,13 @@ mod tests {
                 Permission::Scopes(scopes) => scopes.iter().map(ToString::to_string).collect(),
             };
             if name == "GET /console/{version}/{file}" {
-                // Of the page at `/`.
+                // Part of the page at `/`.
                 continue;
             }
-            let mut told = documented.remove(&name).unwrap_or_default();
+            let mut listed = documented.remove(&name).unwrap_or_default();
             keys.sort();
-            told.sort();
-            assert_eq!(told, keys, "{name}");
+            listed.sort();
+            assert_eq!(listed, keys, "{name}");
         }
         assert!(documented.is_empty(), "{documented:?}");
     }

@@ -11,10 +11,10 @@ use crate::wire::completions::{
 };
 use crate::wire::refusal::Refusal;
 
-/// The model that is served, if its tokenizer is at hand.
+/// The model, if ken has its tokenizer.
 ///
 /// # Errors
-/// A model that does not.
+/// A model whose tokenizer ken does not have.
 pub(super) fn text_model(served: &Served) -> Result<&dyn TextModel, Refusal> {
     served.pipeline.model.text_model().ok_or_else(|| {
         let message = "the model is behind an endpoint, which is to be asked for this itself";

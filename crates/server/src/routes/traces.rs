@@ -1,5 +1,5 @@
-//! `/v1/ken/traces`: how the last questions were answered, and the questions themselves. Those who ask see what became
-//! of their questions, and those who watch the server of all.
+//! `/v1/ken/traces`: how the last questions were answered, and the questions themselves. Callers see their own
+//! questions; those who watch the server see all.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::wire::page::Listed;
 use crate::wire::refusal::Refusal;
 use crate::wire::traces::{TraceObject, Wanted};
 
-/// Those that are wanted and for the caller, newest first.
+/// The selected traces that the caller may see, newest first.
 fn seen(call: &Call, wanted: &Wanted) -> Vec<Arc<TraceRecord>> {
     let mut all = call.served.traces.all();
     all.retain(|past| past.is_for(call.caller()) && wanted.is(past));

@@ -1,6 +1,5 @@
-//! Receiving files: `multipart/form-data` from a client's body to the disk, within limits of size, number
-//! and time. Nothing of a file is held in memory but the piece that is being written, and no thread waits for
-//! the next one.
+//! Receiving files: `multipart/form-data` from a client's body to the disk, within limits of size, number and time.
+//! Of a file, only the piece that is being written is in memory, and no thread waits for the next one.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -22,7 +21,7 @@ use crate::service::work::{blocking, broken};
 use crate::wire::body::{refuse_larger, too_large};
 use crate::wire::refusal::Refusal;
 
-/// The largest body, in bytes; files of OpenAI's API may have as many.
+/// The largest body, in bytes, as for files of OpenAI's API.
 pub(crate) const LARGEST: u64 = 512 << 20;
 
 /// The most bytes between the contents of parts: a preamble, or the head of a part.
@@ -40,19 +39,19 @@ const PIECE_WITHIN: Duration = Duration::from_secs(30);
 /// What was received.
 #[derive(Debug, Default)]
 pub(crate) struct Received {
-    /// Names of files as they stand in the folder, and their lengths in bytes.
+    /// The files' names in the folder, and their lengths in bytes.
     pub(crate) files: Vec<(String, u64)>,
     /// The other fields.
     pub(crate) fields: BTreeMap<String, String>,
 }
 
-/// Receives a body's files into a folder, which is made, each at the path below it that `named` makes of its name, and
-/// does something with what came of that. What was received before an error stays in the folder, for `then` to remove.
-/// It goes on when the client goes away, which is such an error.
+/// Receives a body's files into a new folder, each at the path that `named` makes of its name, and passes the outcome
+/// to `then`. After an error, the received files stay in the folder, for `then` to remove. It goes on when the client
+/// goes away, which counts as such an error.
 ///
 /// # Errors
-/// Those of `then`, which is given: a body of another kind, that is cut off, too large or too slow; names that
-/// files cannot have; a disk that takes no more.
+/// Those of `then`, which gets: a body of another kind, or one that is cut off, too large or too slow; names that
+/// files cannot have; a full disk.
 pub(crate) async fn receive<T: Send + 'static>(
     headers: HeaderMap,
     body: Body,
@@ -125,16 +124,16 @@ async fn files_of(
     Err(Refusal::bad("too_many_parts", message))
 }
 
-/// Whether two paths are one, or one is a folder of the other.
-fn collide(one: &str, other: &str) -> bool {
+/// Whether two paths are equal, or one is a folder of the other.
+fn collide(left: &str, right: &str) -> bool {
     let is_below = |path: &str, folder: &str| {
         let rest = path.strip_prefix(folder);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    is_below(one, other) || is_below(other, one)
+    is_below(left, right) || is_below(right, left)
 }
 
-/// What the client sends in time.
+/// Waits a limited time for what the client sends.
 async fn timely<T>(sent: impl Future<Output = multer::Result<T>>) -> Result<T, Refusal> {
     match tokio::time::timeout(PIECE_WITHIN, sent).await {
         Ok(Ok(value)) => Ok(value),
@@ -150,29 +149,29 @@ async fn timely<T>(sent: impl Future<Output = multer::Result<T>>) -> Result<T, R
     }
 }
 
-/// How many bytes of a body were handed over for which nothing came back yet: a preamble, or the head of a part.
+/// How many bytes of a body the parser got without returning anything yet: a preamble, or the head of a part.
 #[derive(Clone, Default)]
 struct Held(Arc<AtomicUsize>);
 
 impl Held {
-    /// Something came back.
+    /// The parser has returned something.
     fn none(&self) {
         self.0.store(0, Ordering::Relaxed);
     }
 }
 
-/// A body of which a little is handed over at a time, and nothing more once what is held is too long: whoever reads
-/// parts takes all that there is, and keeps it until it knows what it is.
+/// A body that hands over a little at a time, and fails once the parser holds too much: the parser takes everything
+/// that there is, and keeps it until it knows what it is.
 struct Bounded<S> {
     body: S,
-    /// Of the last piece.
+    /// The rest of the last piece.
     rest: Bytes,
     held: Held,
-    /// Whether something was handed over that has to be looked at first.
+    /// Whether the parser has to look at what it got before it gets more.
     pauses: bool,
 }
 
-/// What is held is too long.
+/// The parser holds too much.
 #[derive(Debug, thiserror::Error)]
 #[error("more than {LONGEST_HEAD} bytes stand between the contents of parts")]
 struct TooLongHead;
@@ -237,7 +236,7 @@ async fn text(mut part: Field<'_>, held: &Held) -> Result<String, Refusal> {
     String::from_utf8(bytes).map_err(|_| Refusal::bad("invalid_value", "a field is no UTF-8"))
 }
 
-/// Writes a part to a file, which is there only as a whole; returns its length in bytes.
+/// Writes a part to a file, which appears only when it is complete; returns its length in bytes.
 async fn to_disk(
     mut part: Field<'_>,
     held: &Held,

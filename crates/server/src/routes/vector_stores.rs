@@ -23,7 +23,7 @@ use crate::wire::vector_stores::{
 };
 use crate::wire::{attributes, others};
 
-/// Passages found where nobody says how many.
+/// The default number of passages.
 const FOUND: usize = 10;
 
 /// The most queries of a search.
@@ -32,7 +32,7 @@ const MOST_QUERIES: usize = 100;
 /// The longest name, in characters.
 const LONGEST_NAME: usize = 256;
 
-/// A corpus as it is now.
+/// A corpus in its current state.
 fn described(served: &Served, library: &Library, name: &str) -> Result<VectorStore, Refusal> {
     library.place(&served.corpora, name)?;
     let made = library.stores.find(name)?;
@@ -91,7 +91,7 @@ pub(crate) async fn make(
     body: JsonBody<MakeVectorStore>,
 ) -> Result<Reply<VectorStore>, Refusal> {
     call.served.library()?;
-    // Clients send no body where they say nothing.
+    // Clients that set nothing send no body.
     let asked = body.read_or_default().await?;
     others::refuse_of_store(&asked.others)?;
     let title = checked(asked.name, asked.metadata.as_ref())?;
@@ -117,7 +117,7 @@ pub(crate) async fn make(
     Ok(Reply::json(&store.await?))
 }
 
-/// What people call it, within the limits, as its metadata have to be.
+/// Checks the name for people and the metadata against their limits; returns the name.
 fn checked(
     name: Option<String>,
     metadata: Option<&BTreeMap<String, String>>,
@@ -165,7 +165,7 @@ pub(crate) async fn one(call: Call<Corpus>) -> Result<Reply<VectorStore>, Refusa
     Ok(Reply::json(&store.await?))
 }
 
-/// Removes one with all that is in it; the files stay.
+/// Removes a corpus with its contents; the files stay.
 pub(crate) async fn delete(call: Call<Corpus>) -> Result<Reply<Deleted>, Refusal> {
     let id = call.path.0.clone();
     let job = changes::drop_corpus(call).await?;
@@ -198,18 +198,17 @@ pub(crate) async fn search(
     let k = asked.max_num_results.unwrap_or(FOUND);
     let found = search::find_each(&call, searched, &corpora, queries.clone(), ("query", FOUND));
     let found = found.await?.into_iter().flatten();
-    let found = found.map(|hit| result(&call.served, name, hit));
-    let found = found.collect();
+    let results = found.map(|hit| result(&call.served, name, hit)).collect();
     Ok(Reply::json(&VectorStoreResults {
         object: "vector_store.search_results.page",
         search_query: queries,
-        data: best(found, k),
+        data: best(results, k),
         has_more: false,
         next_page: None,
     }))
 }
 
-/// What was found, with the id of the passage.
+/// A search result, with the id of its passage.
 fn result(served: &Served, corpus: &str, hit: SearchResult) -> (String, VectorStoreResult) {
     let (doc_id, title) = (&hit.passage.doc_id, &hit.passage.title);
     let (file_id, filename) = served.file_of(corpus, doc_id, title);
@@ -228,8 +227,8 @@ fn result(served: &Served, corpus: &str, hit: SearchResult) -> (String, VectorSt
 
 /// The best results, each passage once.
 fn best(mut found: Vec<(String, VectorStoreResult)>, k: usize) -> Vec<VectorStoreResult> {
-    // Stable, so that one query's order stays.
-    found.sort_by(|(_, one), (_, other)| other.score.total_cmp(&one.score));
+    // A stable sort keeps the order within one query.
+    found.sort_by(|(_, left), (_, right)| right.score.total_cmp(&left.score));
     let mut seen = std::collections::HashSet::new();
     found.retain(|(passage, _)| seen.insert(passage.clone()));
     found.truncate(k);

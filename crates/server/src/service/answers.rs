@@ -1,5 +1,4 @@
-//! Answering one question, on a thread of its own: its client is told what happens, and the work ends when
-//! nobody listens any more.
+//! Answers one question, on a thread of its own: tells its client what happens, and ends when the client is gone.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -32,19 +31,19 @@ use crate::spans::{self, Parent};
 use crate::wire::ken::{Citation, Retrieved, Trace};
 use crate::wire::refusal::Refusal;
 
-/// What happens to a question.
+/// The events of a question.
 pub(crate) enum AnswerEvent {
-    /// Passages were found; the trace holds what is known by then.
+    /// Passages were found; with the trace so far.
     Retrieved(Box<Trace>),
-    /// The answer begins; the trace holds what is known by then.
+    /// The answer begins; with the trace so far.
     Begun(Box<Trace>),
-    /// It goes on.
+    /// The answer goes on.
     Text(String),
-    /// The model's own server said this: a completion, or a chunk of one.
+    /// A reply of the model's own server: a completion, or a chunk of one.
     Reply(Box<Value>),
-    /// It is complete.
+    /// The answer is complete.
     Done(Box<Completion>),
-    /// There is none, or no more of it.
+    /// There is no answer, or no more of it.
     Failed(Refusal),
 }
 
@@ -54,9 +53,9 @@ pub(crate) struct Completion {
     pub(crate) text: String,
     /// Whether it was cut off.
     pub(crate) truncated: bool,
-    /// What is said where the model wrote no answer.
+    /// The message to show if the model wrote no answer.
     pub(crate) refusal: Option<String>,
-    /// The evidence as a part of a conversation, where only that was asked for.
+    /// The evidence as a part of a conversation, if only that was asked for.
     pub(crate) evidence: Option<String>,
     /// Tokens read and written by all calls.
     pub(crate) tokens: [usize; 2],
@@ -69,7 +68,7 @@ pub(crate) struct Completion {
 pub(crate) struct Request {
     pub(crate) id: String,
     pub(crate) caller: Caller,
-    /// The client's own span that it belongs to.
+    /// The client's own span around it.
     pub(crate) parent: Parent,
 }
 
@@ -90,7 +89,7 @@ pub(crate) fn start(
         let message = "the model is behind an endpoint: ask for a format by chat completions, without a style of ken's";
         return Err(Refusal::bad("unsupported_parameter", message));
     }
-    // What the model's own server reads is bounded by that; of what is too long, nothing is measured.
+    // The model's own server limits what it reads; for texts that are too long, nothing is measured.
     if asked.sent.is_none() {
         asked.check_length(served)?;
     }
@@ -113,24 +112,24 @@ pub(crate) fn start(
     Ok(events)
 }
 
-/// Waits until a moment after nobody listens any more, or after the deadline: by then, work that looks at these
-/// has ended.
+/// Waits until a moment after the client is gone, or after the deadline: by then, work that checks for these has
+/// ended.
 async fn unwanted(tell: &UnboundedSender<AnswerEvent>, deadline: Instant) {
-    // At the deadline it is over as well.
+    // The deadline ends the wait as well.
     let _ = tokio::time::timeout_at(deadline.into(), tell.closed()).await;
     tokio::time::sleep(GRACE).await;
 }
 
-/// What is left to do when a question is answered.
+/// The work that is left when a question is answered.
 #[derive(Default)]
 struct FollowUp {
-    /// What the policy measured, where the guarantee is for the question.
+    /// What the policy measured, if the guarantee covers the question.
     score: Option<f64>,
-    /// What is to be looked at to watch the guarantee, where the question is drawn.
+    /// The check that watches the guarantee, if the question is drawn.
     check: Option<ShadowCheck>,
 }
 
-/// A question with all that answering it takes.
+/// A question with everything that answering it takes.
 struct Job {
     served: Arc<Served>,
     asked: RequestOptions,
@@ -156,14 +155,14 @@ impl Job {
         };
         let heard = self.tell.clone();
         tokio::select! {
-            // A panic drops the senders, which the client is told of.
+            // A panic drops the senders, which tells the client.
             _ = tokio::task::spawn_blocking(move || self.work(reserved)) => {}
-            // Whoever is still there is told; the work says in the log how it ended, when it does.
+            // Tells a client that is still there; the work logs how it ended, when it does.
             () = unwanted(&heard, deadline) => {
                 let _ = heard.send(AnswerEvent::Failed(Refusal::too_late()));
             }
         }
-        // Given back when the work is done or unwanted, and not when the client has read all of it.
+        // Given back when the work is done or unwanted, not when the client has read everything.
         drop(place);
     }
 
@@ -176,7 +175,7 @@ impl Job {
             }
             Err(refusal) => self.fail(refusal),
         }
-        // Behind the answer, so that nobody waits for it.
+        // After the answer, so that no client waits for it.
         if let Some(score) = left.score {
             shadow::score(&self.served, score);
         }
@@ -190,7 +189,7 @@ impl Job {
         let _ = self.tell.send(event);
     }
 
-    /// Tells of a question that is not answered.
+    /// Reports a question that is not answered.
     fn fail(&self, refusal: Refusal) {
         self.served.metrics.failure(refusal.code());
         (self.served.log)(&Entry::Failure {
@@ -202,7 +201,7 @@ impl Job {
         self.send(AnswerEvent::Failed(refusal));
     }
 
-    /// Gives a question that is over to a collector, where there is one.
+    /// Gives a question that is over to the collector, if there is one.
     fn span(&self, outcome: spans::Outcome<'_>) {
         if let Some(spans) = &self.served.spans {
             spans.take(&spans::QuestionSpan {
@@ -215,7 +214,6 @@ impl Job {
         }
     }
 
-    /// Answers.
     fn run(&self, left: &mut FollowUp) -> Result<Completion, Refusal> {
         let Self { served, asked, .. } = self;
         let waited = self.started.elapsed();
@@ -260,7 +258,7 @@ impl Job {
         } else {
             Vec::new()
         };
-        // Before the answer is out, so that whoever has it can say something of it, and after a kill as well.
+        // Before the answer is out, so that feedback finds the trace, even after a kill.
         let event = TraceEvent::Answered(Box::new(self.record(&answered, beside)));
         served.note(event, false);
         if !asked.traced {
@@ -269,7 +267,7 @@ impl Job {
         Ok(answered)
     }
 
-    /// The pipeline for the question, whether that is small talk, and what was said before where it matters.
+    /// The pipeline for the question, whether it is small talk, and the earlier exchanges if they matter.
     fn prepared(&self) -> Result<(Pipeline, bool, &[Exchange]), Refusal> {
         let Self { served, asked, .. } = self;
         let (settings, caller) = (self.settings.clone(), &self.request.caller);
@@ -282,13 +280,13 @@ impl Job {
         if is_sent && asked.check_length(served).is_err() {
             pipeline.settings.policy = Policy::NEVER;
         }
-        // What is not searched for need not be rewritten for a search.
+        // A question that is not searched for need not be rewritten for a search.
         let stands = small_talk || is_sent && pipeline.settings.policy == Policy::NEVER;
         let before = if stands { &[][..] } else { &asked.before };
         Ok((pipeline, small_talk, before))
     }
 
-    /// What is known before anything is measured.
+    /// The trace before anything is measured.
     fn begun(
         &self,
         settings: &AnswerSettings,
@@ -315,7 +313,8 @@ impl Job {
         }
     }
 
-    /// Parameters that are not obeyed: those of the request, and those that the model's own server refuses.
+    /// Parameters that are not obeyed: those of the request that ken ignores, and those that the model's own server
+    /// refuses.
     fn not_used(&self) -> Vec<String> {
         let own = self.asked.not_used.iter().cloned();
         let refused = self.served.pipeline.model.not_taken().into_iter();
@@ -323,7 +322,7 @@ impl Job {
             .collect()
     }
 
-    /// Answers, or decides where nothing more is asked for, and then returns the evidence as well.
+    /// Answers, or only decides if the request asks for no more, and then returns the evidence, too.
     fn answered(
         &self,
         pipeline: &Pipeline,
@@ -352,7 +351,7 @@ impl Job {
         Ok((answer?, None))
     }
 
-    /// What is kept of it.
+    /// The record of the answer.
     fn record(&self, answered: &Completion, beside: Vec<String>) -> TraceRecord {
         let record = TraceRecord {
             at: unix_seconds(),
@@ -373,10 +372,10 @@ impl Job {
         }
     }
 
-    /// Tells of the guarantee where there is one for the question, and draws it; returns what the policy measured
-    /// as well. That is for questions that are answered as the settings say: with their policy, withheld by what
-    /// they say, over their first corpus, as it is searched by them. An answer that is withheld is no error, so
-    /// where few of these are promised it is not drawn.
+    /// Reports the guarantee if there is one for the question, and draws the question; also returns what the policy
+    /// measured. This covers questions that are answered as the settings say: with their policy, withheld by their
+    /// signal, over their first corpus, searched in their way. A withheld answer is no error, so where few errors are
+    /// promised, its question is not drawn.
     fn watched(
         &self,
         pipeline: Pipeline,
@@ -386,7 +385,7 @@ impl Job {
             return (None, None);
         };
         let trace = &mut answered.trace;
-        // Where it cannot tell, that counts among the scores as when it was calibrated.
+        // A question of which it cannot tell counts among the scores, as in calibration.
         let searches_by = pipeline.settings.policy.searches_by();
         let untold = (trace.cannot_tell && searches_by.is_some()).then_some(f64::NAN);
         let score = trace.score.or(untold);
@@ -406,7 +405,7 @@ impl Job {
         if trace.withheld.is_some() && matches!(watch.guarantee.promise, Promise::Error { .. }) {
             return (score, None);
         }
-        // There is no answer to be looked at.
+        // There is no answer to check.
         if self.asked.only_decides {
             return (score, None);
         }
@@ -458,10 +457,10 @@ impl Job {
     }
 }
 
-/// How far a question is, for its client.
+/// The progress of a question, for its client.
 struct Progress<'a> {
     job: &'a Job,
-    /// What is known by now.
+    /// What is known so far.
     trace: Trace,
     /// Whether the answer has begun.
     begun: bool,
@@ -474,10 +473,10 @@ impl Progress<'_> {
                 self.trace.route = choice.source.to_string();
                 self.trace.reason.clone_from(&choice.reason);
             }
-            Event::Retrieved(found) => {
+            Event::Retrieved(passages) => {
                 self.trace.searches += 1;
                 if self.job.asked.traced {
-                    self.trace.retrieved = Some(found.iter().map(retrieved).collect());
+                    self.trace.retrieved = Some(passages.iter().map(retrieved).collect());
                 }
                 self.job
                     .send(AnswerEvent::Retrieved(Box::new(self.trace.clone())));
@@ -497,7 +496,7 @@ impl Progress<'_> {
     }
 }
 
-/// The trace with what the answer says. `rewritten` are the tokens spent before, read and written.
+/// Completes the trace by the answer. `rewritten` are the tokens spent on rewriting, read and written.
 fn finished(mut trace: Trace, answer: Answer, rewritten: [usize; 2]) -> Completion {
     trace.route = answer.route.to_string();
     trace.reason = answer.reason;
@@ -525,8 +524,8 @@ fn finished(mut trace: Trace, answer: Answer, rewritten: [usize; 2]) -> Completi
     }
 }
 
-/// What is said of an answer that the model did not write. One that was cut off, or ended because it repeated itself, has
-/// its finish reason for that.
+/// The message for a question that the model did not answer. An answer that was cut off, or ended because it repeated
+/// itself, has a finish reason for that.
 fn refusal(lack: Option<&Lack>, answer: &str) -> Option<String> {
     let lack = lack.filter(|lack| match lack {
         Lack::Refused(_) => true,
@@ -549,17 +548,17 @@ fn cited(citation: ken_answer::Citation) -> Citation {
     }
 }
 
-fn retrieved(found: &ken_answer::Retrieved) -> Retrieved {
+fn retrieved(passage: &ken_answer::Retrieved) -> Retrieved {
     Retrieved {
-        passage_id: found.passage_id.clone(),
-        doc_id: found.doc_id.clone(),
-        title: found.title.clone(),
-        location: found.location.clone().into(),
-        text: found.text.clone(),
-        chunk: found.chunk.clone().map(Into::into),
-        score: found.score,
-        corpus: found.corpus.clone(),
-        in_prompt: Some(found.in_prompt),
+        passage_id: passage.passage_id.clone(),
+        doc_id: passage.doc_id.clone(),
+        title: passage.title.clone(),
+        location: passage.location.clone().into(),
+        text: passage.text.clone(),
+        chunk: passage.chunk.clone().map(Into::into),
+        score: passage.score,
+        corpus: passage.corpus.clone(),
+        in_prompt: Some(passage.in_prompt),
         metadata: serde_json::Map::new(),
     }
 }

@@ -1,5 +1,5 @@
-//! Ending work early: when its client went away, when its deadline passed, or when the server ends. Models
-//! that are asked for such work are bound to its token, and leave whatever they wait for.
+//! Ends work early: when its client has gone away, its deadline has passed, or the server ends. Models that do such
+//! work are bound to its token, and stop waiting for whatever they wait for.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(crate) struct Cancel {
 }
 
 impl Cancel {
-    /// `is_gone` tells whether the client is; `halted` is raised when the server ends.
+    /// `is_gone` tells whether the client has gone; `halted` is raised when the server ends.
     pub(crate) fn new(
         is_gone: impl Fn() -> bool + Send + Sync + 'static,
         deadline: Instant,
@@ -32,7 +32,7 @@ impl Cancel {
         }
     }
 
-    /// Why the work is to end; `None` where it is to go on.
+    /// Why the work must end; `None` if it may go on.
     pub(crate) fn reason(&self) -> Option<Refusal> {
         if (self.is_gone)() {
             Some(Refusal::client_gone())
@@ -45,7 +45,7 @@ impl Cancel {
         }
     }
 
-    /// What is said of work that failed: why it was to end, where it was, or else what failed.
+    /// The refusal for failed work: why it had to end, if it had to, or else what failed.
     pub(crate) fn refusal(&self, error: impl Into<Refusal>) -> Refusal {
         let error = error.into();
         match self.reason() {
@@ -54,7 +54,7 @@ impl Cancel {
         }
     }
 
-    /// For models: set as soon as there is a reason.
+    /// A token for models: set as soon as there is a reason.
     pub(crate) fn token(&self) -> CancelToken {
         let is_gone = Arc::clone(&self.is_gone);
         let halted = CancelToken::raised_by(Arc::clone(&self.halted));
@@ -63,7 +63,7 @@ impl Cancel {
             .by(self.deadline)
     }
 
-    /// For callbacks.
+    /// The flow for callbacks: it breaks as soon as there is a reason.
     pub(crate) fn flow(&self) -> ControlFlow<()> {
         match self.reason() {
             Some(_) => ControlFlow::Break(()),

@@ -1,5 +1,5 @@
-//! What is collected of questions while people ask: in memory, and, where the server has a folder, each in a
-//! file of its own.
+//! What the server collects about questions while people ask: in memory and, if the server has a folder, each item in
+//! a file of its own.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,13 +11,13 @@ use super::record::{self, RecordError};
 use crate::access::caller::Caller;
 use crate::wire::refusal::Refusal;
 
-/// The most of a kind.
+/// The most items of a kind.
 const MOST: usize = 10_000;
 
 /// The most bytes of all their texts.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Something that is collected.
+/// An item of a collection.
 pub(crate) trait Item: Clone + Serialize + DeserializeOwned {
     /// Unique among them, and fit to name a file.
     fn id(&self) -> &str;
@@ -26,12 +26,12 @@ pub(crate) trait Item: Clone + Serialize + DeserializeOwned {
     fn bytes(&self) -> usize;
 }
 
-/// One as it is kept.
+/// An item as it is stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Kept<T> {
     /// In seconds since 1970 (UTC).
     created: u64,
-    /// The corpora that it is of; none where nobody said any.
+    /// The corpora that it comes from; empty if none were named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     corpora: Vec<String>,
     #[serde(flatten)]
@@ -45,7 +45,7 @@ impl<T> Kept<T> {
     }
 }
 
-/// All of them.
+/// All items.
 pub(crate) struct Collection<T> {
     folder: Option<PathBuf>,
     /// Oldest first.
@@ -53,7 +53,7 @@ pub(crate) struct Collection<T> {
 }
 
 impl<T: Item> Collection<T> {
-    /// In memory alone.
+    /// A collection in memory only.
     pub(crate) fn in_memory() -> Self {
         Self {
             folder: None,
@@ -61,15 +61,15 @@ impl<T: Item> Collection<T> {
         }
     }
 
-    /// Those of a folder, which is made where it is not there.
+    /// The items in a folder, which is created if it is missing.
     ///
     /// # Errors
     /// A folder or record that cannot be read.
     pub(crate) fn open(folder: PathBuf) -> Result<Self, RecordError> {
         let mut all: Vec<Kept<T>> = record::all(&folder)?;
-        all.sort_by(|one, other| {
+        all.sort_by(|left, right| {
             let key = |kept: &Kept<T>| (kept.created, kept.item.id().to_owned());
-            key(one).cmp(&key(other))
+            key(left).cmp(&key(right))
         });
         Ok(Self {
             folder: Some(folder),
@@ -81,26 +81,25 @@ impl<T: Item> Collection<T> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes sure that a caller may put one of this id.
+    /// Checks that a caller may put an item with this id.
     ///
     /// # Errors
-    /// One that is there already and not for the caller.
+    /// An existing item that is not for the caller.
     pub(crate) fn check(&self, id: &str, caller: &Caller) -> Result<(), Refusal> {
         let all = self.lock();
         let mut others = all.iter().filter(|kept| !kept.is_for(caller));
-        match others.any(|kept| kept.item.id() == id) {
-            true => {
-                let message = "the question is kept already, by a key for other corpora";
-                Err(Refusal::conflict("question_exists", message))
-            }
-            false => Ok(()),
+        if others.any(|kept| kept.item.id() == id) {
+            let message = "the question is kept already, by a key for other corpora";
+            Err(Refusal::conflict("question_exists", message))
+        } else {
+            Ok(())
         }
     }
 
-    /// Takes one of these corpora, in the place of the one of its id or behind all others.
+    /// Puts an item of these corpora, replacing the one with its id or after all others.
     ///
     /// # Errors
-    /// One that is there already and not for the caller; too many of them; a disk that takes no more.
+    /// An existing item that is not for the caller; too many items; a full disk.
     pub(crate) fn put(
         &self,
         item: T,
@@ -133,7 +132,7 @@ impl<T: Item> Collection<T> {
         Ok(())
     }
 
-    /// Removes one; whether it was there for the caller.
+    /// Removes an item; returns whether it was there for the caller.
     ///
     /// # Errors
     /// A file that cannot be removed.
@@ -150,7 +149,7 @@ impl<T: Item> Collection<T> {
         Ok(true)
     }
 
-    /// All that are for the caller, oldest first.
+    /// All items for the caller, oldest first.
     pub(crate) fn all(&self, caller: &Caller) -> Vec<T> {
         let all = self.lock();
         let own = all.iter().filter(|kept| kept.is_for(caller));

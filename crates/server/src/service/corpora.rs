@@ -1,5 +1,5 @@
-//! The corpora that are served, by name. A new generation that somebody publishes is opened beside the
-//! old one and takes its place; who works with the old one keeps it.
+//! The served corpora, by name. A newly published generation is opened beside the old one and takes its place; work
+//! on the old one keeps it.
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 
@@ -16,7 +16,7 @@ pub struct Opened {
     pub name: String,
     /// What is searched, and how.
     pub retriever: Retriever,
-    /// Where it is; `None` where no new generations of it can be opened.
+    /// Where it is; `None` if no new generations of it can be opened.
     pub address: Option<CorpusAddress>,
 }
 
@@ -31,9 +31,9 @@ impl Opened {
 
 /// All corpora.
 pub(crate) struct Corpora {
-    /// The first is the one where none is named.
+    /// The first is meant if none is named.
     opened: RwLock<Vec<Arc<Opened>>>,
-    /// Held while one is renewed, so that no older generation takes the place of a newer one.
+    /// Held during a renewal, so that no older generation replaces a newer one.
     renewing: Mutex<()>,
 }
 
@@ -46,40 +46,40 @@ impl Corpora {
         }
     }
 
-    /// All of them as they are now.
+    /// All corpora as they are now.
     pub(crate) fn all(&self) -> Vec<Arc<Opened>> {
         let opened = self.opened.read();
         opened.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The corpus of a name, or the first; `None` where there is no corpus at all and none is named.
+    /// The corpus of a name, or the first; `None` if there is no corpus at all and none is named.
     ///
     /// # Errors
-    /// A name that no corpus has; a generation that is not the one that is served.
+    /// A name that no corpus has; a generation that is not served.
     pub(crate) fn find(
         &self,
         name: Option<&str>,
         generation: Option<u64>,
     ) -> Result<Option<Arc<Opened>>, Refusal> {
         let all = self.all();
-        let found = match name {
+        let corpus = match name {
             Some(name) => {
-                let found = all.iter().find(|opened| opened.name == name);
-                Some(found.ok_or_else(|| unknown(name))?)
+                let corpus = all.iter().find(|opened| opened.name == name);
+                Some(corpus.ok_or_else(|| unknown(name))?)
             }
             None => all.first(),
         };
         if let Some(pinned) = generation {
-            let served = found.map(|opened| opened.state());
+            let served = corpus.map(|opened| opened.state());
             if served.as_ref().map(|served| served.generation) != Some(pinned) {
                 return Err(elsewhere(pinned, served.as_ref()));
             }
         }
-        Ok(found.cloned())
+        Ok(corpus.cloned())
     }
 
-    /// Opens generations that are newer than those that are served. Returns the states that are new, and
-    /// what could not be opened, by name; that stays as it is.
+    /// Opens generations that are newer than the served ones. Returns the new states and, by name, what could not be
+    /// opened; that stays as it is.
     pub(crate) fn refresh(
         &self,
         setup: &Setup<'_>,
@@ -94,7 +94,7 @@ impl Corpora {
         (renewed, failed)
     }
 
-    /// Opens the newest generation of a corpus; `None` where that is served already.
+    /// Opens the newest generation of a corpus; `None` if that is served already.
     ///
     /// # Errors
     /// A generation that cannot be opened; what was served stays.
@@ -121,13 +121,13 @@ impl Corpora {
         })))
     }
 
-    /// Serves a corpus, in the place of the one of this name or behind all others.
+    /// Serves a corpus, replacing the one with this name or after all others.
     pub(crate) fn insert(&self, opened: Opened) -> CorpusState {
         let opened = Arc::new(opened);
         let state = opened.state();
         let mut all = self.write();
-        // What was there is dropped behind the lock, when its last reader is done.
-        let _old = match all.iter_mut().find(|one| one.name == opened.name) {
+        // The old corpus is dropped after the lock is released, or when its last reader is done.
+        let _old = match all.iter_mut().find(|corpus| corpus.name == opened.name) {
             Some(place) => Some(std::mem::replace(place, opened)),
             None => {
                 all.push(opened);
@@ -138,11 +138,11 @@ impl Corpora {
         state
     }
 
-    /// Serves a corpus no more.
+    /// Stops serving a corpus.
     pub(crate) fn remove(&self, name: &str) {
         let mut all = self.write();
-        let gone = all.iter().position(|opened| opened.name == name);
-        let _gone = gone.map(|place| all.remove(place));
+        let index = all.iter().position(|opened| opened.name == name);
+        let _gone = index.map(|index| all.remove(index));
         drop(all);
     }
 
@@ -151,7 +151,7 @@ impl Corpora {
     }
 }
 
-/// A name that no corpus has.
+/// The refusal of a name that no corpus has.
 pub(crate) fn unknown(name: &str) -> Refusal {
     let message = format!("there is no corpus {name:?}");
     Refusal::not_found("unknown_corpus", message).of("corpus")

@@ -1,5 +1,5 @@
-//! Corrections: of a question, the source that was right, as a person says. They are kept as lines that a
-//! datastore imports.
+//! Corrections: the source that would have been right for a question, as a person says. They are stored as lines that
+//! a datastore imports.
 
 use ken_answer::datastore::id_of;
 use schemars::JsonSchema;
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use super::collection::{Collection, Item};
 
-/// All of them.
+/// All corrections.
 pub(crate) type Corrections = Collection<Correction>;
 
 /// A line of the corrections, as `ken datastore import` reads it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "CorrectionObject")]
 pub(crate) struct Correction {
-    /// It follows from the question.
+    /// Derived from the question.
     pub(crate) id: String,
     /// The question.
     pub(crate) question: String,

@@ -1,12 +1,12 @@
-//! The folder of what a server keeps, which one server has at a time: two would take each other's halves of
-//! uploads for what a crash left.
+//! The folder of a server's data, which one server has at a time: two would take each other's unfinished uploads for
+//! leftovers of a crash.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use ken_storage::StorageError;
 
-/// The file by which others are kept out.
+/// The file that keeps other servers out.
 const LOCK: &str = "lock";
 
 /// A folder that no other server has.
@@ -15,7 +15,7 @@ pub(crate) struct DataFolder {
     _lock: File,
 }
 
-/// Why it cannot be had.
+/// Why the folder cannot be taken.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum DataFolderError {
@@ -30,8 +30,7 @@ pub enum DataFolderError {
 }
 
 impl DataFolder {
-    /// Takes a folder, which is made where it is not there, for this user alone: it holds questions and
-    /// uploads.
+    /// Takes a folder, which is created if it is missing, for this user alone: it holds questions and uploads.
     ///
     /// # Errors
     /// A folder that another server has, that cannot be written, or in which something is a link, a pipe,
@@ -91,7 +90,7 @@ mod tests {
             assert!(refused.to_string().contains(name), "{refused}");
             ken_storage::remove(&place).unwrap();
         }
-        // The folder itself may be kept on another disk.
+        // The folder itself may be on another disk.
         symlink("data", folder.path().join("link")).unwrap();
         assert!(DataFolder::take(&folder.path().join("link")).is_ok());
     }

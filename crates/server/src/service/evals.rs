@@ -8,23 +8,23 @@ use serde_json::{Map, Value, json};
 use super::collection::{Collection, Item};
 use super::traces::trace_record::TraceRecord;
 
-/// All of them.
+/// All such questions.
 pub(crate) type Evals = Collection<EvalQuestion>;
 
 /// A question in the form in which evaluations read it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct EvalQuestion {
-    /// That of the request, where the question is from one.
+    /// The id of the request, if the question is from one.
     pub(crate) id: String,
     pub(crate) question: String,
-    /// Right answers; none where nobody said any.
+    /// Right answers, if any were given.
     pub(crate) golden_answers: Vec<String>,
-    /// Where it is from, and how it was answered.
+    /// Where it comes from, and how it was answered.
     pub(crate) metadata: Map<String, Value>,
 }
 
 impl EvalQuestion {
-    /// What was asked; `None` where it is not kept, or is none but a greeting.
+    /// The question of a trace; `None` if it is not kept, or is only a greeting.
     pub(crate) fn asked(past: &TraceRecord) -> Option<Self> {
         let question = past.question().filter(|_| !past.trace.small_talk)?;
         let feedback = past.feedback.clone().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! What is said of an answer: it joins the trace, may count for the guarantee, and right answers make the
-//! question one to evaluate on.
+//! Feedback on an answer: it joins the trace, may count for the guarantee, and right answers make the question one to
+//! evaluate on.
 
 use super::clock::unix_seconds;
 use super::evals::EvalQuestion;
@@ -12,10 +12,10 @@ use crate::access::keys::Scope;
 use crate::wire::feedback::{FeedbackRequest, FeedbackResponse};
 use crate::wire::refusal::Refusal;
 
-/// Takes what is said, by whoever asked or by who may read all.
+/// Takes feedback from whoever asked, or from a caller that may read everything.
 ///
 /// # Errors
-/// A question that is not known, or not of the caller.
+/// An unknown question, or one that is not the caller's.
 pub(crate) fn take(
     served: &Served,
     caller: &Caller,
@@ -60,8 +60,8 @@ pub(crate) fn take(
     })
 }
 
-/// Makes a question to evaluate on of a trace, as it is by now. Whether that was done: where texts are not
-/// kept, or too many questions are there, it is not.
+/// Makes a question to evaluate on of a trace in its current state. Returns whether it did: not if texts are not
+/// kept, or there are too many questions.
 fn made_question(served: &Served, caller: &Caller, past: Option<&TraceRecord>) -> bool {
     let Some(past) = past.and_then(|past| served.traces.find(past.id())) else {
         return false;

@@ -1,4 +1,4 @@
-//! How many requests work at once, and how many may wait for that.
+//! How many requests work at once, and how many may wait.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::wire::refusal::Refusal;
 
-/// How often whoever has time looks whether there is room.
+/// How often patient work checks whether there is room.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// For how long whoever has time waits.
+/// How long patient work waits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience {
-    /// Until nobody else works; then until nobody else waits.
+    /// Until no other request works; after that, until none waits.
     pub(crate) idle: Duration,
     /// In all.
     pub(crate) room: Duration,
@@ -30,8 +30,8 @@ pub(crate) struct Gate {
     most_waiting: usize,
 }
 
-/// Whoever waits or works, counted until dropped. One count for both, so that nobody is missed or counted twice on
-/// the way from the one to the other.
+/// A request that waits or works, counted until dropped. One count covers both, so that none is missed or counted
+/// twice on the way from the one to the other.
 struct Inside(Arc<AtomicUsize>);
 
 impl Drop for Inside {
@@ -40,33 +40,33 @@ impl Drop for Inside {
     }
 }
 
-/// How a gate is.
+/// The load of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Load {
-    /// How many work.
+    /// How many requests work.
     pub(crate) working: usize,
-    /// How many may at once.
+    /// How many may work at once.
     pub(crate) places: usize,
     /// How many wait.
     pub(crate) waiting: usize,
-    /// How many may; `None` for any number.
+    /// How many may wait; `None` for any number.
     pub(crate) queue: Option<usize>,
 }
 
 impl Load {
-    /// Whether whoever comes next is refused.
+    /// Whether the next request is refused.
     pub(crate) fn is_full(self) -> bool {
         self.working >= self.places && self.queue.is_some_and(|queue| self.waiting >= queue)
     }
 }
 
-/// A place in the queue. It is given back when dropped.
+/// A place in the queue. Dropping it gives it back.
 pub(crate) struct Ticket {
     places: Arc<Semaphore>,
     inside: Inside,
 }
 
-/// A place at work. It is given back when dropped.
+/// A place at work. Dropping it gives it back.
 pub(crate) struct Place {
     _inside: Inside,
     _permit: Option<OwnedSemaphorePermit>,
@@ -82,10 +82,10 @@ impl Gate {
         }
     }
 
-    /// Queues up.
+    /// Joins the queue.
     ///
     /// # Errors
-    /// A queue that is full.
+    /// A full queue.
     pub(crate) fn queue(&self) -> Result<Ticket, Refusal> {
         let most = self.all + self.most_waiting;
         let queued = self
@@ -99,7 +99,7 @@ impl Gate {
         }
     }
 
-    /// Queues up behind all others with the next piece of work that was let in: nobody is refused halfway.
+    /// Joins the queue, full or not, with the next piece of admitted work: no request is refused halfway.
     pub(crate) fn queue_again(&self) -> Ticket {
         self.inside.fetch_add(1, Ordering::SeqCst);
         self.ticket()
@@ -112,7 +112,8 @@ impl Gate {
         }
     }
 
-    /// A place for what has time, when nobody else needs it; `None` where there is none in time, or it is over before.
+    /// A place for patient work, when no other request needs it; `None` if there is none in time, or `is_over` before
+    /// that.
     pub(crate) async fn spare(
         &self,
         patience: Patience,
@@ -177,7 +178,7 @@ impl Ticket {
     /// Waits for a place.
     ///
     /// # Errors
-    /// None until the deadline.
+    /// No place before the deadline.
     pub(crate) async fn enter(self, deadline: Instant) -> Result<Place, Refusal> {
         let entered = Arc::clone(&self.places).acquire_owned();
         match tokio::time::timeout_at(deadline.into(), entered).await {

@@ -1,4 +1,4 @@
-//! Answering by the model's own server: a request goes to it as its application sent it, with the evidence in it.
+//! Answers by the model's own server, which gets a request as its application sent it, with the evidence in it.
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use ken_language::{Api, LanguageModel};
 use ken_probe::Lack;
 use serde_json::{Map, Value, json};
 
-/// Decides what the question needs, has the server answer the request, and tells `on_reply` what it says.
+/// Decides what the question needs, has the server answer the request, and passes its replies to `on_reply`.
 ///
 /// # Errors
 /// As [`Pipeline::decide`], and those of the server.
@@ -40,7 +40,7 @@ pub(crate) fn answer(
     }))
 }
 
-/// What a server said in the first of its choices.
+/// The first choice of a server's replies.
 #[derive(Default)]
 struct Said {
     text: String,
@@ -82,8 +82,8 @@ impl Said {
         }
     }
 
-    /// The answer. Where the server did not say what it cost, that is estimated by the bytes of the messages and of the
-    /// answer.
+    /// The answer. If the server did not report its tokens, they are estimated from the bytes of the messages and of
+    /// the answer.
     fn written(self, model: &dyn LanguageModel, size: usize) -> Result<Written, AnswerError> {
         let [prompt, completion] = match self.usage {
             Some(usage) => usage,
@@ -114,7 +114,7 @@ fn length(value: &Value) -> usize {
     }
 }
 
-/// A request with evidence in its messages, where there is any, and without what is ken's.
+/// A request with the evidence in its messages, if there is any, and without ken's own parameters.
 fn with_evidence(
     mut request: Map<String, Value>,
     evidence: &str,

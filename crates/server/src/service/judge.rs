@@ -1,7 +1,7 @@
-//! A model that judges, where nobody says what is right: of a drawn question whose answers without and with
-//! retrieval differ, which is borne out by the passages; or, where few errors are promised, whether the answer that
-//! was given is. It is asked behind the answer, few questions at once, and
-//! one that is slow or gone costs verdicts and nothing else.
+//! A model that judges when no person says what is right. For a drawn question whose answers without and with
+//! retrieval differ, it says which of them the passages bear out; or, where few errors are promised, whether the
+//! given answer is right. The server asks it after the answer, about few questions at once, so a judge that is slow
+//! or gone costs verdicts and nothing else.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::cancel::Cancel;
 use super::watch::comparison::{Compared, Verdict};
 
-/// The most questions that it is asked at once.
+/// The most questions put to it at once.
 const MOST_AT_ONCE: usize = 2;
 
 /// The most questions that wait for their turn.
@@ -27,28 +27,28 @@ pub(crate) struct Judge {
     waiting: Semaphore,
 }
 
-/// What it is to judge.
+/// The question to judge.
 pub(crate) struct Dispute {
     /// Two answers that differ, or one.
     pub(crate) answers: Compared,
-    /// What an answer with retrieval is written from, and what else was found.
+    /// The passages that an answer with retrieval is written from, and the other search results.
     pub(crate) read: Vec<Retrieved>,
 }
 
-/// What a judge makes of them.
+/// The outcome of judging.
 pub(crate) enum Judged {
-    /// It says which are right.
+    /// It says which answers are right.
     Said(Verdict),
     /// It was asked, and says neither that an answer is right nor that it is wrong.
     CannotTell,
-    /// It had no time, or the server ends.
+    /// There was no time, or the server ends.
     Dropped,
-    /// It cannot say.
+    /// It failed.
     Failed(String),
 }
 
 impl Judged {
-    /// As it is counted.
+    /// Its label in metrics.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Said(verdict) => verdict.name(),
@@ -68,14 +68,14 @@ impl Judge {
         }
     }
 
-    /// Waits for a turn; `None` where none comes within a time, or too many wait.
+    /// Waits for a turn; `None` if none comes in time, or too many wait.
     pub(crate) async fn turn(&self, within: Duration) -> Option<OwnedSemaphorePermit> {
         let _waiting = self.waiting.try_acquire().ok()?;
         let place = Arc::clone(&self.places).acquire_owned();
         tokio::time::timeout(within, place).await.ok()?.ok()
     }
 
-    /// Asks it, where it is a question's turn.
+    /// Asks the judge, in the question's turn.
     pub(crate) fn judge(
         &self,
         turn: Option<OwnedSemaphorePermit>,

@@ -1,5 +1,4 @@
-//! What is served at the moment, and its exchange while requests go on: who began with what was served
-//! before ends with that.
+//! What the server serves now, and its replacement while requests go on: a request ends with what it began with.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -14,7 +13,7 @@ use crate::log::Entry;
 
 /// The settings of a server, and where they come from.
 pub struct Configured {
-    /// As they are now.
+    /// The current settings.
     pub settings: Settings,
     /// Where they are read again.
     pub source: Source,
@@ -53,7 +52,7 @@ pub(crate) struct Now {
 }
 
 impl Now {
-    /// What opens more of what the settings name, silently; `None` where there are no settings.
+    /// Opens more of what the settings name, silently; `None` if there are no settings.
     pub(crate) fn setup(&self) -> Option<Setup<'_>> {
         let settings = self.settings.as_ref()?;
         Some(Setup {
@@ -77,7 +76,7 @@ pub(crate) struct Live {
     publishing: Mutex<()>,
 }
 
-/// Why what is served stays as it is.
+/// Why a reload changes nothing.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub(crate) enum ReloadError {
@@ -120,16 +119,16 @@ impl Live {
         Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Held by whoever has another generation or another corpus searched: what is served is not exchanged
-    /// meanwhile, so that neither is forgotten.
+    /// Held while another generation or corpus goes into service: meanwhile a reload cannot replace what is served,
+    /// so neither change is lost.
     pub(crate) fn publishing(&self) -> MutexGuard<'_, ()> {
         self.publishing
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads the settings again, opens what they name, and serves that from now on. A model whose settings
-    /// are the same stays open.
+    /// Reads the settings again, opens what they name, and serves that from now on. A model with unchanged settings
+    /// stays open.
     ///
     /// # Errors
     /// Settings that cannot be read or used, or that only a restart can change; what was served stays.
@@ -185,7 +184,7 @@ impl Live {
         };
         let model = has_same_model(old, &settings).then(|| &before.served.pipeline.model);
         let opening = Opening::of(&setup, model.cloned())?;
-        let names: Vec<String> = addresses(&settings).into_iter().map(|one| one.0).collect();
+        let (names, _): (Vec<String>, Vec<_>) = addresses(&settings).into_iter().unzip();
         let served = Arc::new(before.served.reopened(opening)?);
         let _publishing = self.publishing();
         served.catch_up(&setup, &names)?;

@@ -1,5 +1,5 @@
-//! What is served, and the work for one request: opened models and corpora, how many work at once, and
-//! how work ends when nobody waits for it. It knows of no routes.
+//! What is served, and the work for one request: opened models and corpora, how much work runs at once, and how it
+//! ends when no client waits for it. It knows of no routes.
 
 pub(crate) mod answers;
 pub(crate) mod cancel;

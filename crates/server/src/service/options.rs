@@ -1,5 +1,5 @@
-//! From what a client asks for to how a question is answered: parameters are read and checked, and put
-//! over the settings of the server.
+//! From a client's request to how its question is answered: reads and checks parameters, and puts them over the
+//! settings of the server.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::access::caller::Caller;
 use crate::wire::ken::{GivenPassage, Options};
 use crate::wire::refusal::Refusal;
 
-/// A question with all that its client says of it, read and checked.
+/// A question with everything that its client says of it, read and checked.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RequestOptions {
     pub(crate) question: String,
@@ -34,13 +34,13 @@ pub(crate) struct RequestOptions {
     pub(crate) sampling: SamplingOptions,
     /// What the application brings of its own.
     pub(crate) brought: Brought,
-    /// The request as it came, where the model's own server is to answer it.
+    /// The request as it came, if the model's own server is to answer it.
     pub(crate) sent: Option<Map<String, Value>>,
-    /// What of the request is not used.
+    /// The unused parts of the request.
     pub(crate) not_used: Vec<String>,
-    /// What the client found, which is read in place of what a search finds.
+    /// Passages that the client found, read instead of search results.
     pub(crate) passages: Vec<SearchResult>,
-    /// Whether nothing is to be written.
+    /// Whether to decide only, and write no answer.
     pub(crate) only_decides: bool,
     /// Whether the trace holds all that was retrieved.
     pub(crate) traced: bool,
@@ -72,8 +72,8 @@ impl RequestOptions {
         })
     }
 
-    /// The same for a conversation. One with an instruction of its own is answered by that, unless a style was asked
-    /// for; so is one that is to be answered by a schema, whatever the style. `unread` is what of it is not read.
+    /// Options for a conversation. One with an instruction of its own is answered by that, unless a style was asked
+    /// for; so is one with a schema, whatever the style. `unread` are its unread parts.
     pub(crate) fn over(
         self,
         conversation: Conversation,
@@ -101,7 +101,7 @@ impl RequestOptions {
         }
     }
 
-    /// The corpora to be searched.
+    /// The corpora to search.
     ///
     /// # Errors
     /// As [`SearchOptions::corpora`].
@@ -119,7 +119,7 @@ impl RequestOptions {
     /// Refuses texts that the model cannot read to their end.
     ///
     /// # Errors
-    /// The first that is too long.
+    /// The first text that is too long.
     pub(crate) fn check_length(&self, served: &Served) -> Result<(), Refusal> {
         let before = self.before.iter().map(|before| before.question.as_str());
         let own = self.brought.conversation.iter();
@@ -135,7 +135,7 @@ impl RequestOptions {
         texts.try_for_each(|text| readable::check(text, most))
     }
 
-    /// About how many tokens it takes, before anything of it is counted.
+    /// About how many tokens it takes, before any are counted.
     pub(crate) fn estimate(&self, served: &Served) -> usize {
         let own = self.brought.conversation.as_ref();
         let read = own.map_or(self.question.len(), |own| own.texts().map(str::len).sum());
@@ -149,7 +149,7 @@ impl RequestOptions {
         schema.map_or_else(String::new, |schema| schema.as_json().to_string())
     }
 
-    /// Has what the client found read in place of what a search for the question finds.
+    /// Has the pipeline read the client's passages instead of searching for the question.
     pub(crate) fn bring(&self, question: &str, pipeline: &mut Pipeline) {
         if !self.passages.is_empty() {
             let found = SearchOutcome {
@@ -160,7 +160,7 @@ impl RequestOptions {
         }
     }
 
-    /// Whether the corpus is the first, and searched as the settings say.
+    /// Whether only the first corpus is searched, as the settings say.
     pub(crate) fn is_searched_as_set(&self, served: &Served) -> bool {
         self.passages.is_empty() && self.search.is_as_set(served)
     }
@@ -197,7 +197,7 @@ impl RequestOptions {
         self.policy.unwrap_or_else(|| served.policy_in_force())
     }
 
-    /// How it is answered.
+    /// The settings by which it is answered.
     ///
     /// # Errors
     /// A value that is out of range.
@@ -223,13 +223,13 @@ impl RequestOptions {
     }
 }
 
-/// The passages that a client found, as a search would have.
+/// A client's passages as search results.
 fn passages(given: &[GivenPassage]) -> Result<Vec<SearchResult>, Refusal> {
     if given.len() > MOST_PASSAGES {
         let message = format!("at most {MOST_PASSAGES} passages can be given");
         return Err(Refusal::bad("invalid_value", message).of("ken.passages"));
     }
-    let each = given.iter().enumerate().map(|(index, given)| {
+    let passages = given.iter().enumerate().map(|(index, given)| {
         if given.text.trim().is_empty() {
             let message = "a passage has to have a text";
             return Err(Refusal::bad("invalid_value", message).of("ken.passages"));
@@ -246,16 +246,16 @@ fn passages(given: &[GivenPassage]) -> Result<Vec<SearchResult>, Refusal> {
             },
             text: given.text.clone(),
             chunk: None,
-            // The order is all that is known.
+            // Only their order is known.
             score: -(index as f32),
             corpus: None,
         })
     });
-    each.collect()
+    passages.collect()
 }
 
 impl SamplingOptions {
-    /// How tokens are chosen: as is set where the client says nothing.
+    /// How tokens are chosen: by the settings if the client does not say.
     ///
     /// # Errors
     /// A value that is out of range.
@@ -275,7 +275,7 @@ impl SamplingOptions {
         };
         Ok(match sampling {
             Sampling::Greedy => Sampling::Greedy,
-            // No share of the probability at all is the most likely token.
+            // With no share of the probability, only the most likely token is left.
             Sampling::Random { .. } if self.top_p == Some(0.0) => Sampling::Greedy,
             Sampling::Random {
                 temperature,

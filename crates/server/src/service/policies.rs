@@ -1,11 +1,11 @@
-//! The policies as names of models: `ken/always`, `ken/router@0.4`; `ken` is that of the settings.
+//! The policies as names of models: `ken/always`, `ken/router@0.4`; `ken` is the policy of the settings.
 
 use ken_answer::{Abstention, AnswerError, Pipeline, Policy, RoutingModel, Signal};
 use ken_policy::Rule;
 
 use crate::wire::refusal::Refusal;
 
-/// What every name begins with, and the name of the policy of the settings.
+/// The prefix of every name, and the name of the settings' policy.
 const KEN: &str = "ken";
 
 /// The embedder's name.
@@ -19,15 +19,15 @@ pub(crate) fn name_of(policy: Policy) -> String {
     format!("{KEN}/{policy}")
 }
 
-/// The name by which a policy is asked for; that of the settings has none of its own.
+/// The name by which a client asks for a policy; the settings' policy has none of its own.
 pub(crate) fn requested(policy: Option<Policy>) -> String {
     policy.map_or_else(|| KEN.to_owned(), name_of)
 }
 
-/// The policy that a model's name means; `None` for that of the settings.
+/// The policy that a model's name means; `None` for the settings' policy.
 ///
 /// # Errors
-/// A name that is none.
+/// A name that no policy has.
 pub(crate) fn named(model: &str) -> Result<Option<Policy>, Refusal> {
     if model == KEN {
         return Ok(None);
@@ -44,13 +44,13 @@ pub(crate) fn named(model: &str) -> Result<Option<Policy>, Refusal> {
 /// A policy by its own name.
 ///
 /// # Errors
-/// A name that is none.
+/// A name that no policy has.
 pub(crate) fn parsed(name: &str) -> Result<Policy, Refusal> {
     let parsed = name.parse::<Policy>();
     parsed.map_err(|error| Refusal::bad("unknown_policy", error.to_string()).of("policies"))
 }
 
-/// A name that no model has.
+/// The refusal of a name that no model has.
 pub(crate) fn unknown(model: &str) -> Refusal {
     let message = format!(
         "there is no model {model:?}; each policy is one, such as `{KEN}/always`, and `{KEN}` is the \
@@ -59,20 +59,20 @@ pub(crate) fn unknown(model: &str) -> Refusal {
     Refusal::not_found("model_not_found", message).of("model")
 }
 
-/// Makes sure that a policy can choose with what is open.
+/// Checks that a policy can choose with what is open.
 ///
 /// # Errors
-/// A policy without a threshold, one that needs golden answers, or what is not open.
+/// A policy without a threshold, one that needs golden answers, or one whose model or file is not open.
 pub(crate) fn check(policy: Policy, pipeline: &Pipeline) -> Result<(), AnswerError> {
     policy.check()?;
     check_signal(policy.signal(), pipeline)?;
     pipeline.check_review(policy, None)
 }
 
-/// Makes sure that answers can be withheld with what is open.
+/// Checks that answers can be withheld with what is open.
 ///
 /// # Errors
-/// An abstention without a threshold, or what is not open.
+/// An abstention without a threshold, or one whose model or file is not open.
 pub(crate) fn check_abstention(
     abstain: Option<Abstention>,
     pipeline: &Pipeline,
@@ -82,8 +82,8 @@ pub(crate) fn check_abstention(
     pipeline.check_review(Policy::NEVER, abstain)
 }
 
-/// Makes sure that all by which a policy decides can be measured with what is open. A threshold it need not have, and
-/// evidence is weighed by a gate that is trained where none is open.
+/// Checks that every signal by which a policy decides can be measured with what is open. It needs no threshold, and
+/// no gate: one is trained if none is open.
 pub(crate) fn check_measurable(policy: Policy, pipeline: &Pipeline) -> Result<(), AnswerError> {
     let mut signals = policy.signals();
     signals.try_for_each(|signal| match signal.told_by {
@@ -103,8 +103,8 @@ fn check_signal(signal: Option<Signal>, pipeline: &Pipeline) -> Result<(), Answe
     }
 }
 
-/// The policies that are listed: that of the settings, the fixed ones, and those of signals that have a
-/// threshold of their own and can be measured. Others may be named as well.
+/// The listed policies: the settings' own, the fixed ones, and those of signals that have a threshold of their own
+/// and can be measured. Clients may name others as well.
 pub(crate) fn listed(pipeline: &Pipeline, has_corpus: bool) -> Vec<Policy> {
     if !has_corpus {
         return vec![Policy::NEVER];
@@ -124,8 +124,7 @@ pub(crate) fn listed(pipeline: &Pipeline, has_corpus: bool) -> Vec<Policy> {
     listed
 }
 
-/// What counts a policy in metrics: its signal, or its kind. There are few of these, whatever clients
-/// ask for.
+/// The label of a policy in metrics: its signal, or its kind. There are few of these, whatever clients ask for.
 pub(crate) fn kind(policy: Policy) -> &'static str {
     match (policy.signal(), policy.retrieve) {
         (Some(_), _) if policy == Policy::DOCUMENTS => "documents",

@@ -1,21 +1,21 @@
-//! How long a text of a client may be, told by its bytes before anything reads it: tokenizing takes many times
-//! the memory of a text, and a model reads only so much of it.
+//! How long a client's text may be, judged by its bytes before anything reads it: tokenizing takes many times the
+//! memory of a text, and a model reads only so much of it.
 
 use crate::wire::refusal::Refusal;
 
 /// Bytes for each token that a model reads: three times as many as tokens have on average in any language.
 const BYTES_PER_TOKEN: usize = 16;
 
-/// What may always be sent, in bytes. It takes no time to tokenize.
+/// The length that is always allowed, in bytes. It takes no time to tokenize.
 const LEAST: usize = 8 << 10;
 
-/// The tokens of a model that does not say how many it reads.
+/// The assumed context of a model that does not tell its own, in tokens.
 const UNKNOWN: usize = 8192;
 
-/// Refuses a text that no model with so many tokens reads to its end.
+/// Refuses a text that no model with this many tokens of context reads to its end.
 ///
 /// # Errors
-/// A text that is too long, with the most bytes that are taken.
+/// A text that is too long, with the limit in bytes.
 pub(crate) fn check(text: &str, tokens: Option<usize>) -> Result<(), Refusal> {
     let most = most(tokens);
     match text.len() > most {
@@ -27,7 +27,7 @@ pub(crate) fn check(text: &str, tokens: Option<usize>) -> Result<(), Refusal> {
     }
 }
 
-/// A text is longer than the model reads.
+/// The refusal of a text that is longer than the model reads.
 pub(crate) fn too_long(why: &str) -> Refusal {
     let message = format!("the text is beyond the model's maximum context length: {why}");
     Refusal::bad("context_length_exceeded", message)

@@ -6,10 +6,10 @@ use ken_storage::StorageError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// What the name of every record ends with.
+/// The ending of every record's name.
 pub(crate) const ENDING: &str = ".json";
 
-/// A record cannot be read or written.
+/// Why a record cannot be read or written.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum RecordError {
@@ -28,7 +28,7 @@ pub(crate) fn path(folder: &Path, id: &str) -> PathBuf {
     folder.join(format!("{id}{ENDING}"))
 }
 
-/// Writes one.
+/// Writes a record.
 ///
 /// # Errors
 /// A file that cannot be written.
@@ -41,8 +41,8 @@ pub(crate) fn write(path: &Path, value: &impl Serialize) -> Result<(), RecordErr
     Ok(ken_storage::replace(path, &text)?)
 }
 
-/// Removes one, and the folder of what belongs to it: in this order, so that what is left of one that is gone
-/// is removed at the next start.
+/// Removes a record, and then the folder of what belongs to it: in this order, the next start removes what is left of
+/// a record that is gone.
 ///
 /// # Errors
 /// Files that cannot be removed.
@@ -52,10 +52,10 @@ pub(crate) fn remove(path: &Path, of_it: Option<&Path>) -> Result<(), StorageErr
     of_it.map_or(Ok(()), ken_storage::remove)
 }
 
-/// Reads one; `None` where there is none.
+/// Reads a record; `None` if there is none.
 ///
 /// # Errors
-/// A file that cannot be read, or is none of such records.
+/// A file that cannot be read, or that holds no such record.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, RecordError> {
     let text = match ken_storage::read(path) {
         Ok(text) => text,
@@ -69,17 +69,17 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Record
     read.map(Some)
 }
 
-/// All of a folder, which is made where it is not there, in the order of their names.
+/// All records of a folder, which is created if it is missing, in the order of their names.
 ///
 /// # Errors
 /// As [`read`].
 pub(crate) fn all<T: DeserializeOwned>(folder: &Path) -> Result<Vec<T>, RecordError> {
     ken_storage::create_plain_dir_all(folder)?;
-    let mut found = Vec::new();
+    let mut records = Vec::new();
     for name in ken_storage::names(folder)? {
         if name.ends_with(ENDING) {
-            found.extend(read(&folder.join(name))?);
+            records.extend(read(&folder.join(name))?);
         }
     }
-    Ok(found)
+    Ok(records)
 }

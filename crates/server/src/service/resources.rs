@@ -37,22 +37,22 @@ use crate::wire::body;
 use crate::wire::ken::CorpusState;
 use crate::wire::refusal::Refusal;
 
-/// Passages to be reranked where no settings say how many.
+/// The default number of passages to rerank, if no settings say.
 const DEPTH: usize = 10;
 
-/// The file of what was found of a guarantee, in the folder of the server.
+/// The file of a watched guarantee's state, in the folder of the server.
 const WATCHED: &str = "watch.json";
 
-/// The folder of traces in that.
+/// The folder of traces in it.
 const TRACES: &str = "traces";
 
-/// The folder of corrections in that.
+/// The folder of corrections in it.
 const CORRECTIONS: &str = "corrections";
 
-/// The folder of questions to evaluate on in that.
+/// The folder of questions to evaluate on in it.
 const EVALS: &str = "evals";
 
-/// All that requests share.
+/// Everything that requests share.
 pub struct Served {
     pub(crate) pipeline: Pipeline,
     pub(crate) corpora: Corpora,
@@ -60,7 +60,7 @@ pub struct Served {
     pub(crate) limits: Limits,
     /// For what a language model answers.
     pub(crate) answers: Arc<Gate>,
-    /// What the model is called.
+    /// The model's name.
     pub(crate) model: String,
     /// For searches.
     pub(crate) searches: Arc<Gate>,
@@ -68,29 +68,29 @@ pub struct Served {
     pub(crate) embeddings: Arc<Gate>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) log: Log,
-    /// What clients put in, where they may.
+    /// What clients put in, if they may.
     pub(crate) library: Option<Arc<Library>>,
-    /// The guarantee of the policy, where there is one.
+    /// The guarantee of the policy, if there is one.
     pub(crate) watch: Option<Arc<Watch>>,
-    /// The model that judges drawn questions, where there is one.
+    /// The model that judges drawn questions, if there is one.
     pub(crate) judge: Option<Arc<Judge>>,
     /// How the last questions were answered.
     pub(crate) traces: Arc<Traces>,
     /// Questions to evaluate on.
     pub(crate) evals: Arc<Evals>,
-    /// Those that clients may go on from, where there is a folder for them.
+    /// Responses that clients may continue, if there is a folder for them.
     pub(crate) responses: Option<Arc<Responses>>,
-    /// For a collector, where there is one.
+    /// For a collector, if there is one.
     pub(crate) spans: Option<Arc<Spans>>,
     /// Which sources were right.
     pub(crate) corrections: Arc<Corrections>,
-    /// The pipeline's datastore as it was corrected since.
+    /// The pipeline's datastore with the corrections since.
     pub(crate) corrected: RwLock<Option<Arc<Datastore>>>,
-    /// Studies to be shown, where there is a folder of them.
+    /// The studies to show, if there is a folder of them.
     pub(crate) studies: Option<Studies>,
-    /// The folder of what is kept, while it is this server's.
+    /// The folder of the server's data, while it is this server's.
     data: Option<Arc<DataFolder>>,
-    /// Whether the model's own server is there, where it has one.
+    /// Whether the model's own server is there, if it has one.
     pub(crate) upstream: Upstream,
     /// Raised when all work is to end.
     pub(crate) halted: Arc<AtomicBool>,
@@ -99,9 +99,9 @@ pub struct Served {
 }
 
 impl Served {
-    /// Opens what the settings name: the model, the corpora, and whatever policies can decide by; with a
-    /// folder for what clients put in, the corpora in that, too. `tools` read documents and measure; without them,
-    /// nothing is put into the folder, which may be another server's.
+    /// Opens what the settings name: the model, the corpora, and whatever policies can decide by; with a folder for
+    /// what clients put in, the corpora in that, too. `tools` read documents and measure; without them, nothing is
+    /// put into the folder, which may be another server's.
     ///
     /// # Errors
     /// A policy that cannot choose; models, corpora or files that cannot be used; a folder that another
@@ -159,11 +159,11 @@ impl Served {
         })
     }
 
-    /// The same server with something else opened. What is counted, kept, and being done is shared; a
-    /// guarantee that stays the same is watched on.
+    /// This server with a new opening. Both share counts, stored data and work in progress; an unchanged guarantee
+    /// stays watched.
     ///
     /// # Errors
-    /// A guarantee of something else.
+    /// A guarantee that is not for what is served.
     pub(crate) fn reopened(&self, opening: Opening) -> Result<Self, OpenError> {
         for corpus in &opening.corpora {
             self.metrics.corpus(&corpus.state());
@@ -210,8 +210,8 @@ impl Served {
         })
     }
 
-    /// Serves what was published since the corpora were opened, and no corpus that clients have removed
-    /// since; `names` are those of the settings.
+    /// Serves what was published since the corpora were opened, and drops corpora that clients have removed since;
+    /// `names` are those of the settings.
     ///
     /// # Errors
     /// Corpora that cannot be opened.
@@ -221,7 +221,7 @@ impl Served {
             return Err(error.into());
         }
         renewed.iter().for_each(|state| self.metrics.corpus(state));
-        // Somebody may have corrected it since it was opened.
+        // Corrections may have changed it since it was opened.
         self.reread_datastore().map_err(SetupError::from)?;
         let Some((library, data)) = self.library.as_ref().zip(self.data.as_ref()) else {
             return Ok(());
@@ -249,7 +249,7 @@ impl Served {
         Ok(())
     }
 
-    /// What was opened already. Raising `halted` ends all work.
+    /// Serves what is already open. Raising `halted` ends all work.
     #[must_use]
     pub fn new(
         pipeline: Pipeline,
@@ -294,7 +294,7 @@ impl Served {
         }
     }
 
-    /// How all gates are, by name; the first is that of questions.
+    /// The load of all gates, by name; the first is that of questions.
     pub(crate) fn gates(&self) -> Vec<(&'static str, Load)> {
         let library = self.library.as_ref();
         let changes = library.map(|library| ("changes", library.jobs.load()));
@@ -324,7 +324,7 @@ impl Served {
         all.chain(embedder).collect()
     }
 
-    /// The same, with what clients put in.
+    /// Adds what clients put in.
     #[must_use]
     pub fn with_library(self, library: Library) -> Self {
         Self {
@@ -333,22 +333,22 @@ impl Served {
         }
     }
 
-    /// The same, with a model that judges, of drawn questions, which of two answers that differ is right.
+    /// Adds a model that judges which of two differing answers to a drawn question is right.
     #[must_use]
     pub fn judged_by(self, judge: Arc<dyn LanguageModel>) -> Self {
         let judge = Some(Arc::new(Judge::new(judge)));
         Self { judge, ..self }
     }
 
-    /// The same, with the studies in a folder.
+    /// Adds the studies in a folder.
     #[must_use]
     pub fn with_studies(self, folder: PathBuf) -> Self {
         let studies = Some(Studies::new(folder));
         Self { studies, ..self }
     }
 
-    /// The same, with traces and questions to evaluate on that are kept in a folder, where there is one, and
-    /// that a later server goes on from; with the texts of questions and answers or without.
+    /// Keeps traces and questions to evaluate on, with or without the texts of questions and answers, in a folder, if
+    /// there is one, from which a later server goes on.
     ///
     /// # Errors
     /// A folder that cannot be read or written.
@@ -373,12 +373,11 @@ impl Served {
         })
     }
 
-    /// The same, with spans of questions for an OpenTelemetry collector, where one is named or OpenTelemetry's
-    /// variables name one; with questions and answers in them or without, and with the headers of OpenTelemetry's
-    /// variables or without.
+    /// Sends spans of questions to an OpenTelemetry collector, if one is named here or by OpenTelemetry's variables;
+    /// with or without questions and answers in them, and with or without the headers of those variables.
     ///
     /// # Errors
-    /// An address that is none; a build without the feature `otel`.
+    /// An invalid address; a build without the feature `otel`.
     pub fn sending(
         self,
         collector: Option<&str>,
@@ -404,13 +403,13 @@ impl Served {
         Ok(Self { spans, ..self })
     }
 
-    /// Keeps what happened to a question, on disk at once where it has to be durable.
+    /// Records what happened to a question, at once on disk if it must be durable.
     pub(crate) fn note(&self, happened: TraceEvent, durably: bool) {
         self.kept("traces", self.traces.write(&happened, durably));
         self.traces.take(happened);
     }
 
-    /// Tells of what could not be written to the folder.
+    /// Reports what could not be written to the folder.
     pub(crate) fn kept<E: Display>(&self, what: &'static str, written: Result<(), E>) {
         if let Err(error) = written {
             self.metrics.unwritten(what);
@@ -421,11 +420,11 @@ impl Served {
         }
     }
 
-    /// The same, with a guarantee of its policy that is watched on a share of the questions, drawn by a
-    /// seed. What is found is kept in a file, where there is one, that a later server goes on from.
+    /// Watches a guarantee of its policy on a share of the questions, drawn by a seed. The findings are kept in a
+    /// file, if there is one, from which a later server goes on.
     ///
     /// # Errors
-    /// A guarantee of something else than is served.
+    /// A guarantee that is not for what is served.
     pub fn with_guarantee(
         self,
         guarantee: Guarantee,
@@ -457,15 +456,15 @@ impl Served {
         Watch::new(guarantee, now, (share, seed), file)
     }
 
-    /// The pipeline as it is by now.
+    /// The current pipeline.
     pub(crate) fn pipeline(&self) -> Pipeline {
         let mut pipeline = self.pipeline.clone();
         pipeline.routing.datastore = self.datastore();
         pipeline
     }
 
-    /// The sources that a correction may name: those of the datastore that votes, or the model itself and
-    /// the corpora that are served; of these, what the caller may read.
+    /// The sources that a correction may name: those of the voting datastore, or else the model itself and the served
+    /// corpora; only those that the caller may read.
     pub(crate) fn sources(&self, caller: &Caller) -> Vec<String> {
         let corpora: Vec<String> = match &self.pipeline.routing.datastore {
             Some(datastore) => datastore.corpora().to_vec(),
@@ -478,7 +477,7 @@ impl Served {
         std::iter::once(SELF.to_owned()).chain(corpora).collect()
     }
 
-    /// The datastore that votes, as it is by now.
+    /// The voting datastore as it is now.
     pub(crate) fn datastore(&self) -> Option<Arc<Datastore>> {
         let corrected = self.corrected.read();
         let corrected = corrected.unwrap_or_else(PoisonError::into_inner);
@@ -486,10 +485,10 @@ impl Served {
         corrected.as_ref().or(opened).cloned()
     }
 
-    /// Reads the datastore again, with whatever was corrected since it was opened.
+    /// Reads the datastore again, with the corrections since it was opened.
     ///
     /// # Errors
-    /// One that cannot be read, or is of another model by now.
+    /// A datastore that cannot be read, or that is now of another model.
     pub(crate) fn reread_datastore(&self) -> Result<(), AnswerError> {
         let Some(datastore) = &self.pipeline.routing.datastore else {
             return Ok(());
@@ -500,13 +499,13 @@ impl Served {
         Ok(())
     }
 
-    /// Has a datastore vote in the place of the one before.
+    /// Replaces the voting datastore.
     pub(crate) fn vote_by(&self, datastore: Datastore) {
         let corrected = self.corrected.write();
         *corrected.unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(datastore));
     }
 
-    /// The policy of the settings; in the place of one whose guarantee does not hold, `always`.
+    /// The policy of the settings, or `always` if its guarantee does not hold.
     pub(crate) fn policy_in_force(&self) -> Policy {
         let set = self.pipeline.settings.policy;
         match &self.watch {
@@ -515,20 +514,19 @@ impl Served {
         }
     }
 
-    /// How a guarantee stands, over the corpus that is searched where none is named.
+    /// The standing of a guarantee over the default corpus.
     pub(crate) fn standing(&self, watch: &Watch) -> Standing {
         watch.standing(self.first_fingerprint().as_deref())
     }
 
-    /// Whether a caller may see what is found of the corpus that is searched where none is named, such as how its
-    /// guarantee stands.
+    /// Whether a caller may see findings over the default corpus, such as the standing of its guarantee.
     pub(crate) fn may_read_first(&self, caller: &Caller) -> bool {
         let corpora = self.corpora.all();
         let first = corpora.first();
         first.map_or(caller.may_read_all(), |first| caller.may_read(&first.name))
     }
 
-    /// The fingerprint of the corpus that is searched where none is named.
+    /// The fingerprint of the default corpus.
     fn first_fingerprint(&self) -> Option<String> {
         let corpora = self.corpora.all();
         let first = corpora.first();
@@ -546,8 +544,8 @@ impl Served {
         })
     }
 
-    /// The id and the name of the file that a document of a corpus came by; of one that came by none, its own id and
-    /// its title.
+    /// The id and the name of the file that a document of a corpus came from; if it came from none, its own id and
+    /// title.
     pub(crate) fn file_of(&self, corpus: &str, doc_id: &str, title: &str) -> (String, String) {
         let title = match title {
             "" => doc_id.to_owned(),
@@ -559,7 +557,7 @@ impl Served {
         }
     }
 
-    /// Studies to be shown.
+    /// The studies to show.
     ///
     /// # Errors
     /// A server without a folder of them.
@@ -570,7 +568,7 @@ impl Served {
         })
     }
 
-    /// Tells of a new generation.
+    /// Reports a new generation.
     pub(crate) fn renewed(&self, state: CorpusState) {
         self.metrics.corpus(&state);
         (self.log)(&Entry::Corpus {
@@ -579,13 +577,13 @@ impl Served {
         });
     }
 
-    /// The corpora as they are now; the first is the one where none is named.
+    /// The current corpora; the first is the default.
     #[must_use]
     pub fn corpora(&self) -> Vec<Arc<Opened>> {
         self.corpora.all()
     }
 
-    /// The corpora beside the first that a model may choose among and a caller may read.
+    /// The corpora after the first that a model may choose among and a caller may read.
     pub(crate) fn extra_corpora(&self, caller: &Caller) -> BTreeMap<String, Retriever> {
         let all = self.corpora.all().into_iter().skip(1);
         let readable = all.filter(|corpus| caller.may_read(&corpus.name));

@@ -1,5 +1,5 @@
-//! Responses of `/v1/responses` that are kept for the clients that go on from them: each in a file, within bounds of
-//! number, size and age. The oldest are forgotten first.
+//! Stored responses of `/v1/responses`, for clients that continue them: each in a file, within limits of number, size
+//! and age. The oldest are removed first.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -12,23 +12,23 @@ use serde_json::{Value, json};
 use super::clock::unix_seconds;
 use super::record::{self, RecordError};
 
-/// The folder of them in that of the server.
+/// Their folder in that of the server.
 pub(crate) const FOLDER: &str = "responses";
 
 /// The most responses.
 const MOST: usize = 10_000;
 
-/// The most bytes of all.
+/// The most bytes of all responses.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// How long each is kept, in seconds: 30 days.
 const KEPT: u64 = 30 * 24 * 3600;
 
-/// A response with all that a later one needs to go on from it.
+/// A response with everything that a later one needs to continue it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct KeptResponse {
     pub(crate) id: String,
-    /// The id of the key by which it was asked for.
+    /// The id of the key that asked for it.
     pub(crate) key: Option<String>,
     /// In seconds since 1970 (UTC).
     pub(crate) created: u64,
@@ -36,12 +36,12 @@ pub(crate) struct KeptResponse {
     pub(crate) response: Value,
     /// The items of its input.
     pub(crate) input: Vec<Value>,
-    /// Those of the responses before it that it went on from, with what these said.
+    /// The items of the earlier responses that it continues, with their output.
     pub(crate) before: Vec<Value>,
 }
 
 impl KeptResponse {
-    /// All that was said, up to the answer.
+    /// The whole conversation, up to the answer.
     pub(crate) fn said(self) -> Vec<Value> {
         let mut said = self.before;
         said.extend(self.input);
@@ -56,18 +56,18 @@ impl KeptResponse {
     }
 }
 
-/// All of them.
+/// All stored responses.
 pub(crate) struct Responses {
     folder: PathBuf,
     known: Mutex<Known>,
 }
 
-/// What is on disk.
+/// The responses on disk.
 #[derive(Default)]
 struct Known {
     /// Oldest first.
     all: VecDeque<OnDisk>,
-    /// Of all of them.
+    /// The bytes of all of them.
     bytes: u64,
 }
 
@@ -85,7 +85,7 @@ fn is_id(id: &str) -> bool {
 }
 
 impl Responses {
-    /// Those of a folder, which is made where it is not there. Those that are too old are forgotten.
+    /// The responses in a folder, which is created if it is missing. It removes those that are too old.
     ///
     /// # Errors
     /// A folder that cannot be read, a file that cannot be removed.
@@ -105,11 +105,11 @@ impl Responses {
                 });
             }
         }
-        all.sort_by(|one, other| (one.created, &one.id).cmp(&(other.created, &other.id)));
+        all.sort_by(|left, right| (left.created, &left.id).cmp(&(right.created, &right.id)));
         let responses = Self {
             folder,
             known: Mutex::new(Known {
-                bytes: all.iter().map(|one| one.bytes).sum(),
+                bytes: all.iter().map(|response| response.bytes).sum(),
                 all: all.into(),
             }),
         };
@@ -121,7 +121,7 @@ impl Responses {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One of a key's own.
+    /// A response of this key.
     ///
     /// # Errors
     /// A record that cannot be read.
@@ -134,12 +134,12 @@ impl Responses {
         if !is_id(id) {
             return Ok(None);
         }
-        let found: Option<KeptResponse> = record::read(&record::path(&self.folder, id))?;
+        let response: Option<KeptResponse> = record::read(&record::path(&self.folder, id))?;
         let is_own = |kept: &KeptResponse| kept.key.as_deref() == key;
-        Ok(found.filter(|kept| is_own(kept) && now < kept.created.saturating_add(KEPT)))
+        Ok(response.filter(|kept| is_own(kept) && now < kept.created.saturating_add(KEPT)))
     }
 
-    /// Keeps one, and forgets the oldest that are too many or too old.
+    /// Stores a response, and removes the oldest that are too many or too old.
     ///
     /// # Errors
     /// A file that cannot be written or removed.
@@ -157,7 +157,7 @@ impl Responses {
         self.forget_old(&mut known, kept.created)
     }
 
-    /// Forgets the oldest that are too many or too old.
+    /// Removes the oldest that are too many or too old.
     fn forget_old(&self, known: &mut Known, now: u64) -> Result<(), RecordError> {
         while let Some(oldest) = known.all.front()
             && (known.all.len() > MOST
@@ -172,14 +172,14 @@ impl Responses {
         Ok(())
     }
 
-    /// Forgets one that was found.
+    /// Removes a response.
     ///
     /// # Errors
     /// A file that cannot be removed.
     pub(crate) fn remove(&self, id: &str) -> Result<(), RecordError> {
         let mut known = self.lock();
-        if let Some(place) = known.all.iter().position(|one| one.id == id)
-            && let Some(gone) = known.all.remove(place)
+        if let Some(index) = known.all.iter().position(|response| response.id == id)
+            && let Some(gone) = known.all.remove(index)
         {
             known.bytes -= gone.bytes;
         }

@@ -1,6 +1,6 @@
-//! The gate under seeded schedules: clients queue, wait, enter, leave while they wait or work, and panic at work,
-//! in any order; futures are polled only when they were woken. And by threads, which meet where no schedule can
-//! put them.
+//! Tests of the gate under seeded schedules: clients queue, wait, enter, leave while they wait or work, and panic at
+//! work, in any order; futures are polled only when they were woken. Threads test it, too: they meet where no
+//! schedule can put them.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -20,7 +20,7 @@ fn load(gate: &Gate) -> (usize, usize) {
     (load.waiting, load.working)
 }
 
-/// Notes that somebody was woken.
+/// Records that a future was woken.
 struct Woken(AtomicBool);
 
 impl Wake for Woken {
@@ -31,7 +31,7 @@ impl Wake for Woken {
 
 type Entering = Pin<Box<dyn Future<Output = Result<Place, Refusal>>>>;
 
-/// Where a client is.
+/// The state of a client.
 enum Client {
     Out,
     Queued(Ticket),
@@ -80,12 +80,15 @@ impl Company {
     }
 
     fn queued(&self) -> usize {
-        self.clients.iter().filter(|one| one.is_queued()).count()
+        self.clients
+            .iter()
+            .filter(|client| client.is_queued())
+            .count()
     }
 
     fn check(&self) {
         let (waiting, working) = load(&self.gate);
-        // Whoever was given a place, and was not polled since, works already.
+        // A client that was given a place, and was not polled since, works already.
         assert_eq!(waiting + working, self.queued() + self.working());
         assert!(self.working() <= working && working <= self.all);
         assert!(waiting + working <= self.all + self.most_waiting);
@@ -114,7 +117,7 @@ impl Company {
                 let woken = Arc::new(Woken(AtomicBool::new(true)));
                 Client::Waiting(Box::pin(ticket.enter(deadline)), woken)
             }
-            // It leaves, perhaps when it was given a place already.
+            // It leaves, perhaps after it was given a place.
             (Client::Waiting(..), 0) => Client::Out,
             (waiting @ Client::Waiting(..), choice) => waiting.poll(choice == 1),
             (Client::Working(place), 0) => {
@@ -131,20 +134,20 @@ impl Company {
         self.check();
     }
 
-    /// Lets everybody who waits in, and all go. Nobody is polled who was not woken.
+    /// Lets in all clients that wait, and then lets them go. It polls only those that were woken.
     fn finish(mut self) {
-        let each = |clients: &mut Vec<Client>, what: fn(Client) -> Client| {
+        let for_all = |clients: &mut Vec<Client>, step: fn(Client) -> Client| {
             for client in clients {
-                *client = what(std::mem::replace(client, Client::Out));
+                *client = step(std::mem::replace(client, Client::Out));
             }
         };
         while self.queued() > 0 {
             let before = self.queued();
-            each(&mut self.clients, |client| match client {
+            for_all(&mut self.clients, |client| match client {
                 waiting @ Client::Waiting(..) => waiting,
                 _ => Client::Out,
             });
-            each(&mut self.clients, |client| client.poll(false));
+            for_all(&mut self.clients, |client| client.poll(false));
             assert!(self.queued() < before, "{before} wait, and nobody is woken");
         }
         self.clients.clear();
@@ -182,8 +185,8 @@ fn in_any_order_no_place_is_lost_and_whoever_waits_is_woken() {
     }
 }
 
-/// As many clients as there are places and seats in the queue: none of them is ever refused, and never do more work
-/// than there are places.
+/// As many clients as there are places and seats in the queue: none is ever refused, and never do more work than
+/// there are places.
 #[test]
 fn threads_that_all_have_room_are_never_refused() {
     for (all, most_waiting) in [(2, 0), (2, 2), (1, 3)] {

@@ -1,5 +1,5 @@
-//! From how a client wants passages found to what is searched: parameters are read and checked, and put over the settings
-//! of the server.
+//! From a client's search parameters to what is searched: reads and checks them, and puts them over the settings of
+//! the server.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(super) const MOST_PASSAGES: usize = 100;
 /// The most corpora that one search goes through.
 const MOST_CORPORA: usize = 16;
 
-/// The code of a corpus to which nothing was put yet.
+/// The code of an empty corpus.
 const EMPTY: &str = "empty_corpus";
 
 /// The most comparisons of all filters together.
@@ -31,14 +31,14 @@ const MOST_COMPARISONS: usize = 256;
 /// How a client wants passages found.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SearchOptions {
-    /// By their names; none for the first.
+    /// By name; empty for the first.
     corpora: Vec<String>,
     generation: Option<u64>,
     k: Option<usize>,
     mode: Option<Mode>,
     filters: Vec<Filter>,
     rerank: Option<Rerank>,
-    /// The least relevance of what is found, from 0 to 1.
+    /// The least relevance of results, from 0 to 1.
     least: Option<f32>,
 }
 
@@ -60,7 +60,7 @@ impl SearchOptions {
         .checked("k")
     }
 
-    /// Reads those of a question.
+    /// Reads the parameters of a question.
     ///
     /// # Errors
     /// A value that cannot be taken.
@@ -77,8 +77,7 @@ impl SearchOptions {
         .checked("ken.k")
     }
 
-    /// Fills in what another part of the request says where this one says nothing. Its conditions hold as
-    /// well.
+    /// Fills in what another part of the request says where this one is silent. The conditions of both hold.
     ///
     /// # Errors
     /// A value that cannot be taken.
@@ -97,20 +96,20 @@ impl SearchOptions {
         self.checked("max_num_results")
     }
 
-    /// Leaves out what has less than this relevance.
+    /// Leaves out results below this relevance.
     pub(crate) fn at_least(self, least: Option<f32>) -> Self {
         Self { least, ..self }
     }
 
-    /// Finds so many passages; `param` is what that is called.
+    /// Sets the number of passages to find; `param` is the name of the parameter.
     ///
     /// # Errors
-    /// None, or too many.
+    /// Zero passages, or too many.
     pub(crate) fn finding(self, k: Option<usize>, param: &str) -> Result<Self, Refusal> {
         Self { k, ..self }.checked(param)
     }
 
-    /// A corpus by its name and nothing else.
+    /// Names a corpus, and nothing else.
     pub(crate) fn of(corpus: Option<String>) -> Self {
         Self {
             corpora: corpus.into_iter().collect(),
@@ -133,7 +132,7 @@ impl SearchOptions {
         !self.corpora.is_empty()
     }
 
-    /// Whether the first corpus alone is searched, and as the settings say.
+    /// Whether only the first corpus is searched, as the settings say.
     pub(super) fn is_as_set(&self, served: &Served) -> bool {
         let Self {
             corpora,
@@ -151,9 +150,9 @@ impl SearchOptions {
         is_first && is_set && generation.is_none() && filters.is_empty()
     }
 
-    /// The corpora to be searched, each once; none where none is served and none is named. Of several, those to which
-    /// nothing was put yet are left out, unless that is all of them. Whoever may not search one learns neither whether it
-    /// is there nor its name.
+    /// The corpora to search, each once; empty if none is served and none is named. Of several, empty ones are left
+    /// out, unless all are empty. A caller that may not search a corpus learns neither whether it exists nor its
+    /// name.
     ///
     /// # Errors
     /// A corpus or generation that is not served, or not for the caller; a generation of several corpora, or too many.
@@ -168,11 +167,11 @@ impl SearchOptions {
         let mut opened: Vec<Arc<Opened>> = Vec::new();
         let mut empty = None;
         for name in &self.corpora {
-            if opened.iter().any(|one| one.name == *name) {
+            if opened.iter().any(|corpus| corpus.name == *name) {
                 continue;
             }
             match self.corpus(served, caller, Some(name)) {
-                Ok(found) => opened.extend(found),
+                Ok(corpora) => opened.extend(corpora),
                 Err(refusal) if refusal.code() == EMPTY => empty = Some(refusal),
                 Err(refusal) => return Err(refusal),
             }
@@ -210,17 +209,17 @@ impl SearchOptions {
             }
             (None, None) => None,
         };
-        let found = served.corpora.find(name, self.generation);
-        let (Err(_), Some(name), Some(library)) = (&found, name, &served.library) else {
-            return found;
+        let corpus = served.corpora.find(name, self.generation);
+        let (Err(_), Some(name), Some(library)) = (&corpus, name, &served.library) else {
+            return corpus;
         };
         match library.is_empty(&served.corpora, name)? {
             true => Err(Refusal::bad(EMPTY, "nothing was put into the corpus yet").of("corpus")),
-            false => found,
+            false => corpus,
         }
     }
 
-    /// The corpora to be searched, where one has to be.
+    /// The corpora to search, at least one.
     ///
     /// # Errors
     /// As [`SearchOptions::corpora`]; a server without a corpus.
@@ -229,14 +228,14 @@ impl SearchOptions {
         served: &Served,
         caller: &Caller,
     ) -> Result<Vec<Arc<Opened>>, Refusal> {
-        let found = self.corpora(served, caller)?;
-        match found.is_empty() {
+        let corpora = self.corpora(served, caller)?;
+        match corpora.is_empty() {
             true => Err(AnswerError::NoCorpus.into()),
-            false => Ok(found),
+            false => Ok(corpora),
         }
     }
 
-    /// The one corpus that is named, or else the first.
+    /// The named corpus, or else the first.
     ///
     /// # Errors
     /// As [`SearchOptions::some_corpora`].
@@ -245,16 +244,16 @@ impl SearchOptions {
         served: &Served,
         caller: &Caller,
     ) -> Result<Arc<Opened>, Refusal> {
-        let found = self.corpora(served, caller)?.into_iter().next();
-        Ok(found.ok_or(AnswerError::NoCorpus)?)
+        let first = self.corpora(served, caller)?.into_iter().next();
+        Ok(first.ok_or(AnswerError::NoCorpus)?)
     }
 
-    /// The passages to find, and how, where the client does not say.
+    /// The number of passages and the mode, by default these.
     pub(crate) fn amount(&self, k: usize, mode: Mode) -> (usize, Mode) {
         (self.k.unwrap_or(k), self.mode.unwrap_or(mode))
     }
 
-    /// What searches the corpora, with filters and reranking as they are asked for; `None` for no corpora.
+    /// The retriever over the corpora, with the filters and the reranking of the request; `None` for no corpora.
     ///
     /// # Errors
     /// Filters that cannot be applied; a reranker that is not open.
@@ -278,7 +277,7 @@ impl SearchOptions {
     /// The `k` passages of the corpora that fit a query, best first.
     ///
     /// # Errors
-    /// As [`SearchOptions::retriever`]; whatever keeps them from being searched.
+    /// As [`SearchOptions::retriever`]; whatever keeps the search from running.
     pub(crate) fn hits(
         &self,
         served: &Served,
@@ -288,8 +287,8 @@ impl SearchOptions {
     ) -> Result<Vec<SearchResult>, Refusal> {
         let retriever = self.retriever(served, corpora)?;
         let retriever = retriever.ok_or(AnswerError::NoCorpus)?;
-        let found = retriever.bound(&cancel.token()).search(query, mode, k);
-        found.map_err(|error| cancel.refusal(error))
+        let results = retriever.bound(&cancel.token()).search(query, mode, k);
+        results.map_err(|error| cancel.refusal(error))
     }
 
     fn narrowed(&self, served: &Served, opened: &Retriever) -> Result<Retriever, Refusal> {
@@ -301,7 +300,7 @@ impl SearchOptions {
             Some(Rerank::None) => return Ok(retriever.not_reranked()),
             Some(Rerank::Embedder) => Reranker::Embedder,
             Some(Rerank::Likelihood) => Reranker::Likelihood(Arc::clone(&served.pipeline.model)),
-            // A request loads no model.
+            // Requests load no models.
             Some(Rerank::CrossEncoder(_)) => {
                 let message = "this reranker is not open here";
                 return Err(Refusal::bad("reranker_unavailable", message).of("rerank"));
@@ -327,9 +326,10 @@ fn few(filters: &[Filter], param: &str) -> Result<(), Refusal> {
 }
 
 fn filters(param: &str, given: &[String]) -> Result<Vec<Filter>, Refusal> {
-    let each = given.iter().map(|text| parsed(param, Some(text)));
-    let each: Result<Vec<Option<Filter>>, Refusal> = each.collect();
-    let filters: Vec<Filter> = each?.into_iter().flatten().collect();
+    let filters = given
+        .iter()
+        .filter_map(|text| parsed(param, Some(text)).transpose());
+    let filters = filters.collect::<Result<Vec<Filter>, Refusal>>()?;
     few(&filters, param)?;
     Ok(filters)
 }

@@ -1,4 +1,4 @@
-//! From settings to what is served by them: the model, the corpora, and whatever policies can decide by.
+//! From settings to what is served: the model, the corpora, and whatever policies can decide by.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,13 +18,13 @@ use super::record::RecordError;
 use super::watch::NotGuaranteed;
 use crate::spans::SpansError;
 
-/// The most connections at once, where files may be opened for them.
+/// The most connections at once, if files may be opened for them.
 const CONNECTIONS: usize = 4096;
 
-/// How much is done at once, and for how long.
+/// How much work runs at once, and for how long.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Questions that are answered at once.
+    /// Questions answered at once.
     pub parallel: usize,
     /// Requests that may wait for that.
     pub queue: usize,
@@ -57,7 +57,7 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    /// Whether an endpoint is not there, or not ready, which may pass.
+    /// Whether an endpoint is absent or not ready, which may pass.
     #[must_use]
     pub fn is_absent_endpoint(&self) -> bool {
         matches!(self, Self::Setup(error) if error.is_absent_endpoint())
@@ -72,26 +72,26 @@ pub(crate) struct SetReranking {
     pub(crate) chunk: Segmentation,
 }
 
-/// All that settings name, opened.
+/// Everything that settings name, opened.
 pub(crate) struct Opening {
     pub(crate) pipeline: Pipeline,
-    /// What the model is called.
+    /// The model's name.
     pub(crate) model: String,
-    /// The first is the one where none is named. With a folder of the server, the last ones are in that.
+    /// The first is the default. With a folder of the server, the last ones are in that.
     pub(crate) corpora: Vec<Opened>,
-    /// For corpora that clients make, and its name, where there is a folder for these.
+    /// The embedder of corpora that clients make, with its name, if there is a folder for these.
     pub(crate) embedder: Option<(Arc<dyn Embedder>, String)>,
     pub(crate) reranking: SetReranking,
     pub(crate) limits: Limits,
     /// The folder of studies to be shown.
     pub(crate) studies: Option<PathBuf>,
     pub(crate) guarantee: Option<Guarantee>,
-    /// The share of questions on which it is watched, and the seed by which these are drawn.
+    /// The share of questions on which it is watched, and the seed of their draw.
     pub(crate) drawn: (f64, u64),
 }
 
 impl Opening {
-    /// Opens it. The model may be open already.
+    /// Opens everything. The model may be open already.
     ///
     /// # Errors
     /// A policy that cannot choose; models, corpora or files that cannot be used.
@@ -159,8 +159,8 @@ impl Opening {
     }
 }
 
-/// Opens the corpora in the server's folder, which clients made, and returns what embeds further ones, with its name: the embedder
-/// of the first corpus, if there is one.
+/// Opens the corpora in the server's folder, which clients made. Returns the embedder of further ones, with its name:
+/// that of the first corpus, if there is one.
 fn open_made(
     setup: &Setup<'_>,
     folder: &Path,
@@ -187,7 +187,7 @@ fn open_made(
     Ok((embedder, embedder_name))
 }
 
-/// The model by the last part of its reference: where it lies, or its endpoint is, stands in no response.
+/// The model's name: the last part of its reference. No response says where the model or its endpoint is.
 fn model_name(settings: &Settings) -> String {
     let reference = settings.model.to_string();
     match &settings.model_name {

@@ -1,7 +1,7 @@
-//! Looking at drawn questions to watch the guarantee: where little loss is promised, one that did not retrieve is
-//! answered with retrieval as well, off its client's path and when the server has room for it. Where both answers
-//! differ and there is a judge, it is asked behind that which of them is right. Where few errors are promised, the
-//! answer that was given is what counts, and passages are found for a judge alone.
+//! Checks drawn questions to watch the guarantee. Where little loss is promised, a question that did not retrieve is
+//! answered with retrieval as well, off its client's path and when the server has room for it; if the answers differ,
+//! the judge, if there is one, then says which is right. Where few errors are promised, the given answer counts, and
+//! passages are found for a judge only.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -24,27 +24,27 @@ use crate::wire::guarantee::GuaranteeState;
 /// How long a question waits for room; then it is dropped.
 const ROOM_WITHIN: Duration = Duration::from_secs(600);
 
-/// How it waits until nothing else is answered, and then until nothing else waits.
+/// It waits until no other question is answered, and then until none waits.
 const PATIENCE: Patience = Patience {
     idle: Duration::from_secs(5),
     room: ROOM_WITHIN,
 };
 
-/// A drawn question, and how it was answered.
+/// A drawn question, and its answer.
 pub(crate) struct ShadowCheck {
     pub(crate) request_id: String,
     pub(crate) question: String,
     /// Whether it was answered with evidence, so that nothing can have been lost.
     pub(crate) has_evidence: bool,
     pub(crate) drawn: Drawn,
-    /// The answer that was given.
+    /// The given answer.
     pub(crate) answer: String,
-    /// By which it was answered.
+    /// The pipeline that answered it.
     pub(crate) pipeline: Pipeline,
 }
 
 impl ShadowCheck {
-    /// Whether the answer that was given is one of a few words at temperature 0, as when probing.
+    /// Whether the given answer is one of a few words at temperature 0, as in probing.
     fn is_as_probed(&self) -> bool {
         let given = &self.pipeline.settings;
         let brought = &self.pipeline.brought;
@@ -56,14 +56,14 @@ impl ShadowCheck {
     }
 }
 
-/// What came of a look.
+/// The outcome of a check.
 enum Outcome {
     Compared(Compared),
     Dropped,
     Failed(AnswerError),
 }
 
-/// Begins to look at a question; to be called within the runtime.
+/// Begins to check a question; to be called within the runtime.
 pub(crate) fn begin(served: &Arc<Served>, look: ShadowCheck) {
     let Some(watch) = &served.watch else {
         return;
@@ -98,7 +98,7 @@ pub(crate) fn begin(served: &Arc<Served>, look: ShadowCheck) {
         });
         let looked = looked.await;
         drop(waiting);
-        // A panic has told of itself.
+        // A panic has reported itself.
         let Ok(Some((look, dispute))) = looked else {
             return;
         };
@@ -116,8 +116,7 @@ pub(crate) fn begin(served: &Arc<Served>, look: ShadowCheck) {
     });
 }
 
-/// Answers it in a few words, as it was done to calibrate. Returns what a judge is to decide as well, where there
-/// is something.
+/// Answers it in a few words, as in calibration. Also returns what a judge is to decide, if anything.
 fn compare(served: &Served, look: &ShadowCheck, place: Place) -> (Outcome, Option<Dispute>) {
     let _place = place;
     let Some(watch) = &served.watch else {
@@ -152,14 +151,14 @@ fn compare(served: &Served, look: &ShadowCheck, place: Place) -> (Outcome, Optio
     }
 }
 
-/// Answers by a policy and what withholds answers.
+/// Answers by a policy and an abstention.
 type Answering<'a> = dyn FnMut(Policy, Option<Abstention>) -> Result<Answer, AnswerError> + 'a;
 
-/// What is to be put to the tests, if anything, and what a judge is to read, if it is to be asked.
+/// The answers to test, if any, and what a judge is to read, if it is to be asked.
 type OtherAnswer = (Option<Compared>, Option<Vec<Retrieved>>);
 
-/// Answers with retrieval, and, where the answer that was given is of another kind, without. A judge is asked where
-/// both answers differ.
+/// Answers with retrieval and, if the given answer is of another kind, without. A judge is asked if the answers
+/// differ.
 fn with_retrieval(
     look: &ShadowCheck,
     answer: &mut Answering<'_>,
@@ -175,19 +174,18 @@ fn with_retrieval(
     Ok((Some(compared), read))
 }
 
-/// Answers as was answered, where the answer that was given is of another kind, and finds what a judge is to read.
+/// Answers again in the same way if the given answer is of another kind, and finds what a judge is to read.
 fn as_given(
     look: &ShadowCheck,
     is_judged: bool,
     answer: &mut Answering<'_>,
 ) -> Result<OtherAnswer, AnswerError> {
-    let given = match look.is_as_probed() {
-        true => Some(look.answer.clone()),
-        false => {
-            let settings = &look.pipeline.settings;
-            let again = answer(settings.policy, settings.abstain)?;
-            again.withheld.is_none().then_some(again.answer)
-        }
+    let given = if look.is_as_probed() {
+        Some(look.answer.clone())
+    } else {
+        let settings = &look.pipeline.settings;
+        let again = answer(settings.policy, settings.abstain)?;
+        again.withheld.is_none().then_some(again.answer)
     };
     let read = match is_judged && given.is_some() {
         true => Some(answer(Policy::ALWAYS, None)?.retrieved),
@@ -196,7 +194,7 @@ fn as_given(
     Ok((given.map(Compared::Given), read))
 }
 
-/// Puts what came of it to the tests, and tells of it.
+/// Tests the outcome, and reports it.
 fn finish(served: &Served, look: &ShadowCheck, outcome: Outcome) {
     let Some(watch) = &served.watch else {
         return;
@@ -227,7 +225,7 @@ fn finish(served: &Served, look: &ShadowCheck, outcome: Outcome) {
     if let Some(loss) = loss {
         tell(served, watch, watch.observe(Test::Agreement, loss));
     }
-    // Where both answers are the same, no judge needs to be asked.
+    // If both answers agree, no judge need be asked.
     if loss == Some(0.0) && served.judge.is_some() {
         tell(served, watch, watch.observe(Test::Judge, 0.0));
     }
@@ -239,7 +237,7 @@ fn finish(served: &Served, look: &ShadowCheck, outcome: Outcome) {
     }
 }
 
-/// Puts what a judge says to the test, and tells of it.
+/// Tests a judge's verdict, and reports it.
 fn tell_of_verdict(served: &Served, request_id: &str, judged: &Judged) {
     let Some(watch) = &served.watch else {
         return;
@@ -262,7 +260,7 @@ fn tell_of_verdict(served: &Served, request_id: &str, judged: &Judged) {
     }
 }
 
-/// Takes what the policy measured of a question, and tells where questions are found to differ from those of
+/// Takes what the policy measured for a question, and reports when questions are found to differ from those of
 /// calibration.
 pub(crate) fn score(served: &Served, score: f64) {
     let Some(watch) = &served.watch else {
@@ -286,8 +284,8 @@ pub(crate) fn score(served: &Served, score: f64) {
     }
 }
 
-/// Takes what is right of a question, from whoever has this key or, where any key may be, from anybody. Says
-/// whether it counts.
+/// Takes right answers to a question from the caller with the question's key or, if `may_any`, from any. Returns
+/// whether they count.
 pub(crate) fn judge(
     served: &Served,
     request_id: &str,
@@ -305,7 +303,7 @@ pub(crate) fn judge(
     judged.is_some()
 }
 
-/// Keeps what was found, and tells of a guarantee that lapses.
+/// Stores a finding, and reports a guarantee that lapses.
 fn tell(served: &Served, watch: &Watch, finding: TestOutcome) {
     served.kept("watch", watch.write());
     if finding.lapses {
@@ -324,7 +322,7 @@ fn tell(served: &Served, watch: &Watch, finding: TestOutcome) {
     }
 }
 
-/// A guarantee as it is told.
+/// The guarantee as clients see it.
 pub(crate) fn stated(watch: &Watch, standing: Standing) -> GuaranteeState {
     let guarantee = &watch.guarantee;
     let (abstain, max_loss, max_error) = match &guarantee.promise {

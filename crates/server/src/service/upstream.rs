@@ -5,15 +5,15 @@ use std::time::{Duration, Instant};
 
 use ken_language::LanguageModel;
 
-/// How long an answer holds. Everybody may ask for it, and each question is a request to the model server.
+/// How long an answer holds. Anyone may ask, and each check is a request to the model server.
 const HOLDS: Duration = Duration::from_secs(2);
 
-/// What the model server said last, and when.
+/// Whether the model server was there at the last check, and when that was.
 #[derive(Debug, Default)]
 pub(crate) struct Upstream(Mutex<Option<(Instant, bool)>>);
 
 impl Upstream {
-    /// Whether it is there; waits for at most as long as it takes to find out.
+    /// Whether it is there; waits at most as long as the check takes.
     pub(crate) fn is_there(&self, model: &dyn LanguageModel) -> bool {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((at, is_there)) = *last

@@ -1,5 +1,4 @@
-//! What a correction changes: where a policy datastore votes, that is changed as well, on disk and for the
-//! next question.
+//! The effect of a correction: if a policy datastore votes, it is changed as well, on disk and for the next question.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,12 +15,12 @@ use crate::access::caller::Caller;
 use crate::wire::corrections::{Neighbor, Votes};
 use crate::wire::refusal::Refusal;
 
-/// Has a question vote for the source that was right, where a datastore votes: durably, and from the next
-/// question on. Returns how the votes on that question are then; `None` where there is no datastore.
+/// Has a question vote for the source that was right, if a datastore votes: durably, and from the next question on.
+/// Returns the votes on that question from then on; `None` if there is no datastore.
 ///
 /// # Errors
-/// A source that there is not; a model that fails; a datastore that others change, or that cannot be
-/// written: then nothing is changed.
+/// An unknown source; a model that fails; a datastore that others change, or that cannot be written: then nothing is
+/// changed.
 pub(crate) async fn apply(
     live: Arc<Live>,
     served: &Arc<Served>,
@@ -58,7 +57,7 @@ pub(crate) async fn apply(
     .await?;
     let correction = correction.clone();
     let votes = blocking(move || {
-        // What is served is not exchanged meanwhile, so that the change is in whatever is.
+        // A reload cannot replace what is served meanwhile, so whatever is served has the change.
         let _alone = live.publishing();
         let folder = datastore.folder();
         let mut changed = Datastore::open(folder).map_err(|error| refused(&error))?;
@@ -103,7 +102,7 @@ fn votes_of(datastore: &Datastore, state: &[f32]) -> Result<Votes, DatastoreErro
     })
 }
 
-/// What keeps a datastore from being changed.
+/// The refusal if a datastore cannot be changed.
 fn refused(error: &DatastoreError) -> Refusal {
     match error {
         DatastoreError::Locked { .. } | DatastoreError::Changed { .. } => {

@@ -10,11 +10,11 @@ use super::gate::{Gate, Place};
 use super::resources::Served;
 use crate::wire::refusal::Refusal;
 
-/// How long work that looks at the deadline by itself has to say that it ended. Who waits for an endpoint that is
-/// silent cannot look, and is not waited for.
+/// How long work that checks the deadline itself has to say that it ended. Work that waits for a silent endpoint
+/// cannot check, and is not waited for.
 pub(crate) const GRACE: Duration = Duration::from_millis(250);
 
-/// Does it. It is given what tells whether it is still wanted: it is not when the future is dropped.
+/// Does `work`, which learns whether it is still wanted: not once the future is dropped.
 ///
 /// # Errors
 /// A full queue, a deadline, and those of the work.
@@ -28,13 +28,13 @@ pub(crate) async fn run<T: Send + 'static>(
     at_place(served, place, deadline, work).await
 }
 
-/// When work that begins now has to be done.
+/// The deadline of work that begins now.
 pub(crate) fn deadline(served: &Served) -> Instant {
     Instant::now() + served.limits.deadline
 }
 
-/// Does it piece by piece; returns what came of each. Between two pieces the place is given back, so that whoever
-/// waits for one gets it, and nothing more is begun once the future is dropped.
+/// Does `work` piece by piece; returns the result of each. Between two pieces it gives its place back for others that
+/// wait, and once the future is dropped it begins no more.
 ///
 /// # Errors
 /// As [`run`].
@@ -61,7 +61,7 @@ pub(crate) async fn in_pieces<I: Send + 'static, T: Send + 'static>(
     Ok(done)
 }
 
-/// Does what there is a place for, which is given back when it is done.
+/// Does work that has a place, which it gives back at the end.
 async fn at_place<T: Send + 'static>(
     served: &Arc<Served>,
     place: Place,
@@ -75,9 +75,9 @@ async fn at_place<T: Send + 'static>(
         let halted = Arc::clone(&served.halted);
         let cancel = Cancel::new(move || listens.is_closed(), deadline, halted);
         let result = work(&served, &cancel);
-        // Before the result is out, so that whoever has it finds a free place.
+        // Before the result is out, so that whoever gets it finds a free place.
         drop(place);
-        // Whoever does not listen any more needs no result.
+        // A receiver that is gone needs no result.
         let _ = tell.send(result);
     });
     match tokio::time::timeout_at((deadline + GRACE).into(), heard.recv()).await {
@@ -98,7 +98,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
     done.unwrap_or_else(|_| Err(broken()))
 }
 
-/// Work that ended without a word: a defect, of which the panic's own message stands on stderr.
+/// Work that ended without a result: a defect, whose panic message is on stderr.
 pub(crate) fn broken() -> Refusal {
     Refusal::failed(&std::io::Error::other("the work panicked"))
 }

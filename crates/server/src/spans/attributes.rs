@@ -1,5 +1,5 @@
-//! The names of OpenTelemetry's conventions for generative AI, which are young and change (version 1.41), in
-//! one place, and ken's own beside them; and what each span says of a question.
+//! The names of OpenTelemetry's conventions for generative AI, which are young and change (version 1.41), in one
+//! place, with ken's own; and the attributes of each span of a question.
 
 use opentelemetry::KeyValue;
 use serde_json::{Value, json};
@@ -24,10 +24,10 @@ const QUERY: &str = "gen_ai.retrieval.query.text";
 const DOCUMENTS: &str = "gen_ai.retrieval.documents";
 const ERROR: &str = "error.type";
 
-/// What the whole of a question is called.
+/// The operation of a whole question.
 const CHAT: &str = "chat";
 
-/// What finding passages is called.
+/// The operation of finding passages.
 const RETRIEVAL: &str = "retrieval";
 
 /// The name of a question's span.
@@ -48,16 +48,16 @@ pub(super) fn stage_name(stage: Stage, trace: &Trace) -> String {
     }
 }
 
-/// What the span of a question says.
+/// The attributes of a question's span.
 pub(super) fn of_question(asked: &QuestionSpan<'_>, content: bool) -> Vec<KeyValue> {
-    let mut said = vec![
+    let mut attributes = vec![
         KeyValue::new(OPERATION, CHAT),
         KeyValue::new(PROVIDER, "ken"),
         KeyValue::new(REQUEST_MODEL, asked.model.to_owned()),
         KeyValue::new(RESPONSE_ID, asked.request_id.to_owned()),
     ];
     match asked.outcome {
-        Outcome::Failed(code) => said.push(KeyValue::new(ERROR, code)),
+        Outcome::Failed(code) => attributes.push(KeyValue::new(ERROR, code)),
         Outcome::Answered {
             text,
             truncated,
@@ -71,7 +71,7 @@ pub(super) fn of_question(asked: &QuestionSpan<'_>, content: bool) -> Vec<KeyVal
                 _ => "stop",
             };
             let finished = opentelemetry::Array::String(vec![finish.into()]);
-            said.extend([
+            attributes.extend([
                 KeyValue::new(RESPONSE_MODEL, format!("ken/{}", trace.policy)),
                 KeyValue::new(FINISH_REASONS, opentelemetry::Value::Array(finished)),
                 KeyValue::new(INPUT_TOKENS, whole(read)),
@@ -80,18 +80,18 @@ pub(super) fn of_question(asked: &QuestionSpan<'_>, content: bool) -> Vec<KeyVal
                 KeyValue::new("ken.searches", whole(trace.searches)),
                 KeyValue::new("ken.model_calls", whole(trace.model_calls)),
             ]);
-            said.extend(decided(trace));
+            attributes.extend(decided(trace));
             if let Some(corpus) = &trace.corpus {
-                said.extend(searched(corpus.name.clone(), corpus.generation));
+                attributes.extend(searched(corpus.name.clone(), corpus.generation));
             }
             if let Some(guarantee) = &trace.guarantee {
-                said.push(KeyValue::new("ken.guarantee", guarantee.standing.clone()));
+                attributes.push(KeyValue::new("ken.guarantee", guarantee.standing.clone()));
             }
             if trace.withheld.is_some() {
-                said.push(KeyValue::new("ken.withheld", true));
+                attributes.push(KeyValue::new("ken.withheld", true));
             }
             if let Some(propensity) = trace.drawn {
-                said.push(KeyValue::new("ken.drawn", propensity));
+                attributes.push(KeyValue::new("ken.drawn", propensity));
             }
             if content {
                 let part = |text: &str| json!([{ "type": "text", "content": text }]);
@@ -99,53 +99,53 @@ pub(super) fn of_question(asked: &QuestionSpan<'_>, content: bool) -> Vec<KeyVal
                 let answer = json!([{
                     "role": "assistant", "parts": part(text), "finish_reason": finish,
                 }]);
-                said.push(KeyValue::new(INPUT_MESSAGES, question.to_string()));
-                said.push(KeyValue::new(OUTPUT_MESSAGES, answer.to_string()));
+                attributes.push(KeyValue::new(INPUT_MESSAGES, question.to_string()));
+                attributes.push(KeyValue::new(OUTPUT_MESSAGES, answer.to_string()));
             }
         }
     }
-    said
+    attributes
 }
 
-/// What the span of a stage says.
+/// The attributes of a stage's span.
 pub(super) fn of_stage(timed: &Timed, trace: &Trace, k: usize, content: bool) -> Vec<KeyValue> {
     let steps = timed.steps.iter();
     let steps =
         steps.map(|(name, ms)| KeyValue::new(format!("ken.{}_ms", name.replace(' ', "_")), *ms));
-    let mut said: Vec<KeyValue> = steps.collect();
+    let mut attributes: Vec<KeyValue> = steps.collect();
     match timed.stage {
-        Stage::Route => said.extend(decided(trace)),
+        Stage::Route => attributes.extend(decided(trace)),
         Stage::Retrieve => {
-            said.push(KeyValue::new(OPERATION, RETRIEVAL));
-            said.push(KeyValue::new(PROVIDER, "ken"));
-            said.push(KeyValue::new(TOP_K, whole(k)));
+            attributes.push(KeyValue::new(OPERATION, RETRIEVAL));
+            attributes.push(KeyValue::new(PROVIDER, "ken"));
+            attributes.push(KeyValue::new(TOP_K, whole(k)));
             if let Some(corpus) = &trace.corpus {
-                said.push(KeyValue::new(DATA_SOURCE, corpus.name.clone()));
-                said.extend(searched(corpus.name.clone(), corpus.generation));
+                attributes.push(KeyValue::new(DATA_SOURCE, corpus.name.clone()));
+                attributes.extend(searched(corpus.name.clone(), corpus.generation));
             }
             if content {
-                said.push(KeyValue::new(QUERY, trace.question.clone()));
-                said.push(KeyValue::new(DOCUMENTS, documents(trace).to_string()));
+                attributes.push(KeyValue::new(QUERY, trace.question.clone()));
+                attributes.push(KeyValue::new(DOCUMENTS, documents(trace).to_string()));
             }
         }
         Stage::Wait | Stage::Rewrite | Stage::Review | Stage::Generate => {}
     }
-    said
+    attributes
 }
 
-/// How it was decided where knowledge comes from.
+/// How the route was decided.
 fn decided(trace: &Trace) -> Vec<KeyValue> {
-    let mut said = vec![
+    let mut attributes = vec![
         KeyValue::new("ken.route", trace.route.clone()),
         KeyValue::new("ken.reason", trace.reason.clone()),
     ];
-    said.extend(trace.score.map(|score| KeyValue::new("ken.score", score)));
+    attributes.extend(trace.score.map(|score| KeyValue::new("ken.score", score)));
     if trace.cannot_tell {
-        said.push(KeyValue::new("ken.cannot_tell", true));
+        attributes.push(KeyValue::new("ken.cannot_tell", true));
     }
     let threshold = trace.threshold;
-    said.extend(threshold.map(|threshold| KeyValue::new("ken.threshold", threshold)));
-    said
+    attributes.extend(threshold.map(|threshold| KeyValue::new("ken.threshold", threshold)));
+    attributes
 }
 
 fn searched(corpus: String, generation: u64) -> [KeyValue; 2] {
@@ -156,11 +156,11 @@ fn searched(corpus: String, generation: u64) -> [KeyValue; 2] {
     ]
 }
 
-/// Which passages were found; their texts stay in the corpus.
+/// The passages found; their texts stay in the corpus.
 fn documents(trace: &Trace) -> Value {
-    let found = trace.retrieved.iter().flatten();
-    let found = found.map(|found| json!({ "id": found.passage_id, "score": found.score }));
-    Value::Array(found.collect())
+    let hits = trace.retrieved.iter().flatten();
+    hits.map(|hit| json!({ "id": hit.passage_id, "score": hit.score }))
+        .collect()
 }
 
 fn whole(count: usize) -> i64 {

@@ -1,4 +1,4 @@
-//! Sending spans by ken's own HTTP client, on the thread of the exporter, which may block.
+//! Sends spans by ken's own HTTP client, on the exporter's thread, which may block.
 
 use std::fmt;
 use std::future::Future;
@@ -12,13 +12,13 @@ use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use ureq::http::header::CONTENT_TYPE;
 use url::Url;
 
-/// How long a collector may take to accept a connection, and to say anything.
+/// How long a collector may take to accept a connection, and to respond at all.
 const WITHIN: Duration = Duration::from_secs(5);
 
-/// The most of a collector's response that is read.
+/// The most bytes of a collector's response that are read.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Takes why something was not sent, and whether that is so for the first time since something was.
+/// Receives why a request failed, and whether it is the first failure since a success.
 type Unsent = Box<dyn Fn(&str, bool) + Send + Sync>;
 
 /// Sends to a collector.
@@ -31,7 +31,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// For a collector at a URL.
+    /// A client for the collector at a URL.
     ///
     /// # Errors
     /// Certificates that cannot be used.

@@ -1,5 +1,5 @@
-//! The spans themselves, and their way to the collector: the SDK of OpenTelemetry, which batches them on a
-//! thread of its own and drops those for which its queue has no room.
+//! The spans themselves, and their way to the collector: OpenTelemetry's SDK batches them on a thread of its own and
+//! drops those for which its queue has no room.
 
 use std::time::{Duration, SystemTime};
 
@@ -21,10 +21,10 @@ use super::{Destination, Outcome, Parent, QuestionSpan, SpansError, attributes, 
 /// The path of spans at a collector.
 const TRACES: &str = "v1/traces";
 
-/// How long the last spans may take to be sent when the server ends.
+/// How long sending the last spans may take when the server ends.
 const LAST_WITHIN: Duration = Duration::from_millis(500);
 
-/// Takes questions that are over, and sends spans of them.
+/// Turns answered and failed questions into spans.
 pub(crate) struct Spans {
     provider: SdkTracerProvider,
     tracer: SdkTracer,
@@ -32,11 +32,11 @@ pub(crate) struct Spans {
 }
 
 impl Spans {
-    /// Spans for the collector that is named, or that the variables of OpenTelemetry name; `None` where neither
-    /// is. `unsent` is told what could not be sent, and whether for the first time since something was.
+    /// Spans for the named collector, or the one that OpenTelemetry's variables name; `None` if there is neither.
+    /// `unsent` receives why a request failed, and whether it is the first failure since a success.
     ///
     /// # Errors
-    /// An endpoint that is no address, or settings of OpenTelemetry that cannot be followed.
+    /// An invalid endpoint, or settings of OpenTelemetry that cannot be followed.
     pub(crate) fn open(
         to: Destination<'_>,
         unsent: impl Fn(&str, bool) + Send + Sync + 'static,
@@ -74,7 +74,7 @@ impl Spans {
         }))
     }
 
-    /// Takes a question that is over. This waits for nothing.
+    /// Takes a question that is over, without waiting.
     pub(crate) fn take(&self, asked: &QuestionSpan<'_>) {
         let ended = SystemTime::now();
         let began = ended.checked_sub(asked.took).unwrap_or(ended);
@@ -90,12 +90,12 @@ impl Spans {
             Outcome::Answered { trace, k, .. } => {
                 let within = Context::new().with_remote_span_context(whole.span_context().clone());
                 for timed in stages::timed(&trace.timing_ms) {
-                    let said = attributes::of_stage(&timed, trace, k, self.content);
+                    let pairs = attributes::of_stage(&timed, trace, k, self.content);
                     let builder =
                         SpanBuilder::from_name(attributes::stage_name(timed.stage, trace))
                             .with_kind(SpanKind::Internal)
                             .with_start_time(began + timed.begins)
-                            .with_attributes(said);
+                            .with_attributes(pairs);
                     let mut stage = self.tracer.build_with_context(builder, &within);
                     stage.end_with_timestamp(began + timed.ends);
                 }
@@ -104,27 +104,27 @@ impl Spans {
         whole.end_with_timestamp(ended);
     }
 
-    /// Sends what is left, for as long as the end of the server may wait.
+    /// Sends the remaining spans, for as long as the server's shutdown may wait.
     pub(crate) fn end(&self) {
         // What cannot be sent by then is lost, as with a collector that is gone.
         let _ = self.provider.shutdown_with_timeout(LAST_WITHIN);
     }
 }
 
-/// Where spans go: the setting stands over the variable for spans, and that over the one for everything.
+/// Where spans go: the setting takes precedence over the variable for spans, and that over the general one.
 fn endpoint(set: Option<&str>, variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     let below = |base: &str| format!("{}/{TRACES}", base.trim_end_matches('/'));
     if let Some(set) = set {
         return Some(below(set));
     }
-    if variable("OTEL_SDK_DISABLED").is_some_and(|said| said.eq_ignore_ascii_case("true")) {
+    if variable("OTEL_SDK_DISABLED").is_some_and(|pairs| pairs.eq_ignore_ascii_case("true")) {
         return None;
     }
     let of_all = || variable("OTEL_EXPORTER_OTLP_ENDPOINT").map(|base| below(&base));
     variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT").or_else(of_all)
 }
 
-/// Who sends: `ken`, unless the variables of OpenTelemetry say otherwise.
+/// The sender: `ken`, unless OpenTelemetry's variables say otherwise.
 fn resource(variable: impl Fn(&str) -> Option<String>) -> Resource {
     let attributes = variable("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default();
     let is_named = variable("OTEL_SERVICE_NAME").is_some() || attributes.contains("service.name=");
@@ -136,7 +136,7 @@ fn resource(variable: impl Fn(&str) -> Option<String>) -> Resource {
     }
 }
 
-/// The context that a client's headers name; none where they name none, or wrongly.
+/// The context that a client's headers name; empty if they name none or a malformed one.
 fn context(parent: &Parent) -> Context {
     TraceContextPropagator::new().extract_with_context(&Context::new(), parent)
 }

@@ -1,7 +1,7 @@
-//! Questions as spans for an OpenTelemetry collector, by OpenTelemetry's conventions for generative AI: one for
-//! each question, below it one for each stage, made of the trace that the question has anyway. Sending is done
-//! by a thread of its own out of a bounded queue, so a collector that is slow or gone costs spans and nothing
-//! else. In a build without the feature `otel` there is nothing but the error that says so.
+//! Questions as spans for an OpenTelemetry collector, by OpenTelemetry's conventions for generative AI: one for each
+//! question, and below it one for each stage, made of the question's trace. A thread of its own sends them out of a
+//! bounded queue, so a collector that is slow or gone costs spans and nothing else. In a build without the feature
+//! `otel` there is nothing but the error that says so.
 #![cfg_attr(not(feature = "otel"), allow(dead_code))]
 
 #[cfg(feature = "otel")]
@@ -22,7 +22,7 @@ pub(crate) use self::exporter::Spans;
 pub(crate) use self::not_built::Spans;
 use crate::wire::ken::Trace;
 
-/// The longest header that is read as context of a trace.
+/// The longest header that is read as the context of a trace.
 const LONGEST_CONTEXT: usize = 512;
 
 /// Why there are no spans.
@@ -46,15 +46,15 @@ pub enum SpansError {
 /// Where spans go, and what they hold.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Destination<'a> {
-    /// The collector; where none is named, the variables of OpenTelemetry say.
+    /// The collector; if none is named, OpenTelemetry's variables say.
     pub(crate) endpoint: Option<&'a str>,
     /// Whether spans hold questions and answers.
     pub(crate) content: bool,
-    /// Whether it gets the headers that OpenTelemetry's variables hold, among which are keys.
+    /// Whether the collector gets the headers in OpenTelemetry's variables, which include keys.
     pub(crate) gets_headers: bool,
 }
 
-/// The span of a client that a question belongs to, as its headers name it (W3C Trace Context).
+/// A client's span that a question belongs to, as its headers name it (W3C Trace Context).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Parent {
     pub(crate) traceparent: Option<String>,
@@ -62,7 +62,7 @@ pub(crate) struct Parent {
 }
 
 impl Parent {
-    /// What the headers of a request name.
+    /// The span that the headers of a request name.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         let text = |name| {
             let value = headers.get(name)?.to_str().ok()?;
@@ -75,7 +75,7 @@ impl Parent {
     }
 }
 
-/// A question that is over, just now.
+/// A question that is just over.
 pub(crate) struct QuestionSpan<'a> {
     /// As in the header `x-request-id`.
     pub(crate) request_id: &'a str,
@@ -87,14 +87,14 @@ pub(crate) struct QuestionSpan<'a> {
     pub(crate) outcome: Outcome<'a>,
 }
 
-/// What came of a question.
+/// The outcome of a question.
 pub(crate) enum Outcome<'a> {
     Answered {
         text: &'a str,
         truncated: bool,
         /// Tokens read and written by all calls.
         tokens: [usize; 2],
-        /// Passages that were to be found.
+        /// How many passages were to be found.
         k: usize,
         /// With all that was retrieved.
         trace: &'a Trace,

@@ -1,4 +1,4 @@
-//! What takes the place of spans in a build without them: there are none, and naming a collector is an error.
+//! Replaces spans in a build without them: there are none, and naming a collector is an error.
 #![cfg_attr(feature = "otel", allow(dead_code))]
 
 use super::{Destination, QuestionSpan, SpansError};
@@ -9,7 +9,7 @@ impl Spans {
     /// None.
     ///
     /// # Errors
-    /// A collector that is named. The variables of OpenTelemetry are for whatever program reads them.
+    /// A named collector. OpenTelemetry's variables are ignored: they are meant for any program.
     pub(crate) fn open(
         to: Destination<'_>,
         _unsent: impl Fn(&str, bool) + Send + Sync + 'static,

@@ -1,4 +1,4 @@
-//! The stages of answering, each of several steps of a trace, and when each was.
+//! The stages of answering, each of several steps of a trace, and the time of each.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,18 +10,18 @@ pub(super) enum Stage {
     Wait,
     /// A follow-up became a question of its own.
     Rewrite,
-    /// It was decided where knowledge comes from.
+    /// The policy chose the route.
     Route,
     /// Passages were found.
     Retrieve,
-    /// It was decided whether they are used.
+    /// The policy reviewed them.
     Review,
     /// The answer was written.
     Generate,
 }
 
-/// The steps of each stage, all in the order in which they are taken. A policy that reviews evidence may take
-/// steps of `Route` again after it was found; all of one name are one step, as in the trace.
+/// The steps of each stage, in the order in which they are taken. A policy that reviews evidence may take steps of
+/// `Route` again after finding it; steps with one name count as one, as in the trace.
 const STAGES: [(Stage, &[&str]); 6] = [
     (Stage::Wait, &["wait"]),
     (Stage::Rewrite, &["rewrite"]),
@@ -51,22 +51,22 @@ const TOTAL: &str = "total";
 #[derive(Debug, PartialEq)]
 pub(super) struct Timed {
     pub(super) stage: Stage,
-    /// From when the question came.
+    /// Since the question came.
     pub(super) begins: Duration,
     pub(super) ends: Duration,
     /// Its steps with their milliseconds.
     pub(super) steps: Vec<(String, f64)>,
 }
 
-/// The stages of a question by the milliseconds of its steps, one after the other: a trace says how long each
-/// step took, and not when.
+/// The stages of a question one after the other, from the milliseconds of its steps: a trace says how long each step
+/// took, and not when it began.
 pub(super) fn timed(milliseconds: &BTreeMap<String, f64>) -> Vec<Timed> {
     let mut begins = Duration::ZERO;
     let stages = STAGES.iter().filter_map(|(stage, names)| {
         let own = |name: &&str| Some(((*name).to_owned(), *milliseconds.get(*name)?));
         let mut steps: Vec<(String, f64)> = names.iter().filter_map(own).collect();
         if *stage == Stage::Generate {
-            // Whatever else it took to come to an answer.
+            // The rest of the time until the answer.
             let known = |name: &str| STAGES.iter().any(|(_, names)| names.contains(&name));
             let others = milliseconds.iter();
             let others = others.filter(|(name, _)| !known(name) && *name != TOTAL);

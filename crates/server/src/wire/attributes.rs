@@ -1,4 +1,4 @@
-//! Pairs of keys and values that clients hang on what they make, within OpenAI's limits.
+//! Pairs of keys and values that clients attach to what they make, within OpenAI's limits.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,10 @@ const LONGEST_KEY: usize = 64;
 /// The longest text, in characters.
 const LONGEST_TEXT: usize = 512;
 
-/// Makes sure that attributes of a file are few, short, and texts, numbers or booleans.
+/// Checks that attributes of a file are few, short, and texts, numbers or booleans.
 ///
 /// # Errors
-/// The first that is not.
+/// The first attribute that is not.
 pub(crate) fn check(attributes: &Map<String, Value>, param: &str) -> Result<(), Refusal> {
     check_keys(attributes.len(), attributes.keys(), param)?;
     attributes.iter().try_for_each(|(key, value)| match value {
@@ -31,10 +31,10 @@ pub(crate) fn check(attributes: &Map<String, Value>, param: &str) -> Result<(), 
     })
 }
 
-/// Makes sure that metadata are few and short.
+/// Checks that metadata are few and short.
 ///
 /// # Errors
-/// The first that is not.
+/// The first pair that is not.
 pub(crate) fn check_metadata(metadata: &BTreeMap<String, String>) -> Result<(), Refusal> {
     let param = "metadata";
     check_keys(metadata.len(), metadata.keys(), param)?;
@@ -58,12 +58,11 @@ fn check_keys<'a>(
 }
 
 fn check_text(key: &str, text: &str, param: &str) -> Result<(), Refusal> {
-    match text.chars().count() > LONGEST_TEXT {
-        true => {
-            let message = format!("the text of {key:?} has more than {LONGEST_TEXT} characters");
-            Err(Refusal::bad("invalid_value", message).of(param))
-        }
-        false => Ok(()),
+    if text.chars().count() > LONGEST_TEXT {
+        let message = format!("the text of {key:?} has more than {LONGEST_TEXT} characters");
+        Err(Refusal::bad("invalid_value", message).of(param))
+    } else {
+        Ok(())
     }
 }
 

@@ -1,4 +1,4 @@
-//! Reading the JSON body of a request, within limits of size and time; and writing one.
+//! Reads the JSON body of a request, within limits of size and time; and writes one.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,14 +20,14 @@ use crate::service::gate::Load;
 /// The largest body, in bytes.
 pub(crate) const LARGEST: usize = 4 << 20;
 
-/// The longest body that is received whatever else is, in bytes. Few are longer.
+/// The longest body that needs no place, in bytes. Few are longer.
 const SMALL: usize = 64 << 10;
 
-/// How many longer ones are received at once, so that all bodies together have a bound: 64 KiB for each connection, and
-/// 128 MiB. A further one waits, within its time.
+/// How many longer ones are received at once. With this, all bodies together are bounded: 64 KiB for each connection,
+/// and 128 MiB. A further one waits, within its time.
 const PLACES: usize = 32;
 
-/// How many of these are one client's at most, so that bodies which stop do not keep those of others out.
+/// The most of these for one client, so that stalled bodies do not keep those of others out.
 const PLACES_OF_CLIENT: usize = 8;
 
 static LARGE: LazyLock<Large> = LazyLock::new(|| Large {
@@ -37,7 +37,7 @@ static LARGE: LazyLock<Large> = LazyLock::new(|| Large {
 });
 
 tokio::task_local! {
-    /// Who sends the request that a task is about.
+    /// The client that sends the request of a task.
     static CLIENT: String;
 }
 
@@ -45,11 +45,11 @@ tokio::task_local! {
 struct Large {
     places: Semaphore,
     waiting: AtomicUsize,
-    /// Those of each client that has some or waits for one.
+    /// Those of each client that has a place or waits for one.
     clients: Mutex<HashMap<String, Arc<Semaphore>>>,
 }
 
-/// A place for a long body. It is given back when dropped.
+/// A place for a long body. Dropping it gives it back.
 struct Place {
     client: String,
     own: Option<OwnedSemaphorePermit>,
@@ -63,7 +63,7 @@ impl Large {
 
     /// Waits for a place.
     async fn place(&'static self) -> Place {
-        /// Counted as long as it waits, however that ends.
+        /// Counts itself while it waits, however that ends.
         struct Waiting<'l>(&'l AtomicUsize);
         impl Drop for Waiting<'_> {
             fn drop(&mut self) {
@@ -83,7 +83,7 @@ impl Large {
             own: None,
             _any: None,
         };
-        // Neither is ever closed.
+        // Neither semaphore is ever closed.
         place.own = own.acquire_owned().await.ok();
         place._any = self.places.acquire().await.ok();
         place
@@ -101,7 +101,7 @@ impl Drop for Place {
     }
 }
 
-/// How the places of long bodies are.
+/// The load on the places of long bodies.
 pub(crate) fn load() -> Load {
     Load {
         working: PLACES - LARGE.places.available_permits(),
@@ -111,12 +111,12 @@ pub(crate) fn load() -> Load {
     }
 }
 
-/// Does the work of a request whose body a client sends.
+/// Does the work of a request whose body this client sends.
 pub(crate) async fn sent_by<F: Future>(client: String, work: F) -> F::Output {
     CLIENT.scope(client, work).await
 }
 
-/// How long a client may take to send one.
+/// How long a client may take to send a body.
 const SENT_WITHIN: Duration = Duration::from_secs(30);
 
 /// The bytes of a body.
@@ -163,7 +163,7 @@ async fn received(mut body: Body) -> Result<Bytes, Refusal> {
     Ok(bytes.freeze())
 }
 
-/// Refuses a body that says itself that it is too large, before any of it is read.
+/// Refuses a body that declares itself too large, before any of it is read.
 ///
 /// # Errors
 /// A body of more than `most` bytes.
@@ -174,7 +174,7 @@ pub(crate) fn refuse_larger(body: &Body, most: u64) -> Result<(), Refusal> {
     }
 }
 
-/// A body has more bytes than it may have.
+/// The refusal of a body that is too large.
 pub(crate) fn too_large(most: u64) -> Refusal {
     let message = format!("the body has more than {most} bytes");
     Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
@@ -183,7 +183,7 @@ pub(crate) fn too_large(most: u64) -> Refusal {
 /// The value in a body.
 ///
 /// # Errors
-/// As [`bytes`], and a body that is no JSON or of another form.
+/// As [`bytes`], and a body that is not JSON or has another form.
 pub(crate) async fn read<T: DeserializeOwned>(body: Body) -> Result<T, Refusal> {
     value(&bytes(body).await?)
 }
@@ -191,10 +191,10 @@ pub(crate) async fn read<T: DeserializeOwned>(body: Body) -> Result<T, Refusal> 
 /// The value in the bytes of a body.
 ///
 /// # Errors
-/// A body that is no JSON or of another form.
+/// A body that is not JSON or has another form.
 pub(crate) fn value<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
     serde_json::from_slice(bytes).map_err(|error| {
-        // Where a name is expected, the parser takes any other value for broken JSON.
+        // Where a name is expected, the parser reports any other value as broken JSON.
         let is_json =
             error.is_data() || serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok();
         let (code, what) = match is_json {
@@ -213,14 +213,14 @@ fn cut() -> Refusal {
 pub(crate) fn lines_of(values: impl Iterator<Item = impl Serialize>) -> Vec<u8> {
     let mut lines = Vec::new();
     for value in values {
-        // What is serialized here has neither maps with strange keys nor failing parts.
+        // Cannot fail: no map has keys other than strings, and no part fails.
         let _ = serde_json::to_writer(&mut lines, &value);
         lines.push(b'\n');
     }
     lines
 }
 
-/// A response of JSON Lines, to be kept as a file.
+/// A response of JSON Lines, to be saved as a file.
 pub(crate) fn json_lines(values: impl Iterator<Item = impl Serialize>) -> Response {
     let lines = lines_of(values);
     let headers = [
@@ -250,7 +250,7 @@ mod tests {
 
     use super::*;
 
-    /// A body that has begun with as many bytes, and its client's end.
+    /// A body of which this many bytes have come, and its client's end.
     async fn begun(length: usize) -> (Body, Sender<Bytes>) {
         let (mut client, body) = Channel::new(2);
         client.send_data(spaces(length)).await.unwrap();
@@ -274,7 +274,7 @@ mod tests {
 
         let of = |client: usize, body| tokio::spawn(sent_by(client.to_string(), bytes(body)));
         let mut clients = Vec::new();
-        // One client has some of the places, however many bodies it begins.
+        // One client gets some of the places, however many bodies it begins.
         for _ in 0..PLACES {
             let (body, client) = begun(SMALL + 1).await;
             clients.push((client, of(0, body)));

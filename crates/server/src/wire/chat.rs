@@ -6,17 +6,17 @@ use serde_json::{Map, Value};
 
 use super::ken::{Options, Trace};
 
-/// A request for the next message of a conversation. What an application brings of its own, such as system messages
-/// and tools, goes to the model as it came where that has a server of its own.
+/// A request for the next message of a conversation. If the model has its own server, that server gets the
+/// application's own parts, such as system messages and tools, as they came.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct ChatRequest {
     /// `ken/POLICY`, or `ken` for the policy of the server's settings.
     pub(crate) model: String,
     /// The conversation; its last message is the question.
     pub(crate) messages: Vec<Message>,
-    /// Whether the answer is sent while it is written.
+    /// Whether to stream the answer.
     pub(crate) stream: Option<bool>,
-    /// What a stream has beside the answer.
+    /// The options of a stream.
     pub(crate) stream_options: Option<StreamOptions>,
     /// The longest answer, in tokens.
     pub(crate) max_completion_tokens: Option<usize>,
@@ -30,15 +30,15 @@ pub(crate) struct ChatRequest {
     pub(crate) seed: Option<u64>,
     /// ken's own parameters.
     pub(crate) ken: Option<Options>,
-    /// Whatever else clients send.
+    /// Other parameters.
     #[serde(flatten)]
     pub(crate) others: Map<String, Value>,
 }
 
-/// What a stream has beside the answer.
+/// The options of a stream.
 #[derive(Debug, Default, Clone, Copy, Deserialize, JsonSchema)]
 pub(crate) struct StreamOptions {
-    /// Whether a last chunk says what the answer cost.
+    /// Whether a last chunk has the usage.
     #[serde(default)]
     pub(crate) include_usage: bool,
 }
@@ -46,23 +46,23 @@ pub(crate) struct StreamOptions {
 /// A message of a conversation.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Message {
-    /// Who says it.
+    /// Who sends it.
     pub(crate) role: Role,
-    /// What.
+    /// Its content.
     pub(crate) content: Option<Content>,
 }
 
-/// Who says a message.
+/// Who sends a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Role {
-    /// Whoever set up the conversation.
+    /// The application that set up the conversation.
     System,
     /// The same.
     Developer,
-    /// Whoever asks.
+    /// The person who asks.
     User,
-    /// Whoever answers.
+    /// The model that answers.
     Assistant,
     /// A program that the assistant called; read only by a model's own server.
     Tool,
@@ -70,7 +70,7 @@ pub(crate) enum Role {
     Function,
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a text or a list of parts")]
 pub(crate) enum Content {
@@ -88,7 +88,7 @@ pub(crate) struct Part {
     pub(crate) kind: String,
     /// The text.
     pub(crate) text: Option<String>,
-    /// What was said in refusal, in a part of that type.
+    /// The refusal, in a part of that type.
     pub(crate) refusal: Option<String>,
 }
 
@@ -119,13 +119,12 @@ pub(crate) struct Choice {
 pub(crate) struct Answered {
     pub(crate) role: &'static str,
     pub(crate) content: String,
-    /// What is said where the model wrote no answer.
+    /// The message if the model wrote no answer.
     pub(crate) refusal: Option<String>,
     pub(crate) annotations: Vec<Annotation>,
 }
 
-/// A piece of an answer that is sent while it is written. What is ken's own stands at the top, since
-/// clients add up what they find in `delta`.
+/// A piece of a streamed answer. ken's own fields stand at the top, since clients add up those of `delta`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Chunk<'a> {
     pub(crate) id: &'a str,
@@ -133,10 +132,10 @@ pub(crate) struct Chunk<'a> {
     pub(crate) created: u64,
     pub(crate) model: &'a str,
     pub(crate) choices: Vec<ChunkChoice<'a>>,
-    /// Left out unless it was asked for; then null in all chunks but the last.
+    /// Left out unless requested; then null in all chunks but the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) usage: Option<Option<Usage>>,
-    /// In the first chunk what is known by then, in the last of the answer all.
+    /// In the first chunk what is known so far, in the last of the answer all of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ken: Option<&'a Trace>,
 }
@@ -150,14 +149,14 @@ pub(crate) struct ChunkChoice<'a> {
     pub(crate) finish_reason: Option<&'static str>,
 }
 
-/// What is new.
+/// The new part.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct Delta<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) role: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) content: Option<&'a str>,
-    /// What is said where the model wrote no answer.
+    /// The message if the model wrote no answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) refusal: Option<&'a str>,
     /// All in one chunk: clients cannot join lists without numbers.
@@ -188,11 +187,11 @@ pub(crate) struct Annotation {
 pub(crate) struct UrlCitation {
     /// In code points of the content.
     start_index: usize,
-    /// Behind the last.
+    /// After the last.
     end_index: usize,
     /// Where the document is, if that is known, or else the passage at this server.
     url: String,
-    /// The document's title, or else its id, and the page where there are pages.
+    /// The document's title, or else its id, with the page if there are pages.
     title: String,
 }
 

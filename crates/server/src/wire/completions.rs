@@ -13,33 +13,33 @@ use super::chat::{StreamOptions, Usage};
 pub(crate) struct CompletionRequest {
     /// A name that `/v1/models` lists. All of them write with the same model.
     pub(crate) model: String,
-    /// What is continued. Nothing is put before it but the tokens that the model's tokenizer begins every text with.
+    /// The text to continue. Before it come only the tokens with which the model's tokenizer begins every text.
     pub(crate) prompt: Prompts,
-    /// The longest continuation, in tokens; 16 where nothing is said.
+    /// The longest continuation, in tokens; 16 by default.
     pub(crate) max_tokens: Option<usize>,
-    /// The temperature of sampling, 1 where nothing is said; 0 is greedy.
+    /// The temperature of sampling, 1 by default; 0 is greedy.
     pub(crate) temperature: Option<f64>,
     /// Only the most likely tokens whose probabilities together reach this.
     pub(crate) top_p: Option<f64>,
     /// The seed of sampling.
     pub(crate) seed: Option<u64>,
-    /// How many continuations of each prompt; 1 where nothing is said.
+    /// How many continuations of each prompt; 1 by default.
     pub(crate) n: Option<usize>,
     /// Whether the prompt stands before each continuation.
     pub(crate) echo: Option<bool>,
     /// Returns the log probability of each token, and of so many of the most likely at its position; with `echo`, of the
     /// prompt's tokens as well.
     pub(crate) logprobs: Option<usize>,
-    /// Whether the continuations are sent while they are written.
+    /// Whether to stream the continuations.
     pub(crate) stream: Option<bool>,
-    /// What a stream has beside them.
+    /// The options of the stream.
     pub(crate) stream_options: Option<StreamOptions>,
-    /// Whatever else clients send.
+    /// Other parameters.
     #[serde(flatten)]
     pub(crate) others: Map<String, Value>,
 }
 
-/// What is continued.
+/// The text to continue.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(
     untagged,
@@ -65,7 +65,7 @@ pub(crate) struct Completions<'a> {
     pub(crate) model: &'a str,
     /// Those of the first prompt come first.
     pub(crate) choices: Vec<Continuation>,
-    /// In a stream, left out unless it was asked for; then null in all chunks but the last.
+    /// In a stream, left out unless requested; then null in all chunks but the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) usage: Option<Option<Usage>>,
 }
@@ -73,11 +73,11 @@ pub(crate) struct Completions<'a> {
 /// A continuation, or in a stream a piece of one.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Continuation {
-    /// Its place among all.
+    /// Its index among all.
     pub(crate) index: usize,
     pub(crate) text: String,
     pub(crate) logprobs: Option<Logprobs>,
-    /// Null until a continuation that is streamed ends.
+    /// Null until a streamed continuation ends.
     pub(crate) finish_reason: Option<&'static str>,
 }
 
@@ -87,7 +87,7 @@ pub(crate) struct Logprobs {
     /// Their texts; the name in the vocabulary for a token that is no text by itself: a part of a character, or the
     /// end-of-text token, which comes last.
     pub(crate) tokens: Vec<String>,
-    /// Natural-log probabilities at temperature 1; null of the first token of all.
+    /// Natural-log probabilities at temperature 1; null for the very first token.
     pub(crate) token_logprobs: Vec<Option<f32>>,
     /// The most likely tokens at each position with their log probabilities, and the actual one.
     pub(crate) top_logprobs: Vec<Option<BTreeMap<String, f32>>>,
@@ -95,13 +95,13 @@ pub(crate) struct Logprobs {
     pub(crate) text_offset: Vec<usize>,
 }
 
-/// A text to be tokenized. Servers differ in the names of both fields, so either is read.
+/// A text to tokenize. Servers differ in the names of both fields, so either is read.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TokenizeRequest {
     /// The text.
     #[serde(alias = "content")]
     pub(crate) prompt: String,
-    /// Whether the tokens are added that the tokenizer puts around every text.
+    /// Whether to add the tokens that the tokenizer puts around every text.
     #[serde(alias = "add_special", default = "yes")]
     pub(crate) add_special_tokens: bool,
 }
@@ -119,7 +119,7 @@ pub(crate) struct TokenizeResponse {
     pub(crate) max_model_len: usize,
 }
 
-/// Tokens to be turned into text.
+/// Tokens to turn into text.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct DetokenizeRequest {
     /// Their ids.

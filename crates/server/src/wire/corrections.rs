@@ -13,21 +13,21 @@ use crate::service::corrections::Correction;
 pub(crate) struct MakeCorrection {
     /// The id of the trace whose question it is.
     pub(crate) trace: Option<String>,
-    /// The question, where it is of no trace; at most 65536 bytes.
+    /// The question, if it is not that of a trace; at most 65536 bytes.
     pub(crate) question: Option<String>,
-    /// The corpus that such a question is asked of; the `source` where none is named and that is one.
+    /// The corpus that such a question is asked of; by default the `source`, if that is a corpus.
     pub(crate) corpus: Option<String>,
-    /// `self`, what the model knows, or the name of a corpus; those that there are, `/v1/ken/access` tells.
+    /// `self`, the model's own knowledge, or the name of a corpus; `/v1/ken/access` lists the sources.
     pub(crate) source: String,
 }
 
-/// A correction that was taken.
+/// An accepted correction.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Corrected {
     #[serde(flatten)]
     pub(crate) correction: Correction,
-    /// How the datastore that is served votes on the question from now on; null where none is, and the
-    /// correction is only kept.
+    /// How the served datastore votes on the question from now on; null without one, when the correction is only
+    /// stored.
     pub(crate) votes: Option<Votes>,
 }
 

@@ -17,11 +17,11 @@ pub(crate) struct DocumentObject {
     pub(crate) doc_id: String,
     /// Its title; may be empty.
     title: String,
-    /// How many passages it has, those that are left out included.
+    /// How many passages it has, including those left out.
     passages: usize,
     /// How many are left out of every result.
     pruned: usize,
-    /// What it says of itself; `pages` where it has some, `url` where it can be read.
+    /// Its metadata; `pages` if it has some, `url` where it can be read.
     #[serde(skip_serializing_if = "Map::is_empty")]
     metadata: Map<String, Value>,
 }
@@ -43,7 +43,7 @@ impl From<ListedDocument> for DocumentObject {
 pub(crate) struct PassageObject {
     /// The passage.
     pub(crate) passage_id: String,
-    /// Where it stands.
+    /// Its place in the document.
     #[serde(flatten)]
     location: Location,
     /// The text.
@@ -86,10 +86,10 @@ pub(crate) const PASSAGES: &[Parameter] = &[
     ),
 ];
 
-/// Reads the query of an address that lists pages, and has one parameter besides; empty where that is not given.
+/// Reads the query of an address that lists pages and has one other parameter, empty if it is not given.
 ///
 /// # Errors
-/// A parameter that is not known, a value that cannot be taken.
+/// An unknown parameter, a value that cannot be taken.
 pub(crate) fn paged(query: Option<&str>, own: &str) -> Result<(String, Page), Refusal> {
     let (mut value, mut page) = (String::new(), Page::default());
     for (name, given) in query::pairs(query) {

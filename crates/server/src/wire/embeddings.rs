@@ -17,7 +17,8 @@ pub(crate) struct EmbeddingsRequest {
     pub(crate) encoding_format: Encoding,
     /// The length of a vector; only that of the embedder.
     pub(crate) dimensions: Option<usize>,
-    /// Whether a text that is longer than the embedder reads is embedded by its start, and marked; otherwise it is refused.
+    /// Whether to embed the start of a text that is longer than the embedder reads, and mark it; otherwise it is
+    /// refused.
     #[serde(default)]
     pub(crate) truncate: bool,
     /// For abuse reports elsewhere; not read.
@@ -32,20 +33,20 @@ pub(crate) struct EmbeddingsRequest {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EmbeddingOptions {
-    /// What the texts are for: embedders may treat the two differently.
+    /// The role of the texts: embedders may treat the two differently.
     #[serde(default)]
     pub(crate) role: Role,
-    /// The corpus whose embedder it is; the first where none is named.
+    /// The corpus whose embedder to use; by default the first.
     pub(crate) corpus: Option<String>,
 }
 
-/// What a text is for.
+/// The role of a text.
 #[derive(Debug, Default, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Role {
     /// A question.
     Query,
-    /// A text that is searched.
+    /// A text to search.
     #[default]
     Passage,
 }
@@ -87,10 +88,10 @@ pub(crate) struct EmbeddingsResponse {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Embedding {
     object: &'static str,
-    /// The text's place in the input.
+    /// The text's index in the input.
     index: usize,
     embedding: Vector,
-    /// There, and true, where only the start of the text was read.
+    /// Present, and true, if only the start of the text was read.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
 }
@@ -129,8 +130,8 @@ impl EmbeddingsResponse {
                 Vector::Base64(STANDARD.encode(bytes))
             }
         };
-        let each = vectors.into_iter().zip(read).enumerate();
-        let each = each.map(|(index, (vector, (_, truncated)))| Embedding {
+        let vectors = vectors.into_iter().zip(read).enumerate();
+        let data = vectors.map(|(index, (vector, (_, truncated)))| Embedding {
             object: "embedding",
             index,
             embedding: written(vector),
@@ -138,7 +139,7 @@ impl EmbeddingsResponse {
         });
         Self {
             object: "list",
-            data: each.collect(),
+            data: data.collect(),
             model,
             usage: EmbeddingsUsage {
                 prompt_tokens: tokens,

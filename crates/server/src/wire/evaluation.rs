@@ -1,4 +1,4 @@
-//! Policies that are to be measured on questions.
+//! Policies to measure on questions.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,21 +11,21 @@ pub(crate) struct MeasureRequest {
     /// The policies to compare, up to 16, such as `certainty` or `certainty@0.4`.
     #[serde(default)]
     pub(crate) policies: Vec<String>,
-    /// The corpus; the first where none is named.
+    /// The corpus; by default the first.
     pub(crate) corpus: Option<String>,
-    /// JSON Lines as `ken eval` reads them, each with `id`, `question` and `golden_answers`; those that were collected
-    /// here where none are given.
+    /// JSON Lines as `ken eval` reads them, each with `id`, `question` and `golden_answers`; by default those
+    /// collected here.
     pub(crate) questions: Option<String>,
-    /// What the questions are called, in up to 64 letters, digits, `-` and `_`.
+    /// The name of the questions, up to 64 letters, digits, `-` and `_`.
     pub(crate) name: Option<String>,
 }
 
-/// What is asked of questions.
+/// The kind of measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum MeasureKind {
-    /// Which policy is the right one, of a few that cost little.
+    /// Chooses the right policy among a few that cost little.
     Tune,
-    /// What each of the `policies` answers, and at which cost.
+    /// Compares the answers and the costs of the `policies`.
     Compare,
 }

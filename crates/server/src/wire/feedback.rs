@@ -1,4 +1,4 @@
-//! What is said of answers.
+//! Feedback on answers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,11 +12,11 @@ const MOST: usize = 20;
 /// The most bytes of one.
 const LONGEST: usize = 1000;
 
-/// What is said of an answer: a rating, right answers, or both. For the guarantee, the first answers count.
+/// Feedback on an answer: a rating, right answers, or both. For the guarantee, the first answers count.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FeedbackRequest {
-    /// Of the answer: the header `x-request-id`, and `request_id` in its trace.
+    /// The id of the answer: the header `x-request-id`, and `request_id` in its trace.
     pub(crate) request_id: String,
     /// `good` or `bad`.
     pub(crate) rating: Option<Rating>,
@@ -29,7 +29,7 @@ impl FeedbackRequest {
     /// Checks the values.
     ///
     /// # Errors
-    /// Nothing that is said; answers that cannot be any.
+    /// Empty feedback; invalid answers.
     pub(crate) fn check(&self) -> Result<(), Refusal> {
         match (self.rating, self.answers.as_slice()) {
             (Some(_), []) => Ok(()),
@@ -41,7 +41,7 @@ impl FeedbackRequest {
 /// Checks right answers.
 ///
 /// # Errors
-/// None, too many, empty ones, too long ones.
+/// No answers, too many, empty ones, too long ones.
 pub(crate) fn check_answers(param: &str, answers: &[String]) -> Result<(), Refusal> {
     let is_good = |answer: &String| !answer.trim().is_empty() && answer.len() <= LONGEST;
     if !(1..=MOST).contains(&answers.len()) || !answers.iter().all(is_good) {
@@ -51,14 +51,13 @@ pub(crate) fn check_answers(param: &str, answers: &[String]) -> Result<(), Refus
     Ok(())
 }
 
-/// What became of it.
+/// The effect of feedback.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct FeedbackResponse {
     pub(crate) request_id: String,
-    /// Whether it counts for the guarantee: where the question was drawn, not too long ago, and has no right
-    /// answers yet.
+    /// Whether it counts for the guarantee: if the question was drawn, not too long ago, and has no right answers
+    /// yet.
     pub(crate) counts: bool,
-    /// Whether the question is one to evaluate on by it: where right answers are given, and the server keeps
-    /// questions.
+    /// Whether it makes the question one to evaluate on: if right answers are given, and the server keeps questions.
     pub(crate) eval_question: bool,
 }

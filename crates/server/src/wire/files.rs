@@ -15,7 +15,7 @@ pub(crate) struct FileObject {
     expires_at: Option<u64>,
     filename: String,
     purpose: String,
-    /// A file is complete when it is there.
+    /// An uploaded file is always complete.
     status: &'static str,
 }
 
@@ -34,20 +34,20 @@ impl From<FileRecord> for FileObject {
     }
 }
 
-/// Something is gone.
+/// A deleted object.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Deleted {
     pub(crate) id: String,
     pub(crate) object: &'static str,
-    /// False while it is still being taken out.
+    /// False while it is still being removed.
     pub(crate) deleted: bool,
-    /// The generation from which it holds, where a corpus changed.
+    /// The first generation without it, if a corpus changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) generation: Option<u64>,
 }
 
 impl Deleted {
-    /// An `object` of this id, which is gone.
+    /// An `object` with this id, which is gone.
     pub(crate) fn of(object: &'static str, id: String) -> Self {
         Self {
             id,

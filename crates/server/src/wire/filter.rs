@@ -1,4 +1,4 @@
-//! Conditions on documents as OpenAI's file search has them.
+//! Conditions on documents in the form of OpenAI's file search.
 
 use ken_corpus::{Comparison, Filter};
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::refusal::Refusal;
 
-/// How deep conditions may stand in one another.
+/// How deeply conditions may be nested.
 const DEEPEST: usize = 4;
 
 /// A condition, or several.
@@ -38,10 +38,10 @@ pub(crate) enum GivenFilter {
 }
 
 impl GivenFilter {
-    /// The condition that it is.
+    /// The filter that it means.
     ///
     /// # Errors
-    /// A form that is none.
+    /// An invalid form.
     pub(crate) fn read(&self) -> Result<Filter, Refusal> {
         self.read_at(0)
     }
@@ -100,7 +100,7 @@ fn one_of(key: &str, value: &Value) -> Result<Filter, Refusal> {
     ))
 }
 
-/// A value as it is compared.
+/// A value as filters compare it.
 fn compared(key: &str, value: &Value) -> Result<String, Refusal> {
     match value {
         Value::String(text) => Ok(text.clone()),

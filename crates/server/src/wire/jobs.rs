@@ -1,4 +1,4 @@
-//! Changes of corpora and what is measured on them, which are jobs.
+//! Jobs: changes of corpora, and measurements on them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub(crate) struct Rollback {
     pub(crate) generation: u64,
 }
 
-/// A change of a corpus, or something that is measured on one.
+/// A change of a corpus, or a measurement on one.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct JobObject {
     pub(crate) id: String,
@@ -34,11 +34,12 @@ pub(crate) struct JobObject {
     corpus: String,
     /// `waiting`, `running`, `done`, `failed` or `cancelled`. `done` means that the change is searched.
     status: &'static str,
-    /// How far it is, where documents are taken in or policies measured.
+    /// Its progress, if it ingests documents or measures policies.
     progress: JobProgress,
-    /// The generation from which it holds, or on which policies were measured; where it failed, the one that is searched.
+    /// The first generation with the change, or the one on which policies were measured; if it failed, the current
+    /// one.
     generation: Option<u64>,
-    /// Under which the report is found among the studies, where policies are measured; it is there when the job is done.
+    /// The name of the report among the studies, if policies are measured; it is there when the job is done.
     study: Option<String>,
     /// The policy that was chosen.
     chosen: Option<String>,
@@ -49,10 +50,10 @@ pub(crate) struct JobObject {
     ended_at: Option<u64>,
 }
 
-/// How far documents are taken in, or policies measured.
+/// The progress of ingesting documents, or of measuring policies.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct JobProgress {
-    /// In how many changes it is its turn, while it waits: 1 for the next.
+    /// Its place in the queue while it waits: 1 for the next.
     place: Option<usize>,
     bytes_read: u64,
     bytes_total: u64,
@@ -116,12 +117,12 @@ impl From<&Job> for JobObject {
     }
 }
 
-/// A corpus, and what it was before.
+/// A corpus with its history.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct CorpusDetails {
     #[serde(flatten)]
     pub(crate) summary: CorpusSummary,
-    /// What is left out of every result, by reason.
+    /// The passages left out of every result, by reason.
     pub(crate) prunings: Vec<PruningObject>,
     /// The generations that a rollback can bring back, oldest first.
     pub(crate) history: Vec<PastState>,
@@ -133,7 +134,7 @@ pub(crate) struct PastState {
     pub(crate) generation: u64,
     /// In seconds since 1970 (UTC).
     pub(crate) created_at: u64,
-    /// What made it.
+    /// The change that made it.
     pub(crate) change: String,
     pub(crate) documents: u64,
     pub(crate) passages: u64,

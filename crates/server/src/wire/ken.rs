@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::guarantee::GuaranteeState;
 use super::texts::Texts;
 
-/// ken's own parameters of a question; what is left out is as in the server's settings.
+/// ken's own parameters of a question; the server's settings apply to those left out.
 #[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Options {
@@ -18,10 +18,9 @@ pub(crate) struct Options {
     pub(crate) policy: Option<String>,
     /// Which answers are withheld: a signal with its threshold, such as `evidence:confidence@-0.4`.
     pub(crate) abstain: Option<String>,
-    /// The corpus, by its name, or several, of which the most relevant passages of all are found; the first where none is
-    /// named.
+    /// The corpus, by its name, or several, for the most relevant passages of all; by default the first.
     pub(crate) corpus: Option<Texts>,
-    /// The generation that the corpus has to be at.
+    /// The generation that the corpus must be at.
     pub(crate) generation: Option<u64>,
     /// Passages to retrieve; with a reranker, chunks to keep.
     pub(crate) k: Option<usize>,
@@ -36,7 +35,7 @@ pub(crate) struct Options {
     pub(crate) style: Option<String>,
     /// Whether the trace holds all that was retrieved.
     pub(crate) trace: Option<bool>,
-    /// What was found elsewhere, best first: this is read where the policy retrieves, and nothing is searched.
+    /// Passages found elsewhere, best first: they are read if the policy retrieves, and nothing is searched.
     pub(crate) passages: Option<Vec<GivenPassage>>,
 }
 
@@ -44,12 +43,12 @@ pub(crate) struct Options {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GivenPassage {
-    /// What it says.
+    /// Its text.
     pub(crate) text: String,
     /// The title of its document.
     #[serde(default)]
     pub(crate) title: String,
-    /// By which it is named in citations; its place in the list, from 1, where none is given.
+    /// Its name in citations; by default its position in the list, from 1.
     pub(crate) id: Option<String>,
 }
 
@@ -59,7 +58,7 @@ pub(crate) struct GivenPassage {
 pub(crate) struct AskRequest {
     /// The question.
     pub(crate) question: String,
-    /// What was said before, oldest first.
+    /// The earlier exchanges, oldest first.
     #[serde(default)]
     pub(crate) before: Vec<Said>,
     /// The longest answer, in tokens.
@@ -88,7 +87,7 @@ pub(crate) struct Said {
 pub(crate) struct AskResponse {
     /// The answer.
     pub(crate) answer: String,
-    /// Whether it ended because it had as many tokens as it may have.
+    /// Whether it ended at the limit of its tokens.
     pub(crate) truncated: bool,
     /// How it came about.
     #[serde(flatten)]
@@ -101,7 +100,7 @@ pub(crate) struct AskResponse {
 pub(crate) struct DecideRequest {
     /// The question.
     pub(crate) question: String,
-    /// What was said before, oldest first.
+    /// The earlier exchanges, oldest first.
     #[serde(default)]
     pub(crate) before: Vec<Said>,
     /// How it is decided.
@@ -109,13 +108,13 @@ pub(crate) struct DecideRequest {
     pub(crate) ken: Options,
 }
 
-/// What a question is to be answered from.
+/// The evidence for a question.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct DecideResponse {
-    /// Whether there is evidence to be read.
+    /// Whether there is evidence to read.
     pub(crate) retrieve: bool,
-    /// The evidence as a part of a conversation: what stands before the passages, and these by their numbers. Empty
-    /// where there is none.
+    /// The evidence as a part of a conversation: an introduction, and the passages by their numbers. Empty if there
+    /// is none.
     pub(crate) evidence: String,
     /// How it was decided. Passages that are not to be read have `in_prompt` false.
     #[serde(flatten)]
@@ -127,9 +126,9 @@ pub(crate) struct DecideResponse {
 pub(crate) struct Trace {
     /// As in the header `x-request-id`.
     pub(crate) request_id: String,
-    /// The question as it was answered: a follow-up is rewritten into one of its own.
+    /// The question as it was answered: a follow-up is rewritten to stand alone.
     pub(crate) question: String,
-    /// Whether it was none but a greeting or thanks, for which nothing is retrieved.
+    /// Whether it was only a greeting or thanks, for which nothing is retrieved.
     pub(crate) small_talk: bool,
     /// The policy that chose the route.
     pub(crate) policy: String,
@@ -139,7 +138,7 @@ pub(crate) struct Trace {
     pub(crate) reason: String,
     /// What the policy measured: the larger, the more the question needs retrieval.
     pub(crate) score: Option<f64>,
-    /// What it was compared with.
+    /// The threshold that it was compared with.
     pub(crate) threshold: Option<f64>,
     /// Whether a signal that was to decide cannot tell, so that the question was searched for, evidence kept or the
     /// answer withheld.
@@ -148,31 +147,31 @@ pub(crate) struct Trace {
     /// Why the model wrote no answer, or not all of one: `cut_off`, `repeats`, `filtered`, `refused`, `tool_call` or `empty`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) lack: Option<String>,
-    /// The answer that is withheld, where nothing vouches for it.
+    /// The withheld answer, if nothing vouches for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) withheld: Option<String>,
-    /// The guarantee of the policy, where it has one.
+    /// The guarantee of the policy, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) guarantee: Option<GuaranteeState>,
-    /// The probability with which the question was drawn to watch the guarantee, where it was.
+    /// The probability with which the question was drawn to watch the guarantee, if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) drawn: Option<f64>,
-    /// The corpus, where there is one, and its generation.
+    /// The corpus, if there is one, and its generation.
     pub(crate) corpus: Option<CorpusState>,
-    /// The corpora that were searched beside it.
+    /// The other corpora that were searched.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) other_corpora: Vec<CorpusState>,
     /// The passages that the answer rests on.
     pub(crate) citations: Vec<Citation>,
     /// Where the answer names passages that were not read, in code points.
     pub(crate) unfounded: Vec<Span>,
-    /// All that was retrieved, best first, where it was asked for.
+    /// Everything that was retrieved, best first, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) retrieved: Option<Vec<Retrieved>>,
-    /// What the model wrote of what it knows, where it was to.
+    /// What the model wrote about what it knows, if it had to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) verbalized: Option<String>,
-    /// What of the request was not used, such as `tools`.
+    /// The unused parts of the request, such as `tools`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) not_used: Vec<String>,
     /// How often the model was called.
@@ -184,14 +183,14 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
-    /// The corpus of a passage: the one that the passage names, or else the first that was searched.
+    /// The corpus of a passage: the one that the passage names, or else the first one searched.
     pub(crate) fn corpus_of<'a>(&'a self, named: Option<&'a String>) -> &'a str {
         let first = self.corpus.as_ref().map(|corpus| &corpus.name);
         named.or(first).map_or("", String::as_str)
     }
 }
 
-/// Which state of a corpus.
+/// A state of a corpus.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct CorpusState {
     /// The corpus.
@@ -200,12 +199,12 @@ pub(crate) struct CorpusState {
     pub(crate) generation: u64,
 }
 
-/// From the first to behind the last.
+/// A range.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Span {
     /// The first.
     pub(crate) start: usize,
-    /// Behind the last.
+    /// After the last.
     pub(crate) end: usize,
 }
 
@@ -216,7 +215,7 @@ impl From<Range<usize>> for Span {
     }
 }
 
-/// Where a passage stands in its document, as far as that is known.
+/// The place of a passage in its document, as far as known.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Location {
     /// The headings over it, from the outermost, with ` > ` between them.
@@ -225,10 +224,10 @@ pub(crate) struct Location {
     /// The page on which it begins, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) page: Option<u32>,
-    /// The page on which it ends, where that is another.
+    /// The page on which it ends, if that is another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) last_page: Option<u32>,
-    /// Where the document can be read; of a document with pages, that page.
+    /// Where the document can be read; if it has pages, at that page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) url: Option<String>,
 }
@@ -251,7 +250,7 @@ impl From<ken_corpus::Location> for Location {
 }
 
 impl Location {
-    /// What a passage is called by a document's title, or else its id: with the page, where there are pages.
+    /// The name of a passage: its document's title, or else its id, with the page if there are pages.
     pub(crate) fn named(&self, title: &str, doc_id: &str) -> String {
         let title = if title.is_empty() { doc_id } else { title };
         match self.page {
@@ -272,15 +271,15 @@ pub(crate) struct Citation {
     pub(crate) doc_id: String,
     /// The document's title.
     pub(crate) title: String,
-    /// Where it stands.
+    /// Its place in the document.
     #[serde(flatten)]
     pub(crate) location: Location,
     /// What the model read.
     pub(crate) text: String,
-    /// Its corpus, where that was searched beside another.
+    /// Its corpus, if several were searched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) corpus: Option<String>,
-    /// Where the answer names it, in code points; none where it was found by comparison.
+    /// Where the answer names it, in code points; empty if it was found by comparison.
     pub(crate) places: Vec<Span>,
 }
 
@@ -293,23 +292,23 @@ pub(crate) struct Retrieved {
     pub(crate) doc_id: String,
     /// The document's title.
     pub(crate) title: String,
-    /// Where it stands.
+    /// Its place in the document.
     #[serde(flatten)]
     pub(crate) location: Location,
     /// The text that was found.
     pub(crate) text: String,
-    /// Which characters of the passage it is, where it is a chunk.
+    /// The characters of the passage that it is, if it is a chunk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) chunk: Option<Span>,
     /// How well it fits; comparable within one search only.
     pub(crate) score: f32,
-    /// Its corpus, where that was searched beside another.
+    /// Its corpus, if several were searched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) corpus: Option<String>,
-    /// Whether the model got to read it.
+    /// Whether the model read it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) in_prompt: Option<bool>,
-    /// What the document says of itself.
+    /// The document's metadata.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(crate) metadata: Map<String, Value>,
 }
@@ -320,10 +319,9 @@ pub(crate) struct Retrieved {
 pub(crate) struct SearchRequest {
     /// The query.
     pub(crate) query: String,
-    /// The corpus, by its name, or several, of which the most relevant passages of all are found; the first where none is
-    /// named.
+    /// The corpus, by its name, or several, for the most relevant passages of all; by default the first.
     pub(crate) corpus: Option<Texts>,
-    /// The generation that the corpus has to be at.
+    /// The generation that the corpus must be at.
     pub(crate) generation: Option<u64>,
     /// How many passages.
     pub(crate) k: Option<usize>,
@@ -336,12 +334,12 @@ pub(crate) struct SearchRequest {
     pub(crate) rerank: Option<String>,
 }
 
-/// What was found.
+/// The search results.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SearchResponse {
-    /// Where.
+    /// The corpus that was searched.
     pub(crate) corpus: CorpusState,
-    /// Where else.
+    /// The other corpora that were searched.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) other_corpora: Vec<CorpusState>,
     /// Best first.
@@ -356,32 +354,31 @@ pub(crate) struct SearchResponse {
 pub(crate) struct KnowsRequest {
     /// The question.
     pub(crate) question: String,
-    /// By which policy it is judged; that of the settings where none is named.
+    /// The policy by which to judge it; by default that of the settings.
     pub(crate) policy: Option<String>,
 }
 
-/// What a policy makes of a question, without answering it.
+/// What a policy measures about a question, without answering it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct KnowsResponse {
     /// The policy.
     pub(crate) policy: String,
-    /// The probability that the model answers right from memory, where the signal is a prediction of
-    /// that; null where it is another measure.
+    /// The probability that the model answers right from memory, if the signal predicts that; else null.
     pub(crate) probability: Option<f64>,
-    /// What was measured: the larger, the more the question needs retrieval; null where that cannot be told, and
-    /// then the question retrieves.
+    /// The score: the larger, the more the question needs retrieval; null if it cannot be told, and then the question
+    /// retrieves.
     pub(crate) score: Option<f64>,
     /// Above this the question retrieves.
     pub(crate) threshold: f64,
-    /// Whether it does.
+    /// Whether the question retrieves.
     pub(crate) retrieves: bool,
-    /// In a sentence.
+    /// The reason, in a sentence.
     pub(crate) reason: String,
     /// What is measured.
     pub(crate) measures: &'static str,
-    /// The guarantee of the policy, where it has one.
+    /// The guarantee of the policy, if it has one.
     pub(crate) guarantee: Option<GuaranteeState>,
-    /// What the signal was learned with, where it was learned.
+    /// What the signal was learned with, if it was learned.
     pub(crate) learned_with: Option<Learned>,
     /// Milliseconds.
     pub(crate) ms: f64,
@@ -390,7 +387,7 @@ pub(crate) struct KnowsResponse {
 /// What a signal was learned with.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Learned {
-    /// The fingerprint of what predicts.
+    /// The fingerprint of the predictor.
     pub(crate) by: String,
     /// The fingerprint of the model whose knowledge it predicts.
     pub(crate) model: String,
@@ -399,7 +396,7 @@ pub(crate) struct Learned {
 /// The corpora.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct CorpusList {
-    /// The first is the one that is searched where none is named.
+    /// The first is the default.
     pub(crate) corpora: Vec<CorpusSummary>,
 }
 
@@ -408,12 +405,12 @@ pub(crate) struct CorpusList {
 pub(crate) struct CorpusSummary {
     /// Its name.
     pub(crate) name: String,
-    /// What people call it, where that is something else.
+    /// Its name for people, if that is different.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) title: Option<String>,
-    /// The generation that is searched; 0 of one that is empty.
+    /// The current generation; 0 if it is empty.
     pub(crate) generation: u64,
-    /// Live passages in it; absent where a search service does not say.
+    /// Live passages in it; absent if a search service does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) passages: Option<usize>,
     /// The embedder, as the corpus names it.
@@ -421,7 +418,7 @@ pub(crate) struct CorpusSummary {
 }
 
 impl CorpusSummary {
-    /// One that nothing was put into.
+    /// The summary of an empty corpus.
     pub(crate) fn empty(name: String, embedder: &str) -> Self {
         Self {
             name,
@@ -444,11 +441,11 @@ pub(crate) struct PassageResponse {
     pub(crate) doc_id: String,
     /// The document's title.
     pub(crate) title: String,
-    /// Where it stands.
+    /// Its place in the document.
     #[serde(flatten)]
     pub(crate) location: Location,
     /// The text.
     pub(crate) text: String,
-    /// What the document says of itself.
+    /// The document's metadata.
     pub(crate) metadata: Map<String, Value>,
 }

@@ -1,5 +1,5 @@
-//! What goes over the wire: bodies of requests and responses, and of errors. Nothing here decides
-//! anything, and no other crate knows these types.
+//! What goes over the wire: bodies of requests, responses and errors. Nothing here decides anything, and no other
+//! crate knows these types.
 
 pub(crate) mod access;
 pub(crate) mod attributes;

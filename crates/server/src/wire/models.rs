@@ -1,4 +1,4 @@
-//! The list of models: each policy is one, and the embedder.
+//! The list of models: the policies and the embedder.
 
 use schemars::JsonSchema;
 use serde::Serialize;

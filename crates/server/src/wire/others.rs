@@ -1,17 +1,17 @@
-//! Parameters of OpenAI's API that are not read here.
+//! Parameters of OpenAI's API that ken does not read.
 
 use serde_json::{Map, Value};
 
 use super::refusal::Refusal;
 
-/// The most texts at which an answer ends, as OpenAI has it.
+/// The most stop texts, as in OpenAI's API.
 const MOST_STOPS: usize = 4;
 
-/// The longest of these, in bytes.
+/// The longest stop text, in bytes.
 const LONGEST_STOP: usize = 1024;
 
-/// Whether a parameter that other model servers know beyond OpenAI's has the value that changes nothing. What nobody is
-/// known to obey changes nothing either.
+/// Whether a parameter that other model servers know beyond OpenAI's has the value that changes nothing. A parameter
+/// that no server is known to obey changes nothing either.
 pub(crate) fn changes_nothing(name: &str, value: &Value) -> bool {
     let is = |neutral: f64| value.as_f64() == Some(neutral);
     match name {
@@ -30,7 +30,7 @@ pub(crate) fn changes_nothing(name: &str, value: &Value) -> bool {
     }
 }
 
-/// The texts at which an answer ends.
+/// The stop texts of an answer.
 ///
 /// # Errors
 /// Too many, too long, or something else.
@@ -53,15 +53,14 @@ pub(crate) fn stop(stop: Option<&Value>) -> Result<Vec<String>, Refusal> {
     Ok(texts.into_iter().filter(|text| !text.is_empty()).collect())
 }
 
-/// The least score of what is found, in options of ranking; `None` where nothing is to be left out.
+/// The least score of results, in the options of ranking; `None` to leave nothing out.
 ///
 /// # Errors
-/// One that is no number from 0 to 1.
+/// Anything but a number from 0 to 1.
 pub(crate) fn threshold(ranking_options: Option<&Value>) -> Result<Option<f32>, Refusal> {
     let threshold = ranking_options.and_then(|options| options.get("score_threshold"));
     let threshold = threshold.filter(|threshold| !threshold.is_null());
-    let least =
-        threshold.map(|threshold| threshold.as_f64().filter(|one| (0.0..=1.0).contains(one)));
+    let least = threshold.map(|value| value.as_f64().filter(|least| (0.0..=1.0).contains(least)));
     match least {
         None => Ok(None),
         Some(Some(least)) => Ok(Some(least as f32).filter(|least| *least > 0.0)),
@@ -72,17 +71,17 @@ pub(crate) fn threshold(ranking_options: Option<&Value>) -> Result<Option<f32>, 
     }
 }
 
-/// Refuses what would change what is found in a vector store, and is not done here.
+/// Refuses unsupported parameters that would change the results of a vector store.
 ///
 /// # Errors
-/// The first of these.
+/// The first such parameter.
 pub(crate) fn refuse_of_store(others: &Map<String, Value>) -> Result<(), Refusal> {
     refuse(others, |name, value| {
         !matches!(name, "chunking_strategy" | "expires_after") || value["type"] == "auto"
     })
 }
 
-/// Refuses those that would change the result, rather than to ignore them.
+/// Refuses parameters that would change the result, rather than ignoring them.
 ///
 /// # Errors
 /// The first that is neither null nor harmless.

@@ -6,10 +6,10 @@ use serde::Serialize;
 use super::query;
 use super::refusal::Refusal;
 
-/// Items of a page where nobody says how many.
+/// The default number of items on a page.
 const LIMIT: usize = 20;
 
-/// The most items of a page.
+/// The most items on a page.
 const MOST: usize = 10_000;
 
 /// Which page of a list.
@@ -29,7 +29,7 @@ pub(crate) struct Listed<T> {
     pub(crate) data: Vec<T>,
     first_id: Option<String>,
     last_id: Option<String>,
-    /// Whether there are more behind the last.
+    /// Whether there are more after the last.
     has_more: bool,
 }
 
@@ -44,7 +44,7 @@ impl Default for Page {
 }
 
 impl Page {
-    /// Reads the query of an address. Parameters that are not known are ignored, as OpenAI's API does.
+    /// Reads the query of an address. Unknown parameters are ignored, as in OpenAI's API.
     ///
     /// # Errors
     /// A value that cannot be taken.
@@ -56,7 +56,7 @@ impl Page {
         Ok(page)
     }
 
-    /// Takes a parameter; whether it is one of a page.
+    /// Takes a parameter; returns whether it belongs to pages.
     ///
     /// # Errors
     /// A value that cannot be taken.
@@ -87,10 +87,10 @@ impl Page {
         !self.ascending
     }
 
-    /// The page at the beginning of a list that is in its order, after what is before it.
+    /// The first page of a list that is in the page's order and starts after its `after`.
     ///
     /// # Errors
-    /// The first of the list's.
+    /// The first error of the list.
     pub(crate) fn first<T, E>(
         &self,
         list: impl Iterator<Item = Result<T, E>>,
@@ -100,7 +100,7 @@ impl Page {
         Ok(self.cut(data, id))
     }
 
-    /// The page of a list that is newest first.
+    /// The page of a list that is ordered newest first.
     pub(crate) fn of<T>(&self, mut all: Vec<T>, id: impl Fn(&T) -> &str) -> Listed<T> {
         if self.ascending {
             all.reverse();
@@ -108,8 +108,8 @@ impl Page {
         let start = match &self.after {
             None => 0,
             Some(after) => {
-                let place = all.iter().position(|item| id(item) == after);
-                place.map_or(all.len(), |place| place + 1)
+                let index = all.iter().position(|item| id(item) == after);
+                index.map_or(all.len(), |index| index + 1)
             }
         };
         self.cut(all.split_off(start), id)
@@ -130,7 +130,7 @@ impl Page {
 }
 
 impl<T> Listed<T> {
-    /// The same page of what each item becomes.
+    /// The page with each item converted.
     pub(crate) fn map<U>(self, with: impl Fn(T) -> U) -> Listed<U> {
         Listed {
             object: self.object,

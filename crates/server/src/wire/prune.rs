@@ -14,7 +14,7 @@ pub(crate) struct PruneRequest {
     /// Single passages.
     #[serde(default)]
     pub(crate) passages: Vec<MarkedPassage>,
-    /// Why, where a passage does not say so itself; `by hand` where nothing is said.
+    /// The reason for passages without one of their own; `by hand` by default.
     pub(crate) reason: Option<String>,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct PruneRequest {
 pub(crate) struct MarkedPassage {
     /// The passage.
     pub(crate) passage_id: String,
-    /// How well the model knows it without reading it, or any other measure; 0 where none is given.
+    /// How well the model knows it without reading it, or any other measure; 0 by default.
     #[serde(default)]
     pub(crate) score: f64,
     /// Why.
@@ -41,7 +41,7 @@ pub(crate) struct RestoreRequest {
     /// Single passages, by their ids.
     #[serde(default)]
     pub(crate) passages: Vec<String>,
-    /// Whatever is left out for one of these reasons.
+    /// Everything that is left out for one of these reasons.
     #[serde(default)]
     pub(crate) reasons: Vec<String>,
 }
@@ -53,7 +53,7 @@ pub(crate) struct PruningObject {
     reason: String,
     /// How many passages.
     passages: usize,
-    /// How many documents these are of.
+    /// How many documents these are from.
     documents: usize,
     /// The lowest score among them.
     lowest_score: f64,
@@ -80,14 +80,14 @@ impl From<Pruning> for PruningObject {
     }
 }
 
-/// A document of which passages are left out.
+/// A document with passages that are left out.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct PrunedDocumentObject {
     /// The document.
     pub(crate) doc_id: String,
     /// Its title.
     title: String,
-    /// How many passages it has, those that are left out included.
+    /// How many passages it has, including those left out.
     passages: usize,
     /// Those that are left out, in the order of the text.
     pruned: Vec<PrunedPassageObject>,

@@ -25,12 +25,12 @@ impl Parameter {
     }
 }
 
-/// Its names and values, decoded.
+/// The names and values in a query, decoded.
 pub(crate) fn pairs(query: Option<&str>) -> form_urlencoded::Parse<'_> {
     form_urlencoded::parse(query.unwrap_or_default().as_bytes())
 }
 
-/// A parameter that is not known; those that are, in words.
+/// The refusal of an unknown parameter; `known` names the others.
 pub(crate) fn unknown(name: &str, known: &str) -> Refusal {
     let message = format!("there is no parameter {name:?}; known are {known}");
     Refusal::bad("unknown_parameter", message).of(name)

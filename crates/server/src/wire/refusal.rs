@@ -27,7 +27,7 @@ pub(crate) struct ErrorObject {
     /// The class of the error.
     #[serde(rename = "type")]
     class: &'static str,
-    /// The parameter at fault, where there is one.
+    /// The parameter at fault, if there is one.
     pub(crate) param: Option<String>,
     /// For machines.
     pub(crate) code: &'static str,
@@ -38,25 +38,25 @@ pub(crate) struct ErrorObject {
 pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
     error: Box<ErrorObject>,
-    /// When it is worth asking again; `None` where it is not.
+    /// When to try again; `None` if that is useless.
     retry_after: Option<Duration>,
-    /// What stands in the log and not in the response.
+    /// For the log, not for the response.
     pub(crate) detail: Option<String>,
 }
 
 const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
-/// When to come back to a server that is busy.
+/// When to come back to a busy server.
 const BUSY: Duration = Duration::from_secs(1);
 
 impl Refusal {
-    /// A request that can never be served as it is.
+    /// The refusal of a request that can never be served as it is.
     pub(crate) fn bad(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, code, message)
     }
 
-    /// Any other.
+    /// Any other refusal.
     pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         let class = match status {
             StatusCode::UNAUTHORIZED => "authentication_error",
@@ -78,26 +78,26 @@ impl Refusal {
         }
     }
 
-    /// The same, with the parameter that is at fault.
+    /// Names the parameter at fault.
     pub(crate) fn of(mut self, param: &str) -> Self {
         self.error.param = Some(param.to_owned());
         self
     }
 
-    /// The same, to be tried again after a time.
+    /// Asks the client to try again after a time.
     pub(crate) fn retried_after(mut self, time: Duration) -> Self {
         self.retry_after = Some(time);
         self
     }
 
-    /// The same, with what stands in the log.
+    /// Adds an explanation for the log.
     fn explained_by(mut self, error: &dyn Diagnostic) -> Self {
         self.detail = Some(error.to_string());
         self
     }
 
-    /// The same, where it came to that while a model server was waited for: with what an error says of another
-    /// attempt, and of what was waited for.
+    /// A refusal while the server waited for a model server: takes over that error's advice on another attempt, and
+    /// its detail.
     pub(crate) fn after(self, error: Self) -> Self {
         match error.retry_after {
             Some(_) => Self {
@@ -109,7 +109,7 @@ impl Refusal {
         }
     }
 
-    /// Something that does not exist, or that the caller may not know of.
+    /// Something that does not exist, or that the caller may not know about.
     pub(crate) fn not_found(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, code, message)
     }
@@ -124,13 +124,13 @@ impl Refusal {
         Self::new(StatusCode::CONFLICT, code, message)
     }
 
-    /// Too many requests wait already.
+    /// Too many requests are waiting.
     pub(crate) fn busy() -> Self {
         let message = "too many requests wait already; try again later";
         Self::new(StatusCode::TOO_MANY_REQUESTS, "queue_full", message).retried_after(BUSY)
     }
 
-    /// The server is about to end.
+    /// The server is shutting down.
     pub(crate) fn ending() -> Self {
         let message = "the server is shutting down";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "shutting_down", message).retried_after(BUSY)
@@ -143,7 +143,7 @@ impl Refusal {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, code, message).retried_after(BUSY)
     }
 
-    /// There is nothing at the address.
+    /// There is no such route.
     pub(crate) fn unknown_route() -> Self {
         let message = "there is no such route";
         Self::not_found("unknown_route", message)
@@ -155,21 +155,21 @@ impl Refusal {
         Self::new(StatusCode::GATEWAY_TIMEOUT, "deadline_exceeded", message)
     }
 
-    /// No place became free in time: nothing was done for it, so that another attempt may well succeed.
+    /// No place became free in time. Nothing was done for the request, so another attempt may well succeed.
     pub(crate) fn no_place() -> Self {
         let message = "too much was asked for before this; try again later";
         Self::new(StatusCode::GATEWAY_TIMEOUT, "deadline_exceeded", message).retried_after(BUSY)
     }
 
-    /// Nobody waits for it any more; never seen by a client.
+    /// The client no longer waits; it never sees this.
     pub(crate) fn client_gone() -> Self {
         let message = "the client closed the connection";
-        // What nginx made the custom for this.
+        // The status that nginx established for this.
         let status = StatusCode::from_u16(499).unwrap_or(StatusCode::BAD_REQUEST);
         Self::new(status, "client_gone", message)
     }
 
-    /// Something of the server's own, such as a full disk. The response does not say what: that may name paths.
+    /// A failure of the server's own, such as a full disk. The response does not say what, since that may name paths.
     pub(crate) fn failed(error: &dyn Diagnostic) -> Self {
         let refusal = match error.kind() {
             "disk_full" => Self::disk_full(),
@@ -181,23 +181,21 @@ impl Refusal {
         refusal.explained_by(error)
     }
 
-    /// The disk takes no more.
+    /// The disk is full.
     pub(crate) fn disk_full() -> Self {
         let message = "the server's disk is full";
         Self::new(StatusCode::INSUFFICIENT_STORAGE, "disk_full", message)
     }
 
-    /// Its code.
     pub(crate) fn code(&self) -> &'static str {
         self.error.code
     }
 
-    /// What stands in the body.
+    /// The error object in the body.
     pub(crate) fn object(&self) -> &ErrorObject {
         &self.error
     }
 
-    /// Its message.
     pub(crate) fn message(&self) -> &str {
         &self.error.message
     }
@@ -246,7 +244,7 @@ impl From<AnswerError> for Refusal {
 }
 
 impl Refusal {
-    /// What a model or an embedder refuses.
+    /// The refusal for an error of a model or an embedder.
     pub(crate) fn of_model(error: &ModelError) -> Self {
         if let Fault::Server(fault) = error.fault() {
             return Self::of_model_server(fault, error.kind()).explained_by(error);
@@ -266,7 +264,7 @@ impl Refusal {
         }
     }
 
-    /// How a model server failed, of which only the log says where it is and what it said.
+    /// The failure of a model server. Only the log says where it is and what it said.
     fn of_model_server(fault: &ServerFault, kind: &'static str) -> Self {
         let failed = |status, message: &str| Self::new(status, kind, message);
         match fault {
@@ -335,7 +333,7 @@ impl IntoResponse for Refusal {
             let scheme = HeaderValue::from_static("Bearer");
             headers.insert(header::WWW_AUTHENTICATE, scheme);
         }
-        // For the log, which stands around all routes.
+        // For the log in `guard`.
         response.extensions_mut().insert(self);
         response
     }

@@ -18,7 +18,7 @@ pub(crate) struct ChoosePolicy {
 pub(crate) struct Reloaded {
     /// What clients may name as model.
     pub(crate) models: Vec<String>,
-    /// The first is the one that is searched where none is named.
+    /// The first is the default.
     pub(crate) corpora: Vec<CorpusState>,
     /// Milliseconds.
     pub(crate) ms: f64,

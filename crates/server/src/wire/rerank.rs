@@ -3,18 +3,18 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Texts to be ranked.
+/// Texts to rank.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct RerankRequest {
-    /// `ken/reranker`, which is meant where nothing is said.
+    /// `ken/reranker`, which is the default.
     pub(crate) model: Option<String>,
     /// The query.
     pub(crate) query: String,
     /// The texts.
     pub(crate) documents: Vec<Ranked>,
-    /// How many of the best are returned; all where nothing is said.
+    /// How many of the best to return; all by default.
     pub(crate) top_n: Option<usize>,
-    /// Whether the texts are returned with their scores.
+    /// Whether to return the texts with their scores.
     #[serde(default)]
     pub(crate) return_documents: bool,
     /// ken's own parameters.
@@ -26,11 +26,11 @@ pub(crate) struct RerankRequest {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RerankOptions {
-    /// The corpus whose embedder or reranker it is; the first where none is named.
+    /// The corpus whose embedder or reranker to use; by default the first.
     pub(crate) corpus: Option<String>,
 }
 
-/// A text to be ranked.
+/// A text to rank.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a text, or an object with a `text`")]
 pub(crate) enum Ranked {
@@ -58,11 +58,11 @@ pub(crate) struct RerankResponse {
 /// A text with its score.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct RerankResult {
-    /// Its place in the request.
+    /// Its index in the request.
     pub(crate) index: usize,
     /// From 0 to 1, the larger the better.
     pub(crate) relevance_score: f32,
-    /// The text, where it was asked for.
+    /// The text, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) document: Option<RankedText>,
 }
@@ -73,7 +73,7 @@ pub(crate) struct RankedText {
     pub(crate) text: String,
 }
 
-/// What was read.
+/// The tokens read.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct RerankUsage {
     /// Tokens of the texts, each with the query, as the embedder counts them.

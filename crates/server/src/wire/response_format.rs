@@ -8,7 +8,7 @@ use super::refusal::Refusal;
 /// The schema that the answer has to fulfil; `None` for plain text.
 ///
 /// # Errors
-/// An unknown type, a schema that is no object. `param` is where the client wrote it.
+/// An unknown type, a schema that is not an object. `param` is where the client wrote it.
 pub(crate) fn read(format: Option<&Value>, param: &str) -> Result<Option<OutputSchema>, Refusal> {
     let format = format.filter(|format| !format.is_null());
     let schema = format.map(OutputSchema::of_format).transpose();

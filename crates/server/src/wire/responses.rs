@@ -1,4 +1,4 @@
-//! `/v1/responses`: what is asked, the answer as items, and the events of a stream.
+//! `/v1/responses`: the request, the answer as items, and the events of a stream.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,9 +17,9 @@ pub(crate) struct ResponsesRequest {
     pub(crate) model: String,
     /// The question, or a conversation whose last message is the question.
     pub(crate) input: ResponsesInput,
-    /// What the application tells the model; it stands before system messages of the input.
+    /// The application's instruction; it comes before system messages of the input.
     pub(crate) instructions: Option<String>,
-    /// Whether the answer is sent while it is written.
+    /// Whether to stream the answer.
     pub(crate) stream: Option<bool>,
     /// The longest answer, in tokens.
     pub(crate) max_output_tokens: Option<usize>,
@@ -27,13 +27,13 @@ pub(crate) struct ResponsesRequest {
     pub(crate) temperature: Option<f64>,
     /// Only the most likely tokens whose probabilities together reach this.
     pub(crate) top_p: Option<f64>,
-    /// Only `file_search`; without it the first corpus can be searched as well.
+    /// Only `file_search`; without it the first corpus can be searched, too.
     pub(crate) tools: Option<Vec<Tool>>,
     /// `auto` leaves the choice to the policy; `required` and `file_search` always retrieve, `none` never.
     pub(crate) tool_choice: Option<ToolChoice>,
-    /// The response that this goes on from: what was said up to it stands before the input.
+    /// The response to continue: its conversation comes before the input.
     pub(crate) previous_response_id: Option<String>,
-    /// Whether it is kept, so that it can be read again and gone on from; it is, where nothing is said.
+    /// Whether to store it, so that it can be read again and continued; true by default.
     pub(crate) store: Option<bool>,
     /// `file_search_call.results` for the passages that were found.
     pub(crate) include: Option<Vec<String>>,
@@ -41,12 +41,12 @@ pub(crate) struct ResponsesRequest {
     pub(crate) metadata: Option<Map<String, Value>>,
     /// ken's own parameters.
     pub(crate) ken: Option<Options>,
-    /// Whatever else clients send.
+    /// Other parameters.
     #[serde(flatten)]
     pub(crate) others: Map<String, Value>,
 }
 
-/// What is asked.
+/// The input.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a text or a list of items")]
 pub(crate) enum ResponsesInput {
@@ -59,12 +59,12 @@ pub(crate) enum ResponsesInput {
 /// A message of a conversation, or an item of an earlier response that is sent along with it.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Item {
-    /// `message` where it is left out.
+    /// `message` by default.
     #[serde(rename = "type")]
     pub(crate) kind: Option<String>,
-    /// Who says it, where it is a message.
+    /// Who sends it, if it is a message.
     pub(crate) role: Option<Role>,
-    /// What.
+    /// Its content.
     pub(crate) content: Option<Content>,
 }
 
@@ -75,8 +75,8 @@ pub(crate) const INPUT: &[Parameter] = &[
     Parameter::new("order", "string", "`desc`, the last first, or `asc`"),
 ];
 
-/// The items of an input as they are kept: messages in parts, each item with an id, which names the response where the
-/// client gave none.
+/// The items of an input as they are stored: messages in parts, each item with an id, which is made from the
+/// response's if the client gave none.
 pub(crate) fn input_items(input: Option<&Value>, response: &str) -> Vec<Value> {
     let items = match input {
         Some(Value::String(question)) => vec![json!({ "role": "user", "content": question })],
@@ -103,7 +103,7 @@ pub(crate) fn input_items(input: Option<&Value>, response: &str) -> Vec<Value> {
     items.collect()
 }
 
-/// Has a message say what it says in parts.
+/// Splits a message's content into parts.
 fn in_parts(message: &mut Map<String, Value>) {
     message.insert("status".to_owned(), json!("completed"));
     let is_answer = message.get("role").is_some_and(|role| role == "assistant");
@@ -125,24 +125,24 @@ pub(crate) struct Tool {
     /// Only `file_search` is understood.
     #[serde(rename = "type")]
     pub(crate) kind: String,
-    /// The corpora to search, by their names; of several the most relevant passages of all are found.
+    /// The corpora to search, by their names; of several, for the most relevant passages of all.
     #[serde(default)]
     pub(crate) vector_store_ids: Vec<String>,
     /// Passages to retrieve.
     pub(crate) max_num_results: Option<usize>,
     /// Conditions on documents.
     pub(crate) filters: Option<GivenFilter>,
-    /// Of these, `score_threshold` is obeyed: the least relevance of what is found, from 0 to 1.
+    /// Only `score_threshold` is obeyed: the least relevance of results, from 0 to 1.
     pub(crate) ranking_options: Option<Value>,
 }
 
-/// Which tool is to be used.
+/// The tool to use.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a text, or an object with a type")]
 pub(crate) enum ToolChoice {
     /// `auto`, `required` or `none`.
     Mode(String),
-    /// A certain one.
+    /// A specific tool.
     Tool {
         /// Only `file_search` is understood.
         #[serde(rename = "type")]
@@ -164,11 +164,11 @@ pub(crate) struct ResponseObject {
     pub(crate) max_output_tokens: Option<usize>,
     pub(crate) metadata: Map<String, Value>,
     pub(crate) model: String,
-    /// The search, where there was one, and the answer.
+    /// The search, if there was one, and the answer.
     pub(crate) output: Vec<OutputItem>,
     pub(crate) parallel_tool_calls: bool,
     pub(crate) previous_response_id: Option<String>,
-    /// Whether it is kept.
+    /// Whether it is stored.
     pub(crate) store: bool,
     pub(crate) temperature: Option<f64>,
     pub(crate) tool_choice: &'static str,
@@ -206,7 +206,7 @@ pub(crate) enum OutputItem {
         status: &'static str,
         /// The question as it was searched.
         queries: Vec<String>,
-        /// Best first, where they were asked for.
+        /// Best first, if requested.
         results: Option<Vec<FileSearchResult>>,
     },
     /// The answer.
@@ -238,11 +238,11 @@ pub(crate) struct FileSearchResult {
 pub(crate) enum OutputPart {
     /// The text of the answer.
     Text(OutputText),
-    /// What is said where the model wrote no answer.
+    /// The message if the model wrote no answer.
     Refusal(OutputRefusal),
 }
 
-/// What is said where the model wrote no answer.
+/// The message if the model wrote no answer.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct OutputRefusal {
     #[serde(rename = "type")]
@@ -271,7 +271,7 @@ impl OutputText {
     }
 }
 
-/// A passage that the answer rests on. Beside OpenAI's fields it says what a `url_citation` would.
+/// A passage that the answer rests on. Besides OpenAI's fields it has those of a `url_citation`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct FileCitation {
     #[serde(rename = "type")]
@@ -280,7 +280,7 @@ pub(crate) struct FileCitation {
     pub(crate) file_id: String,
     /// Its title, or else its id.
     pub(crate) filename: String,
-    /// Behind the last code point of the place where it is named.
+    /// After the last code point of the place where it is named.
     pub(crate) index: usize,
     /// The first code point of that place.
     pub(crate) start_index: usize,
@@ -302,7 +302,7 @@ pub(crate) struct ResponseUsage {
     pub(crate) total_tokens: usize,
 }
 
-/// Of the tokens that were read.
+/// Details of the tokens read.
 #[derive(Debug, Default, Clone, Copy, Serialize, JsonSchema)]
 pub(crate) struct InputDetails {
     /// Not told apart here.
@@ -311,14 +311,14 @@ pub(crate) struct InputDetails {
     pub(crate) cache_write_tokens: usize,
 }
 
-/// Of the tokens that were written.
+/// Details of the tokens written.
 #[derive(Debug, Default, Clone, Copy, Serialize, JsonSchema)]
 pub(crate) struct OutputDetails {
-    /// Models do not reason aside here.
+    /// Not counted separately here.
     pub(crate) reasoning_tokens: usize,
 }
 
-/// What happens in a stream. An event is named by its `type`, and numbered.
+/// An event of a stream, named by its `type`, and numbered.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Happening<'a> {

@@ -4,27 +4,27 @@ use ken_answer::SearchResult;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Queries to be searched.
+/// Queries to search for.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct RetrieveRequest {
     /// The queries.
     pub(crate) queries: Vec<String>,
-    /// How many passages each; 3 where nothing is said.
+    /// How many passages each; 3 by default.
     pub(crate) topk: Option<usize>,
-    /// Whether scores stand beside the passages.
+    /// Whether to return scores with the passages.
     #[serde(default)]
     pub(crate) return_scores: bool,
-    /// The corpus, by its name; the first where none is named.
+    /// The corpus, by its name; by default the first.
     pub(crate) corpus: Option<String>,
 }
 
-/// What was found for each query, best first.
+/// The results of each query, best first.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct RetrieveResponse {
     pub(crate) result: Vec<Vec<Retrieved>>,
 }
 
-/// A passage, with its score where that was asked for.
+/// A passage, with its score if requested.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum Retrieved {
@@ -45,15 +45,15 @@ pub(crate) struct RetrievedDocument {
 }
 
 impl Retrieved {
-    pub(crate) fn new(found: SearchResult, with_score: bool) -> Self {
+    pub(crate) fn new(result: SearchResult, with_score: bool) -> Self {
         let document = RetrievedDocument {
-            contents: format!("{}\n{}", found.passage.full_title(), found.text),
-            id: found.passage.id.0,
+            contents: format!("{}\n{}", result.passage.full_title(), result.text),
+            id: result.passage.id.0,
         };
         match with_score {
             true => Self::Scored {
                 document,
-                score: found.score,
+                score: result.score,
             },
             false => Self::Plain(document),
         }

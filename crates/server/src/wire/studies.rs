@@ -1,4 +1,4 @@
-//! What was studied, compared and probed, and lies in the folder that the settings name.
+//! Studies, comparisons and probes in the folder that the settings name.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -28,7 +28,7 @@ pub(crate) struct StudyObject {
     pub(crate) scales: Vec<u32>,
     /// Cells of a study that are not measured yet, as of its report.
     pub(crate) missing: usize,
-    /// How many questions, where that is known.
+    /// How many questions, if known.
     pub(crate) questions: Option<usize>,
     /// The page for people, among the files.
     pub(crate) page: Option<String>,
@@ -60,7 +60,7 @@ pub(crate) struct StudiedModel {
 /// A file of one.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct StudyFile {
-    /// As it stands in the address, behind the name.
+    /// As in the address, after the study's name.
     pub(crate) name: String,
     pub(crate) bytes: u64,
 }

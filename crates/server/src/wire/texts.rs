@@ -1,4 +1,4 @@
-//! What may be one text or several.
+//! One text or several.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

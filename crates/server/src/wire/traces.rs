@@ -1,4 +1,4 @@
-//! Traces, and the questions that are made of them.
+//! Traces, and the questions made of them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,18 +11,18 @@ use super::refusal::Refusal;
 use crate::service::traces::trace_record::{Feedback, Rating, TraceRecord};
 use crate::service::watch::comparison::Verdict;
 
-/// How a question was answered. Texts are empty or null where the server does not keep them.
+/// How a question was answered. Texts are empty or null if the server does not keep them.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct TraceObject {
-    /// The request's.
+    /// The id of the request.
     pub(crate) id: String,
     object: &'static str,
     /// In seconds since 1970 (UTC).
     created_at: u64,
-    /// The id of the key by which it came.
+    /// The id of the key that asked.
     key: Option<String>,
     answer: Option<String>,
-    /// Whether it ended because it had as many tokens as it may have.
+    /// Whether it ended at the limit of its tokens.
     truncated: bool,
     /// Tokens read by all calls of the model.
     prompt_tokens: usize,
@@ -30,12 +30,12 @@ pub(crate) struct TraceObject {
     completion_tokens: usize,
     /// Milliseconds, waiting included.
     ms: f64,
-    /// What came of it where it was drawn to watch the guarantee: `retrieved`, `agrees`, `differs`, `given`,
-    /// `dropped` or `failed`.
+    /// The outcome, if it was drawn to watch the guarantee: `retrieved`, `agrees`, `differs`, `given`, `dropped` or
+    /// `failed`.
     watched: Option<String>,
-    /// What a judge said then, where there is one: of both answers where they differ, or of the one that was given.
+    /// The judge's verdict, if there is one: on both answers if they differ, or on the one that was given.
     judge: Option<Verdict>,
-    /// What was said of the answer.
+    /// The feedback on the answer.
     feedback: Option<Feedback>,
     /// How it came about; without passages' texts, which the corpus has.
     #[serde(flatten)]
@@ -63,7 +63,7 @@ impl From<&TraceRecord> for TraceObject {
     }
 }
 
-/// Which traces are wanted.
+/// Which traces a client selects.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Wanted {
     policy: Option<String>,
@@ -84,7 +84,7 @@ pub(crate) const PAGE: &[Parameter] = &[
     Parameter::new("order", "string", "`desc`, newest first, or `asc`"),
 ];
 
-/// The parameters that say which traces are wanted.
+/// The parameters that select traces.
 pub(crate) const FILTERS: &[Parameter] = &[
     Parameter::new(
         "policy",
@@ -97,14 +97,14 @@ pub(crate) const FILTERS: &[Parameter] = &[
     Parameter::new("rating", "string", "`good` or `bad`"),
 ];
 
-/// What can be said of them in an address.
+/// Their names, for messages.
 const FILTER_NAMES: &str = "`policy`, `route`, `corpus`, `slower_than_ms` and `rating`";
 
 impl Wanted {
-    /// Reads the query of an address that lists them page by page.
+    /// Reads the query of an address that lists traces page by page.
     ///
     /// # Errors
-    /// A parameter that is not known, a value that cannot be taken.
+    /// An unknown parameter, a value that cannot be taken.
     pub(crate) fn paged(query: Option<&str>) -> Result<(Self, Page), Refusal> {
         let (mut wanted, mut page) = (Self::default(), Page::default());
         for (name, value) in query::pairs(query) {
@@ -116,7 +116,7 @@ impl Wanted {
         Ok((wanted, page))
     }
 
-    /// Reads the query of an address that has all of them.
+    /// Reads the query of an address that returns all traces.
     ///
     /// # Errors
     /// As [`Wanted::paged`].
@@ -130,7 +130,7 @@ impl Wanted {
         Ok(wanted)
     }
 
-    /// Takes a parameter; whether it is one of these.
+    /// Takes a parameter; returns whether it selects traces.
     fn take(&mut self, name: &str, value: &str) -> Result<bool, Refusal> {
         let refused = |message: &str| Refusal::bad("invalid_value", message).of(name);
         match name {
@@ -151,7 +151,7 @@ impl Wanted {
         Ok(true)
     }
 
-    /// Whether it is one of these.
+    /// Whether a trace is selected.
     pub(crate) fn is(&self, past: &TraceRecord) -> bool {
         let trace = &past.trace;
         let kind = trace.policy.split('@').next();
@@ -160,7 +160,7 @@ impl Wanted {
             let corpus = trace.corpus.as_ref();
             corpus.is_some_and(|corpus| corpus.name == *wanted)
         };
-        let rating = past.feedback.as_ref().and_then(|said| said.rating);
+        let rating = past.feedback.as_ref().and_then(|feedback| feedback.rating);
         self.policy.as_ref().is_none_or(is_policy)
             && self
                 .route
@@ -178,12 +178,11 @@ impl Wanted {
 pub(crate) struct MakeEvalQuestion {
     /// The id of the trace whose question it is.
     pub(crate) trace: Option<String>,
-    /// The question, where it is of no trace; at most 65536 bytes.
+    /// The question, if it is not that of a trace; at most 65536 bytes.
     pub(crate) question: Option<String>,
-    /// The corpus that such a question is asked of; a key for several corpora has to say, one for a single corpus need
-    /// not.
+    /// The corpus that such a question is asked of; required with a key for several corpora.
     pub(crate) corpus: Option<String>,
-    /// Short right answers, 1 to 20; of a trace, those of its feedback where none are given.
+    /// Short right answers, 1 to 20; for a trace, by default those of its feedback.
     #[serde(default)]
     pub(crate) golden_answers: Vec<String>,
 }
@@ -192,10 +191,10 @@ pub(crate) struct MakeEvalQuestion {
 pub(crate) const LONGEST_QUESTION: usize = 64 << 10;
 
 impl MakeEvalQuestion {
-    /// Checks right answers; of a trace, they may be its own.
+    /// Checks right answers, which may be those of a trace's feedback.
     ///
     /// # Errors
-    /// Answers that cannot be any.
+    /// Invalid answers.
     pub(crate) fn check(answers: &[String]) -> Result<(), Refusal> {
         check_answers("golden_answers", answers)
     }

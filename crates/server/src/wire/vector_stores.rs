@@ -14,26 +14,26 @@ use crate::service::library::stores::{Membership, StoreFile};
 /// A vector store to make.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(crate) struct MakeVectorStore {
-    /// What people call it, in up to 256 characters; its id is given by the server.
+    /// Its name for people, up to 256 characters; the server assigns its id.
     pub(crate) name: Option<String>,
     /// Files to put into it.
     #[serde(default)]
     pub(crate) file_ids: Vec<String>,
-    /// Up to 16 texts by keys, which are returned as they are.
+    /// Up to 16 texts by key, which are returned as they are.
     pub(crate) metadata: Option<BTreeMap<String, String>>,
-    /// Whatever else clients send; documents are cut as the server's settings say.
+    /// Other parameters; documents are cut as the server's settings say.
     #[serde(flatten)]
     pub(crate) others: Map<String, Value>,
 }
 
-/// What is to change of a vector store; what is null or left out stays.
+/// Changes to a vector store; fields that are null or left out stay.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct ChangeVectorStore {
-    /// What people call it, in up to 256 characters.
+    /// Its name for people, up to 256 characters.
     pub(crate) name: Option<String>,
-    /// Up to 16 texts by keys, in the place of those that it has.
+    /// Up to 16 texts by key, which replace those that it has.
     pub(crate) metadata: Option<BTreeMap<String, String>>,
-    /// Whatever else clients send.
+    /// Other parameters.
     #[serde(flatten)]
     pub(crate) others: Map<String, Value>,
 }
@@ -41,26 +41,26 @@ pub(crate) struct ChangeVectorStore {
 /// A corpus.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct VectorStore {
-    /// By which all routes know it, as the name of a corpus.
+    /// Its id on all routes, where it is the name of a corpus.
     pub(crate) id: String,
     pub(crate) object: &'static str,
     pub(crate) created_at: u64,
-    /// What people call it; its id where they call it nothing else.
+    /// Its name for people; by default its id.
     pub(crate) name: String,
     /// Of the files that were put into it through this API.
     pub(crate) usage_bytes: u64,
     pub(crate) file_counts: FileCounts,
-    /// `in_progress` while a file is taken in.
+    /// `in_progress` while a file is being ingested.
     pub(crate) status: &'static str,
     pub(crate) expires_after: Option<()>,
     pub(crate) expires_at: Option<u64>,
     pub(crate) last_active_at: Option<u64>,
     pub(crate) metadata: BTreeMap<String, String>,
-    /// The generation that is searched; null while it is empty.
+    /// The current generation; null while it is empty.
     pub(crate) generation: Option<u64>,
 }
 
-/// How many files of a corpus are how.
+/// How many files of a corpus have each status.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct FileCounts {
     in_progress: usize,
@@ -94,7 +94,7 @@ impl FileCounts {
         }
     }
 
-    /// How a batch of these files is.
+    /// The status of a batch of these files.
     pub(crate) fn of_batch(&self, is_cancelled: bool) -> &'static str {
         match self.status() {
             "completed" if is_cancelled => "cancelled",
@@ -108,15 +108,15 @@ impl FileCounts {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct AttachFile {
     pub(crate) file_id: String,
-    /// Up to 16 texts, numbers and booleans by keys, which each of its documents can be filtered by.
+    /// Up to 16 texts, numbers and booleans by key, by which each of its documents can be filtered.
     pub(crate) attributes: Option<Map<String, Value>>,
-    /// Whatever else clients send; documents are cut as the server's settings say.
+    /// Other parameters; documents are cut as the server's settings say.
     #[serde(flatten)]
     pub(crate) others: Map<String, Value>,
 }
 
 impl AttachFile {
-    /// A file with nothing said of it.
+    /// A file without attributes.
     pub(crate) fn plain(file_id: String) -> Self {
         Self {
             file_id,
@@ -126,37 +126,37 @@ impl AttachFile {
     }
 }
 
-/// Other attributes of a file.
+/// New attributes of a file.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct DescribeFile {
-    /// Up to 16 texts, numbers and booleans by keys, in the place of those that it has.
+    /// Up to 16 texts, numbers and booleans by key, which replace those that it has.
     pub(crate) attributes: Map<String, Value>,
 }
 
-/// Files to put into a corpus at once: `file_ids` or `files`.
+/// Files to put into a corpus together: `file_ids` or `files`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct MakeBatch {
     /// Up to 500.
     pub(crate) file_ids: Option<Vec<String>>,
-    /// The same, each with attributes of its own.
+    /// Up to 500, each with its own attributes.
     pub(crate) files: Option<Vec<AttachFile>>,
-    /// Those of each of `file_ids`.
+    /// The attributes of each of `file_ids`.
     pub(crate) attributes: Option<Map<String, Value>>,
-    /// Whatever else clients send; documents are cut as the server's settings say.
+    /// Other parameters; documents are cut as the server's settings say.
     #[serde(flatten)]
     pub(crate) others: Map<String, Value>,
 }
 
-/// Files that were put into a corpus at once.
+/// Files that were put into a corpus together.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct FileBatch {
     pub(crate) id: String,
     pub(crate) object: &'static str,
     pub(crate) created_at: u64,
     pub(crate) vector_store_id: String,
-    /// `in_progress`, `completed` or `cancelled`; `failed` where every file failed.
+    /// `in_progress`, `completed` or `cancelled`; `failed` if every file failed.
     pub(crate) status: &'static str,
-    /// Of those that were not taken out since.
+    /// Of those that were not removed since.
     pub(crate) file_counts: FileCounts,
 }
 
@@ -187,7 +187,7 @@ pub(crate) const FILES: &[Parameter] = &[
     Parameter::new("order", "string", "`desc`, newest first, or `asc`"),
 ];
 
-/// Why a file was not taken in.
+/// Why a file was not ingested.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct LastError {
     /// `server_error`, `unsupported_file` or `invalid_file`.
@@ -221,20 +221,20 @@ impl VectorStoreFile {
 /// A search of a corpus.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct SearchVectorStore {
-    /// The query; of several, each is searched, and the best of all are returned.
+    /// The query; with several, the best results of all are returned.
     pub(crate) query: Texts,
-    /// How many passages; 10 where nobody says.
+    /// How many passages; 10 by default.
     pub(crate) max_num_results: Option<usize>,
     /// Conditions on documents.
     pub(crate) filters: Option<GivenFilter>,
-    /// Of these, `score_threshold` is obeyed: the least relevance of what is found, from 0 to 1.
+    /// Only `score_threshold` is obeyed: the least relevance of results, from 0 to 1.
     pub(crate) ranking_options: Option<Value>,
-    /// Whatever else clients send; not read.
+    /// Other parameters; not read.
     #[serde(flatten)]
     pub(crate) _others: Map<String, Value>,
 }
 
-/// What was found.
+/// The search results.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct VectorStoreResults {
     pub(crate) object: &'static str,
@@ -248,10 +248,10 @@ pub(crate) struct VectorStoreResults {
 /// A passage that was found.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct VectorStoreResult {
-    /// The file, where it was put in as one; else the document.
+    /// The file, if it was put in as one; else the document.
     pub(crate) file_id: String,
     pub(crate) filename: String,
-    /// Comparable within one query only; from 0 to 1 where a `score_threshold` was given.
+    /// Comparable within one query only; from 0 to 1 if a `score_threshold` was given.
     pub(crate) score: f32,
     /// The document's metadata, which has the attributes of its file.
     pub(crate) attributes: Map<String, Value>,

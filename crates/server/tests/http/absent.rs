@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::fixture::{FRANCE, LIMITS, Running, facts};
 use crate::watch::has_line;
 
-/// Knows the table and says nothing of it: it ends its answers so, and scores without numbers.
+/// Knows the table but tells none of it: it ends its answers at once, and scores without numbers.
 struct Silent {
     table: TableModel,
     finish: Finish,

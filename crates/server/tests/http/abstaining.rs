@@ -1,4 +1,4 @@
-//! A guarantee of few errors among the answers given, where others are withheld.
+//! A guarantee of few errors among the given answers, with the others withheld.
 
 use ken_policy::Guarantee;
 use ken_server::NotGuaranteed;
@@ -11,12 +11,12 @@ use crate::watch::{events, found, has_line};
 
 const POLICY: &str = "certainty@0.5";
 
-/// Perplexities are never below 1, so that every answer is withheld but those from memory, which the policy itself
+/// Perplexities are never below 1, so every answer is withheld except those from memory, which the policy itself
 /// vouches for.
 const ABSTAIN: &str = "uncertainty:perplexity@0.5";
 
-/// Of the answers given, at most a tenth is wrong. Of the fixture's questions the one about oil is answered wrong,
-/// the one about France right, and that about the chimney not at all.
+/// At most a tenth of the given answers is wrong. Of the fixture's questions, the model answers the one about oil
+/// wrong, the one about France right, and the one about the chimney not at all.
 fn guarantee(model: &str, corpus: &str) -> Guarantee {
     Guarantee {
         policy: POLICY.to_owned(),
@@ -69,7 +69,7 @@ fn of_answers_that_are_given_those_that_are_wrong_count_and_of_others_none() {
     let right = ask(&server, FRANCE, &json!({}));
     assert_eq!(says(&server, &right, "Paris"), true);
     wait_for("no error", || found(&server, 0) == (2, json!(0.5)));
-    // A longer answer is given in a few words again, to be compared with what is right.
+    // A longer answer is given again in a few words, to be compared with the right ones.
     let long = ask(&server, FRANCE, &json!({"style": "full"}));
     assert_eq!(says(&server, &long, "Rome"), true);
     wait_for("an error", || found(&server, 0).0 == 3);
@@ -146,7 +146,7 @@ fn more_errors_than_guaranteed_have_everything_retrieved_and_vouched_for() {
     );
     let check = |server: &Running| {
         let answer = ask(server, OIL, &json!({}));
-        // What was given from memory is now found, and withheld like whatever else nothing vouches for.
+        // The answer from memory is now found, and withheld like any other that nothing vouches for.
         assert_eq!(
             (&answer["policy"], &answer["withheld"]),
             (&json!("always"), &json!("Ida"))

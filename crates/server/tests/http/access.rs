@@ -71,7 +71,7 @@ fn a_key_opens_what_it_is_for() {
     assert_eq!(get("/metrics", &watches).status, 200);
     let corpora = get("/v1/ken/corpora", &asks).json();
     assert_eq!(corpora["corpora"].as_array().unwrap().len(), 1);
-    // A key that is revoked is refused by the running server, and nothing opens with the last.
+    // The running server refuses a revoked key, and does not open up when the last one is gone.
     Keys::default().write(&server.keys()).unwrap();
     wait_for("the key is refused", || {
         get("/v1/models", &searches).status == 401

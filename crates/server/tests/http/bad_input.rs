@@ -1,4 +1,4 @@
-//! Values that are out of range, and bodies that are cut off.
+//! Values out of range, and bodies that are cut off.
 
 use std::io::Write;
 

@@ -63,7 +63,7 @@ fn the_model_is_the_policy() {
         answer("ken/certainty@0.5", &json!({})),
         both("Bob", "ken/certainty@0.5")
     );
-    // The parameter is nearer to the question than the name.
+    // The parameter takes precedence over the name.
     assert_eq!(
         answer("ken/never", &json!({"policy": "always"})),
         both("Ida", "ken/always")
@@ -146,7 +146,7 @@ fn a_stream_says_the_same_in_chunks() {
     let end = others.last().unwrap();
     assert_eq!(end["choices"][0]["finish_reason"], "stop");
     assert_eq!(end["ken"]["citations"], whole["ken"]["citations"]);
-    // Without being asked for, no chunk speaks of usage.
+    // Unless asked to, no chunk reports usage.
     let plain = server.chat("never", FRANCE, &json!({"stream": true}));
     assert!(!plain.text().contains("usage") && plain.text().contains("Paris"));
     assert!(!plain.text().contains("annotations"));
@@ -193,7 +193,7 @@ fn parameters_of_a_request_are_obeyed() {
     let chunks = ask(json!({"trace": true, "rerank": "embedder", "k": 1}));
     assert_eq!(found(&chunks).len(), 1);
     assert!(ask(json!({}))["ken"].get("retrieved").is_none());
-    // As many tokens as are allowed, and the truth about that.
+    // As many tokens as allowed, and the finish reason says so.
     let cut = server.chat(
         "never",
         FRANCE,

@@ -47,7 +47,7 @@ impl Response {
         error["code"].as_str().unwrap().to_owned()
     }
 
-    /// The data of the events of a stream, which has nothing else but pings.
+    /// The data of the events of a stream, which holds nothing else but pings.
     pub(crate) fn events(&self) -> Vec<String> {
         assert_eq!(self.header("content-type"), Some("text/event-stream"));
         let text = self.text();
@@ -93,7 +93,7 @@ pub(crate) fn request(
     [request.as_bytes(), body].concat()
 }
 
-/// The kind of the body of an upload.
+/// The content type of an upload.
 pub(crate) const UPLOAD: &str = "multipart/form-data; boundary=a-boundary-of-the-test";
 
 /// A request that uploads files: their names and contents, and other fields.
@@ -125,15 +125,15 @@ pub(crate) fn upload_body(files: &[(&str, &[u8])], fields: &[(&str, &str)]) -> V
     body
 }
 
-/// Reads a response whose connection is closed behind it.
+/// Reads a response after which the connection is closed.
 pub(crate) fn read(mut stream: TcpStream) -> Response {
     let mut bytes = Vec::new();
-    // A connection that is reset behind the response is one that was closed.
+    // A connection that is reset after the response counts as closed.
     let _ = stream.read_to_end(&mut bytes);
     parsed(bytes)
 }
 
-/// A response whose bytes are these.
+/// Parses a response from its bytes.
 pub(crate) fn parsed(mut bytes: Vec<u8>) -> Response {
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
     let end = end.unwrap_or_else(|| panic!("{:?}", String::from_utf8_lossy(&bytes)));
@@ -147,7 +147,7 @@ pub(crate) fn parsed(mut bytes: Vec<u8>) -> Response {
     response
 }
 
-/// The chunks of a body as one.
+/// The chunks of a body, joined.
 fn joined(mut chunked: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
     while let Some(end) = chunked.windows(2).position(|two| two == b"\r\n") {
@@ -159,7 +159,7 @@ fn joined(mut chunked: &[u8]) -> Vec<u8> {
     body
 }
 
-/// Runs a script of `clients` on an address, if Python has the package of the client; it is all right where it says so.
+/// Runs a script of `clients` against an address, if Python has the client's package; the script has to succeed.
 pub(crate) fn run_python(package: &str, script: &str, url: &str) {
     let python = std::env::var_os("KEN_TEST_PYTHON").unwrap_or_else(|| "python3".into());
     let is_there = Command::new(&python)

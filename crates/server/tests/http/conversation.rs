@@ -24,7 +24,7 @@ fn a_follow_up_is_rewritten_before_it_is_routed() {
     assert_eq!(value["choices"][0]["message"]["content"], "May");
     assert_eq!(value["ken"]["model_calls"], 2);
     assert!(value["ken"]["timing_ms"]["rewrite"].as_f64().unwrap() > 0.0);
-    // Alone it stays as it is.
+    // Alone, a follow-up stays as it is.
     let alone = asked(&server, &json!([{"role": "user", "content": FOLLOW_UP}]));
     assert_eq!(alone["ken"]["question"], FOLLOW_UP);
 }

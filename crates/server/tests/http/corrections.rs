@@ -19,8 +19,8 @@ use crate::fixture::{FRANCE, OIL, Running, facts, grant};
 /// The numbers of a state.
 const HIDDEN: usize = 64;
 
-/// Answers as a table does, and would always choose the corpus: only votes speak against it. Its state is the
-/// words of the question.
+/// Answers as a table does, and would always choose the corpus: only votes speak against that. Its state is the words
+/// of the question.
 pub(crate) struct Chooser(TableModel);
 
 impl Chooser {
@@ -172,7 +172,7 @@ fn a_correction_votes_from_the_next_question_on_and_in_the_next_server() {
     );
     assert_eq!(corrected.status, 201, "{}", corrected.text());
     let corrected = corrected.json();
-    // The neighbor of the very question is the entry.
+    // The neighbor of the entry's own question is the entry.
     let neighbors = corrected["votes"]["neighbors"].as_array().unwrap();
     assert_eq!(neighbors.len(), 1);
     let own = &neighbors[0];
@@ -205,7 +205,7 @@ fn a_correction_votes_from_the_next_question_on_and_in_the_next_server() {
         (OIL, "notes")
     );
 
-    // One that is there changes its source, and is no second entry.
+    // An existing entry changes its source; there is no second one.
     let back = correct(&server, &json!({"question": FRANCE, "source": "notes"})).json();
     assert_eq!(back["votes"]["neighbors"][0]["id"], "q2", "{back}");
     assert_eq!(route(&server, FRANCE), "corpus");

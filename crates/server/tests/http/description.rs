@@ -1,5 +1,5 @@
-//! `/openapi.json`, held as it is in the file `openapi.json` beside this one. With the variable `KEN_UPDATE` set, the
-//! file is written instead.
+//! `/openapi.json` is equal to the file `openapi.json` beside this one. If the variable `KEN_UPDATE` is set, the test
+//! writes the file instead.
 
 use std::path::Path;
 

@@ -122,7 +122,7 @@ fn the_passages_of_a_document_are_read_in_order_and_say_where_they_stand() {
             "{query}"
         );
     }
-    // What is found says it too.
+    // Search results say so, too.
     let found = server
         .post(
             "/v1/ken/search",

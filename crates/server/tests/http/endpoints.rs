@@ -1,5 +1,5 @@
-//! In front of a model server that is slow, silent, busy or broken: places come back whatever is waited for,
-//! its requests are closed, and its failures reach clients by their names, in streams as well.
+//! A server whose model server is slow, silent, busy or broken: places come back whatever a request waits for,
+//! requests to the model server are closed, and its failures reach clients by their names, in streams as well.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ pub(crate) const PASSED: &str = "Once upon";
 
 pub(crate) type Script = fn(&Request) -> Reply;
 
-/// A server before a model server that answers by a script.
+/// A server whose model server answers by a script.
 pub(crate) struct Front {
     pub(crate) server: Running,
     pub(crate) upstream: Server,
@@ -130,7 +130,7 @@ fn bytes_without_words(_: &Request) -> Reply {
     }
 }
 
-/// A body that has only begun, whatever was asked for.
+/// Only the beginning of a body, whatever was requested.
 fn half_of_json(_: &Request) -> Reply {
     Reply::Repeated {
         head: "Content-Type: application/json\r\nContent-Length: 1000\r\n".to_owned(),
@@ -214,7 +214,7 @@ fn whoever_leaves_gives_the_place_back_and_closes_the_request_behind_it() {
                 });
             }
             assert!(left.elapsed() < Duration::from_secs(5), "{script} {number}");
-            // Nothing is asked for that nobody waits for.
+            // The model server gets no request that no client waits for.
             let asked = front.asked();
             std::thread::sleep(Duration::from_millis(20));
             assert_eq!(front.asked(), asked, "{script} {number}");
@@ -249,11 +249,11 @@ fn the_deadline_gives_the_place_back_whatever_is_waited_for() {
             front.answers();
         }
     }
-    // What could only be repeated after the deadline is handed on at once.
+    // A refusal that could only be retried after the deadline is passed on at once.
     front.says(come_back);
     let busy = front.server.chat("always", OIL, &json!({}));
     assert_eq!((busy.status, busy.header("retry-after")), (503, Some("7")));
-    // The answer is written before its place is free.
+    // The response is sent before its place is free.
     wait_for("the place is free", || front.is_idle());
 }
 
@@ -273,7 +273,7 @@ fn many_that_leave_in_a_row_leave_nothing_behind() {
     front.answers();
 }
 
-/// How a failure of the model server looks to a client.
+/// A failure of the model server as a client sees it.
 #[derive(Debug, PartialEq, Eq)]
 struct Seen {
     status: u16,
@@ -291,7 +291,7 @@ fn seen(response: &Response) -> Seen {
     }
 }
 
-/// What the model server does, and what a client is to see of it: status, code, and when to come back.
+/// What the model server does, and what a client sees of it: status, code, and when to come back.
 const FAILURES: [(Script, u16, &str, Option<&str>); 17] = [
     (
         |_| Reply::refusal(429, "slow down").with_header("Retry-After: 3600"),
@@ -439,7 +439,7 @@ fn failures_of_the_model_server_keep_their_names_and_hide_its_address() {
     front.says(|_| Reply::refusal(422, "temperature must be 1"));
     let refused = front.ask(&questions[0]).json();
     assert_eq!(refused["error"]["param"], "temperature");
-    // The owner reads all of it.
+    // The owner can read all of it.
     let log = front.server.log.lock().unwrap();
     let told = |words: &str| {
         log.iter().any(|entry| {

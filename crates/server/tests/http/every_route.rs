@@ -1,5 +1,5 @@
-//! Each kind of bad input to every route: the right status, OpenAI's form of errors, and a server that goes
-//! on. Which routes there are is what the server says itself.
+//! Every kind of bad input to every route: the right status, an error in OpenAI's form, and a server that goes on.
+//! The server itself says which routes there are.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -14,7 +14,7 @@ use crate::route_table::{Route, Takes, routes};
 
 const SCOPES: [Scope; 4] = [Scope::Ask, Scope::Search, Scope::Write, Scope::Admin];
 
-/// Checks that the server does what it did before.
+/// Checks that the server still works as before.
 fn goes_on(server: &Running) {
     assert_eq!(server.get("/health").status, 200);
     let answer = server.chat("always", OIL, &json!({}));
@@ -29,7 +29,7 @@ fn send(server: &Running, route: &Route, body: &str) -> Response {
     )
 }
 
-/// The status and the code, which has to be in OpenAI's form.
+/// The status and the code of an error in OpenAI's form.
 fn told(response: &Response) -> (u16, String) {
     (response.status, response.code())
 }
@@ -137,7 +137,7 @@ fn a_key_for_another_corpus_opens_none_of_this_one() {
     }
 }
 
-/// Of the MCP, errors are those of JSON-RPC.
+/// Errors of the MCP are those of JSON-RPC.
 fn is_bad_body(response: &Response, route: &Route, code: &str, what: &str) {
     if route.is_mcp() && code != "missing_body" {
         assert_eq!(response.status, 400, "{what}");
@@ -202,7 +202,7 @@ fn bodies_that_are_none_or_of_other_types_are_refused() {
                 );
             }
         }
-        // One that is there twice.
+        // A field that appears twice.
         let text = good.to_string();
         let field = text[1..].split(',').next().unwrap().trim_end_matches('}');
         let twice = format!("{{{field},{}", &text[1..]);
@@ -391,13 +391,13 @@ fn paths_that_are_no_text_are_refused() {
     goes_on(&server);
 }
 
-/// More bytes than a client that is refused gets rid of: what the server reads, and what the sockets hold.
+/// More bytes than a refused client can send: the server reads some, and the sockets hold some.
 const TAKEN: usize = 24 << 20;
 
 const LARGE: usize = 100 << 20;
 
-/// Sends a head and then a body as large as that, as long as it is taken. Returns the response, and how much
-/// was taken.
+/// Sends a head and then a body as large as that, for as long as it is taken. Returns the response, and how much was
+/// taken.
 fn pour(
     server: &Running,
     route: &Route,
@@ -461,7 +461,7 @@ fn a_body_of_a_hundred_megabytes_is_refused_before_it_is_read() {
             assert!(taken < TAKEN, "{name}: {taken}");
         }
         if matches!(route.takes, Takes::File) {
-            // A field that is no file has no such length.
+            // A field that is not a file has no such length.
             let kind = "multipart/form-data; boundary=b";
             let start = "--b\r\ncontent-disposition: form-data; name=\"purpose\"\r\n\r\n";
             let (response, taken) = pour(&server, route, kind, start, true);

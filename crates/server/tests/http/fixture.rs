@@ -1,4 +1,4 @@
-//! A server on a port of its own, over two small corpora.
+//! A server on its own port, over two small corpora.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ use crate::slow_model::{Reading, SlowModel};
 /// A question that only the corpus answers right, one that the model knows, and a follow-up.
 pub(crate) const OIL: &str = "Who changes the oil?";
 pub(crate) const FRANCE: &str = "What is the capital of France?";
-/// One of which the model has no idea, so that it retrieves.
+/// A question that the model has no idea of, so that it retrieves.
 pub(crate) const CHIMNEY: &str = "When is the chimney of the house swept?";
 pub(crate) const FOLLOW_UP: &str = "And in which month does that person do so?";
 pub(crate) const REWRITTEN: &str = "In which month does Ida change the oil?";
@@ -84,13 +84,13 @@ pub(crate) fn facts() -> Vec<Fact> {
 /// A guarantee for a model and a corpus, by their fingerprints.
 pub(crate) type Guaranteed = fn(&str, &str) -> Guarantee;
 
-/// A running server; dropped, it ends.
+/// A running server, which ends when dropped.
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,
     pub(crate) stop: Arc<AtomicBool>,
     /// Lines of the log, as JSON.
     pub(crate) log: Arc<Mutex<Vec<Value>>>,
-    /// How documents that are taken in are held.
+    /// Holds the ingestion of documents.
     pub(crate) holding: Arc<Holding>,
     thread: Option<JoinHandle<()>>,
     pub(crate) folder: TempDir,
@@ -100,14 +100,14 @@ pub(crate) struct Running {
 /// What kind of server it is.
 #[derive(Clone, Default)]
 struct Kind {
-    /// Of pages that may use it.
+    /// The origins of pages that may use it.
     origins: Option<&'static str>,
     /// Whether it has no folder for what clients put in.
     is_read_only: bool,
     /// Whether it keeps the texts of questions and answers.
     keeps_texts: bool,
     guaranteed: Option<Guaranteed>,
-    /// What withholds answers, where there is a guarantee.
+    /// The abstention, if there is a guarantee.
     abstain: Option<Abstention>,
     /// The collector of its spans, and whether these hold questions and answers.
     collector: Option<(SocketAddr, bool)>,
@@ -117,7 +117,7 @@ struct Kind {
     shows_studies: bool,
     /// Whether the datastore in the folder `datastore` votes.
     votes: bool,
-    /// What embeds questions in the place of the corpora's own embedder, as which it passes.
+    /// An embedder for questions that passes as the corpora's own.
     embedder: Option<FnEmbedder>,
 }
 
@@ -139,12 +139,12 @@ impl Running {
         Self::over(TableModel::new(facts()).unwrap(), LIMITS, &Keys::default())
     }
 
-    /// Over a model that reads its prompts for as long as it is let.
+    /// Over a model that reads its prompts until it is released.
     pub(crate) fn slow(limits: Limits) -> (Self, Arc<Reading>) {
         Self::slow_of(limits, Kind::default())
     }
 
-    /// The same, with the folder `studies` shown.
+    /// As [`Running::slow`], with the folder `studies` shown.
     pub(crate) fn slow_with_studies() -> (Self, Arc<Reading>) {
         let kind = Kind {
             shows_studies: true,
@@ -169,7 +169,7 @@ impl Running {
         Self::in_folder(folder, model, limits, keys, Kind::default())
     }
 
-    /// Over a table, with the texts of questions and answers kept.
+    /// Over a table, keeping the texts of questions and answers.
     pub(crate) fn keeping(keys: &Keys) -> Self {
         let kind = Kind {
             keeps_texts: true,
@@ -178,7 +178,7 @@ impl Running {
         Self::of_kind(keys, kind)
     }
 
-    /// For pages of other origins as well.
+    /// For pages of other origins, too.
     pub(crate) fn allowing(origins: &'static str) -> Self {
         let kind = Kind {
             origins: Some(origins),
@@ -193,7 +193,7 @@ impl Running {
         Self::in_folder(folder, model, LIMITS, keys, kind)
     }
 
-    /// Over a table of which 4,096 tokens fit into the context, with another embedder of the same vectors.
+    /// Over a table with a context of 4,096 tokens, with another embedder of the same vectors.
     pub(crate) fn embedding(embedder: FnEmbedder, limits: Limits) -> Self {
         let kind = Kind {
             embedder: Some(embedder),
@@ -243,7 +243,7 @@ impl Running {
         Self::of_kind(keys, kind)
     }
 
-    /// The same, with texts kept and the folder `studies` shown.
+    /// As [`Running::guaranteed`], with texts kept and the folder `studies` shown.
     pub(crate) fn of_all(keys: &Keys, guaranteed: Guaranteed) -> Self {
         let kind = Kind {
             guaranteed: Some(guaranteed),
@@ -254,12 +254,12 @@ impl Running {
         Self::of_kind(keys, kind)
     }
 
-    /// The same, with a judge.
+    /// As [`Running::guaranteed`], with a judge.
     pub(crate) fn judged(guaranteed: Guaranteed, judge: Arc<dyn LanguageModel>) -> Self {
         Self::withholding(guaranteed, None, Some(judge))
     }
 
-    /// The same, with something that withholds answers.
+    /// As [`Running::guaranteed`], with an abstention.
     pub(crate) fn withholding(
         guaranteed: Guaranteed,
         abstain: Option<&str>,
@@ -429,7 +429,7 @@ impl Running {
         self.post("/v1/chat/completions", &chat(policy, question, more))
     }
 
-    /// Waits for it to end by itself.
+    /// Waits until it ends by itself.
     pub(crate) fn join(&mut self) {
         if let Some(thread) = self.thread.take() {
             thread.join().unwrap();
@@ -466,7 +466,7 @@ fn make_corpora(folder: &TempDir) {
     make_corpus(folder, "boats", &other);
 }
 
-/// What is served: two corpora, made where they are not there, and a model.
+/// The server's content: two corpora, made if they are missing, and a model.
 pub(crate) fn served(
     folder: &TempDir,
     model: impl LanguageModel + 'static,
@@ -476,7 +476,7 @@ pub(crate) fn served(
     served_by(Policy::ALWAYS, folder, model, limits, log)
 }
 
-/// The same, by a policy.
+/// As [`served`], with a policy.
 pub(crate) fn served_by(
     policy: Policy,
     folder: &TempDir,
@@ -487,7 +487,7 @@ pub(crate) fn served_by(
     served_as(|pipeline| pipeline, policy, folder, model, limits, log)
 }
 
-/// The same, with a datastore that votes.
+/// As [`served`], with a datastore that votes.
 fn served_voting(
     datastore: Datastore,
     folder: &TempDir,

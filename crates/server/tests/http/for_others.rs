@@ -31,7 +31,7 @@ fn texts_are_ranked_by_how_well_they_fit() {
         .collect();
     assert!(scores.is_sorted_by(|a, b| a >= b) && scores[0] <= 1.0 && scores[2] >= 0.0);
     assert_eq!(all["results"][0].get("document"), None);
-    // Three texts, and the query with each; this embedder takes each for a token.
+    // Three texts, each with the query; this embedder counts each as a token.
     assert_eq!(all["usage"]["total_tokens"], 6);
     let best = ranked(json!({"top_n": 1, "return_documents": true})).json();
     assert_eq!(places(&best), [2]);

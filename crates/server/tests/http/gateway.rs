@@ -1,5 +1,5 @@
-//! Applications with a prompt of their own: what they send reaches the model's server as it came, with evidence where the
-//! policy wants it, and what that says reaches them; a model without a server is asked in their words.
+//! Applications with a prompt of their own: their requests reach the model's server as sent, with evidence if the
+//! policy wants it, and its replies reach them; a model without a server is asked in their words.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::loopback::{Reply, Request};
 
 const PASSAGE: &str = "The oil of the car is changed every May; Ida changes it.";
 
-/// A request of an application, with all that ken does not obey itself.
+/// An application's request, with everything that ken does not obey itself.
 fn brought(model: &str, question: &Value) -> Value {
     json!({
         "model": model,
@@ -73,7 +73,7 @@ fn a_request_reaches_the_models_server_as_it_came() {
         assert_eq!(trace["route"], if retrieves { "corpus" } else { "self" });
         assert_eq!(trace["searches"], usize::from(retrieves));
     }
-    // Parts that only that server understands come along.
+    // Parts that only that server understands are passed on.
     let image = json!({"type": "image_url", "image_url": {"url": "data:,"}});
     let parts = json!([{"type": "text", "text": OIL}, image]);
     let body = brought("ken/always", &parts);
@@ -233,7 +233,7 @@ fn a_conversation_need_not_end_with_a_question() {
             .contains(PASSAGE)
     );
     assert_eq!(sent["messages"][2], messages[2]);
-    // Where nothing is asked in words, nothing is searched.
+    // A question without words is not searched for.
     let image =
         json!({"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]});
     let body = json!({"model": "ken/always", "messages": [image]});
@@ -379,7 +379,7 @@ fn what_nothing_is_searched_for_costs_one_request() {
     };
     assert_eq!(ask("ken/never", "Be brief.", "And when?"), 0);
     assert_eq!(ask("ken/always", "Be brief.", "thanks!"), 0);
-    // Of what is longer than any model reads nothing is measured; what its server makes of it is up to that.
+    // Nothing is measured on texts longer than any model reads; the model's server decides what to do with them.
     assert_eq!(ask("ken/always", &"x ".repeat(100_000), "And when?"), 0);
 }
 

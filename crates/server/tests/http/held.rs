@@ -1,4 +1,4 @@
-//! An intake that waits where the test wants it to, and is the one of `ken serve` otherwise.
+//! An intake that waits where the test wants it to, and otherwise is that of `ken serve`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use ken_server::{Destination, Intake, Taken, ToolError};
 
 use crate::intake::Documents;
 
-/// How the test holds it.
+/// How the test holds the intake.
 #[derive(Default)]
 pub(crate) struct Holding {
     /// Raised to have the next documents wait before they are embedded.
     pub(crate) held: AtomicBool,
-    /// Whether some wait.
+    /// Whether any documents wait.
     pub(crate) waits: AtomicBool,
 }
 

@@ -1,5 +1,5 @@
-//! OpenAI's official client for JavaScript, by its helpers that put streams together. `cargo xtask clients`
-//! installs it with Node, and prints the variables that name both.
+//! OpenAI's official client for JavaScript, through its helpers that assemble streams. `cargo xtask clients` installs
+//! it with Node, and prints the variables that name both.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ use ken_testing::{Fact, TableModel};
 
 use crate::fixture::{LIMITS, OIL, Running, facts};
 
-/// Cites a passage twice, behind a sign that JavaScript counts as two and the server as one.
+/// Cites a passage twice, after a character that JavaScript counts as two and the server as one.
 const CITING: &str = "\u{1f6e2} Ida changes it [1]. \u{1f6e2} In May [1].";
 
 #[test]

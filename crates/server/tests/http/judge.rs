@@ -12,7 +12,7 @@ use crate::fixture::{FRANCE, OIL, Running, wait_for};
 use crate::loopback::{Reply, Request, Server};
 use crate::watch::{events, found, guarantee, has_line};
 
-/// An endpoint of a chat model that calls the answers right that `right` names, or fails.
+/// An endpoint of a chat model that calls the answers in `right` right, or fails.
 pub(crate) fn endpoint(right: &'static [&'static str]) -> Server {
     Server::start(move |request: &Request| match request.path.as_str() {
         "/v1/models" => Reply::json(&json!({"object": "list", "data": [{"id": "judge"}]})),
@@ -74,7 +74,7 @@ fn a_judge_says_which_of_two_answers_is_right() {
     let before = endpoint.requests("chat/completions").len();
     let oil = ask(&server, OIL);
     wait_for("a verdict", || found(&server, 2) == (1, json!(1.0)));
-    // One request for each answer, with what was read and nothing of whoever asked.
+    // One request for each answer, with the passages read and nothing about the caller.
     let asked = endpoint.requests("chat/completions");
     assert_eq!(asked.len() - before, 2);
     let last = asked.last().unwrap().body.to_string();
@@ -109,7 +109,7 @@ fn losses_that_a_judge_sees_have_the_guarantee_lapse() {
     let endpoint = endpoint(&["Ida"]);
     let lenient = |model: &str, corpus: &str| {
         let mut guarantee = guarantee(model, corpus);
-        // So that the test of agreement has nothing to say.
+        // So that the test of agreement does not reject.
         if let Promise::Loss { measured, .. } = &mut guarantee.promise {
             measured.disagreement_bound = 1.0;
         }

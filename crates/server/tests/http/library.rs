@@ -1,4 +1,4 @@
-//! What clients put in and take out: files, documents, corpora.
+//! What clients upload, change and remove: files, documents, corpora.
 
 use std::io::Write;
 use std::sync::atomic::Ordering;
@@ -137,7 +137,7 @@ fn a_file_is_searched_when_it_is_completed_and_gone_when_it_is_deleted() {
     );
     let (hits, generation) = found(&server, town, "Quillby");
     assert_eq!((hits.len(), generation), (1, 3));
-    // The file itself is kept until it is deleted, and with it all that came of it goes.
+    // The file itself stays until it is deleted, which removes everything made from it.
     assert_eq!(server.get(&format!("{FILES}/{other}")).status, 200);
     assert_eq!(
         server.delete(&format!("{FILES}/{file}")).json()["deleted"],
@@ -231,7 +231,7 @@ fn each_change_of_a_corpus_tells_from_which_generation_it_holds() {
         (&details["generation"], &details["passages"]),
         (&json!(5), &json!(4))
     );
-    // An answer stands on the newest generation.
+    // An answer rests on the newest generation.
     let answer = server.chat("always", OIL, &json!({"ken": {"generation": 5}}));
     assert_eq!(answer.json()["ken"]["corpus"]["generation"], 5);
 }
@@ -271,7 +271,7 @@ fn a_corpus_is_made_filled_and_removed() {
     );
     let (hits, _) = found(&server, "hill", "goat");
     assert_eq!(hits, ["g"]);
-    // Those that were given in the settings stay.
+    // Corpora of the settings stay.
     let stays = server.delete(&format!("{corpora}/notes"));
     assert_eq!(
         (stays.status, stays.code().as_str()),
@@ -321,7 +321,7 @@ fn hostile_documents_harm_nobody() {
         (404, "unknown_corpus")
     );
 
-    // What is broken inside fails as a job, and nothing of it is published: not the good line either.
+    // Content that is broken inside fails as a job, and nothing of it is published, not even the good line.
     let good = "{\"id\": \"good\", \"contents\": \"Basilisk.\"}";
     for (name, content) in [
         ("lines.jsonl", format!("{good}\n{{\"id\": ")),

@@ -1,5 +1,5 @@
-//! A key of all scopes that is for one corpus only, on every route: nothing of another corpus is in any response,
-//! and nothing of it can be changed.
+//! A key with all scopes for one corpus only, on every route: no response holds anything of another corpus, and
+//! nothing of it can be changed.
 
 use ken_server::{Keys, Scope};
 use serde_json::{Value, json};
@@ -11,13 +11,13 @@ use crate::{studies, watch};
 
 const SCOPES: [Scope; 4] = [Scope::Ask, Scope::Search, Scope::Write, Scope::Admin];
 
-/// A word that is in all that the other corpus has.
+/// A word in everything that the other corpus has.
 const SECRET: &str = "Zorkmund";
 
-/// The corpus that is meant where none is named.
+/// The default corpus.
 const FIRST: &str = "notes";
 
-/// Whoever has a key.
+/// The holder of a key.
 struct Holder<'s> {
     server: &'s Running,
     authorization: String,
@@ -53,7 +53,7 @@ impl Holder<'_> {
     }
 }
 
-/// What is there of a corpus that a key is not for, by the ids under which routes have it.
+/// Things of a corpus that the key is not for, by the ids under which routes have them.
 struct Others {
     trace: String,
     question: String,
@@ -64,7 +64,7 @@ struct Others {
     response: String,
 }
 
-/// Fills the other corpus, and puts beside it what has the secret in its name.
+/// Fills the other corpus, and adds things with the secret in their names.
 fn fill(all: &Holder<'_>, other: &str) -> Others {
     let text = |value: &Value| {
         value
@@ -82,7 +82,7 @@ fn fill(all: &Holder<'_>, other: &str) -> Others {
     );
     let question = format!("Whom did they let go? {SECRET}?");
     let question = json!({"question": question, "golden_answers": [SECRET]});
-    // Of no corpus that is known, and so for nobody but those who may read all.
+    // Of no known corpus, and so only for those who may read all.
     let unknown = all.post("/v1/ken/evals/questions", &question);
     assert_eq!(unknown.status, 201, "{}", unknown.text());
     let correction = json!({"question": format!("Why is {SECRET} gone?"), "source": other});
@@ -122,7 +122,7 @@ fn fill(all: &Holder<'_>, other: &str) -> Others {
     }
 }
 
-/// All that a key for all corpora sees of the other one.
+/// Everything that a key for all corpora sees of the other one.
 fn seen(all: &Holder<'_>, other: &str, of: &Others) -> Vec<String> {
     let lines = |path: &str| -> Vec<String> {
         let text = all.get(path).text();
@@ -143,14 +143,14 @@ fn seen(all: &Holder<'_>, other: &str, of: &Others) -> Vec<String> {
         one(format!("/v1/files/{}/content", of.file)),
         one(format!("/v1/responses/{}", of.response)),
     ]);
-    // It is of the first corpus, whose key adds to it by asking.
+    // It is about the first corpus, and a key for that adds to it by asking.
     if other == FIRST {
         seen.push(one("/v1/ken/guarantee".to_owned()));
     }
     seen
 }
 
-/// The route as a key for one corpus calls it, with ids of what is another's.
+/// Requests to the route by a key for one corpus, with ids that belong to another.
 fn requests(route: &Route, own: &str, of: &Others) -> Vec<(String, String)> {
     let path = route.example.replace("notes", own);
     let ids = [
@@ -175,7 +175,7 @@ fn requests(route: &Route, own: &str, of: &Others) -> Vec<(String, String)> {
         .iter()
         .fold(body, |body, (example, id)| body.replace(example, id));
     let mut all = vec![(path.clone(), body.clone())];
-    // The same, of its own corpus by name.
+    // The same requests, on its own corpus by name.
     for named in [json!({"corpus": own}), json!({"ken": {"corpus": own}})] {
         if let Some(mut body) = route.body() {
             body.as_object_mut()
@@ -290,7 +290,7 @@ fn nothing_of_the_other(own: &str, other: &str) {
         );
     }
     assert_eq!(seen(&all, other, &of), before);
-    // No corpus is told from one that is not there.
+    // A corpus that the key is not for looks like a missing one.
     for (path, body) in [
         (
             "/v1/ken/search",

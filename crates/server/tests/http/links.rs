@@ -1,4 +1,4 @@
-//! Links in the folder of what clients put in, made while the server runs: no route follows them.
+//! Links in the folder of uploads, made while the server runs: no route follows them.
 #![cfg(unix)]
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::fixture::{Running, wait_for};
 use crate::library::{FILES, ingested, send, uploaded};
 
-/// All below a folder, files with what they hold.
+/// Everything below a folder, with the content of files.
 fn held(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -39,7 +39,7 @@ fn no_route_writes_or_deletes_through_a_link() {
     );
     for name in ["files", "jobs", "corpora", "corpora/made/corpus/marks"] {
         let place = data.join(name);
-        // What was there lies outside, and reads as before.
+        // The original moves outside, and reads as before.
         std::fs::rename(&place, &outside).unwrap();
         symlink(&outside, &place).unwrap();
         let before = held(&outside);

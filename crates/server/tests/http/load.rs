@@ -1,4 +1,4 @@
-//! More than can be served, clients that go away, deadlines, and the end of the server.
+//! More requests than can be served, clients that go away, deadlines, and the end of the server.
 
 use std::io::{Read, Write};
 use std::sync::atomic::Ordering;
@@ -28,7 +28,7 @@ fn a_full_queue_refuses_and_says_when_to_come_back() {
     let asked: Vec<_> = (0..5)
         .map(|place| {
             let asked = thread::spawn(move || exchange(address, &question(false)));
-            // In turn, so that it is known who waits.
+            // One after the other, so that the order of waiting is known.
             wait_for("it is taken", || {
                 let metrics = server.get("/metrics").text();
                 let number = |name: &str| -> usize {
@@ -49,7 +49,7 @@ fn a_full_queue_refuses_and_says_when_to_come_back() {
         assert_eq!(refused.header("retry-after-ms"), Some("1000"));
         assert_eq!(refused.header("x-should-retry"), Some("true"));
     }
-    // Searches are not held up by answers.
+    // Answers do not hold up searches.
     assert_eq!(
         server
             .post("/v1/ken/search", &json!({"query": "oil"}))
@@ -153,7 +153,7 @@ fn uploads_that_stop_hold_nobody_up_and_leave_nothing_behind() {
     };
     let before = left();
     let paths = ["/v1/ken/corpora/notes/documents", "/v1/files"];
-    // More than there are threads that may block.
+    // More than there are blocking threads.
     let stopped: Vec<_> = (0..60)
         .map(|client| {
             let files: [(&str, &[u8]); 1] = [("half.md", &[b'x'; 100_000])];

@@ -1,6 +1,5 @@
-//! The server over a real socket, with a model and an embedder whose knowledge is set: what clients of
-//! OpenAI's API and of ken's own get, who may do what, what they put in
-//! and take out, what happens under load, and bad input.
+//! The server over a real socket, with a model and an embedder whose knowledge is set: what clients of OpenAI's API
+//! and of ken's own get, who may do what, uploads and changes, load, and bad input.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod absent;
@@ -21,7 +20,7 @@ mod for_others;
 mod fuzzing;
 mod gateway;
 mod held;
-/// The one of `ken serve`.
+/// That of `ken serve`.
 #[path = "../../../ken/src/commands/serve/intake.rs"]
 mod intake;
 mod javascript;
@@ -31,16 +30,16 @@ mod library;
 mod limited;
 mod links;
 mod load;
-/// The one of the tests of endpoints.
+/// That of the tests of endpoints.
 #[path = "../../../model/tests/remote/loopback.rs"]
 #[allow(dead_code)]
 mod loopback;
 mod mcp;
-/// The one of `ken serve`.
+/// That of `ken serve`.
 #[path = "../../../ken/src/commands/serve/measure.rs"]
 mod measure;
 mod measuring;
-/// The one of the tests of models.
+/// That of the tests of models.
 #[path = "../../../model/tests/loading/mutate.rs"]
 mod mutate;
 mod places;

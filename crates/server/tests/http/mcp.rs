@@ -176,7 +176,7 @@ fn schemas_name_no_formats_and_their_integers_are_those_of_json() {
     assert_eq!(refused["isError"], true);
 }
 
-/// The steps that a client was told of by a token.
+/// The steps that were reported to a client under a token.
 fn steps(messages: &[Value], token: &Value) -> Vec<u64> {
     let progress = messages
         .iter()
@@ -206,7 +206,7 @@ fn a_call_with_a_token_tells_of_its_progress_as_events() {
     let (last, told) = events.split_last().unwrap();
     assert_eq!(last["result"]["structuredContent"]["answer"], "Ida");
     assert_eq!(steps(told, &json!(7)), [1, 2, 3]);
-    // Whoever reads no events, or wants no progress, gets the response alone.
+    // A client that reads no events, or wants no progress, gets only the response.
     let plain = server.post("/mcp", &message).json();
     assert_eq!(plain["result"]["structuredContent"]["answer"], "Ida");
     let params = json!({"name": "ask", "arguments": {"question": OIL}});

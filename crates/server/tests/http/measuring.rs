@@ -1,4 +1,4 @@
-//! Policies measured on questions by the server: compared, chosen, refused, and behind whoever asks meanwhile.
+//! The server measures policies on questions: it compares, chooses and refuses them, while other callers go first.
 
 use std::sync::atomic::Ordering;
 
@@ -10,7 +10,7 @@ use crate::fixture::{CHIMNEY, FRANCE, OIL, REWRITTEN, Running, SETTINGS, grant, 
 
 const JOBS: &str = "/v1/ken/evals/jobs";
 
-/// A question that the model knows, and three that only the corpus answers right: as many lines, round and round.
+/// A question that the model knows, and three that only the corpus answers right, repeated for this many lines.
 pub(crate) fn questions(count: usize) -> String {
     let known = [
         (FRANCE, "Paris"),
@@ -29,7 +29,7 @@ fn compare(questions: &str) -> Value {
     json!({"kind": "compare", "policies": ["never", "always"], "questions": questions, "name": "notes"})
 }
 
-/// A job that has begun, when it is over.
+/// Waits for a job that has begun to end.
 fn ended(server: &Running, begun: &Response) -> Value {
     assert_eq!(begun.status, 202, "{}", begun.text());
     let path = format!("/v1/ken/jobs/{}", begun.json()["id"].as_str().unwrap());
@@ -47,7 +47,7 @@ fn report(server: &Running, job: &Value) -> Value {
         .json()
 }
 
-/// The table of a name in a report.
+/// The table with a name in a report.
 fn table<'r>(report: &'r Value, name: &str) -> &'r Value {
     let sections = report["sections"].as_array().unwrap();
     let tables = sections.iter().map(|section| &section["table"]);
@@ -84,7 +84,7 @@ fn policies_are_compared_by_what_is_served() {
     let listed = server.get("/v1/ken/studies").json();
     assert_eq!(listed["studies"][0]["name"], job["study"]);
     assert_eq!(listed["studies"][0]["kind"], "comparison");
-    // What was sent with it is forgotten.
+    // The questions sent with it are deleted.
     let sent = server.folder.path().join("data/measurements");
     assert_eq!(std::fs::read_dir(sent).unwrap().count(), 0);
 }
@@ -302,11 +302,11 @@ fn one_runs_at_a_time_behind_whoever_asks_and_can_be_cancelled() {
         (second.status, second.code().as_str()),
         (409, "job_running")
     );
-    // It has one place of several, so that people are answered.
+    // It takes one place of several, so that people are still answered.
     std::thread::scope(|scope| {
         let asked = scope.spawn(|| server.chat("always", OIL, &json!({})));
         wait_for("a person asks", || reading.now.load(Ordering::SeqCst) == 2);
-        // Changes of corpora do not wait for it either.
+        // Changes of corpora do not wait for it, either.
         let changed = server.post(
             "/v1/ken/corpora/notes/prune",
             &json!({"documents": ["house.md"]}),

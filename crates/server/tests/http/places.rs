@@ -1,4 +1,4 @@
-//! Places at work: who has one, what gives it back, and what never gets one because it is too long.
+//! Places at work: who has one, what gives it back, and which requests never get one because they are too long.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use crate::slow_model::{Reading, SlowModel};
 
 const EMBEDDINGS: &str = "/v1/embeddings";
 
-/// What a test sees of an embedder that takes its time, and how it lets it go on.
+/// What a test sees of a slow embedder, and how it releases it.
 #[derive(Default)]
 struct Embedding {
-    /// Texts that were begun.
+    /// Texts that the embedder has begun.
     begun: AtomicUsize,
-    /// Raised to have all texts embedded at once; until then a text takes 5 ms, and one with `hold` all time.
+    /// Raised to embed all texts at once; until then a text takes 5 ms, and one with `hold` never ends.
     released: AtomicBool,
 }
 
-/// It reads 12 tokens, which are the words.
+/// It reads at most 12 tokens, which are words.
 fn slow_embedder() -> (FnEmbedder, Arc<Embedding>) {
     let seen = Arc::new(Embedding::default());
     let own = Arc::clone(&seen);
@@ -54,7 +54,7 @@ fn texts(count: usize) -> Value {
     json!({"model": "ken/embedder", "input": texts})
 }
 
-/// A number of the metrics.
+/// The value of a gauge.
 fn gauge(server: &Running, name: &str) -> usize {
     let metrics = server.get("/metrics").text();
     let line = metrics.lines().find_map(|line| line.strip_prefix(name));
@@ -116,7 +116,7 @@ fn searches_and_small_batches_do_not_wait_for_large_ones() {
         wait_for("it is begun", || seen.begun.load(Ordering::SeqCst) > 0);
         let found = server.post("/v1/ken/search", &json!({"query": "oil"}));
         assert_eq!(found.status, 200);
-        // There is one place for embeddings, and it is given back after each slice.
+        // There is one place for embeddings, which is given back after each slice.
         assert_eq!(server.post(EMBEDDINGS, &texts(1)).status, 200);
         assert!(!large.is_finished());
         seen.released.store(true, Ordering::SeqCst);
@@ -146,7 +146,7 @@ fn many_queries_are_searched_one_by_one_while_somebody_waits_for_them() {
     wait_for("it is begun", || seen.begun.load(Ordering::SeqCst) == 1);
     assert_eq!(working(&server, "searches"), 1);
     drop(client);
-    // The server has to hear of that.
+    // The server has to notice that.
     thread::sleep(Duration::from_millis(200));
     seen.released.store(true, Ordering::SeqCst);
     wait_for("its place is free", || working(&server, "searches") == 0);
@@ -176,7 +176,7 @@ fn a_text_that_is_too_long_is_refused_before_anything_reads_it() {
             EMBEDDINGS,
             json!({"model": "ken/embedder", "input": ["oil", long]}),
         ),
-        // Short enough by its bytes, but of 13 words.
+        // Short enough in bytes, but with 13 words.
         (
             EMBEDDINGS,
             json!({"model": "ken/embedder", "input": ["oil", "w ".repeat(13)]}),
@@ -219,7 +219,7 @@ fn a_text_that_is_too_long_is_refused_before_anything_reads_it() {
         &json!({"model": "ken/embedder", "input": ["oil", long]}),
     );
     assert_eq!(place.json()["error"]["param"], "input[1]");
-    // As long as may be.
+    // As long as allowed.
     assert_eq!(
         server
             .post("/v1/ken/search", &json!({"query": longest}))
@@ -231,7 +231,7 @@ fn a_text_that_is_too_long_is_refused_before_anything_reads_it() {
         server.post(EMBEDDINGS, &longest).json()["usage"]["total_tokens"],
         12
     );
-    // Or by its start, if the client wants that.
+    // Or by its beginning, if the client wants that.
     let cut = json!({"model": "ken/embedder", "input": ["oil", long], "truncate": true});
     let cut = server.post(EMBEDDINGS, &cut).json();
     assert_eq!(cut["data"][0].get("truncated"), None, "{cut}");
@@ -320,7 +320,7 @@ fn a_quota_of_tokens_holds_for_questions_that_come_at_once() {
         reading.released.store(true, Ordering::SeqCst);
         assert_eq!(first.join().unwrap().status, 200);
     });
-    // What it took is all that there was: the next day is the time to come back.
+    // It took everything that was left: the time to come back is the next day.
     let refused = send("/v1/ken/ask", &json!({"question": OIL}));
     assert_eq!(refused.code(), "token_quota");
     let wait: u64 = refused.header("retry-after-ms").unwrap().parse().unwrap();
@@ -339,7 +339,7 @@ fn what_stands_between_parts_of_an_upload_has_a_bound() {
         (format!("{head}x-pad: {long}"), 431),
         (format!("{long}\r\n{head}\r\nx\r\n--b--\r\n"), 431),
         (format!("{head}\r\n{content}\r\n--b\r\nx-pad: {long}"), 431),
-        // As much as may be, and a long content.
+        // As much as allowed, and a long content.
         (format!("{small}\r\n{head}\r\n{content}\r\n--b--\r\n"), 200),
     ] {
         let head = format!(

@@ -1,4 +1,4 @@
-//! What is left out of every result of a corpus, and restored.
+//! Passages that are left out of every result of a corpus, and restored.
 
 use serde_json::json;
 
@@ -12,7 +12,7 @@ fn what_is_left_out_is_told_and_restored() {
     let (prune, restore) = (format!("{path}/prune"), format!("{path}/restore"));
     let oil = || found(&server, "notes", "oil");
     assert_eq!(oil(), (vec!["cars/oil.md".to_owned()], 1));
-    // A document by hand, and a passage as `ken prune` writes it down.
+    // A document by hand, and a passage in the form that `ken prune` writes.
     let by_hand = server.post(&prune, &json!({"documents": ["cars/oil.md"]}));
     let job = by_hand.json();
     assert_eq!(
@@ -29,7 +29,7 @@ fn what_is_left_out_is_told_and_restored() {
     let line = json!({"passage_id": "house.md#0", "score": 0.75, "reason": "ken prune: pruner"});
     let planned = server.post(&prune, &json!({"passages": [line]}));
     assert_eq!(planned.json()["generation"], 3);
-    // The same once more changes nothing.
+    // Repeating it changes nothing.
     let again = server.post(&prune, &json!({"passages": [line]}));
     assert_eq!(
         (again.status, &again.json()["generation"]),
@@ -58,7 +58,7 @@ fn what_is_left_out_is_told_and_restored() {
         ]}])
     );
 
-    // What is not there changes nothing, whatever else is named with it.
+    // A missing item changes nothing, whatever else is named with it.
     for (route, body, code) in [
         (
             &prune,
@@ -142,7 +142,7 @@ fn what_is_left_out_is_told_and_restored() {
         .map(|job| job["kind"].as_str().unwrap())
         .collect();
     assert_eq!(kinds, ["restore", "restore", "restore"]);
-    // One that was made and never filled.
+    // A corpus that was never filled.
     server.post("/v1/ken/corpora", &json!({"name": "hill"}));
     let empty = server.post("/v1/ken/corpora/hill/prune", &json!({"documents": ["a"]}));
     assert_eq!((empty.status, empty.code().as_str()), (400, "empty_corpus"));

@@ -1,6 +1,6 @@
-//! Input at random, from a seed: bodies of JSON that are changed here and there, texts of these that are
-//! broken, paths and queries, and bytes that are hardly HTTP. Whatever it is, the response has the form that
-//! clients expect, nothing fails in the server, and the next good request is served.
+//! Random input, from a seed: bodies of JSON with changes, broken texts of these, paths and queries, and bytes that
+//! are hardly HTTP. Whatever it is, the response has the form that clients expect, nothing fails in the server, and
+//! the next good request is served.
 
 #![allow(clippy::print_stderr)]
 
@@ -16,12 +16,12 @@ use crate::client::{Response, UPLOAD, connect, exchange, parsed, request, upload
 use crate::fixture::{OIL, Running, chat};
 use crate::route_table::{Route, Takes, routes};
 
-/// One of them.
+/// A random element.
 fn one<'a, T>(random: &mut StdRng, all: &'a [T]) -> &'a T {
     &all[random.random_range(0..all.len())]
 }
 
-/// A value that nobody expects.
+/// An unexpected value.
 fn strange(random: &mut StdRng) -> Value {
     let texts = [
         "",
@@ -77,7 +77,7 @@ fn strange(random: &mut StdRng) -> Value {
     }
 }
 
-/// Parameters that routes have, so that they are met more often than by chance.
+/// Parameters of routes, so that they appear more often than by chance.
 fn parameters(random: &mut StdRng) -> Map<String, Value> {
     let names = [
         "policy",
@@ -271,7 +271,7 @@ fn path(random: &mut StdRng, route: &Route) -> String {
             path += &format!("{}={value}&", one(random, &names));
         }
     }
-    // What is no ASCII has to be escaped by whoever sends it; some do not.
+    // Clients have to escape what is not ASCII; some do not.
     path.replace(' ', "+")
 }
 
@@ -288,7 +288,7 @@ pub(crate) fn check(route: &Route, sent: &[u8], response: &Response) {
     assert!(response.status < 500, "{} {}", response.status, shown());
     let kind = response.header("content-type").unwrap_or_default();
     match response.status {
-        // What is no HTTP, or too long a head, is refused before anything of ken sees it.
+        // A head that is not HTTP, or too long, is refused before ken sees it.
         400 | 414 | 431 if response.header("x-request-id").is_none() => {}
         200..=299 => match kind {
             "application/json" => {
@@ -358,7 +358,7 @@ fn any(random: &mut StdRng, route: &Route) -> Vec<u8> {
     request(&route.method, &path, &[("content-type", kind)], &body)
 }
 
-/// Sends that many requests with something wrong, and as many bytes that are hardly requests.
+/// Sends that many bad requests, and as many bytes that are hardly requests.
 fn harass(seed: u64, count: usize) {
     let server = Running::keeping(&Default::default());
     let mut random = StdRng::seed_from_u64(seed);
@@ -366,7 +366,7 @@ fn harass(seed: u64, count: usize) {
     let started = Instant::now();
     let mut statuses = std::collections::BTreeMap::new();
     for round in 0..count {
-        // Those that take a body have more that can be wrong.
+        // Routes with a body offer more to break.
         let route = match random.random_range(0..3) {
             0 => one(&mut random, &routes),
             _ => {
@@ -400,7 +400,7 @@ fn harass(seed: u64, count: usize) {
             assert_eq!(answer.json()["choices"][0]["message"]["content"], "Ida");
         }
     }
-    // It is bad input that is tried, and not only that.
+    // Bad input is tried, and not only that.
     for status in [200, 400, 404] {
         assert!(
             statuses.get(&status).is_some_and(|many| *many > count / 50),
@@ -415,7 +415,7 @@ fn harass(seed: u64, count: usize) {
     );
     assert_eq!(exchange(server.address, &good).status, 200);
     let log = server.log.lock().unwrap();
-    // What is wrong with an upload, that this server has no settings to read again, and where work was whose client left.
+    // Bad uploads, a server without settings to read again, and work whose client left.
     let own = ["job", "reload"];
     let failed = log.iter().filter(|entry| {
         let is_own = own.contains(&entry["event"].as_str().unwrap());

@@ -79,7 +79,7 @@ fn a_search_is_an_item_of_its_own_and_memory_is_none() {
     let untold = respond(&server, "ken/always", &offered).json();
     assert_eq!(untold["output"][0]["type"], "file_search_call");
     assert_eq!(untold["output"][0]["results"], Value::Null);
-    // Clients that offered no tool know no call of one.
+    // Clients that offered no tool get no call of one.
     let plain = respond(&server, "ken/always", &json!({})).json();
     assert_eq!(plain["output"].as_array().unwrap().len(), 1);
     assert_eq!(plain["output"][0]["type"], "message");
@@ -136,7 +136,7 @@ fn a_stream_tells_of_each_item_and_ends_with_the_whole() {
         let done: Vec<&Value> = done.map(|(_, data)| &data["item"]).collect();
         assert_eq!(done, [item]);
     }
-    // All but what is a response's own is the same as without a stream.
+    // Everything but the ids is the same as without a stream.
     assert_eq!(last["output"][1]["content"], whole["output"][1]["content"]);
     assert_eq!(last["usage"], whole["usage"]);
     assert_eq!(last["output"][0]["results"], whole["output"][0]["results"]);
@@ -204,7 +204,7 @@ fn a_conversation_is_answered_by_its_last_message() {
     let offered = json!([{"type": "file_search", "vector_store_ids": []}]);
     let first = respond(&server, "ken/always", &json!({ "tools": offered })).json();
     let mut input = vec![json!({"role": "user", "content": OIL})];
-    // As clients do it: all items of the response go back.
+    // As clients do: all items of the response go back.
     input.extend(first["output"].as_array().unwrap().iter().cloned());
     input.push(json!({"role": "user", "content": FOLLOW_UP}));
     let value = respond(&server, "ken/always", &json!({ "input": input })).json();
@@ -230,7 +230,7 @@ fn a_response_is_kept_and_gone_on_from_also_by_the_next_server() {
     assert_eq!(second["output"][0]["content"][0]["text"], "May");
     assert_eq!(second["ken"]["question"], REWRITTEN);
     assert_eq!(second["previous_response_id"], first["id"]);
-    // What was said is there when the first is gone.
+    // The conversation is there when the first response is gone.
     let gone = server.delete(&path).json();
     let expected = json!({"id": first["id"], "object": "response", "deleted": true});
     assert_eq!(gone, expected);
@@ -369,14 +369,14 @@ fn a_stream_that_fails_before_its_first_word_has_a_status_and_one_that_fails_lat
         deadline: std::time::Duration::from_millis(200),
         ..LIMITS
     };
-    // The passages are found, and then the model does not begin.
+    // The passages are found, and then the model never begins.
     let (server, reading) = Running::slow(limits);
     let late = respond(&server, "ken/always", &json!({"stream": true}));
     assert_eq!(
         (late.status, late.code().as_str()),
         (504, "deadline_exceeded")
     );
-    // It begins, and then it does not end.
+    // It begins, and then never ends.
     reading.begins.store(true, Ordering::SeqCst);
     let events = named(&respond(&server, "ken/always", &json!({"stream": true})));
     let [.., (failed, response), (error, last)] = events.as_slice() else {

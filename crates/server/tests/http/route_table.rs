@@ -6,25 +6,25 @@ use serde_json::{Value, json};
 use crate::client::{request, upload};
 use crate::fixture::{FRANCE, OIL};
 
-/// What a route takes beside its path.
+/// What a route takes besides its path.
 #[derive(Clone, Copy)]
 pub(crate) enum Takes {
     Nothing,
     /// A body of JSON, such as this.
     Json(fn() -> Value),
-    /// The same; it may be left out.
+    /// As `Json`, or no body.
     JsonOrNothing(fn() -> Value),
     File,
 }
 
 pub(crate) struct Route {
     pub(crate) method: String,
-    /// As it is described, with the names of its parts in braces.
+    /// As it is described, with the names of its parameters in braces.
     pub(crate) path: String,
-    /// The same with parts that are there, or could be.
+    /// The path with parameters that exist, or could.
     pub(crate) example: String,
     pub(crate) takes: Takes,
-    /// Each of which opens it; none where any key does.
+    /// Any of them opens it; empty if any key does.
     pub(crate) scopes: &'static [Scope],
     /// Whether no key is needed.
     pub(crate) is_open: bool,
@@ -62,7 +62,7 @@ impl Route {
     }
 }
 
-/// What a route takes. A new one with a body needs an arm of its own.
+/// What a route takes. A new route with a body needs its own arm.
 fn takes(method: &str, path: &str) -> Takes {
     let body: fn() -> Value = match (method, path) {
         ("POST", "/v1/chat/completions") => {
@@ -103,7 +103,7 @@ fn takes(method: &str, path: &str) -> Takes {
     Takes::Json(body)
 }
 
-/// A path with names that are there, or could be.
+/// A path with names that exist, or could.
 fn example(path: &str) -> String {
     let (start, end) = match path {
         "/v1/models/{id}" => return "/v1/models/ken/always".to_owned(),
@@ -128,7 +128,7 @@ fn example(path: &str) -> String {
     named.replace("{batch}", "vsfb_0")
 }
 
-/// All routes but those of the console, which are no part of the API.
+/// All routes but those of the console, which are not part of the API.
 pub(crate) fn routes() -> Vec<Route> {
     let all = ken_server::routes().into_iter();
     let all = all.filter(|route| route.path != "/" && !route.path.starts_with("/console/"));

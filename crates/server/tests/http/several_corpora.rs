@@ -6,7 +6,7 @@ use crate::fixture::{OIL, Running};
 
 const QUESTION: &str = "Who changes the oil of the boat?";
 
-/// The ids of what was found, and their corpora where they name one.
+/// The ids of the hits, and their corpora if they name one.
 fn found(hits: &Value) -> Vec<(String, Value)> {
     let hits = hits.as_array().unwrap().iter();
     hits.map(|hit| {
@@ -23,7 +23,7 @@ fn a_search_finds_the_most_relevant_passages_of_all() {
         let body = json!({"query": QUESTION, "corpus": corpus, "k": k});
         server.post("/v1/ken/search", &body).json()
     };
-    // The plain way: each searched alone, and all texts ranked.
+    // The plain way: each corpus searched alone, and all texts ranked.
     let mut alone = Vec::new();
     for name in ["notes", "boats"] {
         alone.extend(search(json!(name), 3)["hits"].as_array().unwrap().clone());
@@ -55,7 +55,7 @@ fn a_search_finds_the_most_relevant_passages_of_all() {
             json!([{"name": "boats", "generation": 1}])
         );
     }
-    // The first is the one that is named first, and one is searched as ever.
+    // The first is the one named first; a single corpus is searched as usual.
     let both = search(json!(["boats", "notes"]), 1);
     assert_eq!(found(&both["hits"]), [("z#0".to_owned(), Value::Null)]);
     assert_eq!(
@@ -86,7 +86,7 @@ fn an_answer_cites_passages_where_they_are() {
     );
     let results = response["output"][0]["results"].as_array().unwrap();
     assert!(results.iter().any(|one| one["file_id"] == "cars/oil.md"));
-    // The two ways to answer name the same place.
+    // Both ways to answer name the same place.
     let place = |annotation: &Value| annotation["url"].as_str().map(str::to_owned);
     let cited = chat["choices"][0]["message"]["annotations"]
         .as_array()
@@ -131,7 +131,7 @@ fn what_cannot_be_searched_together_is_refused() {
             "{more}"
         );
     }
-    // Without a name it is the first.
+    // Without a name, the first corpus is searched.
     let body = json!({"query": QUESTION, "corpus": []});
     assert_eq!(
         server.post("/v1/ken/search", &body).json()["corpus"]["name"],

@@ -1,4 +1,4 @@
-//! A model that reads a prompt for as long as the test wants, and tells when it was stopped.
+//! A model that reads a prompt for as long as the test wants, and reports when it was stopped.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -11,22 +11,22 @@ use ken_language::{
 };
 use ken_testing::TableModel;
 
-/// What the test sees of the model, and how it lets it go on.
+/// What the test sees of the model, and how it releases it.
 #[derive(Default)]
 pub(crate) struct Reading {
-    /// Raised to have all prompts read.
+    /// Raised to finish reading all prompts.
     pub(crate) released: AtomicBool,
-    /// Raised to have nothing said meanwhile, as an endpoint that hangs does.
+    /// Raised to report no progress meanwhile, as an endpoint that hangs does.
     pub(crate) silent: AtomicBool,
-    /// Raised to have a word said before.
+    /// Raised to write a word first.
     pub(crate) begins: AtomicBool,
     /// How many prompts are being read.
     pub(crate) now: AtomicUsize,
-    /// How many were cancelled while they were read.
+    /// How many were cancelled while being read.
     pub(crate) cancelled: AtomicUsize,
 }
 
-/// Answers as a table does, once a prompt is read.
+/// Answers as a table does, once it has read a prompt.
 pub(crate) struct SlowModel {
     pub(crate) table: TableModel,
     pub(crate) reading: Arc<Reading>,

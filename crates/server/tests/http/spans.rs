@@ -20,7 +20,7 @@ const SPAN: &str = "b7ad6b7169203331";
 /// Paths and bodies of requests.
 type Got = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
 
-/// A collector that keeps what it gets; one that is silent takes connections and says nothing.
+/// A collector that keeps what it gets; a silent one takes connections and says nothing.
 struct Collector {
     address: SocketAddr,
     got: Got,
@@ -45,7 +45,7 @@ impl Collector {
         Self { address, got }
     }
 
-    /// All spans so far, and who sent them.
+    /// All spans so far, and their senders.
     fn spans(&self) -> (Vec<Span>, Vec<String>) {
         let (mut spans, mut services) = (Vec::new(), Vec::new());
         for (path, body) in self.got.lock().unwrap().iter() {
@@ -110,7 +110,7 @@ fn text_of(value: &Any) -> String {
     }
 }
 
-/// What a span says of something.
+/// The value of a span's attribute.
 fn said(span: &Span, key: &str) -> Option<String> {
     let found = span.attributes.iter().find(|one| one.key == key)?;
     Some(text_of(found.value.as_ref()?.value.as_ref()?))
@@ -143,7 +143,7 @@ fn a_question_is_a_span_of_its_clients_trace_with_one_for_each_stage() {
     let id = answer["request_id"].as_str().unwrap();
     let trace = server.get(&format!("/v1/ken/traces/{id}")).json();
     server.chat("never", FRANCE, &json!({}));
-    // What is not sent by then is sent at the end.
+    // Spans that were not sent before are sent at the end.
     drop(server);
     let (spans, services) = collector.spans();
     assert!(services.iter().all(|name| name == "ken"), "{services:?}");

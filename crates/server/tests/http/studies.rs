@@ -1,4 +1,4 @@
-//! Studies that are shown: which there are, their files as they are, and nothing else of the disk.
+//! Studies as the server shows them: which there are, their files as they are, and nothing else of the disk.
 
 use ken_report::{Axis, Cell, Column, Figure, Mark, Point, Report, Section, Series, Table};
 use ken_server::Keys;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::fixture::Running;
 
-/// A measure as a report has it.
+/// A measure in the form of a report.
 fn measure(value: f64) -> Value {
     json!({"value": value, "interval": [value - 0.1, value + 0.1]})
 }
@@ -33,7 +33,7 @@ fn report() -> Value {
     })
 }
 
-/// A table as a report has it.
+/// A table in the form of a report.
 fn table(name: &str, columns: &[&str], rows: Vec<Vec<Cell>>) -> Section {
     let columns = columns.iter().map(|name| Column {
         digits: Some(3),
@@ -49,7 +49,7 @@ fn table(name: &str, columns: &[&str], rows: Vec<Vec<Cell>>) -> Section {
     .into()
 }
 
-/// The same study as a console draws it: a ring where the small model is as good as the large one.
+/// The same study as the console draws it: a ring where the small model is as good as the large one.
 fn drawn() -> String {
     let axes = || {
         [
@@ -96,7 +96,7 @@ fn drawn() -> String {
     serde_json::to_string(&report).unwrap()
 }
 
-/// A comparison of two policies, likewise.
+/// A comparison of two policies in that form.
 fn compared() -> String {
     let rows = vec![
         vec!["always".into(), 0.5.into(), 0.625.into(), 1.0.into()],
@@ -106,7 +106,7 @@ fn compared() -> String {
     serde_json::to_string(&Report::new("Compared", [table("Policies", &names, rows)])).unwrap()
 }
 
-/// The page of a report, which tries what it may not do.
+/// The page of a report, which tries what is forbidden.
 pub(crate) const PAGE: &str = "<!doctype html><title>Models and corpus scales: sizes</title>\
     <style>h1{color:rgb(1,2,3)}</style><h1>Sizes</h1><p id=\"told\"></p><script>\
     const told = document.getElementById('told');\

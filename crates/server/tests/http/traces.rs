@@ -1,5 +1,5 @@
-//! How the last questions were answered, what is said of the answers, and the questions to evaluate on that
-//! become of these.
+//! How the last questions were answered, the feedback on the answers, and the questions to evaluate on that come from
+//! these.
 
 use ken_server::{Keys, Scope};
 use serde_json::{Value, json};
@@ -123,7 +123,7 @@ fn a_trace_says_how_the_answer_came_about_and_has_its_texts_where_they_are_kept(
         (&found["text"], &trace["feedback"]),
         (&json!(""), &Value::Null)
     );
-    // What a client did not ask to see is there as well.
+    // What a client did not ask to see is there, too.
     let body = json!({"question": OIL, "ken": {"trace": false}});
     let brief = server.post("/v1/ken/ask", &body).json();
     assert_eq!(brief["retrieved"], Value::Null);
@@ -177,7 +177,7 @@ fn without_being_told_to_a_server_keeps_no_texts() {
 fn right_answers_make_questions_to_evaluate_on() {
     let server = Running::keeping(&Keys::default());
     let (oil, france) = (ask(&server, OIL, "never"), ask(&server, FRANCE, "always"));
-    // A bad answer without a right one is none yet.
+    // A bad answer without a right one makes no question yet.
     let said = says(&server, &oil, &json!({"rating": "bad"})).json();
     assert_eq!(
         said,
@@ -185,7 +185,7 @@ fn right_answers_make_questions_to_evaluate_on() {
     );
     let none = server.post(QUESTIONS, &json!({"trace": oil}));
     assert_eq!((none.status, none.code().as_str()), (400, "invalid_value"));
-    // By feedback, and by whoever watches.
+    // By feedback, and by someone who watches the server.
     let said = says(&server, &oil, &json!({"answers": ["Ida", "ida"]})).json();
     assert_eq!(said["eval_question"], true);
     let made = server.post(
@@ -211,7 +211,7 @@ fn right_answers_make_questions_to_evaluate_on() {
         (&all[2]["id"], &all[2]["metadata"]),
         (&json!(own), &json!({}))
     );
-    // What is said again takes its place.
+    // Later feedback replaces it.
     let body = json!({"trace": oil, "golden_answers": ["Ida"]});
     assert_eq!(server.post(QUESTIONS, &body).status, 201);
     assert_eq!(
@@ -226,7 +226,7 @@ fn right_answers_make_questions_to_evaluate_on() {
     );
     let server = server.again();
     assert_eq!(lines(&server.get(QUESTIONS)).len(), 2);
-    // All that was asked, for probing: greetings are no questions.
+    // All questions, for probing: greetings are not questions.
     ask(&server, "Hi!", "never");
     let asked = lines(&server.get("/v1/ken/traces/questions"));
     let questions: Vec<&Value> = asked.iter().map(|line| &line["question"]).collect();

@@ -10,7 +10,7 @@ use crate::library::{FILES, attached, found, ingested, uploaded};
 
 const STORES: &str = "/v1/vector_stores";
 
-/// Makes one and returns its id.
+/// Makes a store and returns its id.
 fn made(server: &Running, body: &Value) -> String {
     let made = server.post(STORES, body);
     assert_eq!(made.status, 200, "{}", made.text());
@@ -26,7 +26,7 @@ fn is_refused(response: &Response, status: u16, code: &str, param: &str) {
     );
 }
 
-/// The batch once none of its files is in progress.
+/// The batch, once none of its files is in progress.
 fn over(server: &Running, path: &str) -> Value {
     wait_for("the batch is over", || {
         server.get(path).json()["status"] != "in_progress"
@@ -34,7 +34,7 @@ fn over(server: &Running, path: &str) -> Value {
     server.get(path).json()
 }
 
-/// The names of the files of which passages are found with a filter, and the attributes of the first.
+/// The names of the files with passages that fit a filter, and the attributes of the first.
 fn filtered(server: &Running, store: &str, filter: &Value) -> (Vec<String>, Value) {
     let body = json!({"query": "gate", "filters": filter, "max_num_results": 9});
     let page = server.post(&format!("{STORES}/{store}/search"), &body);
@@ -62,7 +62,7 @@ fn a_name_is_free_and_no_id() {
     );
     let same = json!({"name": null, "metadata": null, "expires_after": null});
     assert_eq!(server.post(&path, &same).json(), changed.json());
-    // What is searched is named by the id.
+    // A search names the store by its id.
     let job = ingested(&server, &one, "gate.md", "The gate is opened by Quirin.");
     assert_eq!(job["status"], "done", "{job}");
     assert_eq!(found(&server, &one, "Quirin").0, ["gate.md"]);
@@ -72,12 +72,12 @@ fn a_name_is_free_and_no_id() {
     let titles: Vec<&Value> = corpora.map(|corpus| &corpus["title"]).collect();
     let expected = json!([null, null, "Manuals", "Team handbook (2026)"]);
     assert_eq!(json!(titles), expected);
-    // Without a name, and where a corpus was made otherwise, it is the id.
+    // Without a name, and if a corpus was made in another way, it is the id.
     let unnamed = made(&server, &json!({}));
     for id in [unnamed.as_str(), "notes"] {
         assert_eq!(server.get(&format!("{STORES}/{id}")).json()["name"], id);
     }
-    // Of several, one to which nothing was put yet is left out.
+    // Of several, an empty one is left out.
     let both = json!({"query": "Quirin", "corpus": [unnamed, one]});
     let both = server.post("/v1/ken/search", &both).json();
     assert_eq!(
@@ -138,7 +138,7 @@ fn attributes_of_a_file_are_found_and_filtered_by_and_can_be_changed() {
         server.get(&format!("{files}/{new}")).json()["attributes"],
         attributes
     );
-    // The attributes win over what the record says itself, which says the rest.
+    // The attributes take precedence over the record's own metadata, which has the rest.
     let since = |year: u64| json!({"type": "gte", "key": "year", "value": year});
     let (names, attributes) = filtered(&server, &store, &since(2000));
     assert_eq!(names, ["new.jsonl"]);
@@ -329,7 +329,7 @@ fn a_batch_goes_on_where_one_of_its_files_fails_and_when_the_server_starts_again
     );
     let one = json!({"type": "eq", "key": "n", "value": 1});
     assert_eq!(filtered(&server, &store, &one).0, ["good.md"]);
-    // The same files again: those that are there get other attributes, and nothing is done of the rest.
+    // The same files again: the ones that are there get other attributes, and the rest stay undone.
     let again = json!({"file_ids": [good, last], "attributes": {"n": 2}});
     let again = server.post(&batches, &again).json();
     over(
@@ -412,7 +412,7 @@ fn a_batch_is_cancelled_as_far_as_it_is_not_done() {
         "{batch}"
     );
     assert_eq!(found(&server, &store, "gate").0, ["empty_corpus"]);
-    // One that was over stays what it was.
+    // A finished file stays what it was.
     server.holding.held.store(false, Ordering::SeqCst);
     let batch = server
         .post(&batches, &json!({ "file_ids": ids[..1] }))
@@ -486,7 +486,7 @@ fn a_file_is_returned_as_it_came_and_its_text_as_it_is_searched() {
         .map(|part| part["text"].as_str().unwrap().matches("Quillby").count())
         .sum();
     assert_eq!(words, 20_000);
-    // One of which nothing is in the corpus has no text.
+    // A file without passages in the corpus has no text.
     let bad = uploaded(&server, "bad.jsonl", "{");
     let empty = made(&server, &json!({"file_ids": [bad]}));
     attached(&server, &empty, &bad);

@@ -1,4 +1,4 @@
-//! A guarantee that is watched: on drawn questions, off the path of whoever asks.
+//! A guarantee that is watched: on drawn questions, off the path of the callers.
 
 use std::sync::Arc;
 
@@ -13,8 +13,7 @@ use crate::fixture::{FRANCE, LIMITS, OIL, Running, facts, grant, served_by, wait
 
 const POLICY: &str = "certainty@0.5";
 
-/// A guarantee for what the fixture serves. Losses are certain for a question about oil, and there are none
-/// for the one about France.
+/// A guarantee for the fixture's server. A question about oil certainly loses, and the one about France never does.
 pub(crate) fn guarantee(model: &str, corpus: &str) -> Guarantee {
     Guarantee {
         policy: POLICY.to_owned(),
@@ -22,7 +21,7 @@ pub(crate) fn guarantee(model: &str, corpus: &str) -> Guarantee {
     }
 }
 
-/// Of a server that watches the guarantee on all questions.
+/// A server that watches the guarantee on all questions.
 pub(crate) fn watched(keys: &Keys) -> Running {
     Running::guaranteed(keys, guarantee)
 }
@@ -33,7 +32,7 @@ fn ask(server: &Running, question: &str) -> Value {
         .json()
 }
 
-/// What is found so far: how many questions, and their mean loss.
+/// The findings so far: how many questions, and their mean loss.
 pub(crate) fn found(server: &Running, test: usize) -> (u64, Value) {
     let report = server.get("/v1/ken/guarantee").json();
     let test = &report["tests"][test];
@@ -46,7 +45,7 @@ pub(crate) fn events(server: &Running, name: &str) -> Vec<Value> {
     named.cloned().collect()
 }
 
-/// Waits for a line of the metrics: some things are counted after they can be seen elsewhere.
+/// Waits for a line of the metrics: some things are counted after they are visible elsewhere.
 pub(crate) fn has_line(server: &Running, line: &str) {
     wait_for(line, || {
         let metrics = server.get("/metrics").text();
@@ -58,7 +57,7 @@ pub(crate) fn has_line(server: &Running, line: &str) {
 fn a_drawn_question_is_answered_with_retrieval_as_well() {
     let server = watched(&Keys::default());
     let answer = ask(&server, OIL);
-    // Whoever asks sees nothing of it, but that it was drawn.
+    // The caller sees nothing of it, except that it was drawn.
     assert_eq!(
         (&answer["answer"], &answer["route"]),
         (&json!("Bob"), &json!("self"))
@@ -75,7 +74,7 @@ fn a_drawn_question_is_answered_with_retrieval_as_well() {
     ask(&server, FRANCE);
     wait_for("both answers", || found(&server, 0).0 == 2);
     assert_eq!(found(&server, 0).1, 0.5);
-    // Neither is an answer, nor costs whoever asks.
+    // Neither is an answer, nor costs the caller anything.
     has_line(
         &server,
         "ken_answers_total{policy=\"certainty\",source=\"self\"} 2",
@@ -170,7 +169,7 @@ fn more_losses_than_guaranteed_have_everything_retrieved_also_after_a_restart() 
     };
     check(&server);
     assert_eq!(events(&server, "lapsed").len(), 1);
-    // Whoever names a policy gets it.
+    // A caller that names a policy gets it.
     let body = json!({"question": OIL, "ken": {"policy": POLICY}});
     let named = server.post("/v1/ken/ask", &body).json();
     assert_eq!(
@@ -237,8 +236,8 @@ fn right_answers_count_once_and_from_whoever_asked() {
     assert_eq!(said["counts"], false);
 }
 
-/// Of a server whose guarantee tells the scores of its calibration: uniform ones, of which the fixture's questions
-/// have the lowest.
+/// A server whose guarantee has the scores of its calibration: uniform ones, of which the fixture's questions have
+/// the lowest.
 pub(crate) fn scored(keys: &Keys) -> Running {
     Running::guaranteed(keys, |model, corpus| Guarantee {
         scores: Ranks::of((0..300).map(|score| f64::from(score) / 300.0), 1),
@@ -254,7 +253,7 @@ fn questions_that_differ_from_those_of_calibration_are_told_of_and_nothing_else(
     for _ in 0..60 {
         ask(&server, FRANCE);
     }
-    // Other policies, and what is no question, do not count.
+    // Other policies, and greetings, do not count.
     server.chat("never", FRANCE, &json!({}));
     ask(&server, "Hi!");
     wait_for("all scores", || drift(&server)["observed"] == 60);
@@ -267,7 +266,7 @@ fn questions_that_differ_from_those_of_calibration_are_told_of_and_nothing_else(
     assert_eq!((told.len(), &told[0]["questions"]), (1, &json!(after)));
     assert_eq!(told[0]["policy"], POLICY);
     has_line(&server, "ken_guarantee_drift{policy=\"certainty@0.5\"} 1");
-    // Nothing is lost by that alone.
+    // Drift alone loses nothing.
     assert_eq!(server.get("/v1/ken/guarantee").json()["standing"], "holds");
     let answer = ask(&server, OIL);
     assert_eq!(answer["policy"], POLICY);
@@ -298,7 +297,7 @@ fn a_guarantee_of_something_else_is_not_served() {
 #[test]
 fn what_cannot_be_kept_is_told_of_and_watched_in_memory() {
     let server = watched(&Keys::default());
-    // A folder where the file is to be: nothing takes its place.
+    // A folder in the file's place: nothing replaces it.
     let file = server.folder.path().join("watch.json");
     std::fs::remove_file(&file).unwrap();
     std::fs::create_dir_all(file.join("in the way")).unwrap();

@@ -1,4 +1,4 @@
-//! Where a corpus is: in a folder, in Milvus, or behind a search service. It opens none.
+//! Where a corpus is: in a folder, in Milvus, or behind a search service. Nothing is opened here.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -22,7 +22,7 @@ pub enum CorpusAddress {
     Service(Box<ServiceAddress>),
 }
 
-/// The address of a corpus elsewhere was written wrongly.
+/// The error for a malformed address of a corpus elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs)] // as each says it
 pub enum BadAddress {
@@ -33,12 +33,12 @@ pub enum BadAddress {
 }
 
 impl CorpusAddress {
-    /// Whether a text is no path: whether it claims to be an address of a corpus elsewhere, valid or not.
+    /// Whether a text claims to be an address of a corpus elsewhere, valid or not, rather than a path.
     pub(super) fn has_scheme(text: &str) -> bool {
         MilvusAddress::has_scheme(text) || ServiceAddress::has_scheme(text)
     }
 
-    /// The server to which a key belongs; `None` of a folder.
+    /// The server to which a key belongs; `None` for a folder.
     pub(super) fn origin(&self) -> Option<String> {
         match self {
             Self::Folder(_) => None,
@@ -49,7 +49,7 @@ impl CorpusAddress {
 }
 
 impl Value for CorpusAddress {
-    /// A path may be no text.
+    /// A path need not be Unicode.
     fn read(given: &OsStr) -> Result<Self, String> {
         match given.to_str() {
             Some(text) => text.parse().map_err(|error: BadAddress| error.to_string()),

@@ -1,5 +1,5 @@
-//! From one table to everything that settings are: fields with defaults, keys of the file, variables,
-//! and what a command line needs for flags with help. The table itself is in `table`.
+//! The macro that makes, from the table in `table`, everything that settings are: fields with defaults, keys of the
+//! file, variables, and what a command line needs for flags with help.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -14,7 +14,7 @@ pub struct Setting<S> {
     pub value_name: &'static str,
     /// The default; empty for none.
     pub default: &'static str,
-    /// Where the documentation says more; empty for nowhere.
+    /// Where the documentation says more; empty if nowhere.
     pub see: &'static str,
     /// The name of its flag, if only a flag can set it.
     pub only_flag: Option<&'static str>,
@@ -22,9 +22,9 @@ pub struct Setting<S> {
     pub is_switch: bool,
     /// Whether it takes several values.
     pub is_list: bool,
-    /// Whether a value can be taken; the reason if not.
+    /// The reason why a value cannot be taken, if so.
     pub check: fn(&OsStr) -> Result<(), String>,
-    /// Takes a value. A relative path is relative to the folder, if there is one.
+    /// Sets a value. A relative path is relative to the folder, if there is one.
     pub(super) put: fn(&mut S, &OsStr, Option<&Path>) -> Result<(), String>,
 }
 
@@ -39,11 +39,11 @@ impl<S> Setting<S> {
 /// Defines the settings. A line of the table is
 ///
 /// ```text
-/// /// Help, which is that of the documentation, too.
+/// /// Help, which the documentation shows, too.
 /// key: Type, "NAME OF ITS VALUE" = "default", see "where there is more", only_flag "name";
 /// ```
 ///
-/// of which everything after the value's name may be left out.
+/// in which everything after the value's name is optional.
 macro_rules! settings {
     ($(
         $(#[doc = $help:literal])+
@@ -51,7 +51,7 @@ macro_rules! settings {
         $key:ident: $type:ty, $value_name:literal
         $(= $default:literal)? $(, see $see:literal)? $(, only_flag $flag:literal)?;
     )+) => {
-        /// What holds for a run.
+        /// The settings of a run.
         #[derive(Debug, Clone, PartialEq, Serialize)]
         pub struct Settings {
             $($(#[doc = $help])+ $(#[serde($($serde)*)])? pub $key: $type,)+

@@ -9,7 +9,7 @@ use toml::{Spanned, Value};
 use super::{Key, Settings, not_toml};
 use crate::error::SetupError;
 
-/// What a file says; `None` where it is missing and may be.
+/// The text of a file; `None` if it is missing and may be.
 pub(super) fn read(path: &Path, may_be_missing: bool) -> Result<Option<String>, SetupError> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),

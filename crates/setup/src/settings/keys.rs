@@ -1,5 +1,5 @@
-//! The table `[keys]` of the settings: to which server the key of which variable may be sent. It holds
-//! names of variables and never a key, so that no settings that are shown hold one.
+//! The table `[keys]` of the settings: which server may get the key in which variable. It holds names of variables
+//! and never a key, so settings can be shown.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,13 +8,13 @@ use serde::{Serialize, Serializer};
 
 use super::address::CorpusAddress;
 
-/// What a value begins with that names a variable.
+/// The prefix of values that name a variable.
 const VARIABLE: &str = "env:";
 
 /// The value for a server that gets no key.
 const NO_KEY: &str = "none";
 
-/// From where a server's key is.
+/// Where a server's key comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeySource {
     /// From the variable of this name.
@@ -44,12 +44,12 @@ impl Serialize for KeySource {
 pub struct Keys(BTreeMap<String, KeySource>);
 
 impl Keys {
-    /// From where the key of a server is, where the table says.
+    /// Where the key of a server comes from, if the table says.
     pub fn of(&self, origin: &str) -> Option<&KeySource> {
         self.0.get(origin)
     }
 
-    /// Reads the table. No message shows a value, since it may be a key that somebody wrote there.
+    /// Reads the table. No message shows a value, which may be a key that somebody wrote there.
     pub(super) fn read(value: &toml::Value) -> Result<Self, String> {
         let table = value.as_table().ok_or_else(|| {
             "a table is expected, as [keys] with lines \"https://HOST\" = \"env:NAME\"".to_owned()
@@ -79,8 +79,8 @@ fn source_of(text: &str) -> Option<KeySource> {
     (begins && name.chars().all(fits)).then(|| KeySource::Variable(name.to_owned()))
 }
 
-/// The origin of what a line of the table names: an origin itself, so that nobody thinks that a path
-/// makes a difference.
+/// The origin that a line of the table names. Anything beyond an origin is refused, since people would expect a path
+/// to matter.
 fn origin_of(server: &str) -> Result<String, String> {
     let form = "it must be https://HOST[:PORT], http://HOST:PORT, milvus://HOST:PORT, \
                 milvus+https://HOST:PORT or postgres://HOST:PORT";

@@ -1,6 +1,5 @@
-//! Settings, each defined by one line of the table in `table`. What holds for a run is read in this
-//! order, the later winning: the defaults, `ken.toml`, `KEN_*` variables, what the caller was given. It
-//! opens no corpus and no model.
+//! Settings, each defined by one line of the table in `table`. A run reads them in this order, the later winning: the
+//! defaults, `ken.toml`, `KEN_*` variables, the caller's values. It opens no corpus and no model.
 
 mod address;
 mod define;
@@ -34,23 +33,23 @@ use table::SETTINGS;
 /// The file that is read if none is named.
 const DEFAULT_FILE: &str = "ken.toml";
 
-/// The variable that names another.
+/// The variable that names another file.
 const FILE_VARIABLE: &str = "KEN_CONFIG";
 
 /// The table of `ken.toml` that says where the keys of servers are.
 const KEY_TABLE: &str = "keys";
 
 impl Settings {
-    /// What embeds corpora that are made: where some may be served as well, the flag that names where theirs is now names
-    /// this.
+    /// The embedder of new corpora. Commands that both open and make corpora name it by the flag that otherwise says
+    /// where the embedder of a corpus is now.
     #[must_use]
     pub fn embedder_of_new(&self) -> &ModelReference {
         self.moved_embedder.as_ref().unwrap_or(&self.embedder)
     }
 
-    /// What holds for a run that was given these values. `file` is the settings file; where neither that nor
-    /// `KEN_CONFIG` names one, a missing `ken.toml` is no error, and one that is there is data: it came with the
-    /// folder, from whoever made that.
+    /// The settings of a run that was given these values. `file` is the settings file. If neither it nor `KEN_CONFIG`
+    /// names one, a missing `ken.toml` is no error, and an existing one is data: it came with the folder, from
+    /// whoever made that.
     ///
     /// # Errors
     /// A file that cannot be read, an unknown key, a value that cannot be taken.
@@ -88,7 +87,7 @@ impl Settings {
         }
     }
 
-    /// Takes what a file says. Relative paths in it are relative to the file.
+    /// Reads the text of a settings file. Relative paths in it are relative to the file.
     fn read_file(&mut self, path: &Path, text: &str, named_by: NamedBy) -> Result<(), SetupError> {
         let table: toml::Table =
             toml::from_str(text).map_err(|cause| not_toml(path, text, &cause))?;
@@ -125,7 +124,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Takes what variables say, asked by name; an empty value counts as none.
+    /// Reads the variables, by name; an empty value counts as none.
     fn read_environment(&mut self, get: impl Fn(&str) -> Option<String>) -> Result<(), SetupError> {
         for setting in keyed() {
             let name = variable(setting.key);
@@ -138,7 +137,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Takes a value; `given` says for messages which, and from where.
+    /// Sets a value; `given` says, for messages, which value and from where.
     fn put(
         &mut self,
         setting: &Setting<Self>,
@@ -167,7 +166,7 @@ fn keyed() -> impl Iterator<Item = &'static Setting<Settings>> {
     SETTINGS.iter().filter(|setting| setting.has_key())
 }
 
-/// What a message shows of a value: of one that is like a URL, nothing that could be a password.
+/// A value as messages show it: without a possible password, if it looks like a URL.
 fn shown(value: &str) -> &str {
     match value.contains("://") {
         true => ken_http::without_secrets(value),
@@ -175,7 +174,7 @@ fn shown(value: &str) -> &str {
     }
 }
 
-/// Where the file is no TOML, and why. The line itself is not shown: it may hold a key.
+/// The error for a file that is not TOML, with place and reason. It does not show the line, which may hold a key.
 fn not_toml(path: &Path, text: &str, cause: &toml::de::Error) -> SetupError {
     let before = cause.span().and_then(|span| text.get(..span.start));
     SetupError::NotToml {
@@ -223,7 +222,7 @@ fn unknown_key(key: &str, path: &Path) -> SetupError {
     }
 }
 
-/// Which of the known names was probably meant, as a question; `None` where none is near.
+/// The known name that was probably meant, as a question; `None` if none is near.
 fn meant(name: &str, known: &[&str]) -> Option<String> {
     let near = known
         .iter()

@@ -7,7 +7,7 @@ use super::address::CorpusAddress;
 /// Who named a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NamedBy {
-    /// Somebody, by a flag, a variable, or a settings file that either names.
+    /// A person, by a flag, a variable, or a settings file that either names.
     Person,
     /// A corpus, or the settings file that was found in the working directory.
     Data,
@@ -18,12 +18,12 @@ pub enum NamedBy {
 pub struct Named {
     by_person: BTreeSet<String>,
     by_data: BTreeSet<String>,
-    /// Who wrote the table of keys.
+    /// Whether data, and not a person, wrote the table of keys.
     pub(super) keys_by_data: bool,
 }
 
 impl Named {
-    /// Takes a value of a setting, which may hold the address of a server.
+    /// Records the server whose address a value of a setting may hold.
     pub(super) fn take(&mut self, value: &str, named_by: NamedBy) {
         let origins = match named_by {
             NamedBy::Person => &mut self.by_person,
@@ -32,8 +32,8 @@ impl Named {
         origins.extend(origin_in(value));
     }
 
-    /// Who named a server, where `by` is who named what is opened. What a person named anywhere is theirs; what
-    /// the settings do not name at all was given to a verb.
+    /// Who named a server; `by` is who named the thing being opened. A server that a person named anywhere is a
+    /// person's; one that the settings do not name was given to a command.
     pub(crate) fn by(&self, origin: &str, by: NamedBy) -> NamedBy {
         match by {
             _ if self.by_person.contains(origin) => NamedBy::Person,
@@ -42,13 +42,13 @@ impl Named {
         }
     }
 
-    /// Whether the table of keys may say which key a server gets that was named by one of these.
+    /// Whether the table of keys may choose the key of a server that was named like this.
     pub(crate) fn heeds_table(&self, named_by: NamedBy) -> bool {
         !self.keys_by_data || named_by == NamedBy::Person
     }
 }
 
-/// The origin of the server whose address stands in a value, behind `NAME=` or a kind of thing or nothing.
+/// The origin of the server whose address stands in a value, alone or after `NAME=` or a prefix for its kind.
 fn origin_in(value: &str) -> Option<String> {
     let (before, _) = value.split_once("://")?;
     let is_scheme =

@@ -20,7 +20,7 @@ impl FromStr for Origins {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let each = text.split(',').map(str::trim).map(|origin| {
+        let origins = text.split(',').map(str::trim).map(|origin| {
             let is_name = |name: &str, others: &[u8]| {
                 let fits = |byte: u8| byte.is_ascii_alphanumeric() || others.contains(&byte);
                 !name.is_empty() && name.bytes().all(fits)
@@ -33,7 +33,7 @@ impl FromStr for Origins {
                 )),
             }
         });
-        Ok(Self(each.collect::<Result<_, String>>()?))
+        Ok(Self(origins.collect::<Result<_, String>>()?))
     }
 }
 

@@ -1,4 +1,4 @@
-//! A corpus under a name. It opens none.
+//! A corpus with a name. Nothing is opened here.
 
 use std::ffi::OsStr;
 
@@ -15,7 +15,7 @@ pub struct CorpusSource {
 }
 
 impl CorpusSource {
-    /// Under the name of its folder, collection, index or table.
+    /// Names the corpus after its folder, collection, index or table.
     pub fn unnamed(address: CorpusAddress) -> Self {
         let name = match &address {
             CorpusAddress::Folder(path) => path.file_stem().map_or_else(
@@ -30,7 +30,7 @@ impl CorpusSource {
 }
 
 impl Value for CorpusSource {
-    /// Reads `DIR` or `NAME=DIR`. A path may be no text.
+    /// Reads `DIR` or `NAME=DIR`. A path need not be Unicode.
     fn read(given: &OsStr) -> Result<Self, String> {
         let named = given.to_str().and_then(|text| text.split_once('='));
         match named {
@@ -43,7 +43,7 @@ impl Value for CorpusSource {
     }
 }
 
-/// So that a path with a `=` somewhere is not mistaken for a named corpus.
+/// Whether a text may be a name. A path with a `=` somewhere is not mistaken for a named corpus.
 fn is_name(text: &str) -> bool {
     let fits = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
     !text.is_empty() && text.chars().all(fits)

@@ -1,5 +1,5 @@
-//! The settings: one line of the table each. From it follow the field of [`Settings`], the key of
-//! `ken.toml`, the variable, the flag, the help and the line of `docs/reference/config.md`.
+//! The settings, one line of the table each. A line defines the field of [`Settings`], the key of `ken.toml`, the
+//! variable, the flag, the help and the line of `docs/reference/config.md`.
 
 use std::fmt::Display;
 use std::net::SocketAddr;
@@ -283,7 +283,7 @@ settings! {
     watch_share: f64, "P" = "0.05";
 }
 
-/// The chunks kept where nobody says how many, as in "Less LLM, More Documents".
+/// The default number of chunks to keep, as in "Less LLM, More Documents".
 const CHUNKS_KEPT: usize = 8;
 
 fn as_text<S: Serializer>(value: &impl Display, serializer: S) -> Result<S::Ok, S::Error> {
@@ -318,10 +318,10 @@ impl Settings {
         }
     }
 
-    /// The corpus's folder, for what can be done with a folder only.
+    /// The corpus's folder, for work that needs a folder.
     ///
     /// # Errors
-    /// No corpus, or one in Milvus.
+    /// No corpus is named, or one that is not in a folder.
     pub fn folder(&self) -> Result<&Path, SetupError> {
         match self.corpus()? {
             CorpusAddress::Folder(path) => Ok(path),

@@ -67,7 +67,7 @@ fn defaults_are_those_of_the_libraries() {
     );
 }
 
-/// The table of the documentation is written by this test where it is not what the settings say.
+/// Rewrites the table in the documentation if it differs from the settings.
 #[test]
 fn the_settings_are_documented() {
     let path = Path::new("../../docs/reference/config.md");

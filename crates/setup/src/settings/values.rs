@@ -19,25 +19,25 @@ use super::origins::Origins;
 
 /// The type of a setting.
 pub(super) trait Value: Sized {
-    /// Whether it is true or false, and its flag alone says that it is true.
+    /// Whether the setting is a switch, whose flag alone means true.
     const IS_SWITCH: bool = false;
     /// Whether its flag may be repeated.
     const IS_LIST: bool = false;
 
-    /// Reads what a person gave.
+    /// Reads the text that a person gave.
     fn read(given: &OsStr) -> Result<Self, String>;
 
-    /// What holds where nobody says. `words` is what the documentation calls it.
+    /// The default. `words` is the documentation's name for it.
     fn by_default(words: &str) -> Result<Self, String> {
         Self::read(words.as_ref())
     }
 
-    /// The same, where it is a relative path taken as relative to `folder`.
+    /// Resolves a relative path against `folder`.
     fn below(self, _folder: &Path) -> Self {
         self
     }
 
-    /// Puts a value in the place of this one.
+    /// Replaces this value, or adds to a list.
     fn put(&mut self, value: Self) {
         *self = value;
     }
@@ -165,7 +165,7 @@ impl<T: fmt::Display> fmt::Display for OrAuto<T> {
     }
 }
 
-/// Reads what knows itself how it is written.
+/// Parses by the type's own rules.
 fn parsed<T: FromStr<Err: ToString>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|reason: T::Err| reason.to_string())
 }
@@ -179,7 +179,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 /// Reads a number of things, at least 1 where `N` is never zero.
 ///
 /// # Errors
-/// The reason, if it is none.
+/// Why the text is not a number, or not in range.
 pub fn count<N: FromStr>(text: &str) -> Result<N, String> {
     text.parse()
         .map_err(|_| "it must be a whole number, at least 1".to_owned())
@@ -188,7 +188,7 @@ pub fn count<N: FromStr>(text: &str) -> Result<N, String> {
 /// Reads a random seed.
 ///
 /// # Errors
-/// The reason, if it is none.
+/// Why the text is not a seed.
 pub fn seed(text: &str) -> Result<u64, String> {
     text.parse()
         .map_err(|_| "a seed is a whole number from 0 up".to_owned())

@@ -55,7 +55,7 @@ pub(crate) struct Batch {
 }
 
 impl Trainable {
-    /// Refuses a model that has what the forward pass with gradients lacks.
+    /// Refuses a model with parts that the forward pass with gradients lacks.
     ///
     /// # Errors
     /// [`TrainError::Untrainable`].
@@ -132,7 +132,7 @@ impl Trainable {
         })
     }
 
-    /// What the trainable parameters hold now, by their names.
+    /// The current values of the trainable parameters, by name.
     #[must_use]
     pub fn tensors(&self) -> BTreeMap<String, Tensor> {
         let variables = self.variables.iter();
@@ -292,7 +292,7 @@ impl Trainable {
     }
 }
 
-/// What a model has that the forward pass with gradients lacks.
+/// The parts of a model that the forward pass with gradients lacks.
 fn untrainable(config: &DecoderConfig) -> Option<&'static str> {
     let first = config.layer_kind(0);
     [
@@ -327,7 +327,7 @@ fn untrainable(config: &DecoderConfig) -> Option<&'static str> {
         (config.logit_divisor != 1.0, "scaled logits"),
     ]
     .into_iter()
-    .find_map(|(found, what)| found.then_some(what))
+    .find_map(|(is_present, what)| is_present.then_some(what))
 }
 
 /// The name of the embedding.

@@ -80,7 +80,7 @@ impl<'a> Weights<'a> {
         Ok(Scale(self.table(name)?))
     }
 
-    /// The weight of a norm that the model may lack.
+    /// The weight of an optional norm.
     pub(super) fn optional_scale(&mut self, name: &str) -> Result<Option<Scale>, TrainError> {
         let exists = self.tensors.contains_key(name);
         exists.then(|| self.scale(name)).transpose()

@@ -34,9 +34,9 @@ pub(super) fn line(logits: &[f64], labels: &[bool]) -> Line {
         },
         decay: 0.0,
     };
-    let found = objective.minimize(vec![1.0, 0.0], 200, 1e-9);
+    let parameters = objective.minimize(vec![1.0, 0.0], 200, 1e-9);
     let base_rate = targets.iter().sum::<f64>() / targets.len().max(1) as f64;
-    match found[..] {
+    match parameters[..] {
         [slope, shift] if slope >= LEAST_SLOPE && slope.is_finite() && shift.is_finite() => {
             Line { slope, shift }
         }

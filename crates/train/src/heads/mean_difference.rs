@@ -1,4 +1,4 @@
-//! The probe that needs no minimization: the difference of the means of two classes.
+//! The head that needs no minimization: the difference of the means of two classes.
 
 use super::minimize::dot;
 use super::objective::Examples;
@@ -11,8 +11,7 @@ const LEAST_SPREAD: f64 = 1e-3;
 /// z with the pooled variance s² and the shares of both classes, (z₁ − z₀) / s² · (z − (z₁ + z₀) / 2) + ln(n₁ / n₀).
 ///
 /// # Shapes
-/// Targets are 0 or 1. Returns `[inputs + 1]`, the bias last; zeros where a class is missing or both means are
-/// the same.
+/// Targets are 0 or 1. Returns `[inputs + 1]`, the bias last; zeros if a class is missing or both means are equal.
 pub(super) fn mean_difference(examples: Examples<'_>) -> Vec<f64> {
     let Examples {
         rows,
@@ -20,8 +19,8 @@ pub(super) fn mean_difference(examples: Examples<'_>) -> Vec<f64> {
         targets,
     } = examples;
     let of_class = |class: bool| {
-        let each = rows.chunks_exact(inputs).zip(targets);
-        each.filter(move |(_, target)| (**target >= 0.5) == class)
+        let rows = rows.chunks_exact(inputs).zip(targets);
+        rows.filter(move |(_, target)| (**target >= 0.5) == class)
             .map(|(row, _)| row)
     };
     let mean = |class: bool| {
@@ -48,8 +47,8 @@ pub(super) fn mean_difference(examples: Examples<'_>) -> Vec<f64> {
     }
     let [low, high] = [&zeros, &ones].map(|mean| dot(&direction, mean));
     let spread = |class: bool, center: f64| {
-        let each = of_class(class).map(|row| (dot(&direction, row) - center).powi(2));
-        each.sum::<f64>()
+        let squares = of_class(class).map(|row| (dot(&direction, row) - center).powi(2));
+        squares.sum::<f64>()
     };
     let variance = (spread(false, low) + spread(true, high)) / targets.len() as f64;
     let slope = between / variance.max(LEAST_SPREAD * between * between);
@@ -67,7 +66,7 @@ mod tests {
 
     #[test]
     fn log_odds_are_those_of_two_normal_distributions() {
-        // Means (0, 1) and (4, 1), variance 1 along the first; the second tells nothing.
+        // Means (0, 1) and (4, 1), variance 1 along the first dimension; the second carries no information.
         let rows = [-1.0, 0.0, 1.0, 2.0, 3.0, 1.0, 5.0, 1.0];
         let targets = [0.0, 0.0, 1.0, 1.0];
         let examples = Examples {

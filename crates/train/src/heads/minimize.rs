@@ -32,8 +32,8 @@ pub(super) fn minimize(
     steps: usize,
     tolerance: f64,
 ) -> Vec<f64> {
-    let mut at = start;
-    let (mut value, mut gradient) = value_and_gradient(&at);
+    let mut point = start;
+    let (mut value, mut gradient) = value_and_gradient(&point);
     let mut memory: VecDeque<Pair> = VecDeque::new();
     for _ in 0..steps {
         let slopes = gradient.iter().map(|slope| slope.abs());
@@ -53,24 +53,24 @@ pub(super) fn minimize(
             true => (1.0 / slope.abs().sqrt()).min(1.0),
             false => 1.0,
         };
-        let mut found = None;
+        let mut accepted = None;
         for _ in 0..HALVINGS {
-            let there = at.iter().zip(&direction).map(|(x, d)| x + length * d);
+            let there = point.iter().zip(&direction).map(|(x, d)| x + length * d);
             let there: Vec<f64> = there.collect();
             let (lower, next) = value_and_gradient(&there);
             if lower <= value + SUFFICIENT * length * slope {
-                found = Some((there, lower, next));
+                accepted = Some((there, lower, next));
                 break;
             }
             length /= 2.0;
         }
-        let Some((there, lower, next)) = found else {
+        let Some((there, lower, next)) = accepted else {
             break;
         };
         let difference = |new: &[f64], old: &[f64]| -> Vec<f64> {
             new.iter().zip(old).map(|(new, old)| new - old).collect()
         };
-        let (step, change) = (difference(&there, &at), difference(&next, &gradient));
+        let (step, change) = (difference(&there, &point), difference(&next, &gradient));
         let product = dot(&step, &change);
         if product > 1e-12 * dot(&change, &change).sqrt() * dot(&step, &step).sqrt() {
             memory.push_back(Pair {
@@ -82,9 +82,9 @@ pub(super) fn minimize(
                 memory.pop_front();
             }
         }
-        (at, value, gradient) = (there, lower, next);
+        (point, value, gradient) = (there, lower, next);
     }
-    at
+    point
 }
 
 /// The descent direction: the two-loop recursion over the curvature pairs.

@@ -1,5 +1,5 @@
-//! Training of heads: small functions from a vector to a number in `[0, 1]`, on the CPU in double
-//! precision. Inference is `ken_policy::Head`'s; what a vector represents is not known here.
+//! Training of heads: small functions from a vector to a number in `[0, 1]`, on the CPU in double precision.
+//! `ken_policy::Head` does inference; callers choose what a vector represents.
 //!
 //! [`classify`] and [`regress`] standardize the vectors, choose the L2 penalty by cross-fitting
 //! (`fit`), and minimize the loss (`objective`, `minimize`); [`classify`] then calibrates the

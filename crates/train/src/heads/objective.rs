@@ -19,8 +19,8 @@ const CHUNK: usize = 64;
 pub enum Shape {
     /// Logistic regression.
     Logistic,
-    /// The projection on the difference of the means of both classes, as log odds under equal variances along it.
-    /// Nothing is minimized, so it has no penalty.
+    /// The projection on the difference of the two class means, as log odds under equal variances along it. It has a
+    /// closed form, so no penalty.
     MeanDifference,
     /// One hidden layer with tanh.
     Mlp {
@@ -148,7 +148,7 @@ impl Shape {
 impl Objective<'_> {
     /// The parameters that [`minimize`] finds.
     pub(super) fn minimize(&self, start: Vec<f64>, steps: usize, tolerance: f64) -> Vec<f64> {
-        minimize(&|at| self.value_and_gradient(at), start, steps, tolerance)
+        minimize(&|x| self.value_and_gradient(x), start, steps, tolerance)
     }
 
     /// The objective and its gradient: `[parameters]`.
@@ -202,8 +202,8 @@ impl Objective<'_> {
                     let (biases, outer) = rest.split_at_mut(hidden);
                     add(&mut outer[..hidden], &units, slope);
                     outer[hidden] += slope;
-                    let each = weights.chunks_exact_mut(inputs).zip(biases);
-                    for ((weights, bias), (unit, last)) in each.zip(units.iter().zip(last)) {
+                    let layer = weights.chunks_exact_mut(inputs).zip(biases);
+                    for ((weights, bias), (unit, last)) in layer.zip(units.iter().zip(last)) {
                         let inner = slope * last * (1.0 - unit * unit);
                         add(weights, row, inner);
                         *bias += inner;
@@ -283,13 +283,13 @@ mod tests {
                     decay: 0.3,
                 };
                 let mut drawn = StdRng::seed_from_u64(5);
-                let at: Vec<f64> = (0..shape.parameters(inputs))
+                let parameters: Vec<f64> = (0..shape.parameters(inputs))
                     .map(|_| drawn.random_range(-0.5..0.5))
                     .collect();
-                let (_, gradient) = objective.value_and_gradient(&at);
+                let (_, gradient) = objective.value_and_gradient(&parameters);
                 for (place, slope) in gradient.iter().enumerate() {
                     let value = |step: f64| {
-                        let mut moved = at.clone();
+                        let mut moved = parameters.clone();
                         moved[place] += step;
                         objective.value_and_gradient(&moved).0
                     };

@@ -58,7 +58,7 @@ fn base() -> TempDir {
     dir
 }
 
-/// The script's sequences, of which the prompts have no loss.
+/// The script's sequences; their prompts have no loss.
 fn sequences() -> Vec<Sequence> {
     [
         (&[3, 5, 9, 4, 7, 9, 2][..], 4),

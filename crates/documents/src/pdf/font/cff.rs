@@ -6,9 +6,9 @@ use super::glyph_name::characters;
 
 /// The most glyphs of a font.
 const MOST_GLYPHS: usize = 1 << 16;
-/// How many strings the format itself defines.
+/// The number of strings that the format itself defines.
 const STANDARD_STRINGS: usize = 391;
-/// What stands in [`STANDARD`] for a name without a character, and for a space.
+/// The entries of [`STANDARD`] for a name without a character, and for a space.
 const NOTHING: &str = "-0";
 const SPACE: &str = "SP";
 /// The characters of the strings that the format defines; those of the expert set in their plain
@@ -23,22 +23,22 @@ const STANDARD: &str = "-0 SP ! \" # $ % & ’ ( ) * + , - . / 0 1 2 3 4 5 6 7 8
     ‒ - ˛ ˚ ¸ ¿ ⅛ ⅜ ⅝ ⅞ ⅓ ⅔ ⁰ ⁴ ⁵ ⁶ ⁷ ⁸ ⁹ ₀ ₁ ₂ ₃ ₄ ₅ ₆ ₇ ₈ ₉ ¢ $ . , À Á Â Ã Ä Å Æ Ç È É Ê Ë Ì \
     Í Î Ï Ð Ñ Ò Ó Ô Õ Ö Œ Ø Ù Ú Û Ü Ý Þ Ÿ ";
 
-/// What a program says of its glyphs.
+/// The glyphs of a program.
 #[derive(Debug, Default)]
 pub(super) struct Cff {
-    /// The characters of codes; empty where the program names an encoding that PDF knows.
+    /// The characters of codes; empty if the program names an encoding that PDF knows.
     pub(super) encoding: HashMap<u8, String>,
     /// The characters of glyphs, in their order; empty for fonts whose glyphs have numbers.
     pub(super) glyphs: Vec<String>,
 }
 
-/// Reads a bare CFF program or one in an OpenType file; `None` where it is broken.
+/// Reads a bare CFF program or one in an OpenType file; `None` if it is broken.
 pub(super) fn read(program: &[u8]) -> Option<Cff> {
     let program = match program.starts_with(b"OTTO") {
         true => table(program)?,
         false => program,
     };
-    // The format's first version is the only one that PDF knows.
+    // PDF knows only the first version of the format.
     if program.first() != Some(&1) {
         return None;
     }
@@ -76,9 +76,9 @@ fn table(file: &[u8]) -> Option<&[u8]> {
     file.get(start..)
 }
 
-/// A big-endian number of some bytes.
-fn number(bytes: &[u8], at: usize, length: usize) -> Option<usize> {
-    let bytes = bytes.get(at..at.checked_add(length)?)?;
+/// The big-endian number of `length` bytes from `start`.
+pub(super) fn number(bytes: &[u8], start: usize, length: usize) -> Option<usize> {
+    let bytes = bytes.get(start..start.checked_add(length)?)?;
     Some(
         bytes
             .iter()
@@ -90,22 +90,24 @@ fn number(bytes: &[u8], at: usize, length: usize) -> Option<usize> {
 struct Index<'a> {
     program: &'a [u8],
     count: usize,
-    /// How many bytes an offset has, where the offsets start, and where the data, less one.
+    /// The bytes of an offset, the start of the offsets, and the start of the data less one.
     width: usize,
     offsets: usize,
     data: usize,
-    /// Where the index ends.
+    /// The end of the index.
     end: usize,
 }
 
 impl<'a> Index<'a> {
-    fn at(program: &'a [u8], at: usize) -> Option<Self> {
-        let count = number(program, at, 2)?;
+    fn at(program: &'a [u8], start: usize) -> Option<Self> {
+        let count = number(program, start, 2)?;
         let width = match count {
             0 => 0,
-            _ => number(program, at.checked_add(2)?, 1).filter(|width| (1..=4).contains(width))?,
+            _ => {
+                number(program, start.checked_add(2)?, 1).filter(|width| (1..=4).contains(width))?
+            }
         };
-        let offsets = at + 3;
+        let offsets = start + 3;
         let data = (offsets + (count + 1) * width).checked_sub(1)?;
         let mut index = Self {
             program,
@@ -113,7 +115,7 @@ impl<'a> Index<'a> {
             width,
             offsets,
             data,
-            end: at + 2,
+            end: start + 2,
         };
         if count > 0 {
             index.end = index.offset(count)?;
@@ -176,15 +178,15 @@ fn operators(mut bytes: &[u8]) -> HashMap<u16, Vec<i64>> {
 }
 
 /// The string ids of the glyphs.
-fn charset(program: &[u8], at: usize, count: usize) -> Option<Vec<usize>> {
+fn charset(program: &[u8], start: usize, count: usize) -> Option<Vec<usize>> {
     let count = count.min(MOST_GLYPHS);
-    // The sets that the format defines; of the expert ones the first glyphs alone agree.
-    if at <= 2 {
+    // The sets that the format defines. The expert ones agree with this only in their first glyphs.
+    if start <= 2 {
         return Some((0..count).collect());
     }
     let mut ids = vec![0];
-    let mut place = at + 1;
-    let (step, width) = match program.get(at)? {
+    let mut place = start + 1;
+    let (step, width) = match program.get(start)? {
         0 => (2, 0),
         1 => (3, 1),
         _ => (4, 2),
@@ -202,14 +204,14 @@ fn charset(program: &[u8], at: usize, count: usize) -> Option<Vec<usize>> {
 /// The characters of codes, as the program lists them.
 fn encoding(
     program: &[u8],
-    at: usize,
+    start: usize,
     glyphs: &[String],
     strings: &Index<'_>,
 ) -> Option<HashMap<u8, String>> {
     let mut codes = HashMap::new();
-    let format = *program.get(at)?;
-    let count = number(program, at + 1, 1)?;
-    let mut place = at + 2;
+    let format = *program.get(start)?;
+    let count = number(program, start + 1, 1)?;
+    let mut place = start + 2;
     let mut glyph = 1;
     let mut add = |code: usize, text: Option<&String>| {
         if let (Ok(code), Some(text)) = (u8::try_from(code), text)
@@ -232,9 +234,9 @@ fn encoding(
     }
     if format & 0x80 != 0 {
         for supplement in 0..number(program, place, 1)? {
-            let at = place + 1 + 3 * supplement;
-            let text = string(number(program, at + 1, 2)?, strings);
-            add(number(program, at, 1)?, Some(&text));
+            let entry = place + 1 + 3 * supplement;
+            let text = string(number(program, entry + 1, 2)?, strings);
+            add(number(program, entry, 1)?, Some(&text));
         }
     }
     Some(codes)

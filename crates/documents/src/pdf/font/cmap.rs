@@ -1,5 +1,5 @@
-//! Maps of codes to characters (ToUnicode) and to glyphs (CMaps), read entry by entry: what is
-//! spelled oddly costs that entry alone.
+//! Maps of codes to characters (ToUnicode) and to glyphs (CMaps), read entry by entry, so that
+//! a malformed entry costs only itself.
 
 use std::collections::HashMap;
 
@@ -13,10 +13,10 @@ const MOST_SPACES: usize = 32;
 /// The most ranges of codes.
 const MOST_RANGES: usize = 1 << 16;
 
-/// What a map says.
+/// A map of codes.
 #[derive(Debug, Default)]
 pub(super) struct CMap {
-    /// Which codes there are: the lowest and the highest byte at each place.
+    /// The spaces of valid codes: the lowest and the highest byte at each place.
     spaces: Vec<(Vec<u8>, Vec<u8>)>,
     /// The characters of codes.
     pub(super) characters: HashMap<u32, String>,
@@ -48,7 +48,7 @@ impl Section {
         })
     }
 
-    /// How many words an entry has.
+    /// The number of words in an entry.
     fn words(self) -> usize {
         match self {
             Self::Spaces | Self::Characters | Self::Glyphs => 2,
@@ -156,7 +156,7 @@ impl CMap {
             // No range is longer than 65,536.
             *last = last.wrapping_add(u16::try_from(offset).unwrap_or(0));
         }
-        // What is said to mean nothing is known, other than what means no character.
+        // An empty target means that the code draws nothing; one without a valid character leaves it unknown.
         let is_nothing = units.is_empty();
         let mut text = String::from_utf16_lossy(&units);
         text.retain(|character| !matches!(character, '\0' | char::REPLACEMENT_CHARACTER));
@@ -175,7 +175,7 @@ impl CMap {
         }
     }
 
-    /// How many bytes the code at the start of a text has; `None` where the map does not say.
+    /// The length in bytes of the code at the start of a text; `None` if the map does not tell.
     pub(super) fn length(&self, text: &[u8]) -> Option<usize> {
         let fits = |(low, high): &&(Vec<u8>, Vec<u8>)| {
             text.len() >= low.len()
@@ -200,13 +200,13 @@ impl CMap {
         glyph.checked_add(code - low)
     }
 
-    /// How many entries it has.
+    /// The number of entries.
     pub(super) fn len(&self) -> usize {
         self.characters.len() + self.glyphs.len() + self.spaces.len()
     }
 }
 
-/// What an entry maps to, as UTF-16.
+/// The target of an entry, as UTF-16.
 fn units(target: &Token<'_>) -> Vec<u16> {
     match target {
         Token::Text(bytes) if bytes.len() == 1 => vec![u16::from(bytes[0])],

@@ -1,5 +1,5 @@
-//! The maps of codes of Asian fonts that every reader of PDF knows by name, and the characters of
-//! their glyphs' numbers.
+//! The code maps of Asian fonts that PDF readers know by name, and the characters of
+//! the glyphs' numbers.
 
 use std::collections::HashMap;
 use std::rc::Rc;

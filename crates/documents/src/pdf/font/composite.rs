@@ -14,7 +14,7 @@ use super::{
     program, to_unicode, truetype,
 };
 
-/// How many widths of a font are read; more than one for each code would be redundant.
+/// The most widths of a font; more than one for each code would be redundant.
 const MOST_WIDTHS: usize = 1 << 17;
 
 pub(in super::super) struct Composite {
@@ -23,10 +23,10 @@ pub(in super::super) struct Composite {
     map: HashMap<u32, String>,
     characters: Characters,
     is_vertical: bool,
-    /// By glyph, in thousandths of the font size.
+    /// The widths of glyphs, in thousandths of the font size.
     widths: HashMap<u32, f32>,
     usual_width: f32,
-    /// How many bytes were read for it, and how many entries.
+    /// The number of bytes read for it, and of entries.
     bytes: usize,
     entries: usize,
 }
@@ -41,7 +41,7 @@ enum Codes {
     Known(Rc<hayro_cmap::CMap>),
 }
 
-/// What else than the font's own map says what a code or glyph means.
+/// The meaning of codes or glyphs that the font's own map lacks.
 enum Characters {
     Unknown,
     /// Codes are UTF-16 themselves.
@@ -68,7 +68,7 @@ impl Composite {
             Codes::Own(map, _) => map.is_vertical,
             _ => encoding.is_some_and(|name| name.ends_with(b"-V") || name == b"V"),
         };
-        // A map by name says that codes are characters.
+        // A map given by name means that codes are characters.
         let is_unicode = name(pdf, font, b"ToUnicode").is_some();
         let characters = if is_unicode {
             Characters::OfCodes
@@ -193,7 +193,7 @@ fn codes(
     (Codes::Own(map, base), text.len())
 }
 
-/// What says what codes without an entry in the font's own map mean.
+/// The source of the meaning of codes without an entry in the font's own map.
 fn characters(
     pdf: &Pdf,
     descendant: Option<&Dictionary>,
@@ -216,7 +216,7 @@ fn characters(
     if let Some(collection) = collection.next() {
         return Characters::OfCollection(collection);
     }
-    // The program is read only where it is needed: those of large fonts are large.
+    // The program is read only if needed: those of large fonts are large.
     let glyphs = descendant
         .filter(|_| has_no_map)
         .map(|font| glyphs(pdf, font));
@@ -226,8 +226,8 @@ fn characters(
     }
 }
 
-/// The characters of glyphs, by their numbers in the file: as the font's program names them, or as they
-/// follow one another in a font that everyone has.
+/// The characters of glyphs, by their numbers in the file: from the names in the font's program, or from the order
+/// in a widespread font.
 fn glyphs(pdf: &Pdf, font: &Dictionary) -> Vec<String> {
     let glyphs = match program(pdf, font) {
         Some(program) => {

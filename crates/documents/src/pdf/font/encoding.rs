@@ -39,7 +39,7 @@ const DINGBATS: [(u8, &str); 12] = [
 
 /// The characters of all codes; empty for those without a known meaning.
 ///
-/// Each entry counts by itself: a name that says nothing costs its own code alone.
+/// Entries are independent: a meaningless name costs only its own code.
 pub(super) fn characters(pdf: &Pdf, font: &Dictionary) -> Vec<String> {
     let encoding = font.get_deref(b"Encoding", pdf).ok();
     let entries = encoding.and_then(|encoding| encoding.as_dict().ok());
@@ -49,12 +49,12 @@ pub(super) fn characters(pdf: &Pdf, font: &Dictionary) -> Vec<String> {
     };
     let mut codes = base(pdf, font, named);
     if let Some(entries) = entries {
-        // Names of drawings, which Type 3 fonts have, are arbitrary: there the base says more.
+        // The glyph names of Type 3 fonts are arbitrary: there the base says more.
         let is_arbitrary = named.is_some() && is_of_type(font, b"Type3");
         let font_name = name(pdf, font, b"BaseFont").unwrap_or_default();
         differ(pdf, entries, font_name, &mut codes, is_arbitrary);
     }
-    // What nothing else is known of is the space in all encodings.
+    // In all encodings, this code is the space, unless something else is known.
     if let Some(space) = codes
         .get_mut(usize::from(b' '))
         .filter(|text| text.is_empty())
@@ -64,7 +64,7 @@ pub(super) fn characters(pdf: &Pdf, font: &Dictionary) -> Vec<String> {
     codes
 }
 
-/// What the codes mean before differences.
+/// The meaning of the codes before differences.
 fn base(pdf: &Pdf, font: &Dictionary, named: Option<&[u8]>) -> Vec<String> {
     let own_name = name(pdf, font, b"BaseFont").unwrap_or_default();
     let program = program(pdf, font);
@@ -109,7 +109,7 @@ fn built_in(program: &[u8]) -> Option<HashMap<u8, String>> {
     Some(encoding).filter(|encoding| !encoding.is_empty())
 }
 
-/// Applies the differences. One that names no glyph, by which gaps are filled, changes nothing.
+/// Applies the differences. One that names no glyph only fills a gap, and changes nothing.
 fn differ(
     pdf: &Pdf,
     entries: &Dictionary,
@@ -135,7 +135,7 @@ fn differ(
         }
     }
     let names = || named.iter().map(|(_, name)| name.as_ref());
-    // Numbers of glyphs are small, too, where those of characters have controls.
+    // If numbers below the space occur, they number glyphs rather than characters.
     let is_order = names().any(|name| glyph_number(name).is_some_and(|number| number < 0x20));
     let order = is_order.then(|| glyph_order::glyphs(font_name)).flatten();
     let numbering = Numbering::of(names()).filter(|_| order.is_none());
@@ -159,16 +159,16 @@ fn differ(
     }
 }
 
-/// The number of a glyph that is called by it: `g36`.
+/// The number in the name of a glyph such as `g36`.
 fn glyph_number(name: &str) -> Option<usize> {
     name.strip_prefix('g')?.parse().ok()
 }
 
-/// How the names of a font's glyphs are numbers of characters: `g65`, `C0065`, `G41`.
+/// How the names of a font's glyphs number characters: `g65`, `C0065`, `G41`.
 #[derive(Clone, Copy)]
 struct Numbering {
     base: u32,
-    /// The characters of numbers that mean another one in TeX's fonts.
+    /// The characters of numbers that differ in TeX's fonts.
     of_tex: &'static [(u32, &'static str)],
 }
 
@@ -179,7 +179,7 @@ const OF_TEX: [&[(u32, &str)]; 2] = [
 ];
 
 impl Numbering {
-    /// How many names have to be numbers.
+    /// How many names must be numbers.
     const LEAST: usize = 2;
 
     fn of<'a>(names: impl Iterator<Item = &'a str>) -> Option<Self> {
@@ -219,8 +219,8 @@ impl Numbering {
         let (_, digits) = parts(name)?;
         let number = u32::from_str_radix(digits, self.base).ok()?;
         let mut of_tex = self.of_tex.iter().filter_map(|&(first, characters)| {
-            let at = number.checked_sub(first)?;
-            characters.chars().nth(at as usize)
+            let index = number.checked_sub(first)?;
+            characters.chars().nth(index as usize)
         });
         if let Some(character) = of_tex.next() {
             return Some(character.to_string());
@@ -235,7 +235,7 @@ impl Numbering {
 fn parts(name: &str) -> Option<(&str, &str)> {
     let mut starts = [1, 2]
         .into_iter()
-        .filter_map(|at| name.split_at_checked(at));
+        .filter_map(|length| name.split_at_checked(length));
     starts.find(|(start, digits)| {
         let number = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
         let letters = start.bytes().all(|letter| letter.is_ascii_alphabetic());
@@ -264,7 +264,7 @@ fn dingbats() -> Vec<String> {
     codes
 }
 
-/// Sets the characters of codes that follow one another, from a first one on; `\0` is none.
+/// Sets the characters of consecutive codes, from a first one on; `\0` is none.
 fn set(codes: &mut [String], all: &[(u8, &str)]) {
     for &(first, characters) in all {
         let places = codes.iter_mut().skip(usize::from(first));
@@ -275,7 +275,7 @@ fn set(codes: &mut [String], all: &[(u8, &str)]) {
     }
 }
 
-/// Replaces the private characters by which a font called Symbol is mapped to Unicode: its codes, from
+/// Replaces the private characters to which a font called Symbol is mapped: its codes, from
 /// U+F000 on.
 pub(super) fn read_symbols<'a>(font_name: &[u8], texts: impl Iterator<Item = &'a mut String>) {
     if !contains(font_name, b"Symbol") {
@@ -296,7 +296,7 @@ pub(super) fn read_symbols<'a>(font_name: &[u8], texts: impl Iterator<Item = &'a
 }
 
 fn contains(name: &[u8], part: &[u8]) -> bool {
-    name.windows(part.len()).any(|found| found == part)
+    name.windows(part.len()).any(|window| window == part)
 }
 
 #[cfg(test)]

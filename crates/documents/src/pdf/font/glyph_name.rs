@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use lopdf::{Dictionary, Document as Pdf, Object, dictionary};
 
-/// What names end in that mean another drawing of the same character.
+/// The endings of names for another drawing of the same character.
 const VARIANTS: [&str; 4] = ["oldstyle", "small", "superior", "inferior"];
 /// Names of TeX's mathematical fonts that the glyph list lacks.
 const OF_TEX: [(&str, &str); 9] = [
@@ -20,7 +20,7 @@ const OF_TEX: [(&str, &str); 9] = [
 ];
 
 /// The characters of a name: of Adobe's glyph list, with a suffix (`a.sc`), of several parts
-/// (`f_f_i`) or by number (`uni0041`, `u1F600`). `None` for names that say nothing, such as
+/// (`f_f_i`) or by number (`uni0041`, `u1F600`). `None` for names without a meaning, such as
 /// `.notdef` and `g17`.
 pub(super) fn characters(name: &str) -> Option<String> {
     let name = match name.split_once('.') {
@@ -65,7 +65,7 @@ fn by_number(name: &str) -> Option<String> {
     {
         let units: Option<Vec<u16>> = (0..digits.len())
             .step_by(4)
-            .map(|at| u16::from_str_radix(digits.get(at..at + 4)?, 16).ok())
+            .map(|start| u16::from_str_radix(digits.get(start..start + 4)?, 16).ok())
             .collect();
         return String::from_utf16(&units?).ok();
     }
@@ -79,7 +79,7 @@ pub(super) fn is_private(character: char) -> bool {
     ('\u{e000}'..='\u{f8ff}').contains(&character)
 }
 
-/// The character of a name in lopdf's glyph list, which it shows through encodings alone: those
+/// The character of a name in lopdf's glyph list, which is accessible only through an encoding
 /// with one difference.
 fn listed(name: &str) -> Option<char> {
     static NONE: LazyLock<Pdf> = LazyLock::new(Pdf::new);
@@ -87,7 +87,7 @@ fn listed(name: &str) -> Option<char> {
         "Type" => "Font",
         "Encoding" => dictionary! { "Differences" => vec![1.into(), Object::Name(name.into())] },
     };
-    // Where the name is not in the list, the whole encoding is the standard one.
+    // If the list lacks the name, the whole encoding is the standard one.
     match font.get_font_encoding(&NONE).ok()? {
         encoding @ lopdf::Encoding::Differences(_) => {
             encoding.bytes_to_string(&[1]).ok()?.chars().next()

@@ -1,9 +1,9 @@
-//! The order of the glyphs in fonts that most computers have. Files that do not say what their glyphs mean
+//! The order of the glyphs in widespread fonts. Files that do not tell the meaning of their glyphs
 //! often number them as these fonts do.
 
 use super::glyph_name;
 
-/// The first letters of the names of fonts whose first glyphs stand in the order of the Macintosh's
+/// The first letters of the names of fonts whose first glyphs are in the order of the Macintosh's
 /// character set.
 const MACINTOSH: [&str; 7] = [
     "Arial",
@@ -32,10 +32,10 @@ const CAMBRIA: [(usize, &str); 14] = [
     (938, "+"),
 ];
 
-/// The characters of a font's glyphs, in their order; `None` for fonts of which it is not known.
+/// The characters of a font's glyphs, in their order; `None` if it is unknown.
 pub(super) fn glyphs(font_name: &[u8]) -> Option<Vec<String>> {
     let font_name = String::from_utf8_lossy(font_name).replace(' ', "");
-    // Fonts of which a part is in the file have a mark before their names.
+    // Fonts that the file holds in part have a mark before their names.
     let font_name = font_name
         .split_once('+')
         .map_or(&*font_name, |(_, own)| own);

@@ -81,7 +81,7 @@ pub(super) enum Font {
 
 /// One code of a text.
 pub(super) struct Glyph<'a> {
-    /// `None` where nothing says what the code means.
+    /// `None` if the meaning of the code is unknown.
     pub(super) text: Option<Cow<'a, str>>,
     /// How far it moves the pen, in units of the font size: to the right, or down in a vertical
     /// font.
@@ -91,7 +91,7 @@ pub(super) struct Glyph<'a> {
 }
 
 impl Font {
-    /// The cost of reading it and of what it holds, in bytes of content that take as long to draw.
+    /// The cost of reading and keeping it, in bytes of content that take as long to draw.
     fn cost(&self) -> usize {
         match self {
             Self::Simple(font) => font.cost(),
@@ -99,7 +99,7 @@ impl Font {
         }
     }
 
-    /// The first glyph of a text, and how many bytes it takes: at least one.
+    /// The first glyph of a text, and its length in bytes, at least one.
     pub(super) fn glyph(&self, text: &[u8]) -> (Glyph<'_>, usize) {
         match self {
             Self::Simple(font) => (font.glyph(text.first().copied().unwrap_or_default()), 1),

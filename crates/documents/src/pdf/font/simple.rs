@@ -9,16 +9,16 @@ use super::{
     to_unicode,
 };
 
-/// The flags of a font's descriptor that matter here.
+/// The flags of a font's descriptor that this uses.
 const FIXED_PITCH: i64 = 1;
 const SERIF: i64 = 2;
 
 pub(in super::super) struct Simple {
-    /// The characters of each code; empty where nothing says what it means.
+    /// The characters of each code; empty if unknown.
     characters: Vec<String>,
     /// The width of each code.
     widths: Vec<f32>,
-    /// How many bytes were read for it.
+    /// The number of bytes read for it.
     bytes: usize,
 }
 

@@ -1,14 +1,14 @@
-//! The widths of the standard fonts, which files may use without giving any.
+//! The widths of the standard fonts, which files may use without giving widths.
 //!
 //! The numbers are those of Adobe's metrics of the fonts, in thousandths of the font size.
 
 /// The first character of the tables, which follow the code page 1252.
 const FIRST: u8 = 32;
-/// The width of fonts whose letters have all the same.
+/// The width of all characters in fixed-width fonts.
 const OF_COURIER: u16 = 600;
 /// The characters of codes 0x80 to 0x9f of the code page; `.` where there is none.
 const ABOVE_ASCII: &str = "€.‚ƒ„…†‡ˆ‰Š‹Œ.Ž..‘’“”•–—˜™š›œ.žŸ";
-/// The width of characters that are in no table.
+/// The width of characters that no table has.
 const OTHER: u16 = 500;
 
 /// The width of a character in the standard font that a font's name resembles most; names such as
@@ -39,8 +39,8 @@ fn code(character: char) -> Option<u8> {
         code @ (0x20..=0x7e | 0xa0..=0xff) => u8::try_from(code).ok(),
         _ if character == '.' => None,
         _ => {
-            let at = ABOVE_ASCII.chars().position(|above| above == character)?;
-            u8::try_from(0x80 + at).ok()
+            let index = ABOVE_ASCII.chars().position(|above| above == character)?;
+            u8::try_from(0x80 + index).ok()
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The words of PostScript, as far as maps of codes and encodings of fonts need them.
+//! Tokens of PostScript, as far as maps of codes and encodings of fonts need them.
 
 /// One word.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,7 +50,7 @@ impl<'a> Tokens<'a> {
         Self { rest: text }
     }
 
-    /// The bytes before the first of which `ends` is true, which are taken.
+    /// Takes the bytes before the first for which `ends` is true.
     fn take_until(&mut self, ends: impl Fn(u8) -> bool) -> &'a [u8] {
         let end = self.rest.iter().position(|&byte| ends(byte));
         let (taken, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
@@ -142,8 +142,8 @@ fn ends_word(byte: u8) -> bool {
         )
 }
 
-/// The bytes of hexadecimal digits; anything else among them is left out, and a last digit alone
-/// is a high one.
+/// The bytes of hexadecimal digits. Other characters among them are skipped, and a last single digit is the
+/// high one.
 pub(in crate::pdf) fn hexadecimal(digits: &[u8]) -> Vec<u8> {
     let digits: Vec<u8> = digits
         .iter()

@@ -1,12 +1,14 @@
 //! The characters of the glyphs of a TrueType font program, by its own table from characters to
-//! glyphs, turned around.
+//! glyphs, inverted.
 
-/// The most entries that are read of a table.
+use super::cff::number;
+
+/// The most entries read from a table.
 const MOST_ENTRIES: usize = 1 << 17;
 /// The most glyphs of a font.
 const MOST_GLYPHS: usize = 1 << 16;
 
-/// The characters of glyphs, in their order; `None` where the program is broken or has no table.
+/// The characters of glyphs, in their order; `None` if the program is broken or has no table.
 pub(super) fn glyphs(program: &[u8]) -> Option<Vec<String>> {
     let count = number(program, 4, 2)?;
     let mut records = program.get(12..)?.chunks_exact(16).take(count);
@@ -14,7 +16,7 @@ pub(super) fn glyphs(program: &[u8]) -> Option<Vec<String>> {
     let tables = program.get(number(record, 8, 4)?..)?;
     let count = number(tables, 2, 2)?;
     let mut records: Vec<&[u8]> = tables.get(4..)?.chunks_exact(8).take(count).collect();
-    // Unicode in full, then its first plane; others mean no characters.
+    // All of Unicode is best, then its first plane; other tables do not map characters.
     records.retain(|record| rank(record).is_some());
     records.sort_by_key(|record| rank(record));
     let table = tables.get(number(records.first()?, 4, 4)?..)?;
@@ -27,7 +29,7 @@ pub(super) fn glyphs(program: &[u8]) -> Option<Vec<String>> {
     Some(glyphs.characters).filter(|glyphs| !glyphs.is_empty())
 }
 
-/// How good the table of a record is; less is better.
+/// The rank of the table of a record; lower is better.
 fn rank(record: &[u8]) -> Option<usize> {
     match (number(record, 0, 2)?, number(record, 2, 2)?) {
         (3, 10) => Some(0),
@@ -45,7 +47,7 @@ struct Glyphs {
 }
 
 impl Glyphs {
-    /// Adds a character of a glyph; the first one counts. `None` once there were too many.
+    /// Adds a character of a glyph; only the first one counts. `None` once there are too many.
     fn add(&mut self, glyph: usize, code: usize) -> Option<()> {
         self.entries += 1;
         let character = u32::try_from(code).ok().and_then(char::from_u32);
@@ -68,11 +70,11 @@ impl Glyphs {
 /// Format 4: ranges of characters of the first plane.
 fn segments(table: &[u8], glyphs: &mut Glyphs) -> Option<()> {
     let length = number(table, 6, 2)? & !1;
-    for at in (0..length).step_by(2) {
-        let last = number(table, 14 + at, 2)?;
-        let first = number(table, 16 + length + at, 2)?;
-        let shift = number(table, 16 + 2 * length + at, 2)?;
-        let place = 16 + 3 * length + at;
+    for entry in (0..length).step_by(2) {
+        let last = number(table, 14 + entry, 2)?;
+        let first = number(table, 16 + length + entry, 2)?;
+        let shift = number(table, 16 + 2 * length + entry, 2)?;
+        let place = 16 + 3 * length + entry;
         let offset = number(table, place, 2)?;
         for code in first..=last {
             let glyph = match offset {
@@ -106,16 +108,6 @@ fn groups(table: &[u8], glyphs: &mut Glyphs) -> Option<()> {
         }
     }
     Some(())
-}
-
-/// A big-endian number of some bytes.
-fn number(bytes: &[u8], at: usize, length: usize) -> Option<usize> {
-    let bytes = bytes.get(at..at.checked_add(length)?)?;
-    Some(
-        bytes
-            .iter()
-            .fold(0, |number, &byte| number << 8 | usize::from(byte)),
-    )
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
-//! The encoding within a Type 1 font program: its clear part says which glyph each code has.
+//! The encoding in the unencrypted part of a Type 1 font program: the glyph of each code.
 
 use std::collections::HashMap;
 
 use super::glyph_name::characters;
 use super::token::{Token, Tokens};
 
-/// Where the encoding has to start, at the latest.
+/// The bytes in which the encoding must start.
 const CLEAR_BYTES: usize = 256 << 10;
 
-/// The characters of codes; `None` where the program names the standard encoding or has none.
+/// The characters of codes; `None` if the program names the standard encoding or has none.
 pub(super) fn encoding(program: &[u8]) -> Option<HashMap<u8, String>> {
     let clear = &program[..program.len().min(CLEAR_BYTES)];
     let start = clear

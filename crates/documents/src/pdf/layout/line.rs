@@ -8,17 +8,17 @@ use super::run::Run;
 
 /// A gap of this share of the font size is a space.
 const SPACE: f32 = 0.1;
-/// Letters are set apart where this share of the gaps between them is wide, and where there are
-/// this many letters at least.
+/// Letters are set apart if this share of the gaps between them is wide, and there are at least
+/// this many letters.
 const APART: f32 = 0.8;
 const FEWEST_APART: usize = 5;
-/// A gap of this share of the font size is too wide to be one between the letters of a word.
+/// A gap of this share of the font size is too wide for the letters of one word.
 const WIDEST_APART: f32 = 0.4;
 
 /// A line: pieces with wide gaps between them, from left to right.
 pub(super) struct Line<'a> {
     pub(super) pieces: Vec<Vec<&'a Run>>,
-    /// Where it stands on the page, growing downwards.
+    /// Its position on the page, growing downwards.
     pub(super) place: f32,
     pub(super) size: f32,
 }
@@ -36,7 +36,7 @@ pub(super) fn written(line: &Line<'_>) -> String {
     logical(text)
 }
 
-/// The text of runs that follow one another closely, with spaces where there are gaps.
+/// The text of adjacent runs, with spaces for gaps.
 fn spaced(runs: &[&Run]) -> String {
     let mut text = String::new();
     let mut gaps: Vec<(usize, f32)> = Vec::new();
@@ -46,7 +46,11 @@ fn spaced(runs: &[&Run]) -> String {
             let gap = (run.start - last.end) / run.size.min(last.size).max(0.001);
             gaps.push((text.len(), gap));
         }
-        gaps.extend(run.gaps.iter().map(|&(at, gap)| (text.len() + at, gap)));
+        gaps.extend(
+            run.gaps
+                .iter()
+                .map(|&(offset, gap)| (text.len() + offset, gap)),
+        );
         text.push_str(&run.text);
         last = Some(run);
     }
@@ -64,17 +68,17 @@ fn spaced(runs: &[&Run]) -> String {
         }
     };
     let mut before = false;
-    for (at, gap) in gaps {
-        push(text.get(written..at).unwrap_or_default(), before);
-        let (left, right) = text.split_at_checked(at).unwrap_or_default();
+    for (offset, gap) in gaps {
+        push(text.get(written..offset).unwrap_or_default(), before);
+        let (left, right) = text.split_at_checked(offset).unwrap_or_default();
         before = gap > least && !left.ends_with(' ') && !right.starts_with(' ');
-        written = at;
+        written = offset;
     }
     push(text.get(written..).unwrap_or_default(), before);
     spaced
 }
 
-/// The least gap that is a space: more than those between letters, where these are set apart.
+/// The least gap that is a space: wider than the gaps between letters that are set apart.
 fn least_space(text: &str, gaps: &[(usize, f32)]) -> f32 {
     let letters = text.chars().filter(|&character| character != ' ').count();
     let is_word = text
@@ -95,10 +99,10 @@ fn least_space(text: &str, gaps: &[(usize, f32)]) -> f32 {
     }
 }
 
-/// A line in the order of reading; it is in the order in which it looks.
+/// Converts a line from visual to reading order.
 ///
-/// The order of looking follows from that of reading by reversing runs of right-to-left text, and
-/// doing the same once more leads back.
+/// Visual order follows from reading order by reversing runs of right-to-left text, and doing so again leads
+/// back.
 fn logical(text: String) -> String {
     let is_turned = |character| matches!(bidi_class(character), BidiClass::R | BidiClass::AL);
     if !text.chars().any(is_turned) {
@@ -124,7 +128,7 @@ fn logical(text: String) -> String {
         let is_turned = levels.get(*start).is_some_and(unicode_bidi::Level::is_rtl);
         (text.get(*start..*end).unwrap_or_default(), is_turned)
     });
-    // Some files say how a bracket looks, others which one it is.
+    // Some files give the shape of a bracket, others its meaning.
     let turned = parts.clone().filter(|(_, is_turned)| *is_turned);
     let mut brackets = turned
         .flat_map(|(part, _)| part.chars().rev())
@@ -143,7 +147,7 @@ fn logical(text: String) -> String {
     ordered
 }
 
-/// What ends a part in brackets.
+/// The closing brackets.
 const CLOSING: [char; 5] = [')', ']', '}', '>', '»'];
 
 /// A bracket looks the other way in right-to-left text.

@@ -1,8 +1,8 @@
 //! From positioned characters to words, lines and paragraphs.
 //!
-//! Characters that follow one another on a line are runs. Once a page is drawn, its runs are
+//! Characters that follow each other on a line form runs. Once a page is drawn, its runs are
 //! ordered by their places: lines from top to bottom, columns from left to right. Text in another
-//! direction, such as that beside a figure, follows as a whole.
+//! direction, such as that beside a figure, follows as a block.
 
 mod line;
 mod order;
@@ -16,13 +16,13 @@ use self::run::{Run, Runs};
 
 /// A step down of this share of the font size is a new paragraph.
 const PARAGRAPH: f32 = 1.75;
-/// A step down that is less than this multiple of the one before is the same.
+/// A step down of less than this multiple of the step before counts as equal.
 const SAME_STEP: f32 = 1.1;
-/// What may stand where a word is divided.
+/// The signs at which a word may be divided.
 const HYPHENS: [char; 3] = ['-', '\u{2010}', '\u{ad}'];
 /// The most characters of half a word.
 const LONGEST_HALF: usize = 64;
-/// How many runs and bytes of text wait to be ordered; a page has a few thousand.
+/// The most runs, or bytes of text, that wait to be ordered; a page has a few thousand.
 const MOST_RUNS: usize = 100_000;
 const MOST_BYTES: usize = 4 << 20;
 
@@ -40,7 +40,7 @@ pub(super) struct Pen {
 #[derive(Default)]
 pub(super) struct Layout {
     runs: Runs,
-    /// What was ordered already, of pages with very many runs.
+    /// The text that is already ordered, on pages with very many runs.
     text: String,
 }
 
@@ -53,7 +53,7 @@ impl Layout {
         }
     }
 
-    /// Orders what was written since the last time.
+    /// Orders the runs written since the last call.
     fn order(&mut self) {
         let runs = std::mem::take(&mut self.runs).finish();
         let mut directions = Vec::new();
@@ -98,7 +98,7 @@ fn paragraphs(lines: &[Line<'_>]) -> String {
         }
         if let Some(last) = last {
             let step = line.place - last.place;
-            // Of lines that stand far apart, one may end within a word.
+            // In widely spaced text, too, a word may be divided at the end of a line.
             let is_divided = text.ends_with(HYPHENS) && step < SAME_STEP * last_step;
             let is_paragraph = step > PARAGRAPH * last.size.max(line.size) && !is_divided;
             text.push_str(if is_paragraph { "\n\n" } else { "\n" });
@@ -110,8 +110,8 @@ fn paragraphs(lines: &[Line<'_>]) -> String {
     text
 }
 
-/// The text with words that are divided at the end of a line joined: those in small letters, and those that stand
-/// undivided elsewhere in it. A soft hyphen elsewhere says only where a word may be divided.
+/// Joins words that are divided at the end of a line: those in small letters, and those that occur
+/// undivided elsewhere in the text. A soft hyphen elsewhere only marks where a word may be divided.
 fn joined(text: &str) -> String {
     let mut joined = String::with_capacity(text.len());
     let mut rest = text;
@@ -175,8 +175,8 @@ mod tests {
     fn laid_out(strings: &[(&str, f32, f32)]) -> String {
         let mut layout = Layout::default();
         for &(text, x, y) in strings {
-            for (at, character) in text.chars().enumerate() {
-                let x = x + 5.0 * at as f32;
+            for (index, character) in text.chars().enumerate() {
+                let x = x + 5.0 * index as f32;
                 layout.write(&character.to_string(), pen(x, y), pen(x + 5.0, y));
             }
         }

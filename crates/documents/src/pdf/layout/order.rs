@@ -1,15 +1,15 @@
-//! The order in which the runs of a page are read.
+//! The reading order of the runs of a page.
 
 use super::line::Line;
 use super::run::Run;
 
-/// Runs whose places differ by less than this share of the smaller font size are on one line.
+/// Runs are on one line if their heights differ by less than this share of the smaller font size.
 const SAME_LINE: f32 = 0.6;
-/// Runs over one another whose places differ by more than this share are on two lines.
+/// Runs one above the other are on two lines if their heights differ by more than this share.
 const NEXT_LINE: f32 = 0.35;
-/// How many runs of a row each other one is compared with.
+/// The most runs of a row with which each run is compared.
 const MOST_COMPARED: usize = 64;
-/// A gap of this share of the font size parts the cells of a row, or columns.
+/// A gap of this share of the font size separates cells of a row, or columns.
 const CELL: f32 = 0.9;
 /// A gutter between columns, which is a gap in all rows, is at least this wide.
 const GUTTER: f32 = 0.7;
@@ -22,11 +22,11 @@ const TEXT_LINES: usize = 5;
 /// Lists in columns have shorter lines, but more of them, and are drawn column by column.
 const LIST_CHARACTERS: usize = 8;
 const LIST_LINES: usize = 12;
-/// What stands on the line of something else differs in its place by less than this share of the font size.
+/// Pieces on the same line differ in height by less than this share of the font size.
 const ON_LINE: f32 = 0.1;
-/// How many columns there may be beside one another.
+/// The most columns side by side.
 const MOST_COLUMNS: usize = 32;
-/// How deep columns may be nested.
+/// How deep columns may nest.
 const DEEPEST: usize = 6;
 
 /// Runs with small gaps between them.
@@ -47,7 +47,7 @@ impl Piece<'_> {
     }
 }
 
-/// What stands at one height.
+/// The pieces at one height.
 struct Row<'a> {
     pieces: Vec<Piece<'a>>,
     place: f32,
@@ -71,13 +71,16 @@ fn rows(runs: &[Run]) -> Vec<Row<'_>> {
         let is_beside = |(_, run): &&(usize, &Run)| {
             run.place - first.place <= SAME_LINE * first.size.min(run.size)
         };
-        let is_free = |at: usize| {
-            let before = rest.iter().take(at.min(MOST_COMPARED));
-            let run = rest.get(at).map(|(_, run)| run);
+        let is_free = |index: usize| {
+            let before = rest.iter().take(index.min(MOST_COMPARED));
+            let run = rest.get(index).map(|(_, run)| run);
             run.is_none_or(|run| before.clone().all(|(_, other)| !stand_over(other, run)))
         };
         let beside = rest.iter().take_while(|run| is_beside(run)).enumerate();
-        let count = beside.take_while(|&(at, _)| is_free(at)).count().max(1);
+        let count = beside
+            .take_while(|&(index, _)| is_free(index))
+            .count()
+            .max(1);
         let (row, others) = rest.split_at(count);
         rows.push(self::row(row));
         rest = others;
@@ -85,7 +88,7 @@ fn rows(runs: &[Run]) -> Vec<Row<'_>> {
     rows
 }
 
-/// Whether the second run is on the next line although it is near the first, since it starts under it.
+/// Whether the second run, though near the first, is on the next line, since it starts under it.
 fn stand_over(first: &Run, second: &Run) -> bool {
     let (size, width) = (first.size.min(second.size), second.end - second.start);
     let common = first.end.min(second.end) - first.start.max(second.start);
@@ -97,7 +100,7 @@ fn row<'a>(runs: &[(usize, &'a Run)]) -> Row<'a> {
     let mut runs = runs.to_vec();
     runs.sort_by(|(_, a), (_, b)| a.start.total_cmp(&b.start));
     let size = runs.iter().map(|(_, run)| run.size).fold(0.0, f32::max);
-    // That of most of it: marks above and below are short.
+    // The height of most of its text: marks above and below are short.
     let longest = runs
         .iter()
         .max_by(|(_, a), (_, b)| (a.end - a.start).total_cmp(&(b.end - b.start)));
@@ -132,7 +135,7 @@ fn row<'a>(runs: &[(usize, &'a Run)]) -> Row<'a> {
 struct Cover(Vec<(f32, f32)>);
 
 impl Cover {
-    /// Adds the pieces of a row; what is closer than a gutter becomes one part.
+    /// Adds the pieces of a row; pieces closer than a gutter become one part.
     fn add(&self, row: &Row<'_>) -> Self {
         let pieces = row.pieces.iter().map(|piece| (piece.start, piece.end));
         let mut parts: Vec<(f32, f32)> = self.0.iter().copied().chain(pieces).collect();
@@ -154,7 +157,7 @@ impl Cover {
         self.0.len()
     }
 
-    /// The column that a piece stands in.
+    /// The column of a piece.
     fn column(&self, piece: &Piece<'_>) -> usize {
         let starts_after = |part: &&(f32, f32)| part.0 <= piece.start;
         let before = self.0.iter().take_while(starts_after).count();
@@ -162,7 +165,7 @@ impl Cover {
     }
 }
 
-/// Appends the lines of rows: blocks whose columns have gutters all the way down, and what stands
+/// Appends the lines of rows: of blocks whose columns have gutters all the way down, and of the rows
 /// between such blocks.
 fn arrange<'a>(rows: Vec<Row<'a>>, depth: usize, lines: &mut Vec<Line<'a>>) {
     let mut block: Vec<Row<'a>> = Vec::new();
@@ -170,7 +173,7 @@ fn arrange<'a>(rows: Vec<Row<'a>>, depth: usize, lines: &mut Vec<Line<'a>>) {
     for row in rows {
         let wider = cover.add(&row);
         let is_parted = row.pieces.len() > 1 && row.pieces.len() <= MOST_COLUMNS;
-        // Either the row closes all gutters, or it has some where the rows so far have none.
+        // The row closes all gutters, or has gutters while the rows so far have none.
         let ends = wider.columns() == 1 && (cover.columns() > 1 || is_parted);
         if ends && !block.is_empty() {
             finish(std::mem::take(&mut block), &cover, depth, lines);
@@ -230,7 +233,7 @@ fn row_of(piece: Piece<'_>, place: f32, size: f32) -> Row<'_> {
     }
 }
 
-/// What a column of a block holds.
+/// The content of a column of a block.
 #[derive(Default)]
 struct Column {
     /// The characters of its pieces.
@@ -239,7 +242,7 @@ struct Column {
     numbers: Vec<u32>,
     /// The first and the last of its pieces in the order of drawing.
     drawn: Option<(usize, usize)>,
-    /// Where its pieces stand.
+    /// The places of its pieces.
     places: Vec<f32>,
 }
 
@@ -254,7 +257,7 @@ impl Column {
         self.drawn = Some((first.min(piece.drawn), last.max(piece.drawn)));
     }
 
-    /// Whether it has so many lines, half of them of so many characters.
+    /// Whether it has at least `lines` lines, and half of them at least `least` characters.
     fn has(&self, lines: usize, least: usize) -> bool {
         let long = self.characters.iter().filter(|&&count| count >= least);
         self.characters.len() >= lines && 2 * long.count() >= self.characters.len()
@@ -268,8 +271,8 @@ impl Column {
         even >= COLUMN_LINES && 5 * even >= 4 * self.characters.len()
     }
 
-    /// Whether it has little to do with the lines of a column of text, as the labels of a figure: it is drawn
-    /// before or after them, and stands at other heights.
+    /// Whether it is separate from a column of text, like the labels of a figure: it is drawn
+    /// before or after the lines of that column, and at other heights.
     fn is_apart(&self, text: &Self, size: f32) -> bool {
         let (Some((first, last)), Some((text_first, text_last))) = (self.drawn, text.drawn) else {
             return false;
@@ -288,7 +291,7 @@ impl Column {
     }
 }
 
-/// The groups of columns that are read one after the other, by column; `None` where rows are read.
+/// The groups of columns that are read one after another, by column; `None` if rows are read.
 fn groups(block: &[Row<'_>], cover: &Cover) -> Option<Vec<usize>> {
     let mut columns: Vec<Column> = Vec::new();
     columns.resize_with(cover.columns(), Column::default);
@@ -309,7 +312,7 @@ fn groups(block: &[Row<'_>], cover: &Cover) -> Option<Vec<usize>> {
     {
         return Some((0..columns.len()).collect());
     }
-    // Columns of text beside others: these are read on their own, as rows.
+    // Columns beside columns of text are read on their own, as rows.
     let is_text = |column: &Column| column.has(TEXT_LINES, TEXT_CHARACTERS);
     let texts: Vec<&Column> = columns.iter().filter(|column| is_text(column)).collect();
     let size = block.first().map_or(0.0, |row| row.size);
@@ -336,8 +339,8 @@ fn groups(block: &[Row<'_>], cover: &Cover) -> Option<Vec<usize>> {
     Some(groups)
 }
 
-/// Whether the pieces of a block are drawn from top to bottom, but for cells of several lines
-/// beside one another.
+/// Whether the pieces of a block are drawn from top to bottom, except for cells of several lines
+/// side by side.
 fn is_drawn_in_order(block: &[Row<'_>]) -> bool {
     let (Some(first), Some(last)) = (block.first(), block.last()) else {
         return true;
@@ -352,7 +355,7 @@ fn is_drawn_in_order(block: &[Row<'_>]) -> bool {
     highest < 0.5 * (last.place - first.place)
 }
 
-/// The pieces of a block in the order of drawing; those that follow one another in a row are a line.
+/// The pieces of a block in the order of drawing; consecutive ones of a row are a line.
 fn as_drawn(block: Vec<Row<'_>>) -> Vec<Line<'_>> {
     let mut pieces: Vec<(Piece<'_>, f32, f32)> = Vec::new();
     for row in block {

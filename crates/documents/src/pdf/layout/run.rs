@@ -1,4 +1,4 @@
-//! Runs: characters that follow one another on a line as they are drawn.
+//! Runs: characters that are drawn one after another on a line.
 
 use std::collections::HashMap;
 
@@ -9,27 +9,27 @@ use super::Pen;
 /// A step of this share of the font size, up or down, is another line.
 const LINE: f32 = 0.5;
 /// A run ends where the pen moves further than this share of the font size, forward or back: something
-/// else may stand in between.
+/// else may be in between.
 const FORWARD: f32 = 0.6;
 const BACK: f32 = 0.25;
-/// What is drawn again within these shares of the font size, along and across, is bold.
+/// A character drawn again within these shares of the font size, along and across, is bold.
 const BOLD_ALONG: f32 = 0.1;
 const BOLD_ACROSS: f32 = 0.2;
 /// Gaps of less than this share of the font size are kerning.
 const KERNING: f32 = 0.02;
 
-/// Characters that follow one another on a line.
+/// Characters drawn one after another on a line.
 #[derive(Debug)]
 pub(super) struct Run {
     pub(super) text: String,
     /// The gaps before characters, by their places in the text, in shares of the font size.
     pub(super) gaps: Vec<(usize, f32)>,
-    /// Of the direction of writing, in degrees.
+    /// The angle of the direction of writing, in degrees.
     pub(super) angle: i32,
-    /// Where it starts and ends along the direction of writing.
+    /// Its start and end along the direction of writing.
     pub(super) start: f32,
     pub(super) end: f32,
-    /// Where it stands across that direction, growing downwards.
+    /// Its position across that direction, growing downwards.
     pub(super) place: f32,
     pub(super) size: f32,
 }
@@ -43,7 +43,7 @@ pub(super) struct Runs {
     last: Option<Written>,
 }
 
-/// The text of a code, and from where to where it was written.
+/// The text of a code, and the start and end of its place.
 struct Written {
     text: String,
     start: f32,
@@ -55,7 +55,7 @@ impl Runs {
         self.runs.len()
     }
 
-    /// About how many bytes the runs take.
+    /// The approximate number of bytes of the runs.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -116,7 +116,7 @@ impl Runs {
         }
     }
 
-    /// What has no place follows what was drawn before it.
+    /// Characters without a place follow those drawn before them.
     fn write_nowhere(&mut self, characters: &str) {
         if let Some(run) = self.runs.last_mut() {
             run.text.push_str(characters);
@@ -151,7 +151,7 @@ impl Runs {
         });
     }
 
-    /// All runs, without those that are drawn again at the same place.
+    /// All runs, without repetitions at the same place.
     pub(super) fn finish(self) -> Vec<Run> {
         let mut drawn: HashMap<(String, i32, i64, i64), (f32, f32)> = HashMap::new();
         let mut runs = self.runs;
@@ -178,19 +178,19 @@ impl Runs {
 }
 
 impl Written {
-    /// The letter that this code and the next one are together, if one is an accent that stands over
+    /// The letter that this code and the next one form, if one is an accent over
     /// or under the other.
     fn accented(&self, next: &str, (start, end): (f32, f32)) -> Option<String> {
         let is_within = |(from, to): (f32, f32), (low, high): (f32, f32)| {
             let middle = f32::midpoint(from, to);
             low < middle && middle < high
         };
-        let (here, there) = ((self.start, self.end), (start, end));
+        let (own, others) = ((self.start, self.end), (start, end));
         if let Some(mark) = combining(&self.text) {
-            return composed(next, mark).filter(|_| is_within(here, there));
+            return composed(next, mark).filter(|_| is_within(own, others));
         }
         let mark = combining(next)?;
-        composed(&self.text, mark).filter(|_| is_within(there, here))
+        composed(&self.text, mark).filter(|_| is_within(others, own))
     }
 }
 
@@ -261,8 +261,8 @@ fn along(angle: i32, pen: Pen) -> (f32, f32) {
     (pen.x * right + pen.y * up, pen.x * up - pen.y * right)
 }
 
-/// The characters of one code as they are written: ligatures as letters, without what draws
-/// nothing. Those of a right-to-left script are turned, as the lines that hold them are.
+/// The characters of one code: ligatures as letters, without characters that draw
+/// nothing. Those of a right-to-left script are reversed, as their lines are.
 fn cleaned(characters: &str) -> String {
     let mut text = String::with_capacity(characters.len());
     for character in characters.chars() {

@@ -1,5 +1,5 @@
-//! Files of any length by which readers were, or could be, brought to take far more time or memory
-//! than the file has bytes; and plain random ones beside them.
+//! Files of any length that make, or could make, readers take time or memory out of proportion to
+//! their bytes; and plain random files for comparison.
 
 mod parcels;
 pub(crate) mod records;
@@ -13,7 +13,7 @@ pub(crate) struct Pattern {
     pub(crate) make: Box<dyn Fn(usize) -> Vec<u8>>,
 }
 
-/// Numbers that look random and are the same each time (xorshift).
+/// Deterministic pseudo-random numbers (xorshift).
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -34,7 +34,7 @@ impl Random {
     }
 }
 
-/// `unit` as often as it fits.
+/// `unit`, repeated as often as it fits.
 fn repeated(unit: &str, bytes: usize) -> String {
     unit.repeat((bytes / unit.len()).max(1))
 }
@@ -44,7 +44,7 @@ fn halves(first: &str, second: &str, bytes: usize) -> String {
     repeated(first, bytes / 2) + &repeated(second, bytes / 2)
 }
 
-/// Parts drawn by lot.
+/// Randomly chosen parts.
 fn mixed(parts: &[&str], bytes: usize) -> String {
     let mut random = Random::new(7);
     let mut text = String::with_capacity(bytes + 16);

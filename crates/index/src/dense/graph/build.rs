@@ -24,20 +24,20 @@ use crate::dense::layout::M_MAX;
 use crate::dense::vectors::quantize;
 use crate::dense::{RowBuffer, SegmentVectors, check_cancelled};
 
-/// Neighbors that a new node chooses (M of the paper). The others come from nodes that choose it.
+/// Neighbors that a new node chooses (M of the HNSW paper). The others are nodes that choose it.
 const M: usize = 16;
 
-/// The most neighbors of a node while building: above [`M_MAX`], so that not every new one makes it
-/// choose again.
+/// The most neighbors of a node while building: above [`M_MAX`], so that it need not choose again for every new
+/// neighbor.
 const M_MAX_BUILDING: usize = 48;
 
 /// The candidates among which a new node chooses its neighbors.
 const EF_CONSTRUCTION: usize = 128;
 
-/// How many times fewer nodes each layer has than the one below.
+/// The ratio of the size of a layer to that of the layer above.
 const LAYER_RATIO: usize = 32;
 
-/// A batch is this part of the existing graph.
+/// The ratio of the size of the existing graph to that of a batch.
 const BATCH: usize = 16;
 
 /// A finished graph.
@@ -58,10 +58,10 @@ impl Built {
     /// The ordinal of the first passage of each node: `[nodes]`.
     pub(super) fn first_passages(&self) -> Vec<u32> {
         let (_, starts) = self.starts.split_last().unwrap_or((&0, &[]));
-        let first = starts
+        let ordinals = starts
             .iter()
-            .filter_map(|&at| self.ordinals.get(at as usize));
-        first.copied().collect()
+            .filter_map(|&start| self.ordinals.get(start as usize));
+        ordinals.copied().collect()
     }
 }
 
@@ -73,10 +73,10 @@ pub(super) fn layer_sizes(nodes: usize) -> Vec<usize> {
     sizes.collect()
 }
 
-/// Builds the graph on all threads. Takes about 800 bytes a vector of 384 dimensions.
+/// Builds the graph on all threads, in about 800 bytes of memory per vector of 384 dimensions.
 ///
 /// # Errors
-/// Where the vectors cannot be read, and [`IndexError::Cancelled`] soon after `cancel` has been
+/// If the vectors cannot be read, and [`IndexError::Cancelled`] soon after `cancel` has been
 /// set.
 pub(super) fn build(vectors: &SegmentVectors, cancel: &AtomicBool) -> Result<Built, IndexError> {
     let dimensions = vectors.dimensions();
@@ -142,9 +142,8 @@ impl Passages {
     }
 }
 
-/// The passages by direction, in an order that is independent of the directions: that of the hashes
-/// of their codes. Two directions with the same hash of 64 bits would share a node, and one of them
-/// be hard to find.
+/// The passages grouped by direction, in the order of the 64-bit hashes of their codes, which is independent of the
+/// directions. Two directions with the same hash would share a node, and searches would hardly find one of them.
 fn distinct(vectors: &SegmentVectors, cancel: &AtomicBool) -> Result<Vec<Passages>, IndexError> {
     let new = || (Vec::new(), RowBuffer::default());
     let mut hashed: Vec<(u64, u32)> = (0..vectors.passages())
@@ -160,7 +159,7 @@ fn distinct(vectors: &SegmentVectors, cancel: &AtomicBool) -> Result<Vec<Passage
         .collect::<Result<_, IndexError>>()?;
     hashed.par_sort_unstable();
     Ok(hashed
-        .chunk_by(|one, next| one.0 == next.0)
+        .chunk_by(|a, b| a.0 == b.0)
         .map(|same| Passages(same.iter().map(|&(_, ordinal)| ordinal).collect()))
         .collect())
 }
@@ -237,8 +236,8 @@ impl Growing {
         row[..neighbors.len()].copy_from_slice(neighbors);
     }
 
-    /// Links the nodes from `done` up to `size`, whose codes are set, with those before and with
-    /// one another.
+    /// Links the nodes from `done` to `size`, whose codes are set, with those before them and with
+    /// each other.
     fn insert(&mut self, done: usize, size: usize, cancel: &AtomicBool) -> Result<(), IndexError> {
         let mut inserted = done.max(1); // node 0 needs no links
         let mut coming: Vec<u32> = (inserted as u32..size as u32).collect();
@@ -274,7 +273,7 @@ impl Growing {
             links.extend(neighbors.iter().map(|&neighbor| (neighbor, node)));
         }
         links.par_sort_unstable();
-        let by_node: Vec<&[(u32, u32)]> = links.chunk_by(|one, next| one.0 == next.0).collect();
+        let by_node: Vec<&[(u32, u32)]> = links.chunk_by(|a, b| a.0 == b.0).collect();
         let linked: Vec<(u32, Vec<u32>)> = by_node
             .par_iter()
             .map_init(QueryCodes::default, |query, links| {
@@ -294,7 +293,7 @@ impl Growing {
         Ok(())
     }
 
-    /// The at most [`M_MAX`] of these neighbors that a node keeps.
+    /// At most [`M_MAX`] of these neighbors, which the node keeps.
     fn best_of(&self, node: u32, neighbors: &[u32], query: &mut QueryCodes) -> Vec<u32> {
         let codes = self.codes();
         let mut similarities = Vec::new();
@@ -327,9 +326,9 @@ impl Growing {
     }
 }
 
-/// Of some nodes, best first, at most `limit` that are nearer to the node that they were found for
-/// than to any chosen before them: so links go in all directions, not into one cluster (algorithm 4
-/// of the paper). `query` is a buffer.
+/// Chooses at most `limit` of some candidates, best first, each nearer to the node that is being linked than to any
+/// candidate chosen before it, so that links go in all directions, not into one cluster (algorithm 4 of the paper).
+/// `query` is a buffer.
 fn choose(
     codes: &ScalarCodes<'_>,
     found: &[Neighbor],

@@ -1,13 +1,12 @@
-//! What recall a walk's effort gives, measured on a sample of the graph's own vectors.
+//! The recall that each length of a candidate list gives, measured on a sample of the graph's own vectors.
 //!
-//! How large a candidate list has to be for a wanted recall depends on the vectors: in clusters a few
-//! more than are asked for do, among real embeddings ten times as many may not. So a new graph is asked
-//! for the nearest of some of its vectors, with candidate lists of every length of [`LISTS`], and what
-//! it finds is compared with a scan. The graph keeps these recalls.
+//! How long the list must be for a wanted recall depends on the vectors: in clusters a few more than `k` are
+//! enough, among real embeddings ten times as many may not be. So a new graph is searched for the nearest of some of
+//! its vectors, with every length in [`LISTS`], and the results are compared with a scan. The graph's file keeps these
+//! recalls.
 //!
-//! They are lower bounds, so that the recall of other queries is hardly ever less. A node whose vector
-//! is asked for is no part of the walk: queries are no nodes, and its links would lead to all that is
-//! near it.
+//! They are lower bounds, so that the recall of other queries is hardly ever less. A walk skips the node whose vector
+//! is the query: real queries are not nodes, and the links of that node lead to everything near it.
 
 use std::sync::atomic::AtomicBool;
 
@@ -19,8 +18,8 @@ use crate::dot::dot_rows;
 use crate::top_k::{Place, TopK};
 use crate::{IndexError, Recall};
 
-/// The numbers of nearest vectors that recall is measured for: what a search shows, and what a hybrid
-/// one fuses.
+/// The values of `k` that recall is measured for: those of a usual search, and of the rankings that hybrid search
+/// fuses.
 const DEPTHS: [usize; 2] = [10, 100];
 
 /// The lengths of candidate lists that are measured, as multiples of the depth.
@@ -28,13 +27,13 @@ const LISTS: [f64; 12] = [
     1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0,
 ];
 
-/// Vectors that are asked for.
+/// The most vectors in the sample.
 const SAMPLE: usize = 256;
 
-/// Vectors that are scored for all of the sample before the next are read: about 256 KiB.
+/// The numbers in a block of vectors, which is scored for the whole sample before the next is read: 256 KiB.
 const NUMBERS_PER_BLOCK: usize = 1 << 16;
 
-/// The number of the segment that is built, as far as its queries are concerned.
+/// The number that measured queries give the segment, which has none yet.
 const SEGMENT: u32 = 0;
 
 /// The recall of each length of list, for each depth.
@@ -43,7 +42,7 @@ pub(super) struct Efforts {
     pub(super) recalls: [[f32; LISTS.len()]; DEPTHS.len()],
 }
 
-/// A node of the sample, and what is nearest to it.
+/// A node of the sample with its nearest passages.
 struct Sampled {
     node: u32,
     vector: Vec<f32>,
@@ -52,12 +51,12 @@ struct Sampled {
 }
 
 impl Efforts {
-    /// Measures the recall of `search`, which is given a query, the length of the list and the node that
-    /// is no part of the walk, and returns what it found; `None` where it would scan. `passages` are
+    /// Measures the recall of `search`, which takes a query, the length of the list and the node that
+    /// the walk skips, and returns the best passages, or `None` if a scan is quicker. `passages` are
     /// those of each node.
     ///
     /// # Errors
-    /// Where the vectors cannot be read, and [`IndexError::Cancelled`].
+    /// If the vectors cannot be read, and [`IndexError::Cancelled`].
     pub(super) fn measure(
         vectors: &SegmentVectors,
         passages: &[&[u32]],
@@ -68,7 +67,7 @@ impl Efforts {
         let mut recalls = [[1.0; LISTS.len()]; DEPTHS.len()];
         for (recalls, depth) in recalls.iter_mut().zip(DEPTHS) {
             for (recall, length) in recalls.iter_mut().zip(lengths(depth)) {
-                let found = |sampled: &Sampled| {
+                let share = |sampled: &Sampled| {
                     check_cancelled(cancel)?;
                     let right = &sampled.nearest[..depth.min(sampled.nearest.len())];
                     let query = SegmentQuery {
@@ -78,11 +77,11 @@ impl Efforts {
                         live_count: vectors.passages(),
                     };
                     match search(&query, length, sampled.node)? {
-                        Some(found) if !right.is_empty() => Ok(share_of(found, right)),
+                        Some(best) if !right.is_empty() => Ok(share_of(best, right)),
                         _ => Ok::<_, IndexError>(1.0),
                     }
                 };
-                let shares: Vec<f64> = sample.par_iter().map(found).collect::<Result<_, _>>()?;
+                let shares: Vec<f64> = sample.par_iter().map(share).collect::<Result<_, _>>()?;
                 *recall = lower_bound(&shares) as f32;
                 if *recall >= 1.0 {
                     break; // longer lists find no less
@@ -92,8 +91,8 @@ impl Efforts {
         Ok(Self { recalls })
     }
 
-    /// The length of the candidate list for the `k` nearest, at a recall; the longest that was measured
-    /// where none reaches it.
+    /// The length of the candidate list that finds the `k` nearest at a recall; the longest measured one
+    /// if none reaches the recall.
     pub(super) fn list(&self, k: usize, recall: Recall) -> usize {
         let [shallow, deep] = self
             .recalls
@@ -107,15 +106,14 @@ impl Efforts {
     }
 }
 
-/// The lengths of lists that are measured at a depth.
+/// The lengths of the candidate lists that are measured for `k` = `depth`.
 fn lengths(depth: usize) -> impl Iterator<Item = usize> {
     LISTS
         .iter()
         .map(move |times| (depth as f64 * times) as usize)
 }
 
-/// The multiple of [`LISTS`] at which a recall is reached, between two that were measured in
-/// proportion.
+/// The multiple of the depth at which a recall is reached, interpolated linearly between those of [`LISTS`].
 fn reached(recalls: &[f32; LISTS.len()], wanted: f64) -> f64 {
     let points = || recalls.iter().map(|&recall| f64::from(recall)).zip(LISTS);
     let Some((above, times)) = points().find(|(recall, _)| *recall >= wanted) else {
@@ -128,10 +126,12 @@ fn reached(recalls: &[f32; LISTS.len()], wanted: f64) -> f64 {
     }
 }
 
-/// The share of the right ones that was found.
-fn share_of(found: TopK, right: &[Place]) -> f64 {
-    let found = found.into_ranking();
-    let hits = found.iter().filter(|one| right.contains(&one.place));
+/// The share of the `right` places that are among the `best`.
+fn share_of(best: TopK, right: &[Place]) -> f64 {
+    let ranking = best.into_ranking();
+    let hits = ranking
+        .iter()
+        .filter(|candidate| right.contains(&candidate.place));
     hits.count() as f64 / right.len() as f64
 }
 
@@ -144,7 +144,7 @@ fn lower_bound(shares: &[f64]) -> f64 {
     mean - STANDARD_ERRORS * squares.sqrt() / count
 }
 
-/// A node of the sample, while its nearest are searched for.
+/// A node of the sample while a scan looks for its nearest passages.
 struct Scan<'a> {
     node: u32,
     /// Its passages.
@@ -156,7 +156,7 @@ struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    /// Scores some vectors, the first of which is that of passage `start`.
+    /// Scores the vectors in `block`, the first of which is that of passage `start`.
     fn score(&mut self, start: u32, block: &[f32]) {
         dot_rows(block, &self.vector, &mut self.scores);
         for (ordinal, &score) in (start..).zip(&self.scores) {
@@ -171,12 +171,12 @@ impl Scan<'_> {
         Sampled {
             node: self.node,
             vector: self.vector,
-            nearest: ranking.map(|one| one.place).collect(),
+            nearest: ranking.map(|candidate| candidate.place).collect(),
         }
     }
 }
 
-/// Some of the nodes, evenly distributed, with the nearest passages of others by a scan.
+/// At most [`SAMPLE`] nodes, evenly distributed, with the nearest passages of other nodes, found by a scan.
 fn sample(
     vectors: &SegmentVectors,
     passages: &[&[u32]],

@@ -10,12 +10,12 @@
 //! ordinals of the passages, u32 `[passages]`; the recalls of longer and longer candidate lists, f32
 //! `[2, 12]` ([`Efforts`]).
 //!
-//! Layout 1, which was written before, ends with the ordinals.
+//! Layout 1, an older one, ends with the ordinals.
 //!
-//! Sizes that follow from the header are checked here; users of the numbers do not trust them. Blocks
-//! are checked against the corpus's checksums when a search first reads them: of codes and neighbors
-//! as the walk gets there, of the other parts all at once. A walk that met a damaged block goes on to
-//! its end, and its result is refused then.
+//! Opening a graph checks the sizes that follow from the header; the numbers are never trusted. A search checks
+//! blocks against the corpus's checksums when it first reads them: those of codes and neighbors as the walk gets there,
+//! those of the other parts all at once. A walk that meets a damaged block goes on to its end, and its result is
+//! refused then.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -88,7 +88,7 @@ pub(super) enum StoredCodes<'a> {
 }
 
 impl Layout {
-    /// `None` where the numbers overflow.
+    /// `None` if the numbers overflow.
     fn new(header: &Header) -> Option<Layout> {
         let number = |n: u64| usize::try_from(n).ok();
         let (nodes, passages) = (number(header.nodes)?, number(header.passages)?);
@@ -172,8 +172,8 @@ impl Header {
         if !bytes.starts_with(MAGIC) {
             return Err("it does not start as a graph does".to_owned());
         }
-        let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
-        let half = |at: usize| word(at) as u32;
+        let word = |start: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[start + i]));
+        let half = |start: usize| word(start) as u32;
         let header = Header {
             version: half(8),
             m: half(12),
@@ -206,7 +206,7 @@ impl Header {
     }
 }
 
-/// A graph, in memory or in its file; the top of this file describes the parts. None is checked.
+/// A graph, in memory or in its file; the top of this file describes the parts. None of them is checked.
 pub(super) struct Parts<'a> {
     /// Its file.
     pub(super) path: &'a Path,
@@ -285,7 +285,7 @@ impl Parts<'_> {
 }
 
 impl Graph {
-    /// Opens the graph of a segment; `None` where it has none.
+    /// Opens the graph of a segment; `None` if it has none.
     pub(in crate::dense) fn open(
         folder: &CheckedFolder,
         passages: usize,
@@ -317,7 +317,7 @@ impl Graph {
         }
     }
 
-    /// What it holds.
+    /// The parts in the file.
     pub(super) fn parts(&self) -> Parts<'_> {
         self.bytes.check_rest();
         let Layout { m, dimensions, .. } = self.layout;
@@ -362,20 +362,20 @@ impl Graph {
         Ok(self.bytes.sound()?)
     }
 
-    /// The recall of its candidate lists, if it was measured.
+    /// The recalls of its candidate lists, if they were measured.
     pub(super) fn efforts(&self) -> Option<Efforts> {
         let recalls: &[f32] = self.part(self.layout.recalls.as_ref()?);
         let recalls = bytemuck::try_pod_read_unaligned(bytemuck::cast_slice(recalls)).ok()?;
         Some(Efforts { recalls })
     }
 
-    /// A part whose blocks are checked now.
+    /// A part of the file; checks its blocks now.
     fn part<T: bytemuck::AnyBitPattern>(&self, range: &Range<usize>) -> &[T] {
         self.bytes.touch(range.clone());
         self.watched(range)
     }
 
-    /// A part whose blocks whoever reads it has checked.
+    /// A part of the file whose blocks the walk checks as it reads them.
     fn watched<T: bytemuck::AnyBitPattern>(&self, range: &Range<usize>) -> &[T] {
         let bytes = self.bytes.get(range.clone()).unwrap_or_default();
         bytemuck::try_cast_slice(bytes).unwrap_or_default()

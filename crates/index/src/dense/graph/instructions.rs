@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 /// sums need not wait for one another.
 pub(super) const ROWS: usize = 4;
 
-/// The instruction sets that there are products for.
+/// The instruction sets that products are written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::dense) enum InstructionSet {
     /// AVX-512 with products of bytes (VNNI).
@@ -20,16 +20,16 @@ pub(in crate::dense) enum InstructionSet {
     AvxVnni,
     /// AVX2.
     Avx2,
-    /// Whatever the compiler makes of plain code.
+    /// Plain code, as the compiler vectorizes it.
     Plain,
 }
 
 impl InstructionSet {
-    /// All of them, the widest first.
+    /// The widest first.
     pub(in crate::dense) const ALL: [Self; 4] =
         [Self::Avx512Vnni, Self::AvxVnni, Self::Avx2, Self::Plain];
 
-    /// The widest that this processor has; in measurements, the one that they ask for.
+    /// The widest that this processor has; in measurements, the one they ask for.
     pub(in crate::dense) fn detected() -> Self {
         static DETECTED: OnceLock<InstructionSet> = OnceLock::new();
         *DETECTED.get_or_init(|| {
@@ -61,7 +61,7 @@ impl InstructionSet {
         }
     }
 
-    /// The products of the query with some rows, of as many codes as all of them have.
+    /// The products of the query with each row.
     ///
     /// # Shapes
     /// `query` and each of `rows`: `[dimensions]`. No code is -128, which quantization never gives;
@@ -104,8 +104,8 @@ const WIDE: usize = 64;
 #[cfg(target_arch = "x86_64")]
 const NARROW: usize = 32;
 
-/// One side of VNNI's products is without a sign, so 128 is added to each code of the rows, and taken
-/// off again as often as the query's codes say.
+/// One side of VNNI's products is unsigned, so this adds 128 to each code of the rows, and subtracts 128 times the sum
+/// of the query's codes afterwards.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni,avx2")]
 #[allow(unsafe_code)]
@@ -116,7 +116,7 @@ fn dots_avx512(query: &[i8], rows: [&[i8]; ROWS]) -> [i32; ROWS] {
     for start in (0..query.len()).step_by(WIDE) {
         let left = query.len() - start;
         let mask = if left >= WIDE { !0 } else { (1 << left) - 1 };
-        // SAFETY: the mask leaves out what is after the end; rows are as long as the query.
+        // SAFETY: the mask leaves out the codes after the end; rows are as long as the query.
         let load = |from: &[i8]| unsafe { _mm512_maskz_loadu_epi8(mask, from.as_ptr().add(start)) };
         let x = load(query);
         of_query = _mm512_dpbusd_epi32(of_query, flip, x);
@@ -183,7 +183,7 @@ fn load(codes: &[i8; NARROW]) -> __m256i {
     }
 }
 
-/// The sum of the lanes of each.
+/// The sum of the lanes of each register.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn totals(sums: [__m256i; ROWS]) -> [i32; ROWS] {

@@ -1,7 +1,7 @@
 //! A graph of neighbors over the vectors of a large segment (HNSW), which finds nearly all of the
 //! nearest by visiting few.
 //!
-//! The walk ranks by quantized vectors in the graph's own file: a byte a number (scalar), or, where
+//! The walk ranks by quantized vectors in the graph's own file: a byte a number (scalar), or, if
 //! the vectors stay on disk, a byte for four (PQ). Its candidates are rescored by the vectors
 //! themselves, so results have exact scores.
 
@@ -33,12 +33,12 @@ use crate::IndexError;
 use crate::dot::dot_rows;
 use crate::top_k::{Place, TopK};
 
-/// Nodes visited per result, about: measured. Decides when a filter leaves so few passages that a
-/// scan is quicker.
+/// About how many nodes a walk visits per result, as measured. If a filter leaves so few passages that a
+/// scan visits fewer, it is quicker.
 const VISITED_PER_RESULT: usize = 16;
 
-/// Rescored beside twice as many as asked for: scalar codes are wrong by less than the similarities of
-/// so many ranks differ.
+/// Nodes rescored in addition to twice `k`: over so many ranks, similarities differ by more than the error
+/// of scalar codes.
 const SCALAR_MARGIN: usize = 10;
 
 /// A query to one segment.
@@ -65,7 +65,7 @@ impl Graph {
     /// Builds the graph of the vectors in `dir`, on all threads, and writes it there.
     ///
     /// # Errors
-    /// Where a file cannot be read or written, and [`IndexError::Cancelled`] soon after `cancel`
+    /// If a file cannot be read or written, and [`IndexError::Cancelled`] soon after `cancel`
     /// has been set.
     pub(super) fn write(
         dir: &Path,
@@ -104,7 +104,7 @@ impl Graph {
         };
         let bounds = built.starts.windows(2);
         let passages: Vec<&[u32]> = bounds
-            .map(|at| &built.ordinals[at[0] as usize..at[1] as usize])
+            .map(|bounds| &built.ordinals[bounds[0] as usize..bounds[1] as usize])
             .collect();
         let search = |query: &SegmentQuery<'_>, list, node: u32| {
             let own = passages[node as usize];
@@ -115,7 +115,7 @@ impl Graph {
         file::write(&parts, &efforts, M_MAX, dimensions)
     }
 
-    /// Nearly the best `k` live passages. `None` where scanning the live ones is quicker: where
+    /// Nearly the best `k` live passages. `None` if scanning the live ones is quicker, because
     /// they are few, or far from everything near the query.
     pub(super) fn search(
         &self,
@@ -130,15 +130,15 @@ impl Graph {
             (Effort::Recall(recall), Some(efforts)) => efforts.list(query.k, recall),
             (Effort::Recall(_), None) => self.quantization().unmeasured_list(query.k),
         };
-        let found = self.parts().search(vectors, query, list, None, is_live);
+        let best = self.parts().search(vectors, query, list, None, is_live);
         self.sound()?;
-        found
+        best
     }
 }
 
 impl StoredCodes<'_> {
-    /// How many of the nodes found are rescored for the best `k`: those that may be among them for all
-    /// that the codes tell.
+    /// How many of the nodes that a walk finds are rescored for the best `k`: all that may be among these, given the
+    /// error of the codes.
     fn rescored(&self, k: usize) -> usize {
         match self {
             Self::Scalar(_) => k.saturating_mul(2).saturating_add(SCALAR_MARGIN),
@@ -159,8 +159,8 @@ impl Quantization {
 }
 
 impl Parts<'_> {
-    /// As [`Graph::search`], with a candidate list of this length, at least `k`: the longer, the
-    /// fewer are missed. `without` is a node that is no part of the walk.
+    /// As [`Graph::search`], with a candidate list of length `list`, at least `k`: the longer, the
+    /// higher the recall. The walk skips the node `without`.
     fn search(
         &self,
         vectors: &SegmentVectors,
@@ -214,7 +214,9 @@ impl Parts<'_> {
         // this ends before it takes too long.
         let left = Cell::new(Some(ordinals.len()));
         let passages = |node: u32| {
-            let bounds = starts.get(node as usize..).and_then(|at| at.first_chunk());
+            let bounds = starts
+                .get(node as usize..)
+                .and_then(|starts| starts.first_chunk());
             let [start, end] = *bounds.unwrap_or(&[0, 0]);
             let passages = ordinals.get(start as usize..end as usize);
             let passages = passages.unwrap_or_default();
@@ -228,15 +230,15 @@ impl Parts<'_> {
                 .filter(|&place| is_live(place))
         };
         let shared = || self.damaged("it gives passages to more than one node");
-        let found = Walker::default().walk(&self.layers, by, list, live_count, &|node| {
+        let nearest = Walker::default().walk(&self.layers, by, list, live_count, &|node| {
             live(node).next().is_some()
         });
         left.replace(Some(ordinals.len())).ok_or_else(shared)?;
-        let Some(found) = found.filter(|found| found.len() >= list.min(nodes)) else {
+        let Some(nearest) = nearest.filter(|nearest| nearest.len() >= list.min(nodes)) else {
             return Ok(None);
         };
-        // Sorted, they are read in file order; a damaged graph may name one twice.
-        let rescored = found.iter().take(self.codes.rescored(k));
+        // Sorted, places are read in file order; a damaged graph may name one twice.
+        let rescored = nearest.iter().take(self.codes.rescored(k));
         let mut places: Vec<Place> = rescored.flat_map(|near| live(near.node())).collect();
         left.get().ok_or_else(shared)?;
         places.sort_unstable();

@@ -3,7 +3,7 @@
 //!
 //! A vector is cut into parts of four numbers, the last padded with zeros, and of each part only
 //! the index of the nearest of 256 centroids is kept. The products of a query with all centroids
-//! are computed once; the product with a vector is then a sum of table entries. It is coarse:
+//! are computed once; the product with a vector is then a sum of table entries. That is coarse, so
 //! candidates are rescored by the vectors themselves.
 
 use std::sync::atomic::AtomicBool;
@@ -51,7 +51,7 @@ pub(super) struct ProductCodes<'a> {
     /// `[nodes, parts]`
     pub(super) codes: &'a [u8],
     pub(super) parts: usize,
-    /// Where the codes are.
+    /// Checks the blocks of the codes.
     pub(super) watch: Watch<'a>,
 }
 
@@ -133,13 +133,13 @@ fn train(sample: &[Part]) -> Vec<Part> {
 /// The index of the nearest centroid, the first among equals.
 fn nearest(centroids: &[Part], part: Part) -> usize {
     let mut best = (f32::INFINITY, 0);
-    for (centroid, at) in centroids.iter().enumerate() {
+    for (index, centroid) in centroids.iter().enumerate() {
         let mut distance = 0.0;
-        for (x, y) in at.iter().zip(part) {
+        for (x, y) in centroid.iter().zip(part) {
             distance += (x - y) * (x - y);
         }
         if distance < best.0 {
-            best = (distance, centroid);
+            best = (distance, index);
         }
     }
     best.1
@@ -158,7 +158,7 @@ impl<'a> ProductQuery<'a> {
         let (centroids, _) = codes.centroids.as_chunks::<PART_DIMENSIONS>();
         let (by_part, _) = centroids.as_chunks::<CENTROIDS>();
         let table = cut(vector).zip(by_part).map(|(part, centroids)| {
-            centroids.map(|at| at.iter().zip(part).map(|(x, y)| x * y).sum())
+            centroids.map(|centroid| centroid.iter().zip(part).map(|(x, y)| x * y).sum())
         });
         Self {
             codes,
@@ -223,9 +223,9 @@ mod tests {
             parts: parts(query.len()),
             watch: Watch::default(),
         };
-        let mut found = Vec::new();
-        ProductQuery::of(codes, query).to_nodes(nodes, &mut found);
-        found
+        let mut similarities = Vec::new();
+        ProductQuery::of(codes, query).to_nodes(nodes, &mut similarities);
+        similarities
     }
 
     proptest! {
@@ -241,10 +241,10 @@ mod tests {
         ) {
             let quantized = quantized(&vectors);
             let nodes: Vec<u32> = (0..vectors.len() as u32).rev().collect();
-            let found = similarities(&quantized, &query, &nodes);
-            for (found, vector) in found.iter().rev().zip(&vectors) {
+            let similarities = similarities(&quantized, &query, &nodes);
+            for (similarity, vector) in similarities.iter().rev().zip(&vectors) {
                 let exact: f32 = vector.iter().zip(&query).map(|(x, y)| x * y).sum();
-                prop_assert_eq!(*found, exact);
+                prop_assert_eq!(*similarity, exact);
             }
         }
     }

@@ -19,7 +19,7 @@ pub(super) struct ScalarCodes<'a> {
     /// The factors of the codes: `[nodes]`.
     pub(super) scales: &'a [f32],
     pub(super) dimensions: usize,
-    /// Where the numbers are.
+    /// Checks the blocks of the numbers.
     pub(super) watch: Watch<'a>,
 }
 
@@ -57,15 +57,15 @@ impl ScalarCodes<'_> {
         self.scales.get(node as usize).copied().unwrap_or_default()
     }
 
-    /// Makes a node the query.
+    /// Makes `node` the query.
     pub(super) fn query_of(&self, node: u32, query: &mut QueryCodes) {
         query.scale = self.scale(node);
         query.numbers.clear();
         query.numbers.extend(self.row(node).unwrap_or_default());
     }
 
-    /// Writes the similarity of the query to each of the `nodes`, the larger the more similar, into
-    /// `similarities`, in place of its contents.
+    /// Replaces the contents of `similarities` by the similarity of the query to each of the `nodes`; higher is more
+    /// similar.
     pub(super) fn similarities(
         &self,
         query: &QueryCodes,
@@ -75,8 +75,8 @@ impl ScalarCodes<'_> {
         let instructions = InstructionSet::detected();
         similarities.clear();
         for nodes in nodes.chunks(ROWS) {
-            let found = self.similarities_of(instructions, query, nodes);
-            similarities.extend(found.iter().take(nodes.len()));
+            let chunk = self.similarities_of(instructions, query, nodes);
+            similarities.extend(chunk.iter().take(nodes.len()));
         }
     }
 
@@ -84,12 +84,15 @@ impl ScalarCodes<'_> {
     pub(super) fn any_above(&self, query: &QueryCodes, nodes: &[u32], bound: f32) -> bool {
         let instructions = InstructionSet::detected();
         nodes.chunks(ROWS).any(|nodes| {
-            let found = self.similarities_of(instructions, query, nodes);
-            found.iter().take(nodes.len()).any(|&found| found > bound)
+            let similarities = self.similarities_of(instructions, query, nodes);
+            similarities
+                .iter()
+                .take(nodes.len())
+                .any(|&similarity| similarity > bound)
         })
     }
 
-    /// The similarities of at most [`ROWS`] nodes; those after the last mean nothing.
+    /// The similarities of at most [`ROWS`] nodes; the entries after the last node mean nothing.
     #[inline]
     fn similarities_of(
         &self,
@@ -107,7 +110,7 @@ impl ScalarCodes<'_> {
             }
         }
         let products = instructions.dots(&query.numbers, rows);
-        std::array::from_fn(|at| products[at] as f32 * (query.scale * scales[at]))
+        std::array::from_fn(|row| products[row] as f32 * (query.scale * scales[row]))
     }
 }
 
@@ -154,9 +157,9 @@ mod tests {
             let mut similarities = Vec::new();
             codes.similarities(&query_codes, &[4, 0, 1, 2, 3, 5], &mut similarities);
             prop_assert_eq!(similarities.pop(), Some(0.0));
-            for (found, row) in similarities[1..].iter().zip(rows.chunks(dimensions)) {
+            for (similarity, row) in similarities[1..].iter().zip(rows.chunks(dimensions)) {
                 let exact: f32 = row.iter().zip(&query).map(|(x, y)| x * y).sum();
-                prop_assert!((found - exact).abs() <= dimensions as f32 * 0.01, "{found} {exact}");
+                prop_assert!((similarity - exact).abs() <= dimensions as f32 * 0.01, "{similarity} {exact}");
             }
             let largest = similarities.iter().copied().fold(f32::MIN, f32::max);
             prop_assert!(!codes.any_above(&query_codes, &[0, 1, 2, 3, 4], largest));

@@ -84,15 +84,14 @@ impl<'a> Layer<'a> {
 
 /// A query that can be compared with nodes.
 pub(super) trait Similarity {
-    /// Fetches what a comparison with the node is going to read.
+    /// Prefetches the memory that a comparison with the node reads.
     fn prefetch(&self, node: u32);
 
-    /// Writes its similarity to each of the `nodes`, the larger the more similar, into
-    /// `similarities`, in place of its contents.
+    /// Replaces the contents of `similarities` by its similarity to each of the `nodes`; higher is more similar.
     fn to_nodes(&self, nodes: &[u32], similarities: &mut Vec<f32>);
 }
 
-/// A query that is far from one node, so that a walk does not go there.
+/// A query that is infinitely far from one node, so that a walk skips it.
 pub(super) struct Without<S> {
     pub(super) by: S,
     pub(super) node: Option<u32>,
@@ -106,15 +105,15 @@ impl<S: Similarity> Similarity for Without<S> {
     fn to_nodes(&self, nodes: &[u32], similarities: &mut Vec<f32>) {
         self.by.to_nodes(nodes, similarities);
         if self.node.is_some()
-            && let Some(at) = nodes.iter().position(|&node| Some(node) == self.node)
-            && let Some(similarity) = similarities.get_mut(at)
+            && let Some(index) = nodes.iter().position(|&node| Some(node) == self.node)
+            && let Some(similarity) = similarities.get_mut(index)
         {
             *similarity = f32::NEG_INFINITY;
         }
     }
 }
 
-/// The buffers of a walk, to be reused.
+/// The reusable buffers of a walk.
 #[derive(Debug, Default)]
 pub(super) struct Walker {
     /// One bit for each node.
@@ -128,7 +127,7 @@ pub(super) struct Walker {
 
 impl Walker {
     /// The `ef` accepted nodes nearest to the query, best first; the others are only passed
-    /// through. `None` where more than `budget` nodes would have to be visited. All nodes are in
+    /// through. `None` if more than `budget` nodes would have to be visited. All nodes are in
     /// the first of the `layers`, ever fewer in those above, node 0 in each.
     pub(super) fn walk(
         &mut self,
@@ -150,27 +149,31 @@ impl Walker {
         query: &impl Similarity,
     ) -> Option<Neighbor> {
         query.to_nodes(&[0], &mut self.similarities);
-        let mut at = Neighbor::new(*self.similarities.first()?, 0);
+        let mut nearest = Neighbor::new(*self.similarities.first()?, 0);
         for layer in layers.iter().rev() {
-            at = self.descend(layer, query, at);
+            nearest = self.descend(layer, query, nearest);
         }
-        Some(at)
+        Some(nearest)
     }
 
-    /// From neighbor to nearer neighbor, until there is none.
-    fn descend(&mut self, layer: &Layer<'_>, query: &impl Similarity, from: Neighbor) -> Neighbor {
-        let mut at = from;
+    /// Goes from neighbor to nearer neighbor, until none is nearer.
+    fn descend(
+        &mut self,
+        layer: &Layer<'_>,
+        query: &impl Similarity,
+        mut from: Neighbor,
+    ) -> Neighbor {
         loop {
             self.unvisited.clear();
-            for neighbor in layer.neighbors(at.node()) {
+            for neighbor in layer.neighbors(from.node()) {
                 query.prefetch(neighbor);
                 self.unvisited.push(neighbor);
             }
             query.to_nodes(&self.unvisited, &mut self.similarities);
             let nearest = self.compared().max();
             match nearest {
-                Some(nearer) if nearer > at => at = nearer,
-                _ => return at,
+                Some(nearer) if nearer > from => from = nearer,
+                _ => return from,
             }
         }
     }
@@ -228,7 +231,7 @@ impl Walker {
         Some(best)
     }
 
-    /// Marks a node as visited; whether it is the first time.
+    /// Marks a node as visited; returns whether this is its first visit.
     fn visit(&mut self, node: u32) -> bool {
         let Some(word) = self.visited.get_mut(node as usize / 64) else {
             return false;
@@ -239,8 +242,8 @@ impl Walker {
         is_new
     }
 
-    /// Keeps a node as a candidate, and as a result if it is accepted. Returns what the next ones
-    /// have to surpass.
+    /// Keeps a node as a candidate, and as a result if it is accepted. Returns the neighbor that the next ones
+    /// must surpass.
     fn take(&mut self, near: Neighbor, ef: usize, is_accepted: &impl Fn(u32) -> bool) -> Neighbor {
         self.candidates.push(near);
         if is_accepted(near.node()) {

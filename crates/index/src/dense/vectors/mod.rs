@@ -3,7 +3,7 @@
 //! They are one file, whose extension is the type of its numbers: `vectors.f32`, `vectors.f16` or
 //! `vectors.int8`. Little-endian, row-major, without a header, in the order of the passages; each
 //! row of int8 starts with its scale, an f32. A small file is kept in memory; a large one is
-//! mapped, or read row by row where it is to stay out of memory.
+//! mapped, or read row by row if it is to stay out of memory.
 
 mod numbers;
 mod write;
@@ -79,7 +79,7 @@ impl SegmentVectors {
     /// Opens the vectors of a segment.
     ///
     /// # Errors
-    /// Where the file is missing, of another length, or cannot be read.
+    /// If the file is missing, of another length, or cannot be read.
     pub fn open(
         folder: impl Into<CheckedFolder>,
         passages: usize,
@@ -130,7 +130,7 @@ impl SegmentVectors {
     /// The vector of a passage: `[dimensions]`; empty if there is no such passage.
     ///
     /// # Errors
-    /// Where the file cannot be read.
+    /// If the file cannot be read.
     pub fn row<'a>(
         &'a self,
         passage: usize,
@@ -142,7 +142,7 @@ impl SegmentVectors {
     /// The rows of some passages: `[rows.len(), dimensions]`; empty if one of them does not exist.
     ///
     /// # Errors
-    /// Where the file cannot be read.
+    /// If the file cannot be read.
     pub(super) fn rows<'a>(
         &'a self,
         rows: Range<usize>,

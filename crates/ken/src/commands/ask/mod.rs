@@ -1,4 +1,4 @@
-//! `ken ask`: questions answered, with citations and the trace.
+//! `ken ask`: answers questions, with citations and the trace.
 
 mod show;
 
@@ -18,7 +18,7 @@ use crate::session::Session;
 use crate::style::Flow;
 use crate::terminal::{self, remark};
 
-/// In place of a question: questions are on standard input, one per line.
+/// Stands for a question: read questions from standard input, one per line.
 const STDIN: &str = "-";
 
 pub(crate) fn run(arguments: &AskArguments, session: &Session<'_>) -> Result<()> {
@@ -89,7 +89,7 @@ fn answer_lines(pipeline: &Pipeline, form: Form, session: &Session<'_>) -> Resul
     }
 }
 
-/// Answers one question and prints it; as text the answer appears while it is written.
+/// Answers one question and prints it; text appears as it is written.
 fn answer(
     pipeline: &Pipeline,
     question: QuestionPrompt<'_>,
@@ -121,7 +121,7 @@ fn answer(
     }
 }
 
-/// Says of the default model, where it answers over somebody's own documents, that there are better ones.
+/// Says that there are better models, if the default one answers over a person's own documents.
 fn recommend_another(session: &Session<'_>) {
     let settings = session.settings;
     let is_default = settings.model.to_string() == DEFAULT_GENERATOR;

@@ -1,4 +1,4 @@
-//! What follows the text of an answer: the passages that it cites, and how it came about.
+//! What follows the text of an answer: the passages that it cites, and the trace.
 
 use ken_answer::{Answer, Style};
 use ken_policy::Source;
@@ -22,7 +22,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// On a terminal the trace is short; whatever else reads it gets all of it.
+    /// On a terminal the trace is short; any other reader gets all of it.
     pub(super) fn of(quiet: bool, verbose: bool) -> Self {
         match quiet {
             true => Self::Quiet,
@@ -32,7 +32,7 @@ impl Form {
     }
 }
 
-/// What follows the answer's text: the citations' numbers where it does not hold them, the passages, the trace.
+/// Prints what follows the answer's text: the citations' numbers if the text lacks them, the passages, the trace.
 pub(super) fn show(answer: &Answer, flow: &mut Flow, form: Form) -> Result<()> {
     let unmarked = answer.citations.iter().filter(|c| c.places.is_empty());
     let marks: String = unmarked.map(|c| format!(" [{}]", c.number)).collect();
@@ -68,7 +68,7 @@ fn show_citations(answer: &Answer) -> Result<()> {
     Ok(())
 }
 
-/// What was chosen or withheld, and what an answer lacks.
+/// Prints what was chosen or withheld, and what the answer lacks.
 fn show_outcome(answer: &Answer) -> Result<()> {
     let is_chosen = |at: &usize| answer.choice.is_some() && letter(*at) == answer.choice;
     if let Some(chosen) = (0..answer.choices.len()).find(is_chosen) {
@@ -147,17 +147,17 @@ fn trace(answer: &Answer) -> Vec<String> {
 
 /// The passages that were found, and which of them were read.
 fn retrieved(answer: &Answer) -> Vec<String> {
-    let (found, read) = (answer.retrieved.len(), read(answer));
-    let cut = match (read < found, answer.route) {
+    let (total, read) = (answer.retrieved.len(), read(answer));
+    let cut = match (read < total, answer.route) {
         (false, _) => "",
         (true, Source::Corpus) => ", the others did not fit",
         (true, Source::SelfKnowledge) => ", since they do not help",
     };
-    let what = match answer.retrieved.iter().any(|found| found.chunk.is_some()) {
+    let what = match answer.retrieved.iter().any(|hit| hit.chunk.is_some()) {
         true => "chunks",
         false => "passages",
     };
-    let mut lines = vec![format!("{what}: {found} found, {read} read{cut}")];
+    let mut lines = vec![format!("{what}: {total} found, {read} read{cut}")];
     let mut number = 0;
     for passage in &answer.retrieved {
         let mark = if passage.in_prompt {

@@ -12,7 +12,7 @@ use super::{Chosen, is_of_two};
 use crate::arguments::calibrate::CalibrateArguments;
 use crate::failure::{Failure, Result};
 
-/// Makes sure that a guarantee can be written for what is asked.
+/// Checks that a guarantee can be written for these arguments.
 pub(super) fn check(arguments: &CalibrateArguments) -> Result<()> {
     let policy = &arguments.policy;
     if arguments.out.is_some() && (is_of_two(policy) || policy.is_graded()) {
@@ -25,7 +25,7 @@ pub(super) fn check(arguments: &CalibrateArguments) -> Result<()> {
     Ok(())
 }
 
-/// Writes what is promised of a model and a corpus; equal scores are ordered by the seed. `scores` are those of the
+/// Writes the promise for a model and a corpus; equal scores are ordered by the seed. `scores` are those of the
 /// policy's signal.
 pub(super) fn write(
     out: &Path,
@@ -58,7 +58,7 @@ pub(super) fn write(
     let asked = arguments.policy.signals().chain(arguments.abstain);
     let is_sampled = asked.into_iter().any(Signal::is_of_samples);
     let ranks = || {
-        let scores = observations.iter().map(|one| one.question);
+        let scores = observations.iter().map(|observation| observation.question);
         Ranks::of(scores, session.settings.seed)
     };
     let guarantee = Guarantee {
@@ -72,14 +72,14 @@ pub(super) fn write(
             on.model,
             on.corpus,
         ),
-        // A policy that always retrieves measures none.
+        // A policy that always retrieves measures no scores.
         scores: threshold.and_then(|_| ranks()),
     };
     Ok(guarantee.write(out)?)
 }
 
-/// The promise of a goal, if it has one, and what was measured of it. `differing`: the questions that do not retrieve and would
-/// have another answer if they did.
+/// The promise of a goal, if it has one, with its measurements. `differing` counts the questions that do not retrieve
+/// and would be answered differently if they did.
 fn promise(calibration: &Calibration, goal: Goal, differing: usize) -> Option<Promise> {
     Some(match goal {
         Goal::Errors { max_error, .. } => Promise::Error {

@@ -1,4 +1,4 @@
-//! `ken calibrate`: the thresholds of a policy, and of what withholds answers, chosen on probed questions.
+//! `ken calibrate`: chooses the thresholds of a policy, and of its abstention, on probed questions.
 
 mod guarantee;
 mod scores;
@@ -20,7 +20,7 @@ struct Chosen<'a> {
     session: &'a Session<'a>,
     calibration: Calibration,
     observed: Observed,
-    /// Search results that the questions were probed with; 0 where the policy does not choose k.
+    /// Search results that the questions were probed with; 0 if the policy does not choose k.
     always_k: usize,
 }
 
@@ -82,8 +82,8 @@ pub(crate) fn run(arguments: &CalibrateArguments, session: &Session<'_>) -> Resu
 /// A signal of each record: `[records]`.
 type Scores = Vec<Option<f64>>;
 
-/// The signal of the question, and that which reviews the evidence or vouches for the answer, where it is another or
-/// measured again.
+/// The signal of the question, and the one that reviews the evidence or vouches for the answer, if that is another or
+/// is measured again.
 fn all_scores(
     arguments: &CalibrateArguments,
     signal: Signal,
@@ -91,7 +91,7 @@ fn all_scores(
     session: &Session<'_>,
 ) -> Result<(Scores, Option<(Signal, Scores)>)> {
     let policy = &arguments.policy;
-    // First what may take a corpus: without one, nothing is measured only to be thrown away.
+    // Signals that may need a corpus come first: if there is none, no measuring is wasted.
     let again = policy.reviews_by().filter(|_| policy.keep == Rule::Settled);
     let of_answer = arguments.abstain.or(again).map(|signal| {
         let scores = scores_with_evidence(arguments, signal, records, session)?;
@@ -123,7 +123,7 @@ fn recorded_k(arguments: &CalibrateArguments) -> Result<usize> {
 }
 
 impl Chosen<'_> {
-    /// The policy as it is used: one that chooses k without values that no question gets.
+    /// The policy as it is used; one that chooses k lacks the values that no question gets.
     fn policy(&self) -> Policy {
         let policy = self.calibration.policy.simplified();
         if policy == Policy::always_k(self.always_k) {
@@ -133,7 +133,7 @@ impl Chosen<'_> {
         }
     }
 
-    /// All signals that have a say.
+    /// All signals that decide.
     fn signals(&self) -> impl Iterator<Item = Signal> {
         let abstain = self.calibration.abstain.map(|abstain| abstain.signal);
         self.policy().signals().chain(abstain)

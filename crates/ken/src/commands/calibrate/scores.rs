@@ -1,5 +1,5 @@
-//! What a policy decides by, of each record: from what was probed, or by what was trained. Of the latter, only of
-//! questions on subjects that it was not trained on.
+//! The scores by which a policy decides, one for each record: from what was probed, or by a trained model. A trained
+//! model scores only questions on subjects that it was not trained on.
 
 use ken_answer::{Datastore, Policy, Representation, RoutingModel, Signal};
 use ken_eval::{
@@ -130,7 +130,7 @@ fn by_router(records: &[ProbeRecord], session: &Session<'_>) -> Result<Vec<Optio
 /// What the model of the settings makes of recorded questions, if it was trained to choose its source.
 ///
 /// # Errors
-/// A guarantee for answers that are written otherwise than those that were probed.
+/// A guarantee for answers that are written in another way than the probed ones.
 fn by_choice(
     goal: Goal,
     records: &[ProbeRecord],

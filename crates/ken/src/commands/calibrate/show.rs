@@ -1,4 +1,4 @@
-//! What was chosen, and what that does, as text or as JSON.
+//! The chosen thresholds and their effect, as text or as JSON.
 
 use ken_hub::DEFAULT_GENERATOR;
 use ken_policy::{Goal, Graded, Policy, RoutingModel, Rule, Signal};
@@ -160,18 +160,18 @@ fn grade_as_json(grade: &Graded) -> Value {
     })
 }
 
-/// The threshold of the question, or of the evidence where that alone decides, and that of what follows.
+/// The threshold of the question, or of the evidence if that alone decides, and the one of the next step.
 fn found_thresholds(shape: Shape, chosen: &Chosen<'_>) -> [Option<f64>; 2] {
     let Policy { retrieve, keep, .. } = chosen.calibration.policy;
     let abstain = chosen.calibration.abstain;
     match shape {
-        Shape::Abstaining => [retrieve.threshold(), abstain.and_then(|one| one.threshold)],
+        Shape::Abstaining => [retrieve.threshold(), abstain.and_then(|own| own.threshold)],
         Shape::Two => [retrieve.threshold(), keep.threshold()],
         Shape::One | Shape::Graded => [retrieve.threshold().or(keep.threshold()), None],
     }
 }
 
-/// Questions that retrieve; by a signal of the evidence, those whose evidence is used.
+/// The share of questions that retrieve or, with a signal of the evidence, whose evidence is used.
 fn retrieval_ratio(shape: Shape, chosen: &Chosen<'_>) -> f64 {
     if shape == Shape::One {
         chosen.calibration.evidence_ratio()
@@ -182,13 +182,13 @@ fn retrieval_ratio(shape: Shape, chosen: &Chosen<'_>) -> f64 {
 
 fn rows(shape: Shape, chosen: &Chosen<'_>) -> Vec<(&'static str, String)> {
     let Chosen {
-        calibration: found,
+        calibration,
         arguments,
         ..
     } = chosen;
     let graded = shape == Shape::Graded;
     let bounded = |share: f64| {
-        let (share, bound) = (percent(share), percent(found.bound));
+        let (share, bound) = (percent(share), percent(calibration.bound));
         let confidence = arguments.goal().confidence();
         format!("{share}, at most {bound} with confidence {confidence}")
     };
@@ -200,12 +200,12 @@ fn rows(shape: Shape, chosen: &Chosen<'_>) -> Vec<(&'static str, String)> {
     );
     rows.extend(thresholds(shape, chosen));
     if shape == Shape::Abstaining {
-        let right = found.right_abstentions();
+        let right = calibration.right_abstentions();
         let right = right.map_or("none is withheld".to_owned(), percent);
         rows.extend([
-            ("answered", percent(found.coverage())),
-            ("from memory", percent(found.from_memory())),
-            ("wrong among answered", bounded(found.error())),
+            ("answered", percent(calibration.coverage())),
+            ("from memory", percent(calibration.from_memory())),
+            ("wrong among answered", bounded(calibration.error())),
             ("withheld answers that are wrong", right),
         ]);
     } else {
@@ -215,24 +215,24 @@ fn rows(shape: Shape, chosen: &Chosen<'_>) -> Vec<(&'static str, String)> {
         } else {
             "retrieval ratio"
         };
-        let results = || format!("{:.2} on average, of {}", found.mean_k(), chosen.always_k);
-        rows.extend(graded.then(|| ("search results", results())));
+        let results = |mean: f64| format!("{mean:.2} on average, of {}", chosen.always_k);
+        rows.extend(graded.then(|| ("search results", results(calibration.mean_k()))));
         rows.push((ratio, percent(retrieval_ratio(shape, chosen))));
-        let used = || ("evidence used", percent(found.evidence_ratio()));
+        let used = || ("evidence used", percent(calibration.evidence_ratio()));
         rows.extend((shape == Shape::Two).then(used));
-        let mut accuracy = percent(found.accuracy());
+        let mut accuracy = percent(calibration.accuracy());
         if graded {
-            accuracy += &format!(", always {}", percent(found.always));
+            accuracy += &format!(", always {}", percent(calibration.always));
         }
         rows.push(("accuracy", accuracy));
-        rows.push(("lost against always", bounded(found.loss())));
+        rows.push(("lost against always", bounded(calibration.loss())));
     }
     if shape == Shape::One {
         let area = chosen.observed.auroc();
         let area = area.map_or("undefined".to_owned(), |area| format!("{area:.3}"));
         rows.push(("AUROC of \"retrieval helps\"", area));
     }
-    rows.push(("questions", found.questions.to_string()));
+    rows.push(("questions", calibration.questions.to_string()));
     rows
 }
 
@@ -300,23 +300,23 @@ fn show_grades(chosen: &Chosen<'_>) -> Result<()> {
     let thresholds = calibration.policy.retrieve.thresholds().unwrap_or_default();
     let last = thresholds.len();
     let grades = calibration.each_k.iter().enumerate();
-    for (grade, one) in grades.filter(|(grade, one)| one.share > 0.0 || *grade == last) {
-        let threshold = thresholds.get(grade).filter(|one| one.is_finite());
+    for (grade, at_k) in grades.filter(|(grade, at_k)| at_k.share > 0.0 || *grade == last) {
+        let threshold = thresholds.get(grade).filter(|value| value.is_finite());
         rows.push(vec![
-            one.k.to_string(),
-            one.least_probability
+            at_k.k.to_string(),
+            at_k.least_probability
                 .map_or_else(|| "less".to_owned(), |least| format!("at least {least:.3}")),
             threshold.map_or_else(|| "-".to_owned(), f64::to_string),
-            percent(one.share),
-            share(one.memory),
-            share(one.accuracy),
-            share(one.always),
+            percent(at_k.share),
+            share(at_k.memory),
+            share(at_k.accuracy),
+            share(at_k.always),
         ]);
     }
     output::table(&rows)
 }
 
-/// Questions that have no say in a threshold, and those of which a signal cannot tell.
+/// Shows the questions that do not count for a threshold, and those of which a signal cannot tell.
 fn show_aside(chosen: &Chosen<'_>) -> Result<()> {
     let observed = &chosen.observed;
     if observed.left_out > 0 {
@@ -375,7 +375,8 @@ fn flags(chosen: &Chosen<'_>) -> String {
             format!(" --{} {}", model.setting(), for_a_shell(&path))
         })
     };
-    let models: Vec<RoutingModel> = chosen.signals().filter_map(|one| one.told_by).collect();
+    let models = chosen.signals().filter_map(|signal| signal.told_by);
+    let models: Vec<RoutingModel> = models.collect();
     let mut flags: Vec<String> = models.iter().filter_map(|model| flag(*model)).collect();
     if models.contains(&RoutingModel::Router) {
         flags.extend(flag(RoutingModel::Assessor));
@@ -383,7 +384,7 @@ fn flags(chosen: &Chosen<'_>) -> String {
     format!("{samples}{}{}", flags.concat(), named(chosen))
 }
 
-/// The model and the corpus, where these are not those that hold anyway.
+/// The flags that name the model and the corpus, if they are not the defaults.
 fn named(chosen: &Chosen<'_>) -> String {
     let settings = chosen.session.settings;
     let model = Some(settings.model.to_string()).filter(|model| model != DEFAULT_GENERATOR);

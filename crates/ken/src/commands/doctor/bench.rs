@@ -1,6 +1,6 @@
-//! `ken doctor --bench`: how fast this machine does what ken lives on, in every precision: loading, sampling
-//! many answers of many questions, reading a long prompt, scoring an answer in many contexts,
-//! writing one stream, embedding passages, and answering several clients. The texts are those of the demo.
+//! `ken doctor --bench`: how fast this machine does ken's main kinds of work, in every precision: loading, sampling
+//! many answers of many questions, reading a long prompt, scoring an answer in many contexts, writing one stream,
+//! embedding passages, and answering several clients. The texts are those of the demo.
 
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -17,7 +17,7 @@ use super::clients::{Asked, Company};
 use crate::commands::demo;
 use crate::failure::{Failure, Result};
 
-/// Questions that are sampled, and samples of each.
+/// Sampled questions, and samples of each.
 const SAMPLED: usize = 16;
 const SAMPLES: usize = 30;
 const SAMPLE_TOKENS: usize = 16;
@@ -31,13 +31,13 @@ const CONTEXT_WORDS: usize = 100;
 /// Tokens of the single stream.
 const STREAM_TOKENS: usize = 64;
 
-/// What all prompts of the bench begin with.
+/// The start of all prompts.
 const SHARED: &str = "Answer the question with a name, a number or a short phrase.\n\n\
     Question: what is the tallest land animal\nAnswer: the giraffe\n\n\
     Question: when did the first world war end\nAnswer: 11 November 1918\n\n\
     Question: how many strings does a violin have\nAnswer: four\n\n";
 
-/// The texts, for whoever wants to do the same work by other means.
+/// The texts, so that the same work can be done by other means.
 #[derive(Debug, Serialize)]
 pub(super) struct Workload {
     shared: &'static str,
@@ -63,7 +63,7 @@ struct Scored {
 #[derive(Debug, Serialize)]
 pub(super) struct Bench {
     pub(super) rates: Vec<Rates>,
-    /// In the precision `auto`; none where no clients are requested.
+    /// In the precision `auto`; empty if no clients are requested.
     pub(super) clients: Vec<Company>,
     workload: Workload,
 }
@@ -74,7 +74,7 @@ pub(super) struct Rates {
     pub(super) precision: String,
     /// Seconds from the file to the first token of an answer.
     pub(super) load_s: f64,
-    /// Tokens written a second by all samples together, reading included.
+    /// Tokens written a second by all samples together, including the time for reading.
     pub(super) sample_tokens_per_s: f64,
     /// Tokens of a long prompt read a second.
     pub(super) read_tokens_per_s: f64,

@@ -11,13 +11,13 @@ use serde::Serialize;
 
 use crate::failure::Result;
 
-/// Questions that all clients together ask.
+/// Questions asked by all clients together.
 const ASKED: usize = 64;
-/// Passages that each is asked with.
+/// Passages with each question.
 const EVIDENCE: usize = 3;
 const ANSWER_TOKENS: usize = 24;
 
-/// The texts, for whoever wants to ask the same by other means.
+/// The texts, so that the same can be asked by other means.
 #[derive(Debug, Serialize)]
 pub(super) struct Asked {
     shared: &'static str,
@@ -26,7 +26,7 @@ pub(super) struct Asked {
     stop: Vec<String>,
 }
 
-/// What clients see who ask at the same time, each one question after the other.
+/// What clients see that ask at the same time, each one question after the other.
 #[derive(Debug, Serialize)]
 pub(super) struct Company {
     pub(super) clients: usize,
@@ -37,7 +37,7 @@ pub(super) struct Company {
 }
 
 impl Asked {
-    /// Questions, each with passages of its own behind what all prompts begin with.
+    /// Questions, each with its own passages after the shared start.
     pub(super) fn new(shared: &'static str, questions: &[String], contexts: &[String]) -> Self {
         let mut contexts = contexts.iter().cycle();
         let prompts = questions.iter().cycle().take(ASKED).map(|question| {
@@ -53,7 +53,7 @@ impl Asked {
         }
     }
 
-    /// Has clients ask all of them.
+    /// Has clients ask all questions.
     pub(super) fn ask(&self, model: &Decoder, clients: usize) -> Result<Company> {
         let options = GenerateOptions {
             sampling: Sampling::Greedy,

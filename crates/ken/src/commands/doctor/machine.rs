@@ -1,4 +1,4 @@
-//! What the machine is: processor, memory, disk. How fast it is, is measured in `speed`.
+//! The machine: processor, memory, disk. Its speed is measured in `speed`.
 
 use std::path::Path;
 
@@ -51,7 +51,7 @@ fn total_bytes(meminfo: &str) -> Option<u64> {
 
 #[cfg(target_arch = "x86_64")]
 fn features() -> Vec<&'static str> {
-    let found = [
+    let features = [
         ("avx2", is_x86_feature_detected!("avx2")),
         ("fma", is_x86_feature_detected!("fma")),
         ("f16c", is_x86_feature_detected!("f16c")),
@@ -59,19 +59,19 @@ fn features() -> Vec<&'static str> {
         ("avx512f", is_x86_feature_detected!("avx512f")),
         ("avx512vnni", is_x86_feature_detected!("avx512vnni")),
     ];
-    present(&found)
+    present(&features)
 }
 
 #[cfg(target_arch = "aarch64")]
 fn features() -> Vec<&'static str> {
     use std::arch::is_aarch64_feature_detected;
-    let found = [
+    let features = [
         ("neon", is_aarch64_feature_detected!("neon")),
         ("dotprod", is_aarch64_feature_detected!("dotprod")),
         ("fp16", is_aarch64_feature_detected!("fp16")),
         ("i8mm", is_aarch64_feature_detected!("i8mm")),
     ];
-    present(&found)
+    present(&features)
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
@@ -79,8 +79,8 @@ fn features() -> Vec<&'static str> {
     present(&[])
 }
 
-fn present(found: &[(&'static str, bool)]) -> Vec<&'static str> {
-    found
+fn present(features: &[(&'static str, bool)]) -> Vec<&'static str> {
+    features
         .iter()
         .filter(|(_, present)| *present)
         .map(|(name, _)| *name)

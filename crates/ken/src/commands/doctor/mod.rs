@@ -1,5 +1,5 @@
-//! `ken doctor`: what this machine has, what is cached and what can be reached.
-//! It changes nothing, and what is missing is a finding, not a failure.
+//! `ken doctor`: what this machine has, what is cached and what can be reached. It changes nothing, and a missing
+//! thing is a finding, not a failure.
 
 mod bench;
 mod clients;
@@ -39,7 +39,7 @@ struct Findings<'s> {
 #[derive(Debug, Serialize)]
 struct Ready {
     reference: String,
-    /// Where it lies, if it can be used and is on this machine.
+    /// Its path, if it can be used and is on this machine.
     path: Option<PathBuf>,
     ready: bool,
     /// Why it cannot be used, and the remedy.

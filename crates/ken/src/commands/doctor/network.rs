@@ -1,5 +1,5 @@
-//! Whether the model hub's host can be reached within a few seconds. It fetches
-//! nothing, and sees no further than a proxy.
+//! Whether the model hub's host can be reached within a few seconds. It fetches nothing, and sees no further than a
+//! proxy.
 
 use std::fmt;
 use std::net::{TcpStream, ToSocketAddrs};
@@ -39,8 +39,7 @@ pub(in crate::commands) fn reach_hub() -> Reach {
 }
 
 fn reach(host: &str) -> Reach {
-    // Looking up a name has no time limit of its own, so another thread does
-    // it, and is left behind when it takes too long.
+    // A name lookup has no time limit of its own, so another thread does it, and is left behind if it takes too long.
     let (sender, receiver) = mpsc::channel();
     let target = host.to_owned();
     std::thread::spawn(move || sender.send(connect(&target)));

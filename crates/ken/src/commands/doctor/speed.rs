@@ -1,4 +1,4 @@
-//! How fast the models that are ready run here: a few seconds of real work on made-up text.
+//! How fast the usable models run here: a few seconds of real work on made-up text.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -14,7 +14,7 @@ use serde::Serialize;
 const TEXT: &str = "The keeper of the lighthouse wrote down the wind, the weather and the ships \
 that passed, every evening for thirty years, and nobody ever asked to see the books. ";
 
-/// Tokens a second; `None` where the model is not ready or failed.
+/// Tokens a second; `None` if the model is not ready or failed.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Speed {
     pub(super) read_tokens_per_s: Option<f64>,

@@ -1,7 +1,7 @@
-//! `ken ingest --watch`: a corpus in step with folders for as long as the program runs.
+//! `ken ingest --watch`: keeps a corpus in step with folders for as long as the program runs.
 //!
-//! It looks at the folders again and again instead of being told by the system: that works on network drives and in
-//! containers too, and costs little beside reading.
+//! It scans the folders again and again instead of waiting for notifications of the system: that works on network
+//! drives and in containers, too, and costs little compared with reading.
 
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -14,23 +14,23 @@ use super::{Destination, read};
 use crate::failure::Result;
 use crate::terminal::remark;
 
-/// The least time between two looks.
+/// The shortest pause between two scans.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A look takes at most this part of the time.
+/// A scan takes at most this part of the time.
 const LOOKING_SHARE: u32 = 20;
 
-/// The longest time between two tries where one fails after the other.
+/// The longest pause after repeated failures.
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
-/// How often a pause looks whether to end.
+/// How often a pause checks whether to end.
 const NAP: Duration = Duration::from_millis(100);
 
-/// Ingests `documents`, and then whatever is new, changed or gone of the paths that were given, until it is to stop.
-/// What cannot be read later on is skipped, and tried again when it changes.
+/// Ingests `documents`, and then whatever is new, changed or gone in the given paths, until it is to stop. Documents
+/// that cannot be read later on are skipped, and tried again when they change.
 ///
 /// # Errors
-/// Of the first ingest. Later failures are told and tried again, ever more seldom.
+/// Those of the first ingest. Later failures are reported and tried again, at growing intervals.
 pub(super) fn follow(
     destination: &Destination<'_>,
     documents: Documents,
@@ -42,30 +42,30 @@ pub(super) fn follow(
     let mut seen = SeenFiles::of(&documents);
     destination.take(documents, on_broken)?;
     remark("watching for changes; Ctrl-C ends it");
-    let (mut pause, mut told) = (PAUSE, String::new());
+    let (mut pause, mut reported) = (PAUSE, String::new());
     while rest(destination, pause) {
         let begun = Instant::now();
         let outcome = read(arguments, session).and_then(|mut documents| {
-            let looked = begun.elapsed();
+            let scanned = begun.elapsed();
             if seen.leave_changed(&mut documents) {
                 destination.take(documents, Some(&warn))?;
             }
-            Ok(looked)
+            Ok(scanned)
         });
         match outcome {
-            Ok(looked) => {
-                pause = PAUSE.max(looked * LOOKING_SHARE);
-                told.clear();
+            Ok(scanned) => {
+                pause = PAUSE.max(scanned * LOOKING_SHARE);
+                reported.clear();
             }
             Err(failure) if session.is_stopped() => return Err(failure),
             Err(failure) => {
-                // What of the changes was published is not known.
+                // Which changes were published is unknown.
                 seen = SeenFiles::default();
                 pause = (pause * 2).min(LONGEST_PAUSE);
                 let message = failure.to_string();
-                if message != told {
+                if message != reported {
                     remark(format_args!("{message}; trying again"));
-                    told = message;
+                    reported = message;
                 }
             }
         }
@@ -73,7 +73,7 @@ pub(super) fn follow(
     Ok(())
 }
 
-/// Waits; `false` once it is to stop.
+/// Waits; `false` if it is to stop.
 fn rest(destination: &Destination<'_>, pause: Duration) -> bool {
     let end = Instant::now() + pause;
     while Instant::now() < end {

@@ -1,4 +1,4 @@
-//! `ken ingest`: documents into a corpus, once or whenever they change.
+//! `ken ingest`: puts documents into a corpus, once or whenever they change.
 
 mod follow;
 mod report;
@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<
             hint,
         ));
     }
-    // A wrong path is reported before a model is fetched.
+    // A wrong path fails before a model is fetched.
     let documents = read(arguments, session)?;
     tell_of_skipped(documents.skipped());
     let on_broken: Option<&(dyn Fn(&ReadError) + Sync)> = match arguments.skip_broken {
@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<
     }
 }
 
-/// The documents of the paths that were given, none of them read yet.
+/// The documents of the given paths, none of them read yet.
 fn read(arguments: &IngestArguments, session: &Session<'_>) -> Result<Documents> {
     let options = ReadOptions {
         format: arguments.format,
@@ -85,7 +85,7 @@ fn read(arguments: &IngestArguments, session: &Session<'_>) -> Result<Documents>
     Ok(read_documents_with(&arguments.paths, options)?)
 }
 
-/// The paths whose documents are deleted where they are gone.
+/// The paths whose missing documents are deleted.
 fn synced(arguments: &IngestArguments) -> &[PathBuf] {
     match arguments.sync || arguments.watch {
         true => &arguments.paths,
@@ -93,7 +93,7 @@ fn synced(arguments: &IngestArguments) -> &[PathBuf] {
     }
 }
 
-/// An embedder of a hundred languages, which is as fast as the default one.
+/// An embedder for a hundred languages, as fast as the default one.
 const MULTILINGUAL: &str = "hf:intfloat/multilingual-e5-small";
 
 /// Where documents go, and how.
@@ -105,7 +105,7 @@ struct Destination<'a> {
 }
 
 impl Destination<'_> {
-    /// Ingests documents and shows what became of them.
+    /// Ingests documents and shows the outcome.
     fn take(
         &self,
         documents: Documents,
@@ -150,7 +150,7 @@ impl Destination<'_> {
         Ok(())
     }
 
-    /// Says so where the corpus is mostly in another language than English.
+    /// Recommends another embedder if the corpus is mostly in another language than English.
     fn tell_of_languages(&self) -> Result<()> {
         let languages = languages::of_corpus(self.session.settings.folder()?, Active::All)?;
         if let Some(language) = languages::other_than_english(&languages) {

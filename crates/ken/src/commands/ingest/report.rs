@@ -1,4 +1,4 @@
-//! What an ingest tells: what it read and left out, and what became of the corpus.
+//! The report of an ingest: what it read and left out, and the state of the corpus.
 
 use ken_documents::{Notice, Notices, ReadError, SkipReason, Skipped, Unread};
 use ken_ingest::{Preview, Report};
@@ -9,21 +9,21 @@ use crate::output;
 use crate::session::Session;
 use crate::terminal::remark;
 
-/// So many skipped files are told of one by one.
+/// How many skipped files are listed one by one.
 const MOST_TOLD: usize = 20;
 
-/// What folders and archives hold that is not read.
+/// What was not read of folders and archives.
 pub(super) struct LeftOut {
     /// Links, special files, and folders that may not be read.
     pub(super) skipped: usize,
-    /// Files whose formats are not read.
+    /// Files in formats that ken does not read.
     pub(super) unread: Unread,
-    /// What readers tell of the files that they read.
+    /// What readers report about the files that they read.
     pub(super) notices: Notices,
 }
 
 impl LeftOut {
-    /// The files that are not read, by extension.
+    /// The unread files, by extension.
     fn unread(&self) -> Value {
         let kinds = self.unread.kinds().into_iter();
         kinds
@@ -38,7 +38,7 @@ impl LeftOut {
     }
 }
 
-/// Tells of what the folders hold that is not read.
+/// Reports what was not read of the folders.
 pub(super) fn tell_of_skipped(skipped: &[Skipped]) {
     for Skipped { path, reason } in skipped.iter().take(MOST_TOLD) {
         let remedy = match reason {
@@ -58,12 +58,12 @@ pub(super) fn tell_of_skipped(skipped: &[Skipped]) {
     }
 }
 
-/// Tells of a document that is left out.
+/// Reports a document that is left out.
 pub(super) fn warn(error: &ReadError) {
     remark(format_args!("skipped: {error}"));
 }
 
-/// What happens to documents, in a line; who syncs nothing sees no zeros for that.
+/// The changes of documents in one line; a run without sync shows no zeros for it.
 fn counts(added: usize, moved: usize, replaced: usize, deleted: usize) -> String {
     let mut counts = output::counted(added, "document") + " added";
     if moved > 0 {

@@ -1,5 +1,5 @@
-//! `ken model choose`: which of the open models fit this machine and a corpus; fetches the chosen one and makes it the
-//! default.
+//! `ken model choose`: shows which of the open models fit this machine and a corpus; fetches the chosen one and makes
+//! it the default.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -27,18 +27,18 @@ use crate::terminal::remark;
 /// How long the speed of the machine is measured.
 const MEASURED: Duration = Duration::from_secs(2);
 
-/// Tokens a second below which reading along is no pleasure.
+/// Tokens a second below which reading along is tedious.
 const FLUENT: f64 = 5.0;
 
-/// What bounds a model on this machine.
+/// The room that this machine has for a model.
 #[derive(Debug, Clone, Copy, Serialize)]
 struct Room {
-    /// Unknown where the system does not tell.
+    /// Unknown if the system does not tell.
     memory_free_bytes: Option<u64>,
     disk_free_bytes: Option<u64>,
 }
 
-/// What was found out before anything is chosen.
+/// What is known before a model is chosen.
 #[derive(Debug, Serialize)]
 struct Findings {
     listed_on: &'static str,
@@ -47,12 +47,12 @@ struct Findings {
     room: Room,
     weight_bytes_per_s: f64,
     hub: network::Reach,
-    /// Of the corpus, if one is named.
+    /// The languages of the corpus, if one is named.
     languages: Vec<Share>,
     models: Vec<Offer>,
 }
 
-/// A model of the list, seen from this machine.
+/// A listed model, judged for this machine.
 #[derive(Debug, Clone, Serialize)]
 struct Offer {
     name: &'static str,
@@ -136,7 +136,7 @@ fn offer(
         .reference
         .parse()
         .is_ok_and(|reference| cache.holds(&reference));
-    let languages = languages.iter().map(|one| one.language);
+    let languages = languages.iter().map(|share| share.language);
     Offer {
         name: known.name,
         reference: known.reference,
@@ -186,7 +186,7 @@ fn show(findings: &Findings) -> Result<()> {
     ))?;
     if !findings.languages.is_empty() {
         let shares = findings.languages.iter();
-        let shares = shares.map(|one| format!("{} {:.0} %", one.language, 100.0 * one.share));
+        let shares = shares.map(|share| format!("{} {:.0} %", share.language, 100.0 * share.share));
         say(&format!(
             "corpus: {}",
             shares.collect::<Vec<_>>().join(", ")
@@ -211,11 +211,11 @@ fn row(offer: &Offer) -> Vec<String> {
     let decimals = usize::from(offer.tokens_per_s < 10.0);
     let languages = match offer.languages {
         [] => "dozens".to_owned(),
-        [one] => (*one).to_owned(),
+        [language] => (*language).to_owned(),
         some => some.len().to_string(),
     };
     let fit = match (&offer.obstacle, &offer.unknown_languages[..]) {
-        // What is free is said above.
+        // The free amount is shown above.
         (Some(obstacle), _) => obstacle.split(',').next().unwrap_or_default().to_owned(),
         (None, []) => languages,
         (None, unknown) => format!("{languages}, not {}", unknown.join(", ")),
@@ -229,7 +229,7 @@ fn row(offer: &Offer) -> Vec<String> {
     ]
 }
 
-/// Asks which one; `None` where none is wanted.
+/// Asks which model to take; `None` for none.
 fn asked() -> Result<Option<String>> {
     let mut stderr = std::io::stderr();
     write!(stderr, "which one? (a name, or Enter to leave) ")?;
@@ -272,21 +272,20 @@ fn take(
     };
     pulled.map_err(not_reached)?;
     let path = cache.resolve(&reference)?;
-    // What cannot be read is no default.
+    // A model that cannot be read must not become the default.
     Footprint::read(&path, session.settings.precision)?;
     let file = Settings::write(config, &[(Key::model, Some(model.known.reference))])?;
     if Key::model.is_in_environment() {
         remark("KEN_MODEL is set, and comes before the file");
     }
-    match session.json {
-        true => output::json(
-            &json!({"name": name, "reference": reference, "path": path, "config": file}),
-        ),
-        false => output::line(format!("{} says: model = \"{reference}\"", file.display())),
+    if session.json {
+        output::json(&json!({"name": name, "reference": reference, "path": path, "config": file}))
+    } else {
+        output::line(format!("{} says: model = \"{reference}\"", file.display()))
     }
 }
 
-/// What fits, in words.
+/// The models that fit, in words.
 fn fitting(room: Room) -> String {
     let fits = open_models()
         .iter()
@@ -298,7 +297,7 @@ fn fitting(room: Room) -> String {
     }
 }
 
-/// A hub that is not reached, with what there is without it.
+/// The failure for an unreachable hub, with what can be done without it.
 fn not_reached(error: HubError) -> Failure {
     match error {
         HubError::Network { .. } => Failure::refused("network", error.to_string(), without_hub()),
@@ -306,7 +305,7 @@ fn not_reached(error: HubError) -> Failure {
     }
 }
 
-/// What there is where the hub is not reached.
+/// What can be done without the hub.
 fn without_hub() -> String {
     let package = DEFAULT_GENERATOR.trim_start_matches("pypi:");
     let package = package.split('/').next().unwrap_or_default();
@@ -351,7 +350,7 @@ mod tests {
         assert_eq!(recommended(64 * GB, 100e9, &[]), Some("qwen3-8b"));
         assert_eq!(recommended(4 * GB, 100e9, &[]), Some("qwen3-4b"));
         assert_eq!(recommended(64 * GB, 6e9, &[]), Some("qwen2.5-1.5b"));
-        // Nothing is fluent: the smallest.
+        // None is fluent: the smallest.
         assert_eq!(recommended(64 * GB, 1e9, &[]), Some("qwen2.5-0.5b"));
         assert_eq!(recommended(GB / 10, 100e9, &[]), None);
     }

@@ -1,5 +1,5 @@
-//! `ken model`: fetches, lists, shows, checks and removes cached models, and chooses one. What a
-//! model computes is asked elsewhere.
+//! `ken model`: fetches, lists, shows, checks and removes cached models, and chooses one. What models compute is in
+//! `score`.
 
 pub(crate) mod choose;
 
@@ -26,14 +26,14 @@ use crate::progress::Display;
 #[derive(Debug, Serialize)]
 struct ShownModel {
     reference: String,
-    /// What is given to a loader: a file, or a folder.
+    /// The path to load: a file, or a folder.
     path: PathBuf,
     bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pulled_at: Option<String>,
-    /// Of a decoder, known before its weights are read.
+    /// For a decoder, read before its weights.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     footprint: Option<Footprint>,
     files: Vec<ShownFile>,
@@ -43,7 +43,7 @@ struct ShownModel {
 struct ShownFile {
     path: String,
     bytes: u64,
-    /// Known for what was fetched; a local file is not hashed.
+    /// Known for fetched models; local files are not hashed.
     #[serde(skip_serializing_if = "Option::is_none")]
     sha256: Option<String>,
 }
@@ -53,9 +53,9 @@ pub(crate) fn run(verb: &PlainModelVerb, json: bool, stop: &Arc<AtomicBool>) -> 
     match verb {
         PlainModelVerb::Pull { models } => pull(&cache, models, json, stop),
         PlainModelVerb::List => list(&cache, json),
-        PlainModelVerb::Info(one) => info(&cache, &one.model, json),
+        PlainModelVerb::Info(named) => info(&cache, &named.model, json),
         PlainModelVerb::Verify { model } => verify(&cache, model.as_ref(), json, stop),
-        PlainModelVerb::Remove(one) => remove(&cache, &one.model, json),
+        PlainModelVerb::Remove(named) => remove(&cache, &named.model, json),
         PlainModelVerb::Score(arguments) => score::score(arguments, json, stop),
         PlainModelVerb::Embed { model, text } => score::embed(&model.model, text, json, stop),
     }
@@ -102,7 +102,7 @@ fn list(cache: &ModelCache, json: bool) -> Result<()> {
                 shown.pulled_at.unwrap_or_default(),
                 shown.reference,
             ]),
-            // A broken model hides no other.
+            // A broken model does not hide the others.
             Err(error) => failure::warn(&error),
         }
     }
@@ -114,7 +114,7 @@ fn info(cache: &ModelCache, reference: &ModelReference, json: bool) -> Result<()
         ModelReference::Local { .. } => shown_path(reference, cache.resolve(reference)?)?,
         _ => shown_record(cache, &cache.info(reference)?)?,
     };
-    // What is no decoder, such as an embedder, is shown without.
+    // Models that are not decoders, such as embedders, are shown without one.
     shown.footprint = Footprint::read(&shown.path, Precision::Auto).ok();
     if json {
         return output::json(&shown);
@@ -243,8 +243,7 @@ fn shown_record(cache: &ModelCache, record: &ModelRecord) -> Result<ShownModel, 
     })
 }
 
-/// A model on this machine that the cache does not keep: a file, or a folder
-/// with its files.
+/// A model on this machine that is not in the cache: a file, or a folder with its files.
 fn shown_path(reference: &ModelReference, path: PathBuf) -> Result<ShownModel> {
     let mut files = Vec::new();
     if path.is_dir() {

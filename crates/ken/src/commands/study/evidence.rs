@@ -1,4 +1,4 @@
-//! The searches of a study: each once for all models.
+//! The searches of a study, each done once for all models.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,18 +23,16 @@ use crate::commands::records;
 use crate::failure::{Failure, Result};
 use crate::session::Session;
 
-/// What was found under one condition for one data set.
+/// The search results for one data set under one condition.
 pub(super) struct EvidenceFile {
     pub(super) condition: Condition,
     pub(super) dataset: usize,
-    /// The file.
     path: PathBuf,
     /// What it depends on.
     pub(super) identity: RunSettings,
 }
 
 impl EvidenceFile {
-    /// Reads it.
     pub(super) fn evidence(&self) -> Result<Vec<Evidence>> {
         Ok(read_results(&self.path)?)
     }
@@ -98,8 +96,7 @@ pub(super) fn find(
     Ok((conditions, all))
 }
 
-/// Searches for the questions of a file, the first ones one at a time, and keeps what is found in the file
-/// that is returned.
+/// Searches for the questions of a file, the first ones one at a time, and stores the results in the returned file.
 fn kept(
     set: &QuestionSet,
     condition: Condition,
@@ -136,7 +133,7 @@ fn studied(condition: Condition, retriever: &Retriever) -> StudiedCondition {
 /// A corpus, or the copy of it in which a share is pruned.
 struct Searched {
     folder: PathBuf,
-    /// The copy, which is removed when this is dropped, and what it holds.
+    /// The copy, removed when this is dropped, and what it holds.
     pruned: Option<(CorpusCopy, String)>,
 }
 
@@ -182,7 +179,7 @@ impl Searched {
         Ok(setup.retriever()?)
     }
 
-    /// What is found depends on.
+    /// What the results depend on.
     fn identity(
         &self,
         retriever: &Retriever,
@@ -192,7 +189,7 @@ impl Searched {
         let mut identity = settings.retrieval_identity(Some(retriever), condition.retrieval.k);
         identity.extend(settings.computing());
         if let Some((_, pruned)) = &self.pruned {
-            // Copies differ in their generations and files, and not in what they hold.
+            // Copies differ in their generations and files, but not in what they hold.
             let Condition { n, retrieval } = condition;
             let held = format!("{pruned}, {n} shards {}", retrieval.order);
             identity.insert("corpus".to_owned(), held);
@@ -229,8 +226,8 @@ fn plan(folder: &Path, arguments: &StudyRunArguments, session: &Session<'_>) -> 
     )
 }
 
-/// The studied model that read the passages when the pruner was trained; where there is none, that of the
-/// settings, which is then checked.
+/// The studied model that read the passages when the pruner was trained; if there is none, that of the settings,
+/// which is then checked.
 fn reader(
     basis: &Basis,
     arguments: &StudyRunArguments,

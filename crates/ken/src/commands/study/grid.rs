@@ -44,7 +44,7 @@ pub(super) fn question_sets(
     Ok(sets)
 }
 
-/// What a file of questions is called: its name without ending, as file names may be.
+/// The name of a file of questions: without its ending, and with only what file names may have.
 fn name_of(path: &Path) -> String {
     let name = default_file(path, "").display().to_string();
     let kept = |c: char| {
@@ -57,7 +57,7 @@ fn name_of(path: &Path) -> String {
     name.trim_end_matches('.').chars().map(kept).collect()
 }
 
-/// Refuses what no study can compare.
+/// Refuses what a study cannot compare.
 pub(super) fn check(arguments: &StudyRunArguments, settings: &Settings) -> Result<()> {
     if settings.rerank == Rerank::Likelihood {
         return Err(ScalingError::RerankedByLikelihood.into());
@@ -137,7 +137,7 @@ pub(super) fn opened(
     let declared = arguments
         .parameters
         .iter()
-        .find(|one| one.name == model.name);
+        .find(|size| size.name == model.name);
     let footprint = match model.reference {
         ken_hub::ModelReference::Remote { .. } => None,
         _ => Some(setup.footprint()?),
@@ -186,7 +186,7 @@ pub(super) fn common(settings: &Settings) -> Result<RunSettings> {
         "samples",
     ];
     let all = serde_json::to_value(settings).map_err(Failure::other)?;
-    let told = |value: &serde_json::Value| match value {
+    let text = |value: &serde_json::Value| match value {
         serde_json::Value::String(text) => text.clone(),
         other => other.to_string(),
     };
@@ -194,7 +194,7 @@ pub(super) fn common(settings: &Settings) -> Result<RunSettings> {
         .into_iter()
         .filter_map(|key| Some((key.to_owned(), all.get(key)?)));
     let set = known.filter(|(_, value)| !value.is_null());
-    let mut common: RunSettings = set.map(|(key, value)| (key, told(value))).collect();
+    let mut common: RunSettings = set.map(|(key, value)| (key, text(value))).collect();
     common.insert("filters".to_owned(), settings.filters_in_words());
     Ok(common)
 }

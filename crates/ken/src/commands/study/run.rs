@@ -1,4 +1,4 @@
-//! `ken study run`: searches once, checks that all models read the same, and has every cell answered.
+//! `ken study run`: searches once, checks that all models read the same, and answers every cell.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -62,7 +62,7 @@ pub(super) fn run(arguments: &StudyRunArguments, session: &Session<'_>) -> Resul
     report::told(&arguments.out(), None, None, session)
 }
 
-/// A pipeline under the settings of one model that reads what was found, or answers from memory.
+/// A pipeline with the settings of one model that reads the search results, or answers from memory.
 fn pipeline(
     model: &Arc<dyn LanguageModel>,
     settings: &Settings,
@@ -132,7 +132,7 @@ fn compare(
     Ok(())
 }
 
-/// Has all cells of a model answered, and measures what policies decide by.
+/// Answers all cells of a model, and measures the policies' signals.
 fn answer(
     model: &NamedModel,
     read: &[PassagesRead],
@@ -192,7 +192,7 @@ fn answer(
     signals(model, opened, sets, arguments, session)
 }
 
-/// Measures what policies decide by, once for all scales.
+/// Measures the policies' signals, once for all scales.
 fn signals(
     model: &NamedModel,
     opened: Arc<dyn LanguageModel>,

@@ -16,10 +16,10 @@ use crate::failure::Result;
 use crate::output;
 use crate::session::Session;
 
-/// Writes the training examples of a verb of `ken train` in the format that `--export` names. `None`
-/// where it names none.
+/// Writes the training examples of a verb of `ken train` in the format that `--export` names; `None` if it names
+/// none.
 pub(super) fn exported(verb: &TrainVerb, session: &Session<'_>) -> Option<Result<()>> {
-    // What trains elsewhere splits for itself.
+    // Other tools split off their own validation set.
     const NONE_VALIDATES: f64 = 0.0;
     let as_values = |examples: &[TrainingExample], form, format| -> Vec<Value> {
         let examples = examples.iter();

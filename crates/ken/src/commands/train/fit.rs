@@ -1,4 +1,4 @@
-//! What all trainings of a language model share: how the flags set them, progress and report.
+//! What all trainings of a language model share: how the flags configure them, progress and report.
 
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -13,8 +13,7 @@ use crate::output;
 use crate::progress::{Display, Unit};
 use crate::session::Session;
 
-/// The training that the flags ask for, where its result could be opened and would not be written over
-/// what it is made from.
+/// The training that the flags describe, if its result can be opened and would not overwrite what it is made from.
 pub(super) fn tuning<'a>(flags: &'a TuningFlags, session: &Session<'_>) -> Result<FineTuning<'a>> {
     let settings = session.settings;
     let or_never = |steps: Option<NonZeroUsize>| steps.map_or(0, NonZeroUsize::get);
@@ -53,7 +52,7 @@ pub(super) fn tuning<'a>(flags: &'a TuningFlags, session: &Session<'_>) -> Resul
     Ok(tuning)
 }
 
-/// Trains, with progress, and shows what came of it.
+/// Trains, with progress, and shows the outcome.
 pub(super) fn fit(
     checkpoint: &Checkpoint,
     curriculum: &Curriculum,
@@ -63,7 +62,7 @@ pub(super) fn fit(
     fit_and(checkpoint, curriculum, tuning, session, |_| Ok(()))
 }
 
-/// The same, where something is added to the result before it is shown. Until that is done, the training resumes at its
+/// As [`fit`], with something added to the result before it is shown. Until that is done, the training resumes at its
 /// end.
 pub(super) fn fit_and(
     checkpoint: &Checkpoint,
@@ -84,7 +83,7 @@ pub(super) fn fit_and(
     }
 }
 
-/// Draws how far a training is, until it is to stop.
+/// Draws the progress of a training, until it is to stop.
 pub(crate) fn drawn<'a>(
     session: &Session<'a>,
 ) -> impl FnMut(Progress<'_>) -> ControlFlow<()> + use<'a> {

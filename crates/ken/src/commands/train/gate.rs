@@ -1,4 +1,4 @@
-//! `ken train gate`.
+//! `ken train gate`: which evidence is worth using.
 
 use ken_answer::prompt;
 use ken_eval::{ProbeRecord, read_results};

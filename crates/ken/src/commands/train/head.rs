@@ -1,4 +1,4 @@
-//! What `ken train router`, `gate` and `pruner` share: how a head is learned, over one or several seeds, written and
+//! What `ken train router`, `gate` and `pruner` share: how a head is trained, over one or several seeds, written and
 //! shown.
 
 use std::path::Path;
@@ -27,7 +27,7 @@ pub(super) type Row = (&'static str, String);
 /// How heads of one kind are shown.
 pub(super) struct Kind<M: 'static> {
     pub(super) name: &'static str,
-    /// Those that several seeds are told of by.
+    /// The measures that are reported over several seeds.
     pub(super) measures: &'static [Measure<M>],
     /// The rows between the features and the losses.
     pub(super) rows: fn(&HeadReport<M>) -> Vec<Row>,
@@ -35,7 +35,7 @@ pub(super) struct Kind<M: 'static> {
 
 impl<M: Serialize> Kind<M> {
     /// Writes the head of the first seed, and shows how good it is and how the seeds spread. `controls` are a table
-    /// and the same as JSON, `usage` is how the head is used.
+    /// and its JSON, `usage` says how to use the head.
     pub(super) fn finish(
         &self,
         learned: &[(Head, HeadReport<M>)],
@@ -104,7 +104,7 @@ pub(super) fn options(flags: &HeadFlags, seed: u64, fold: usize) -> LearnOptions
     }
 }
 
-/// Has something learned, with progress, until it is to stop.
+/// Trains something, with progress, until it is to stop.
 pub(super) fn learning<T>(session: &Session<'_>, learn: impl FnOnce(Watch<'_>) -> T) -> T {
     let mut display = Display::new();
     learn(&mut |done, total| {
@@ -121,19 +121,19 @@ pub(super) fn with_interval(value: Option<f64>, interval: Option<[f64; 2]>) -> S
     }
 }
 
-/// How measures spread over seeds; nothing of one.
+/// Shows how measures spread over seeds; nothing for a single seed.
 fn show_spreads(spreads: Vec<(&str, Spread)>) -> Result<()> {
     if spreads.is_empty() {
         return Ok(());
     }
     let mut rows = vec![output::head("over all seeds|mean|standard deviation|each")];
     rows.extend(spreads.into_iter().map(|(name, spread)| {
-        let each = spread.each.iter().map(|one| output::number(*one, 3));
+        let values = spread.each.iter().map(|value| output::number(*value, 3));
         vec![
             name.to_owned(),
             output::number(spread.mean, 3),
             output::number(spread.deviation, 3),
-            each.collect::<Vec<_>>().join(" "),
+            values.collect::<Vec<_>>().join(" "),
         ]
     }));
     output::table(&rows)
@@ -158,7 +158,7 @@ fn looks_at(input: Input) -> String {
     }
 }
 
-/// How well each layer did, where several were tried.
+/// The loss of each layer, if several were tried.
 fn losses(candidates: &[CandidateLoss]) -> Option<(&'static str, String)> {
     let losses = candidates
         .iter()

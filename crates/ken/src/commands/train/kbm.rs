@@ -22,8 +22,7 @@ pub(super) fn run(arguments: &TrainKbmArguments, session: &Session<'_>) -> Resul
     fit(&checkpoint, &curriculum, &tuning, session)
 }
 
-/// The training examples of the questions that are not held out, and those of the share that
-/// validates.
+/// The training examples of the questions that are not held out, and those of the share for validation.
 pub(crate) fn taught(
     flags: &KbmExampleFlags,
     labels: Labels,

@@ -1,4 +1,4 @@
-//! `ken train`: what is learned from what was measured.
+//! `ken train`: trains models on what was measured.
 
 mod examples;
 mod export;

@@ -25,8 +25,8 @@ pub(super) fn run(arguments: &TrainNoiseTolerantArguments, session: &Session<'_>
     fit(&checkpoint, &curriculum, &tuning, session)
 }
 
-/// The training examples of the questions that are not held out, and those of the share that
-/// validates. `model` gives the fingerprint of the model to be taught, if records say what it knows.
+/// The training examples of the questions that are not held out, and those of the share for validation. `model` gives
+/// the fingerprint of the model to train, if records say what it knows.
 pub(crate) fn taught(
     flags: &NoiseTolerantFlags,
     validation: f64,
@@ -68,7 +68,7 @@ pub(crate) fn taught(
         })
     };
     let questions = training.iter().chain(&validation);
-    let learned_from = questions.map(|one| digest_of(&one.question)).collect();
+    let learned_from = questions.map(|asked| digest_of(&asked.question)).collect();
     Ok(TaughtNoiseTolerance {
         learned_from,
         validation: examples(&validation, training.len())?,

@@ -1,4 +1,4 @@
-//! `ken train router`.
+//! `ken train router`: which questions the language model does not answer from memory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ pub(super) fn run(arguments: &TrainRouterArguments, session: &Session<'_>) -> Re
             fold,
             ..learner
         };
-        // Which words are counted depends on what is held out.
+        // Which words are counted depends on the held-out questions.
         let counted = match arguments.from {
             VectorSource::Words => Some(vec![learner.words()?]),
             _ => None,
@@ -178,15 +178,15 @@ impl Learner<'_> {
         Ok((candidates, beside))
     }
 
-    /// Hidden states after each of the layers that are tried.
+    /// Hidden states after each of the layers to try.
     fn hidden(&self, model: &dyn LanguageModel) -> Result<Vec<Candidate>> {
         let layers = self.arguments.layer.for_head(model).into_iter();
-        let each = layers.map(|layer| {
+        let candidates = layers.map(|layer| {
             let by = Representation::HiddenState { model, layer };
             let label = format!("read, after layer {layer}");
             self.candidate(Input::HiddenState { layer }, by, &label)
         });
-        each.collect()
+        candidates.collect()
     }
 
     /// The model that was probed.

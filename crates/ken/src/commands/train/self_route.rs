@@ -49,12 +49,11 @@ pub(super) fn run(arguments: &TrainSelfRouteArguments, session: &Session<'_>) ->
 fn trained(flags: &TuningFlags, session: &Session<'_>) -> Result<Arc<dyn LanguageModel>> {
     let out = flags.out.clone();
     let mut settings = session.settings.clone();
-    match flags.full {
-        true => {
-            settings.model = ModelReference::Local { path: out };
-            settings.adapter = None;
-        }
-        false => settings.adapter = Some(out),
+    if flags.full {
+        settings.model = ModelReference::Local { path: out };
+        settings.adapter = None;
+    } else {
+        settings.adapter = Some(out);
     }
     let session = Session {
         settings: &settings,

@@ -1,4 +1,4 @@
-//! `ken world`: an invented world, its models before they learn, and what a model knows of it.
+//! `ken world`: an invented world, its untrained models, and what a model knows of it.
 
 mod train;
 
@@ -78,8 +78,8 @@ fn show_world(summary: &WorldSummary, out: &Path) -> Result<()> {
 /// What models get from each source.
 fn show_sources(sources: &[SourceAccuracy]) -> Result<()> {
     let mut table = vec![output::head("known|never|always|oracle")];
-    table.extend(sources.iter().map(|one| {
-        let shares = [one.known, one.never, one.always, one.oracle];
+    table.extend(sources.iter().map(|source| {
+        let shares = [source.known, source.never, source.always, source.oracle];
         shares.map(|value| share(Some(value))).to_vec()
     }));
     output::table(&table)
@@ -149,12 +149,11 @@ fn truth(arguments: &WorldTruthArguments, session: &Session<'_>) -> Result<()> {
     if let Some(out) = &arguments.out {
         write_records(&records, out)?;
     }
-    match session.json {
-        true => records.iter().try_for_each(output::json),
-        false => {
-            show_truth(&truth_table(&records, world.settings().people))?;
-            show_sources(&[accuracy_of_truth(&records)])
-        }
+    if session.json {
+        records.iter().try_for_each(output::json)
+    } else {
+        show_truth(&truth_table(&records, world.settings().people))?;
+        show_sources(&[accuracy_of_truth(&records)])
     }
 }
 
@@ -171,7 +170,7 @@ fn show_truth(rows: &[TruthRow]) -> Result<()> {
         "questions|n|told|asked|not asked|one wording|evidence|misled|stranger|former",
     )];
     for row in rows {
-        let told = output::number(row.exposure, 1);
+        let exposure = output::number(row.exposure, 1);
         let means = [
             row.asked,
             row.not_asked,
@@ -181,7 +180,7 @@ fn show_truth(rows: &[TruthRow]) -> Result<()> {
             row.stranger,
             row.former,
         ];
-        let mut cells = vec![row.what.clone(), row.questions.to_string(), told];
+        let mut cells = vec![row.what.clone(), row.questions.to_string(), exposure];
         cells.extend(means.map(share));
         table.push(cells);
     }

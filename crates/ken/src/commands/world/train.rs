@@ -1,4 +1,4 @@
-//! `ken world train`: a member of the family learns its world, from nothing.
+//! `ken world train`: trains a model of the family on its world, from scratch.
 
 use std::path::Path;
 
@@ -12,7 +12,6 @@ use crate::failure::Result;
 use crate::output;
 use crate::session::Session;
 
-/// Trains a member and writes it.
 pub(super) fn run(arguments: &WorldTrainArguments, session: &Session<'_>) -> Result<()> {
     let member = &arguments.member;
     let training = WorldTraining {

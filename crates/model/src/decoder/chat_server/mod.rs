@@ -1,5 +1,5 @@
-//! The decoder as a server of chat completions: what an application asks for beyond an answer to a question, by the model's
-//! own chat template. Several answers, log probabilities, and tools that the model may call.
+//! The decoder as a server of chat completions: applications' requests beyond answers to questions, through the
+//! model's own chat template, with several answers, log probabilities, and tools that the model may call.
 
 mod request;
 mod text;
@@ -83,20 +83,20 @@ impl ChatServer for Decoder {
             true => reply.ends(choices, tokens.len(), count),
             false => vec![reply.whole(choices, tokens.len(), count)],
         };
-        // There is nothing left to break off.
+        // Nothing is left to break off.
         let _ = replies.into_iter().try_for_each(on_reply);
         Ok(())
     }
 }
 
 impl Decoder {
-    /// How the model writes calls of tools; `None` if it knows of none.
+    /// How the model writes tool calls; `None` if its template has none.
     fn call_format(&self) -> Option<CallFormat> {
         CallFormat::of(self.chat.as_ref()?.source())
     }
 
-    /// The conversation in tokens, up to where the model answers. Where it has to call a tool, the call is begun and the rest
-    /// is constrained to it.
+    /// The conversation in tokens, up to where the model answers. If it must call a tool, the call is begun, and the
+    /// rest is constrained to it.
     fn chat_tokens(&self, request: &mut ChatRequest) -> Result<Vec<u32>, DecoderError> {
         let template = self.chat.as_ref().ok_or(DecoderError::NoChatTemplate)?;
         let escape = |values: &[Value]| -> Result<Vec<Value>, DecoderError> {
@@ -107,7 +107,7 @@ impl Decoder {
         };
         let (messages, tools) = (escape(&request.messages)?, escape(&request.tools)?);
         let rendered = template.render(&messages, &tools, true);
-        // Not every template has a turn for the system.
+        // Not every template has a system turn.
         let rendered = rendered.or_else(|error| match without_system(&messages) {
             Some(messages) => template.render(&messages, &tools, true),
             None => Err(error),
@@ -130,7 +130,7 @@ impl Decoder {
     }
 }
 
-/// The messages with the system's text in the first of the user; `None` where there is no such text.
+/// The messages with the system's text moved into the user's first one; `None` without such a text.
 fn without_system(messages: &[Value]) -> Option<Vec<Value>> {
     let (first, rest) = messages.split_first()?;
     let instruction = first["content"]
@@ -145,13 +145,13 @@ fn without_system(messages: &[Value]) -> Option<Vec<Value>> {
 
 /// How an answer ended.
 struct Ending {
-    /// The whole message; of a stream, the part that was not sent yet.
+    /// The whole message; in a stream, the part that was not sent yet.
     message: Value,
     logprobs: Option<Value>,
     reason: &'static str,
 }
 
-/// What all parts of a reply have in common.
+/// The common fields of all parts of a reply.
 struct Reply {
     id: String,
     created: u64,
@@ -182,7 +182,7 @@ impl Reply {
         reply
     }
 
-    /// A chunk of a stream: what an answer goes on with, or why it ended.
+    /// A chunk of a stream: the continuation of an answer, or why it ended.
     fn chunk(
         &self,
         index: usize,
@@ -195,23 +195,23 @@ impl Reply {
         self.with("chat.completion.chunk", &[choice], None)
     }
 
-    /// The first chunks of a stream: who writes each answer.
+    /// The first chunks of a stream: the role of each answer.
     fn begins(&self, samples: usize) -> impl Iterator<Item = Value> {
         let role = json!({"role": "assistant", "content": ""});
         (0..samples).map(move |sample| self.chunk(sample, &role, None, None))
     }
 
-    /// The chunk that more of a text adds to a stream; `None` while nothing of it can be said.
+    /// The chunk for more text in a stream; `None` while nothing of it can be sent.
     fn goes_on(&self, texts: &mut [ChatText], progress: Progress<'_>) -> Option<Value> {
         let Progress::Text(piece) = progress else {
             return None;
         };
         let (text, logprobs) = texts[piece.sample].take(&piece);
-        let said = json!({"content": text});
-        (!text.is_empty()).then(|| self.chunk(piece.sample, &said, logprobs.as_ref(), None))
+        let delta = json!({"content": text});
+        (!text.is_empty()).then(|| self.chunk(piece.sample, &delta, logprobs.as_ref(), None))
     }
 
-    /// The last chunks of a stream: how each answer ends, and what all cost.
+    /// The last chunks of a stream: how each answer ends, and the total cost.
     fn ends(&self, choices: Vec<(usize, Ending)>, read: usize, written: usize) -> Vec<Value> {
         let ends = choices.into_iter().flat_map(|(index, ending)| {
             let Ending {
@@ -219,10 +219,10 @@ impl Reply {
                 logprobs,
                 reason,
             } = ending;
-            let said = message
+            let has_rest = message
                 .as_object()
                 .is_some_and(|message| !message.is_empty());
-            let rest = said.then(|| self.chunk(index, &message, logprobs.as_ref(), None));
+            let rest = has_rest.then(|| self.chunk(index, &message, logprobs.as_ref(), None));
             let end = self.chunk(index, &json!({}), None, Some(reason));
             rest.into_iter().chain([end])
         });

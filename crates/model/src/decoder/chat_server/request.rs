@@ -1,11 +1,11 @@
-//! Reading a request for chat completions.
+//! Parses requests for chat completions.
 
 use ken_language::{GenerateOptions, LogprobOptions, OutputSchema, Sampling};
 use serde_json::{Map, Value, json};
 
 use crate::decoder::error::DecoderError;
 
-/// The longest answer of a request that does not say, in tokens.
+/// The default limit of an answer, in tokens.
 const MOST_TOKENS: usize = 1024;
 
 /// The most answers to one request.
@@ -14,24 +14,24 @@ const MOST_ANSWERS: u64 = 128;
 /// The most tokens that are listed at each position.
 const MOST_TOP: u64 = 20;
 
-/// Which tool the model has to call.
+/// Whether and which tool the model must call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Choice {
     /// It may call one, or answer.
     Free,
-    /// One of all.
+    /// It must call one of them.
     Any,
-    /// The one of this name.
+    /// It must call the one of this name.
     Named(String),
 }
 
-/// A request, read.
+/// A parsed request.
 #[derive(Debug)]
 pub(super) struct ChatRequest {
     pub(super) model: String,
-    /// The conversation as a chat template takes it: texts as one string, arguments of calls as objects.
+    /// The conversation as a chat template takes it: each text as one string, arguments of calls as objects.
     pub(super) messages: Vec<Value>,
-    /// The tools that the model may call; none if it must not call any.
+    /// The tools that the model may call; empty if it must not call any.
     pub(super) tools: Vec<Value>,
     pub(super) choice: Choice,
     pub(super) samples: usize,
@@ -97,7 +97,7 @@ impl ChatRequest {
     }
 }
 
-/// Which tool has to be called; `None` if none may be.
+/// Which tool the model must call; `None` if it may call none.
 fn choice(mode: Option<&Value>) -> Result<Option<Choice>, DecoderError> {
     match mode {
         None => Ok(Some(Choice::Free)),
@@ -160,8 +160,8 @@ fn logprobs(
     }
 }
 
-/// Greedy, as ken answers by itself, unless a temperature is given. Several answers that are all the same are no use, so these
-/// are drawn.
+/// Greedy, as ken's own answers are, unless a temperature is given. Several equal answers are useless, so these are
+/// sampled.
 fn sampling<'v>(
     given: &impl Fn(&str) -> Option<&'v Value>,
     samples: usize,
@@ -214,7 +214,7 @@ fn stop(stop: Option<&Value>) -> Vec<String> {
 /// A message as a chat template takes it.
 ///
 /// # Errors
-/// One with parts that are no texts.
+/// Parts that are not text.
 fn message(message: Value) -> Result<Value, DecoderError> {
     let Value::Object(mut message) = message else {
         return Err(wrong("messages", "a message is an object"));

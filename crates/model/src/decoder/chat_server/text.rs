@@ -1,4 +1,4 @@
-//! One answer while it is written: what of it is said, and what may turn out to be a call of a tool.
+//! One answer while it is being written: which part of it can be sent, and which may turn out to be a tool call.
 
 use ken_language::{Finish, Piece, StreamedText, Thoughts, TokenLogprob};
 use rand::Rng;
@@ -13,13 +13,13 @@ use super::tool_calls::{OPEN, ToolCall, may_be_call, parted};
 pub(super) struct ChatText {
     thoughts: Thoughts,
     tools: Vec<Value>,
-    /// Whether nothing is given out before the end.
+    /// Whether everything is held back until the end.
     holds: bool,
     /// The answer without thoughts, as far as it is written.
     text: String,
-    /// How many bytes of it were given out.
+    /// How many bytes of it were sent.
     given: usize,
-    /// The log probabilities that were not given out; `None` where none are wanted.
+    /// The log probabilities that were not sent; `None` if none are requested.
     logprobs: Option<Vec<Value>>,
 }
 
@@ -40,7 +40,7 @@ impl ChatText {
         }
     }
 
-    /// Takes a piece, and returns what can be said by now, with the log probabilities of its tokens.
+    /// Takes a piece, and returns the text that can be sent by now, with the log probabilities of its tokens.
     pub(super) fn take(&mut self, piece: &Piece<'_>) -> (String, Option<Value>) {
         if let Some(logprobs) = &mut self.logprobs {
             logprobs.extend(piece.logprobs.iter().map(logprob));
@@ -55,17 +55,14 @@ impl ChatText {
             false => [OPEN.to_owned()].into(),
         });
         let end = shown.extend(&self.text).len();
-        let said = self
-            .text
-            .get(self.given..end)
-            .unwrap_or_default()
-            .to_owned();
+        let text = self.text.get(self.given..end).unwrap_or_default();
+        let text = text.to_owned();
         self.given = self.given.max(end);
-        let logprobs = if said.is_empty() { None } else { self.told() };
-        (said, logprobs)
+        let logprobs = if text.is_empty() { None } else { self.told() };
+        (text, logprobs)
     }
 
-    /// The log probabilities since the last ones. Those of thoughts are none of the answer.
+    /// The log probabilities since the last ones; `None` with thoughts, whose tokens are not those of the answer.
     fn told(&mut self) -> Option<Value> {
         let logprobs = std::mem::take(self.logprobs.as_mut()?);
         match self.thoughts.has_thoughts() {
@@ -81,10 +78,10 @@ impl ChatText {
         if finish == Finish::End
             && let Some(logprobs) = &mut self.logprobs
         {
-            // The last token is that which ends the text.
+            // The last token ends the text.
             logprobs.pop();
         }
-        let (said, calls) = match self.tools.is_empty() {
+        let (text, calls) = match self.tools.is_empty() {
             true => (std::mem::take(&mut self.text), Vec::new()),
             false => parted(&self.text, &self.tools),
         };
@@ -94,15 +91,15 @@ impl ChatText {
             (true, _) => "stop",
         };
         let mut message = json!({});
-        let rest = said.get(self.given..).unwrap_or_default();
+        let rest = text.get(self.given..).unwrap_or_default();
         match is_stream {
             true if rest.is_empty() => {}
             true => message["content"] = json!(rest),
             false => {
                 message["role"] = json!("assistant");
                 message["refusal"] = Value::Null;
-                message["content"] = match calls.is_empty() || !said.is_empty() {
-                    true => json!(said),
+                message["content"] = match calls.is_empty() || !text.is_empty() {
+                    true => json!(text),
                     false => Value::Null,
                 };
             }
@@ -111,7 +108,7 @@ impl ChatText {
             let calls = calls.iter().enumerate().map(|(index, call)| {
                 let mut call = written(call);
                 if is_stream {
-                    // By which clients put a stream together.
+                    // Clients use the index to assemble a stream.
                     call["index"] = json!(index);
                 }
                 call
@@ -135,16 +132,17 @@ fn written(call: &ToolCall) -> Value {
     })
 }
 
-/// A token's log probability in OpenAI's form. The bytes are those of the text, which for a part of a character is its name.
+/// A token's log probability in OpenAI's form. The bytes are those of the text, which for a part of a character is
+/// its name.
 fn logprob(token: &TokenLogprob) -> Value {
-    let one = |text: &str, logprob: Option<f32>| json!({"token": text, "logprob": logprob, "bytes": text.as_bytes()});
-    let mut told = one(&token.text, token.logprob);
+    let entry = |text: &str, logprob: Option<f32>| json!({"token": text, "logprob": logprob, "bytes": text.as_bytes()});
+    let mut listed = entry(&token.text, token.logprob);
     let top = token
         .top
         .iter()
-        .map(|(text, logprob)| one(text, Some(*logprob)));
-    told["top_logprobs"] = top.collect();
-    told
+        .map(|(text, logprob)| entry(text, Some(*logprob)));
+    listed["top_logprobs"] = top.collect();
+    listed
 }
 
 #[cfg(test)]

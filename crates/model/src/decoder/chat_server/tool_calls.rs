@@ -1,14 +1,14 @@
-//! Calls of tools in what a model writes. Families mark them in ways of their own, and small models leave the marks out.
+//! Tool calls in a model's output. Families mark them differently, and small models omit the marks.
 
 use serde_json::{Map, Value, json};
 
 use super::request::name_of;
 
-/// Encloses a call in what Qwen, Hermes and SmolLM3 write.
+/// Tags around a call by Qwen, Hermes and SmolLM3.
 pub(super) const OPEN: &str = "<tool_call>";
 const CLOSE: &str = "</tool_call>";
 
-/// Stand before a list of calls in what Mistral, and Phi-4 and Granite write.
+/// Marks before a list of calls: Mistral's, and Phi-4's and Granite's.
 const LIST_MARKS: [&str; 2] = ["[TOOL_CALLS]", "<|tool_call|>"];
 
 /// A call.
@@ -18,12 +18,12 @@ pub(super) struct ToolCall {
     pub(super) arguments: Value,
 }
 
-/// How a model writes calls, by its chat template.
+/// How a model writes calls, according to its chat template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallFormat {
     /// Each between tags.
     Tagged,
-    /// As JSON alone.
+    /// As plain JSON.
     Json {
         /// The key of the arguments.
         arguments: &'static str,
@@ -31,7 +31,7 @@ pub(super) enum CallFormat {
 }
 
 impl CallFormat {
-    /// The format that a template asks for; `None` if it has no place for tools.
+    /// The format that a template asks for; `None` if it does not support tools.
     pub(super) fn of(template: &str) -> Option<Self> {
         let has = |text: &str| template.contains(text);
         match (has("tools"), has(OPEN)) {
@@ -48,7 +48,7 @@ impl CallFormat {
         }
     }
 
-    /// How a call begins, before its JSON.
+    /// The text before a call's JSON.
     pub(super) fn beginning(self) -> &'static str {
         match self {
             Self::Tagged => "<tool_call>\n",
@@ -56,18 +56,18 @@ impl CallFormat {
         }
     }
 
-    /// The schema of the JSON of a call of one of these tools.
+    /// The schema of the JSON of a call of any of these tools.
     pub(super) fn schema(self, tools: &[Value]) -> Value {
         let key = match self {
             Self::Tagged => "arguments",
             Self::Json { arguments } => arguments,
         };
         let mut schema = json!({});
-        let mut each = Vec::with_capacity(tools.len());
+        let mut schemas = Vec::with_capacity(tools.len());
         for tool in tools {
             let own = tool.pointer("/function/parameters");
             let mut parameters = own.filter(|own| own.is_object()).cloned();
-            // References begin at the root.
+            // References start at the root.
             for shared in ["$defs", "definitions"] {
                 let own = parameters.as_mut().and_then(Value::as_object_mut);
                 let own = own.and_then(|own| own.shift_remove(shared));
@@ -76,44 +76,44 @@ impl CallFormat {
                 }
             }
             let parameters = parameters.unwrap_or_else(|| json!({"type": "object"}));
-            each.push(json!({
+            schemas.push(json!({
                 "type": "object",
                 "properties": {"name": {"const": name_of(tool)}, key: parameters},
                 "required": ["name", key],
                 "additionalProperties": false,
             }));
         }
-        schema["anyOf"] = Value::Array(each);
+        schema["anyOf"] = Value::Array(schemas);
         schema
     }
 }
 
-/// What a model wrote, apart: what it says, and the calls of these tools.
+/// Splits a model's output into its text and the calls of these tools.
 pub(super) fn parted(written: &str, tools: &[Value]) -> (String, Vec<ToolCall>) {
     let mut calls = Vec::new();
-    let mut said = String::new();
+    let mut text = String::new();
     let mut rest = written;
     while let Some((before, inside)) = rest.split_once(OPEN) {
         let (call, after) = inside.split_once(CLOSE).unwrap_or((inside, ""));
         match read(call, tools) {
             Some(read) => {
-                said.push_str(before);
+                text.push_str(before);
                 calls.extend(read);
             }
-            // It is none, so it is what the model says.
-            None => said.push_str(&rest[..rest.len() - after.len()]),
+            // Not a call, so it belongs to the text.
+            None => text.push_str(&rest[..rest.len() - after.len()]),
         }
         rest = after;
     }
-    said.push_str(rest);
+    text.push_str(rest);
     if calls.is_empty()
-        && let Some(read) = read(&said, tools)
+        && let Some(read) = read(&text, tools)
     {
         return (String::new(), read);
     }
     match calls.is_empty() {
-        true => (said, calls),
-        false => (said.trim().to_owned(), calls),
+        true => (text, calls),
+        false => (text.trim().to_owned(), calls),
     }
 }
 
@@ -123,7 +123,7 @@ pub(super) fn may_be_call(begun: &str) -> bool {
     begun.is_empty() || begun.starts_with(['{', '[', '`', '<'])
 }
 
-/// The calls in a text that is nothing else: JSON of one or of several, with a mark or in a code block.
+/// The calls in a text that is only JSON, of one or of several, with a mark or in a code block.
 fn read(text: &str, tools: &[Value]) -> Option<Vec<ToolCall>> {
     let mut text = text.trim();
     for mark in LIST_MARKS {
@@ -135,7 +135,7 @@ fn read(text: &str, tools: &[Value]) -> Option<Vec<ToolCall>> {
     {
         text = block.strip_prefix("json").unwrap_or(block).trim();
     }
-    // Qwen's template writes its example so, and small models copy it.
+    // Qwen's template writes its example like this, and small models copy it.
     if text.starts_with("{{") && text.ends_with("}}") {
         text = &text[1..text.len() - 1];
     }

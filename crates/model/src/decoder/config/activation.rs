@@ -10,7 +10,7 @@ pub enum Activation {
 }
 
 impl Activation {
-    /// By the name in a Hugging Face `config.json`.
+    /// The activation of a name in a Hugging Face `config.json`.
     pub(super) fn parse(name: &str) -> Option<Self> {
         match name {
             "silu" | "swish" => Some(Self::Silu),
@@ -19,7 +19,7 @@ impl Activation {
         }
     }
 
-    /// Its name there.
+    /// Its name in a Hugging Face `config.json`.
     pub(in crate::decoder) fn name(self) -> &'static str {
         match self {
             Self::Silu => "silu",

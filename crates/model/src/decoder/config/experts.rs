@@ -1,9 +1,9 @@
-//! Feed-forward layers of many experts, of which each token uses a few.
+//! Feed-forward layers of many experts, a few of which each token uses.
 
 /// The experts of a decoder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Experts {
-    /// Experts of a layer.
+    /// Experts per layer.
     pub count: usize,
     /// How many of them each token uses.
     pub used: usize,
@@ -13,7 +13,7 @@ pub struct Experts {
     pub normalized: bool,
     /// Every n-th layer has experts: with 1, all. At least 1.
     pub every: usize,
-    /// Layers, counted from 0, that have one feed-forward layer for all tokens instead.
+    /// Layers, counted from 0, with one feed-forward layer for all tokens instead.
     pub dense: Vec<usize>,
 }
 
@@ -40,7 +40,7 @@ impl Experts {
         }
     }
 
-    /// As one text, which is the same in all versions of ken.
+    /// A text for fingerprints, which must not change between versions of ken.
     pub(super) fn told(&self) -> String {
         let Self {
             count,

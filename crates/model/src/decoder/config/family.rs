@@ -1,10 +1,10 @@
-//! The architecture families that the graph can run, and what the blocks of each consist of.
+//! The supported architecture families, and the parts of their blocks.
 
-/// The architecture families that the graph can run.
+/// The supported architecture families.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
-    /// Llama 1 to 3, SmolLM, SmolLM2, Mistral, Ministral, of Mistral 3's multimodal models the text part: no biases,
-    /// separate projections.
+    /// Llama 1 to 3, SmolLM, SmolLM2, Mistral, Ministral, and the text part of Mistral 3's multimodal models: no
+    /// biases, separate projections.
     Llama,
     /// Qwen2 and Qwen2.5: biases on the query, key and value projections.
     Qwen2,
@@ -12,20 +12,20 @@ pub enum Family {
     Qwen3,
     /// The mixtures of experts of Qwen3: as Qwen3, with experts in place of feed-forward layers.
     Qwen3Moe,
-    /// Phi-3, Phi-3.5 and Phi-4-mini: fused projections, long-context rotary factors, of Phi-4-mini a part of each
-    /// head not rotated.
+    /// Phi-3, Phi-3.5 and Phi-4-mini: fused projections, long-context rotary factors; Phi-4-mini leaves a part of
+    /// each head unrotated.
     Phi3,
     /// SmolLM3: as Llama, but some layers do not rotate queries and keys.
     SmolLm3,
-    /// Granite 3: as Llama, with factors of the embedding, of attention, of what blocks add and of the logits.
+    /// Granite 3: as Llama, with factors of the embedding, of attention, of the outputs of blocks and of the logits.
     Granite,
-    /// Gemma 3, of its multimodal models the text part: norms before and after both halves of a block,
-    /// queries and keys normalized per head.
+    /// Gemma 3, also the text part of its multimodal models: norms before and after both halves of a block, queries
+    /// and keys normalized per head.
     Gemma3,
 }
 
 impl Family {
-    /// The names by which checkpoints call the supported families.
+    /// The names of the supported families in checkpoints.
     pub const NAMES: &'static str = "llama, mistral, ministral, ministral3, mistral3, qwen2, qwen3, qwen3_moe, phi3, smollm3, granite, gemma3";
 
     pub(in crate::decoder) fn parse(name: &str) -> Option<Self> {
@@ -47,12 +47,12 @@ impl Family {
         self == Self::Phi3
     }
 
-    /// Whether GGUF stores the rows of queries and keys so that those of a rotary pair are side by side.
+    /// Whether GGUF stores the two rows of a rotary pair of queries and keys side by side.
     pub(in crate::decoder) fn pairs_rows(self) -> bool {
         matches!(self, Self::Llama | Self::SmolLm3 | Self::Granite)
     }
 
-    /// The base of the rotary frequencies, where a `config.json` does not say.
+    /// The default base of the rotary frequencies for a `config.json`.
     pub(in crate::decoder) fn rope_base(self) -> f64 {
         match self {
             Self::SmolLm3 => 2_000_000.0,
@@ -60,7 +60,7 @@ impl Family {
         }
     }
 
-    /// Whether a part of each head may be left as it is, and only the rest be rotated.
+    /// Whether a part of each head may be unrotated.
     pub(in crate::decoder) fn may_rotate_partly(self) -> bool {
         self == Self::Phi3
     }
@@ -75,13 +75,13 @@ impl Family {
         matches!(self, Self::Qwen3 | Self::Qwen3Moe | Self::Gemma3)
     }
 
-    /// Whether what attention and the feed-forward layer give is normalized before it is added to the
+    /// Whether the outputs of attention and the feed-forward layer are normalized before they are added to the
     /// residual stream.
     pub(in crate::decoder) fn norms_outputs(self) -> bool {
         self == Self::Gemma3
     }
 
-    /// What safetensors leave out of the weights of norms, to be added. GGUF has them whole.
+    /// The number to add to the weights of norms in safetensors. GGUF already has it added.
     pub(in crate::decoder) fn norm_offset(self) -> f64 {
         match self {
             Self::Gemma3 => 1.0,

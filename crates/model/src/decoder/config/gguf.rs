@@ -9,15 +9,15 @@ use crate::decoder::config::family::Family;
 use crate::decoder::error::DecoderError;
 use crate::decoder::files::gguf::Metadata;
 
-/// What a Gemma 3 has where its file does not say.
+/// Defaults of a Gemma 3.
 const GEMMA3_HEAD_WIDTH: usize = 256;
 const GEMMA3_ROPE_BASE: f64 = 1_000_000.0;
 const GEMMA3_LOCAL_ROPE_BASE: f64 = 10_000.0;
 const GEMMA3_PERIOD: usize = 6;
-/// Every fourth layer of a SmolLM3 does not rotate; files do not say.
+/// Every fourth layer of a SmolLM3 does not rotate; files do not say so.
 const SMOLLM3_PERIOD: usize = 4;
-/// The blocks of Gemma 3 27B. Its queries are scaled by another width than their heads', which files
-/// do not say; no other Gemma 3 has as many blocks.
+/// The number of blocks of Gemma 3 27B. Its queries are scaled by another width than their heads', which files do not
+/// state; no other Gemma 3 has as many blocks.
 const GEMMA3_27B_LAYERS: usize = 62;
 
 impl DecoderConfig {
@@ -45,7 +45,7 @@ impl DecoderConfig {
         let is_gemma = family == Family::Gemma3;
         let key = |name: &str| format!("{architecture}.{name}");
         let optional = |name: &str| metadata.optional_number(&key(name));
-        // Only Granite has these, and 0 stands for none.
+        // Only Granite has these, and 0 stands for a missing value.
         let factor = |name: &str| {
             let factor = optional(name).filter(|&factor| factor != 0.0);
             factor.filter(|_| family == Family::Granite)
@@ -138,7 +138,7 @@ impl DecoderConfig {
     }
 }
 
-/// How the rotary frequencies are stretched. `key` writes out the name of a key.
+/// The stretching of the rotary frequencies. `key` expands the name of a key.
 fn rope_scaling(
     metadata: &Metadata<'_>,
     key: &dyn Fn(&str) -> String,
@@ -159,7 +159,7 @@ fn rope_scaling(
         Some("yarn") => {
             let factor = metadata.number(&key("rope.scaling.factor"))?;
             let original = metadata.number(&key("rope.scaling.original_context_length"))?;
-            // As llama.cpp does: by what the logarithm was multiplied, the magnitude is divided.
+            // As llama.cpp does: the magnitude is divided by the factor of the logarithm.
             let multiplier = optional("rope.scaling.yarn_log_multiplier").unwrap_or(0.0);
             let magnitude = yarn_magnitude(factor, 1.0) / yarn_magnitude(factor, multiplier);
             Ok(RopeScaling::Yarn {
@@ -179,7 +179,7 @@ fn rope_scaling(
     }
 }
 
-/// How queries grow. `key` writes out the name of a key.
+/// The growth of queries. `key` expands the name of a key.
 fn query_growth(
     metadata: &Metadata<'_>,
     key: &dyn Fn(&str) -> String,
@@ -192,20 +192,20 @@ fn query_growth(
     Ok(Some(QueryGrowth { rate, context }))
 }
 
-/// The experts of all layers. `key` writes out the name of a key.
+/// The experts of all layers. `key` expands the name of a key.
 fn experts(metadata: &Metadata<'_>, key: &dyn Fn(&str) -> String) -> Result<Experts, DecoderError> {
     Ok(Experts {
         count: metadata.number(&key("expert_count"))? as usize,
         used: metadata.number(&key("expert_used_count"))? as usize,
         intermediate: metadata.number(&key("expert_feed_forward_length"))? as usize,
-        // As llama.cpp takes all files of this family.
+        // As llama.cpp does for all files of this family.
         normalized: true,
         every: 1,
         dense: Vec::new(),
     })
 }
 
-/// Which layers are local: one entry a layer, or a period, or else what the family has.
+/// Which layers are local: one entry per layer, a period, or the family's default.
 fn local_layers(metadata: &Metadata<'_>, key: &str, family: Family) -> LayerSet {
     if let Some(listed) = metadata.booleans(key) {
         return LayerSet::Listed(listed);

@@ -69,7 +69,7 @@ fn default_epsilon() -> f32 {
     1e-6
 }
 
-/// What transformers takes where a Gemma 3 does not say; its checkpoints leave out much.
+/// transformers' defaults for a Gemma 3; its checkpoints leave out much.
 fn gemma3_defaults() -> Value {
     json!({
         "vocab_size": 262_208,
@@ -90,9 +90,9 @@ fn gemma3_defaults() -> Value {
     })
 }
 
-/// Every how many layers of SmolLM3 transformers has one that does not rotate, if it does not say.
+/// By default in transformers, every this-many-th layer of SmolLM3 does not rotate.
 const DEFAULT_NO_ROPE_INTERVAL: usize = 4;
-/// Where transformers has Qwen2 and Qwen3 begin with local layers, if they do not say.
+/// By default in transformers, Qwen2 and Qwen3 begin local layers here.
 const DEFAULT_MAX_WINDOW_LAYERS: usize = 28;
 
 impl DecoderConfig {
@@ -201,10 +201,10 @@ impl Keys {
         })
     }
 
-    /// What stands there of the rotary frequencies, and the base of those of local layers.
+    /// The settings of the rotary frequencies, and the base of those of local layers.
     fn rope(&self) -> Result<(RopeParameters, Option<f64>), String> {
         let parameters = self.rope_scaling.as_ref().or(self.rope_parameters.as_ref());
-        // Where layers differ, newer files have the parameters by the kind of layer.
+        // If layers differ, newer files have the parameters by kind of layer.
         let of_kind = |kind: &str| parameters.and_then(|by_kind| by_kind.get(kind));
         let of_global = of_kind(GLOBAL).or(parameters);
         let read = |parameters| {
@@ -224,7 +224,7 @@ impl Keys {
         Ok((rope, of_local.base.or(self.rope_local_base_freq)))
     }
 
-    /// What the model has that the graph lacks.
+    /// Features of the model that the graph lacks.
     fn unsupported(&self, family: Family) -> Option<&'static str> {
         let soft_caps = self.attn_logit_softcapping.or(self.final_logit_softcapping);
         [
@@ -243,7 +243,7 @@ impl Keys {
             ),
         ]
         .into_iter()
-        .find_map(|(found, what)| found.then_some(what))
+        .find_map(|(is_present, what)| is_present.then_some(what))
     }
 
     fn experts(&self, family: Family) -> Result<Option<Experts>, String> {
@@ -317,7 +317,7 @@ impl Keys {
     }
 }
 
-/// The kinds of layers, as `layer_types` names them.
+/// The kinds of layers, as in `layer_types`.
 pub(in crate::decoder) const LOCAL: &str = "sliding_attention";
 pub(in crate::decoder) const GLOBAL: &str = "full_attention";
 
@@ -341,7 +341,7 @@ mod tests {
         DecoderConfig::from_hugging_face(&path)
     }
 
-    /// The configuration of a Gemma 3 4B, whose checkpoint says little.
+    /// The configuration of a Gemma 3 4B, whose checkpoint states little.
     #[test]
     fn what_a_gemma_leaves_out_is_filled_in() {
         let text = json!({

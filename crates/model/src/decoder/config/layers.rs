@@ -1,9 +1,9 @@
-//! How the layers of a decoder attend, to all tokens before or within a sliding window, and sets of layers.
+//! How the layers of a decoder attend, to all previous tokens or within a sliding window, and sets of layers.
 
 /// How a layer attends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayerKind {
-    /// To all tokens before.
+    /// To all previous tokens.
     Global,
     /// Within the sliding window.
     Local,
@@ -16,26 +16,26 @@ pub struct SlidingWindow {
     pub tokens: usize,
     /// Which layers are local.
     pub layers: LayerSet,
-    /// Base of the rotary frequencies of local layers, which are not stretched; `None` where they turn
-    /// as in global layers.
+    /// Base of the rotary frequencies of local layers, which are not stretched; `None` if they rotate as global
+    /// layers do.
     pub rope_base: Option<f64>,
 }
 
 /// Some of the layers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LayerSet {
-    /// All.
+    /// All layers.
     All,
-    /// Those from this one on, counted from 0.
+    /// The layers from this one on, counted from 0.
     From(usize),
-    /// All but every n-th: with 6, the sixth is the first that is left out. At least 1.
+    /// All but every n-th layer: with 6, the sixth is the first exception. At least 1.
     AllButEvery(usize),
-    /// Those for which this says so, one entry a layer.
+    /// The layers whose entry is true, one entry per layer.
     Listed(Vec<bool>),
 }
 
 impl LayerSet {
-    /// Whether a layer, counted from 0, is one of them.
+    /// Whether it contains a layer, counted from 0.
     pub(in crate::decoder) fn contain(&self, layer: usize) -> bool {
         match self {
             Self::All => true,
@@ -45,7 +45,7 @@ impl LayerSet {
         }
     }
 
-    /// What is wrong with it in a decoder of so many layers.
+    /// What is wrong with it in a decoder of this many layers.
     pub(super) fn fault(&self, layers: usize) -> Option<String> {
         match self {
             Self::AllButEvery(0) => Some("every 0th layer is to be another".to_owned()),
@@ -59,7 +59,7 @@ impl LayerSet {
 }
 
 impl SlidingWindow {
-    /// What is wrong with it in a decoder of so many layers.
+    /// What is wrong with it in a decoder of this many layers.
     pub(super) fn fault(&self, layers: usize) -> Option<String> {
         match self.tokens {
             0 => Some("a sliding window of 0 tokens".to_owned()),

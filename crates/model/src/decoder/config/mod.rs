@@ -32,7 +32,7 @@ pub struct DecoderConfig {
     pub hidden: usize,
     /// Width of the feed-forward layer.
     pub intermediate: usize,
-    /// The experts of layers that have some instead of one feed-forward layer; `None` where no layer has.
+    /// The experts of layers that have them instead of one feed-forward layer; `None` if no layer has.
     pub experts: Option<Experts>,
     /// Number of blocks.
     pub layers: usize,
@@ -42,38 +42,39 @@ pub struct DecoderConfig {
     pub kv_heads: usize,
     /// Width of a head.
     pub head_width: usize,
-    /// How much of a head, from its beginning, is rotated: mostly all of it.
+    /// How many numbers of a head, from its beginning, are rotated: usually all.
     pub rotated_width: usize,
     /// Epsilon of the root-mean-square norms.
     pub norm_epsilon: f32,
-    /// Base of the rotary frequencies, but for those of local layers that have their own.
+    /// Base of the rotary frequencies, except those of local layers with their own base.
     pub rope_base: f64,
-    /// The layers that rotate queries and keys: mostly all.
+    /// The layers that rotate queries and keys: usually all.
     pub rotated_layers: LayerSet,
-    /// Stretching of the rotary frequencies, but for those of local layers that have their own.
+    /// Stretching of the rotary frequencies, except those of local layers with their own base.
     pub rope_scaling: RopeScaling,
-    /// How queries grow with their position; `None` where they do not.
+    /// How queries grow with their position; `None` if they do not.
     pub query_growth: Option<QueryGrowth>,
     /// Most tokens that a prompt and its answer may have together.
     pub context: usize,
-    /// The window of local layers; `None` where all layers are global.
+    /// The window of local layers; `None` if all layers are global.
     pub sliding_window: Option<SlidingWindow>,
-    /// Products of queries and keys are divided by the root of this: mostly the head width.
+    /// Products of queries and keys are divided by the root of this: usually the head width.
     pub query_scalar: f64,
     /// The activation of gates.
     pub activation: Activation,
-    /// What embeddings are multiplied by when tokens are read.
+    /// The factor of embeddings.
     pub embedding_scale: f32,
-    /// What attention and the feed-forward layer give is multiplied by before it is added to the residual stream.
+    /// The factor of the outputs of attention and the feed-forward layer, before they are added to the residual
+    /// stream.
     pub residual_scale: f32,
-    /// What logits are divided by.
+    /// The divisor of logits.
     pub logit_divisor: f32,
 }
 
-/// What a model has that rotates only a part of each head.
+/// For errors: a model that rotates only a part of each head.
 const PARTIAL: &str = "partial rotary embeddings";
 
-/// No number of an architecture is larger; the product of two, and small multiples of it, cannot
+/// The upper limit of every number of an architecture, so that the product of two, and small multiples of it, cannot
 /// overflow.
 const LARGEST_SIZE: usize = 1 << 31;
 
@@ -85,7 +86,7 @@ fn embedding_scale(family: Family, hidden: usize) -> f32 {
     }
 }
 
-/// What is divided by the root of which, if products of queries and keys are multiplied by a factor.
+/// The scalar whose inverse root is the given factor of the products of queries and keys.
 fn query_scalar(factor: f64) -> f64 {
     (factor * factor).recip()
 }
@@ -121,8 +122,7 @@ impl DecoderConfig {
         }
     }
 
-    /// The architecture as one text, which is the same in all versions of ken: it is part of
-    /// fingerprints.
+    /// The architecture as one text for fingerprints, which must not change between versions of ken.
     pub(in crate::decoder) fn told(&self) -> String {
         let sizes = [
             self.vocabulary,
@@ -137,46 +137,46 @@ impl DecoderConfig {
         ];
         let (epsilon, base, scaling) =
             (self.norm_epsilon, self.rope_base, self.rope_scaling.told());
-        let mut told = format!("{:?} {sizes:?} {epsilon} {base} {scaling}", self.family);
-        // What most models do not have is told where it is there.
+        let mut text = format!("{:?} {sizes:?} {epsilon} {base} {scaling}", self.family);
+        // Unusual features are only part of the text if a model has them.
         if let Some(window) = &self.sliding_window
             && (window.layers != LayerSet::All || window.rope_base.is_some())
         {
-            told += &format!(" {:?} {:?}", window.layers, window.rope_base);
+            text += &format!(" {:?} {:?}", window.layers, window.rope_base);
         }
         if self.query_scalar != self.head_width as f64 {
-            told += &format!(" queries by {}", self.query_scalar);
+            text += &format!(" queries by {}", self.query_scalar);
         }
         if self.activation != Activation::Silu {
-            told += &format!(" {}", self.activation.name());
+            text += &format!(" {}", self.activation.name());
         }
         if self.rotated_width != self.head_width {
-            told += &format!(" {} rotated", self.rotated_width);
+            text += &format!(" {} rotated", self.rotated_width);
         }
         if let Some(QueryGrowth { rate, context }) = self.query_growth {
-            told += &format!(" queries grow by {rate} over {context}");
+            text += &format!(" queries grow by {rate} over {context}");
         }
         if self.rotated_layers != LayerSet::All {
-            told += &format!(" {:?} rotated", self.rotated_layers);
+            text += &format!(" {:?} rotated", self.rotated_layers);
         }
         if self.embedding_scale != 1.0 {
-            told += &format!(" embeddings by {}", self.embedding_scale);
+            text += &format!(" embeddings by {}", self.embedding_scale);
         }
         if self.residual_scale != 1.0 {
-            told += &format!(" blocks by {}", self.residual_scale);
+            text += &format!(" blocks by {}", self.residual_scale);
         }
         if let Some(experts) = &self.experts {
-            told += &experts.told();
+            text += &experts.told();
         }
         if self.logit_divisor != 1.0 {
-            told += &format!(" logits over {}", self.logit_divisor);
+            text += &format!(" logits over {}", self.logit_divisor);
         }
-        told
+        text
     }
 
-    /// How many numbers of a head are rotated of which this share is.
+    /// How many numbers of a head are rotated, given their share.
     fn rotated_share(head_width: usize, share: f64) -> usize {
-        // Truncated, as transformers does, but for what the division lost.
+        // Truncated, as transformers does, after compensating for the rounding of the share.
         (head_width as f64 * share + 1e-6) as usize
     }
 
@@ -238,7 +238,7 @@ impl DecoderConfig {
         }
     }
 
-    /// A factor that makes nothing of what it is applied to, or no numbers.
+    /// A factor that is zero or not finite.
     fn factor_fault(&self) -> Option<f32> {
         let factors = [
             self.embedding_scale,
@@ -257,7 +257,7 @@ impl DecoderConfig {
             .or_else(|| self.rotated_layers.fault(self.layers))
     }
 
-    /// The experts of a layer, counted from 0; `None` where it has one feed-forward layer for all tokens.
+    /// The experts of a layer, counted from 0; `None` if it has one feed-forward layer for all tokens.
     #[must_use]
     pub fn experts_in(&self, layer: usize) -> Option<&Experts> {
         self.experts
@@ -274,8 +274,8 @@ impl DecoderConfig {
         }
     }
 
-    /// How many tokens, itself included, a token attends to at most in layers of a kind; `None` for all
-    /// before it.
+    /// How many tokens, itself included, a token attends to at most in layers of a kind; `None` for all previous
+    /// ones.
     #[must_use]
     pub fn window(&self, kind: LayerKind) -> Option<usize> {
         match kind {

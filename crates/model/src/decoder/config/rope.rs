@@ -1,4 +1,4 @@
-//! The rotary frequencies, and how they are stretched.
+//! The rotary frequencies, and their stretching.
 
 use serde_json::Value;
 
@@ -33,39 +33,39 @@ pub enum RopeScaling {
         slow: f64,
         /// The context of pre-training, in tokens.
         original_context: usize,
-        /// What rotated queries and keys are multiplied by.
+        /// The factor of rotated queries and keys.
         magnitude: f64,
     },
-    /// One divisor a frequency (GGUF's `rope_freqs.weight`; LongRoPE's short factors).
+    /// One divisor per frequency (GGUF's `rope_freqs.weight`; LongRoPE's short factors).
     PerFrequency {
         /// The divisors. Length: half the rotary dimensions.
         factors: Vec<f32>,
-        /// What rotated queries and keys are multiplied by: LongRoPE's attention factor, else 1.
+        /// The factor of rotated queries and keys: LongRoPE's attention factor, else 1.
         magnitude: f64,
     },
 }
 
 /// Queries of later positions are longer: they are multiplied by `1 + rate * ln(1 + floor(position / context))`, so
-/// that attention stays sharp among more tokens (Llama 4, Ministral 3).
+/// that attention stays sharp over more tokens (Llama 4, Ministral 3).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct QueryGrowth {
-    /// How fast they grow.
+    /// The rate of growth.
     pub rate: f64,
-    /// The context, in tokens, within which they do not.
+    /// The context, in tokens, within which they do not grow.
     pub context: usize,
 }
 
 /// How queries and keys are rotated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rotary {
-    /// In radians a position. Shape: half the rotated width of a head.
+    /// In radians per position. Shape: half the rotated width of a head.
     frequencies: Vec<f64>,
     magnitude: f64,
     growth: Option<QueryGrowth>,
 }
 
 impl Rotary {
-    /// That of a layer in which heads stay as they are.
+    /// The rotation of a layer whose heads are not rotated.
     pub(super) fn none(width: usize) -> Self {
         Self {
             frequencies: vec![0.0; width / 2],
@@ -74,12 +74,12 @@ impl Rotary {
         }
     }
 
-    /// The same with queries that grow.
+    /// Adds growth of queries.
     pub(super) fn growing(self, growth: Option<QueryGrowth>) -> Self {
         Self { growth, ..self }
     }
 
-    /// What queries of a position are multiplied by; `None` where they do not grow.
+    /// The factor of queries at a position; `None` if they do not grow.
     #[must_use]
     pub fn query_factor(&self, position: usize) -> Option<f32> {
         let QueryGrowth { rate, context } = self.growth?;
@@ -102,15 +102,15 @@ impl Rotary {
     }
 }
 
-/// What a `config.json` says of the rotary frequencies of some layers.
+/// The rotary settings of some layers in a `config.json`.
 pub(super) struct RopeParameters {
-    /// Their base, where it stands there.
+    /// Their base, if the file states it.
     pub(super) base: Option<f64>,
     pub(super) scaling: RopeScaling,
-    /// The context up to which `scaling` holds, where that is not the model's.
+    /// The context up to which `scaling` holds, if it differs from the model's.
     pub(super) context: Option<usize>,
     pub(super) growth: Option<QueryGrowth>,
-    /// The share of each head that is rotated, where it stands there.
+    /// The share of each head that is rotated, if the file states it.
     pub(super) share: Option<f64>,
 }
 
@@ -118,7 +118,7 @@ impl RopeParameters {
     /// Reads `rope_scaling` or `rope_parameters`. `original` is `original_max_position_embeddings`
     /// beside them, and `context` the model's context.
     ///
-    /// # Errors
+    /// A message: a scaling that is not supported, or that lacks a number.
     /// In words: a scaling that is not supported, or that lacks a number.
     pub(super) fn read(
         parameters: Option<&Value>,
@@ -146,10 +146,10 @@ impl RopeParameters {
                 high_freq_factor: number("high_freq_factor")?,
                 original_context: number("original_max_position_embeddings")? as usize,
             },
-            // Phi-3 once called LongRoPE so too.
+            // Phi-3's old name of LongRoPE.
             "yarn" if parameters.get("short_factor").is_none() => yarn(parameters)?,
             "longrope" | "su" | "yarn" => {
-                // The short factors hold up to the original context, which is therefore the most.
+                // The short factors hold up to the original context, which is therefore the limit.
                 let original = original
                     .or_else(|| Some(optional("original_max_position_embeddings")? as usize))
                     .ok_or("`original_max_position_embeddings` is missing")?;
@@ -177,9 +177,9 @@ impl RopeParameters {
     }
 }
 
-/// What `rope_scaling` or `rope_parameters` say of YaRN.
+/// YaRN's settings in `rope_scaling` or `rope_parameters`.
 fn yarn(parameters: &Value) -> Result<RopeScaling, String> {
-    // 0 stands for none.
+    // 0 stands for a missing value.
     let optional = |key: &str| {
         let number = parameters.get(key).and_then(Value::as_f64);
         number.filter(|&number| number != 0.0)
@@ -205,7 +205,7 @@ fn yarn(parameters: &Value) -> Result<RopeScaling, String> {
     })
 }
 
-/// What `rope_scaling` or `rope_parameters` say of LongRoPE that extends a context of `original` tokens to `context`.
+/// LongRoPE's settings in `rope_scaling` or `rope_parameters`, extending a context of `original` tokens to `context`.
 fn longrope(parameters: &Value, original: usize, context: usize) -> Result<RopeScaling, String> {
     let optional = |key: &str| parameters.get(key).and_then(Value::as_f64);
     let factors = parameters
@@ -221,12 +221,12 @@ fn longrope(parameters: &Value, original: usize, context: usize) -> Result<RopeS
     })
 }
 
-/// How often frequencies turn that YaRN leaves as they are, and that it divides in full, where files do not say.
+/// The defaults of how often a frequency turns that YaRN leaves as it is, and one that it divides in full.
 pub(super) const YARN_FAST: f64 = 32.0;
 pub(super) const YARN_SLOW: f64 = 1.0;
 
-/// YaRN's attention factor for a context of `factor` times the original one (YaRN, Eq. 22: `0.1 ln factor + 1`), its
-/// logarithm multiplied.
+/// YaRN's attention factor for a context of `factor` times the original one (YaRN, Eq. 22: `0.1 ln factor + 1`), with
+/// a factor of the logarithm.
 pub(super) fn yarn_magnitude(factor: f64, multiplier: f64) -> f64 {
     match factor > 1.0 {
         true => 0.1 * multiplier * factor.ln() + 1.0,
@@ -234,9 +234,9 @@ pub(super) fn yarn_magnitude(factor: f64, multiplier: f64) -> f64 {
     }
 }
 
-/// How much of a frequency YaRN divides, from none, 0, to all, 1. Its bounds are whole indices.
+/// How much YaRN divides a frequency, from not at all, 0, to in full, 1. Its bounds are whole indices.
 fn yarn_share(index: usize, base: f64, width: usize, [fast, slow, original]: [f64; 3]) -> f64 {
-    // The index of the frequency that turns so often within the original context.
+    // The index of the frequency that turns this often within the original context.
     let turning = |turns: f64| {
         let ratio = original / (turns * std::f64::consts::TAU);
         width as f64 * ratio.ln() / (2.0 * base.ln())
@@ -256,7 +256,7 @@ fn longrope_magnitude(ratio: f64, original: usize) -> f64 {
 }
 
 impl RopeScaling {
-    /// The rotation of heads, of which this width is rotated.
+    /// The rotation of heads whose first `width` numbers are rotated.
     pub(super) fn rotary(&self, base: f64, width: usize) -> Rotary {
         let frequencies = (0..width / 2)
             .map(|i| {
@@ -308,7 +308,7 @@ impl RopeScaling {
         }
     }
 
-    /// As one text, which is the same in all versions of ken.
+    /// A text for fingerprints, which must not change between versions of ken.
     pub(super) fn told(&self) -> String {
         match self {
             Self::None => String::new(),

@@ -1,5 +1,4 @@
-//! A decoder's files, opened: its architecture, weights, tokenizer and chat
-//! template. Computes nothing.
+//! A decoder's opened files: its architecture, weights, tokenizer and chat template.
 
 use std::path::Path;
 
@@ -23,7 +22,7 @@ use crate::decoder::text::tokenizer::{self, Reading, TextTokenizer};
 use crate::fingerprint::{extended, of_files};
 use crate::small_file::{self, MOST_SETTINGS_BYTES};
 
-/// A decoder's files, opened, from which it is loaded, or trained further.
+/// A decoder's opened files, to load it or to train it further.
 pub struct Checkpoint {
     pub(in crate::decoder) config: DecoderConfig,
     pub(in crate::decoder) weights: Weights,
@@ -31,7 +30,7 @@ pub struct Checkpoint {
     pub(in crate::decoder) chat: Option<ChatTemplate>,
     pub(in crate::decoder) end_tokens: Vec<u32>,
     pub(in crate::decoder) prompt_form: PromptForm,
-    /// What it was trained for, where ken did that.
+    /// The record of its training, if ken trained it.
     pub(in crate::decoder) origin: Option<Origin>,
     pub(in crate::decoder) fingerprint: String,
 }
@@ -54,7 +53,7 @@ impl Checkpoint {
             None => base,
         };
         if let Some(sources) = opened.sources() {
-            // A file that anybody may have changed names them.
+            // The file names come from a file that may have been tampered with.
             opened.config.known(sources.all())?;
         }
         Ok(opened)
@@ -77,7 +76,7 @@ impl Checkpoint {
             .map(|id| id as u32)
             .collect();
         add_known_end_tokens(&tokenizer, &mut end_tokens);
-        // Everything else that affects answers is in the file too.
+        // The same file has everything else that affects answers.
         let fingerprint = extended(&of_files(&[file.file()])?, &[&of_tokenizer]);
         Ok(Self {
             config,
@@ -103,11 +102,11 @@ impl Checkpoint {
         let mut end_tokens = end_tokens_of_folder(folder);
         add_known_end_tokens(&tokenizer, &mut end_tokens);
         let template = chat.as_ref().map(|chat| (chat.source(), chat.ends()));
-        let told = format!("{} {template:?} {end_tokens:?}", config.told());
-        let parts: [&[u8]; 2] = [told.as_bytes(), &of_tokenizer];
+        let settings = format!("{} {template:?} {end_tokens:?}", config.told());
+        let parts: [&[u8]; 2] = [settings.as_bytes(), &of_tokenizer];
         let mut fingerprint = extended(&of_files(&file.files())?, &parts);
         if prompt_form != PromptForm::default() {
-            // The same weights answer otherwise.
+            // The same weights answer differently in another form.
             fingerprint = extended(&fingerprint, &[prompt_form.name().as_bytes()]);
         }
         if let Some(sources) = origin.as_ref().and_then(|origin| origin.sources.as_ref()) {
@@ -125,7 +124,7 @@ impl Checkpoint {
         })
     }
 
-    /// The model with an adapter on top, which makes it another model.
+    /// The model with an adapter, which makes it another model.
     fn adapted(self, adapter: Adapter) -> Result<Self, DecoderError> {
         let modules: Vec<(String, [usize; 2])> = matrices(&self.config)
             .map(|(layer, part, shape)| (part.module(layer), shape))
@@ -154,34 +153,34 @@ impl Checkpoint {
         &self.fingerprint
     }
 
-    /// Whether the embedding is the output projection too.
+    /// Whether embedding and output projection are tied.
     #[must_use]
     pub fn is_tied(&self) -> bool {
         !self.weights.has_output()
     }
 
-    /// Where it was read from, if that is a folder.
+    /// The folder that it was read from, if it was a folder.
     pub(in crate::decoder) fn folder(&self) -> Option<&Path> {
         self.weights.folder()
     }
 
-    /// The tokens that end what it writes.
+    /// The tokens that end its texts.
     #[must_use]
     pub fn end_tokens(&self) -> &[u32] {
         &self.end_tokens
     }
 
-    /// How prompts with instruction and examples are put before it.
+    /// The form of prompts with instruction and examples.
     #[must_use]
     pub fn prompt_form(&self) -> PromptForm {
         self.prompt_form
     }
 
-    /// How the model reads prompts where a caller chose `chosen`, and its fingerprint then:
-    /// measurements made with one form must not be used with another.
+    /// How the model reads prompts if the caller chose `chosen`, and its fingerprint then: measurements with one form
+    /// must not be used with another.
     ///
     /// # Errors
-    /// A conversation, where the model has no chat template.
+    /// A conversation with a model without a chat template.
     pub(in crate::decoder) fn read_as(
         &self,
         chosen: Option<ReadAs>,
@@ -198,21 +197,21 @@ impl Checkpoint {
         Ok((read_as, fingerprint))
     }
 
-    /// What it was trained for last; `None` where another program trained it.
+    /// The record of its last training; `None` if another program trained it.
     #[must_use]
     pub fn origin(&self) -> Option<&Origin> {
         self.origin.as_ref()
     }
 
-    /// The tokens by which it chooses a source, where it was trained to.
+    /// The tokens by which it chooses a source, if it was trained to.
     #[must_use]
     pub fn sources(&self) -> Option<&SourceTokens> {
         self.origin.as_ref()?.sources.as_ref()
     }
 
-    /// The tokens of a prompt in a form, and of what a model is to write after it, as a model that
-    /// answers reads and writes them: the output follows a space and ends with the line. One that
-    /// chooses its source reads knowledge between its marks, whatever the form.
+    /// The tokens of a prompt in a form, and of the output after it, in the way that a model reads and writes them
+    /// when it answers: the output follows a space and ends with the line. A model that chooses its source reads
+    /// knowledge between its marks, whatever the form.
     ///
     /// # Errors
     /// A text that the tokenizer refuses, a token that the model does not know.
@@ -230,7 +229,7 @@ impl Checkpoint {
         self.continued(&format!("{shared}{rest}"), &completion(output))
     }
 
-    /// The tokens of an output as it follows its prompt, see [`Checkpoint::example`].
+    /// The tokens of an output after its prompt, see [`Checkpoint::example`].
     ///
     /// # Errors
     /// As [`Checkpoint::example`].
@@ -257,8 +256,8 @@ impl Checkpoint {
         Ok((self.config.known(text)?, self.config.known(continuation)?))
     }
 
-    /// All weights in 32 bits under their Hugging Face names, an adapter's merged in. One tensor at
-    /// a time is read; files that were changed meanwhile are an error at the end.
+    /// All weights in 32 bits under their Hugging Face names, with an adapter merged in. Tensors are read one at a
+    /// time; files that changed meanwhile are an error at the end.
     pub fn tensors(&self) -> impl Iterator<Item = Result<(String, Tensor), DecoderError>> + '_ {
         let config = &self.config;
         let dense = |stored: Result<Option<Stored>, DecoderError>| {
@@ -302,8 +301,7 @@ impl Checkpoint {
     }
 }
 
-/// The architecture of a decoder and its weights, from the headers of its files: nothing of the size of
-/// the weights is read.
+/// The architecture of a decoder and its weights' files. Only their headers are read.
 pub(in crate::decoder) fn headers(path: &Path) -> Result<(DecoderConfig, Weights), DecoderError> {
     let (config, file) = match path.is_dir() {
         true => folder_headers(path)?,
@@ -380,12 +378,12 @@ fn folder_headers(folder: &Path) -> Result<(DecoderConfig, WeightFile), DecoderE
     Ok((config, file))
 }
 
-/// An output as it follows its prompt.
+/// An output in the form in which it follows its prompt.
 fn completion(output: &str) -> String {
     format!(" {output}\n")
 }
 
-/// The projections of all blocks, `(layer, part, [rows, columns])`, as they are stored.
+/// The projections of all blocks, `(layer, part, [rows, columns])`, as stored.
 pub(in crate::decoder) fn matrices(
     config: &DecoderConfig,
 ) -> impl Iterator<Item = (usize, Part, [usize; 2])> {
@@ -475,14 +473,14 @@ pub(in crate::decoder) fn biases(config: &DecoderConfig) -> Vec<(usize, Part, us
     }
 }
 
-/// The parts of every block, with what is known of each.
+/// The parts of every block, with their shapes.
 fn in_each_layer<T: Copy>(config: &DecoderConfig, parts: &[(Part, T)]) -> Vec<(usize, Part, T)> {
     (0..config.layers)
         .flat_map(|layer| parts.iter().map(move |&(part, known)| (layer, part, known)))
         .collect()
 }
 
-/// Chat formats end a turn by tokens that not every checkpoint declares as an end.
+/// Chat formats end a turn with tokens that not every checkpoint declares as an end.
 fn add_known_end_tokens(tokenizer: &TextTokenizer, end_tokens: &mut Vec<u32>) {
     let known = [
         "<|im_end|>",
@@ -497,7 +495,7 @@ fn add_known_end_tokens(tokenizer: &TextTokenizer, end_tokens: &mut Vec<u32>) {
     end_tokens.dedup();
 }
 
-/// The end tokens that `generation_config.json` or `config.json` names: one id or several.
+/// The end tokens in `generation_config.json` or `config.json`: one id or several.
 fn end_tokens_of_folder(folder: &Path) -> Vec<u32> {
     ["generation_config.json", "config.json"]
         .iter()

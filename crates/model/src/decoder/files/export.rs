@@ -48,7 +48,7 @@ impl StoredAs {
         }
     }
 
-    /// As transformers calls it.
+    /// Its name in transformers.
     fn torch(self) -> &'static str {
         match self {
             Self::F32 => "float32",
@@ -77,11 +77,11 @@ impl FromStr for StoredAs {
 }
 
 impl Checkpoint {
-    /// Writes the model into a folder, made where it is missing, with an adapter's weights merged
-    /// in. `learned` replaces weights of the same Hugging Face name.
+    /// Writes the model into a folder, creating it if necessary, with an adapter's weights merged in. `learned`
+    /// replaces weights with the same Hugging Face name.
     ///
-    /// What was in the folder is replaced in the order that [`Replacement`] states: wherever the
-    /// writing ends, the folder opens as the old model or as the new one, or is refused as incomplete.
+    /// Files in the folder are replaced in the order that [`Replacement`] states: wherever the writing stops, the
+    /// folder opens as the old model or as the new one, or is refused as incomplete.
     ///
     /// # Errors
     /// Weights that cannot be read, files that cannot be written.
@@ -94,10 +94,10 @@ impl Checkpoint {
         self.write_trained(folder, stored, learned, self.origin.as_ref())
     }
 
-    /// As [`Checkpoint::write`], with this record of what the model was trained for, or none.
+    /// As [`Checkpoint::write`], with this record of the model's training, if any.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Checkpoint::write`].
     pub fn write_trained(
         &self,
         folder: &Path,
@@ -111,7 +111,7 @@ impl Checkpoint {
         }
         match self.folder() {
             None => self.stage_tokenizer(&mut files)?,
-            // Its own folder has them already.
+            // Its own folder already has them.
             Some(source) if source == folder => COPIED.iter().for_each(|name| files.keep(name)),
             Some(source) => {
                 for name in COPIED {
@@ -128,7 +128,7 @@ impl Checkpoint {
             config = text.clone();
             config["architectures"] = json!([self.kind().1]);
         }
-        // Older tools read the one, newer the other.
+        // Older tools read the one, newer tools the other.
         config["torch_dtype"] = json!(stored.torch());
         config["dtype"] = json!(stored.torch());
         config[FIELD] = match self.prompt_form() {
@@ -196,7 +196,7 @@ impl Checkpoint {
         files.stage("tokenizer_config.json", settings.to_string().as_bytes())
     }
 
-    /// The names of its kind and of its architecture in transformers.
+    /// The names of its kind and its architecture in transformers.
     fn kind(&self) -> (&'static str, &'static str) {
         match self.config.family {
             Family::Llama if self.config.query_growth.is_some() => {
@@ -219,7 +219,7 @@ impl Checkpoint {
         }
     }
 
-    /// The `config.json` of a model that came without one.
+    /// A `config.json` for a model that has none.
     fn config_json(&self) -> Value {
         let config = &self.config;
         let (model_type, architecture) = self.kind();
@@ -248,7 +248,7 @@ impl Checkpoint {
         match config.family {
             Family::Gemma3 => {
                 json["hidden_activation"] = json!(activation);
-                // A whole number in every GGUF file, and transformers wants one.
+                // GGUF files have a whole number, and transformers needs one.
                 json["query_pre_attn_scalar"] = json!(config.query_scalar as u64);
             }
             _ => json["hidden_act"] = json!(activation),
@@ -303,7 +303,7 @@ fn put_layers(config: &DecoderConfig, json: &mut Value) {
     }
 }
 
-/// As `config.json` states it; `None` for frequencies as trained.
+/// As in `config.json`; `None` for unstretched frequencies.
 fn rope_scaling(scaling: &RopeScaling) -> Option<Value> {
     Some(match scaling {
         RopeScaling::None => return None,
@@ -348,7 +348,7 @@ fn rope_scaling(scaling: &RopeScaling) -> Option<Value> {
     })
 }
 
-/// A tensor's numbers as they are stored.
+/// A tensor's numbers in their stored form.
 fn bytes(tensor: &Tensor) -> Result<Vec<u8>, DecoderError> {
     let flat = tensor.flatten_all()?;
     Ok(match tensor.dtype() {
@@ -367,7 +367,7 @@ fn bytes(tensor: &Tensor) -> Result<Vec<u8>, DecoderError> {
     })
 }
 
-/// Takes over a file of another folder, where that has it.
+/// Copies a file from another folder, if that has it.
 fn stage_copy(files: &mut Replacement, source: &Path, name: &str) -> Result<(), DecoderError> {
     let path = source.join(name);
     match ken_storage::open_linked(&path) {

@@ -4,10 +4,10 @@
 pub(in crate::decoder) const CONFIG_FILE: &str = "config.json";
 /// The weights, in one file.
 pub(in crate::decoder) const WEIGHTS_FILE: &str = "model.safetensors";
-/// How the file ends that lists weights in several files.
+/// The end of the name of an index of weights in several files.
 pub(in crate::decoder) const INDEX_END: &str = ".safetensors.index.json";
 
-/// Files without weights that are copied as they are.
+/// Files without weights that are copied unchanged.
 pub(in crate::decoder) const COPIED: [&str; 6] = [
     "tokenizer.json",
     "tokenizer_config.json",
@@ -22,5 +22,5 @@ pub const SETTINGS_FILE: &str = "adapter_config.json";
 /// The tensors of an adapter.
 pub const TENSORS_FILE: &str = "adapter_model.safetensors";
 
-/// What ken keeps of a training, beside the weights or the adapter.
+/// ken's record of a training, beside the weights or the adapter.
 pub(in crate::decoder) const ORIGIN_FILE: &str = "ken.json";

@@ -1,4 +1,4 @@
-//! How large a decoder is and whether it fits into memory, known before its weights are read.
+//! The size of a decoder and whether it fits into memory, known before its weights are read.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,12 +17,12 @@ use crate::kernels::low_rank::{LowRank, OwnRows};
 use crate::kernels::matrix::WeightFormat;
 use crate::kernels::quantized::{BlockType, QuantizedMatrix};
 
-/// How large a decoder is.
+/// The size of a decoder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Footprint {
-    /// Weights; an embedding that is the output projection too counts once.
+    /// The number of weights; tied embeddings count once.
     pub parameters: u64,
-    /// The types in which matrices are stored in the file, the one with the most weights first.
+    /// The types in which the file stores matrices, the one with the most weights first.
     pub stored_as: Vec<String>,
     /// Bytes of memory that the weights take on the CPU.
     pub weight_bytes: u64,
@@ -33,20 +33,20 @@ pub struct Footprint {
 }
 
 impl Checkpoint {
-    /// How large the decoder is, with the adapter.
+    /// The size of the decoder, including the adapter.
     ///
     /// # Errors
-    /// A matrix that is missing, or of another shape than the settings say.
+    /// A matrix that is missing, or that has another shape than the settings say.
     pub fn footprint(&self, precision: Precision) -> Result<Footprint, DecoderError> {
         Footprint::of(self.config(), &self.weights, precision)
     }
 }
 
 impl Footprint {
-    /// How large the decoder at a path is. Only the headers of its files are read.
+    /// The size of the decoder at a path. Reads only the headers of its files.
     ///
     /// # Errors
-    /// As [`Checkpoint::open`], for what stands in headers, and as [`Checkpoint::footprint`].
+    /// As [`Checkpoint::open`], for the content of headers, and as [`Checkpoint::footprint`].
     pub fn read(path: &Path, precision: Precision) -> Result<Self, DecoderError> {
         let (config, weights) = headers(path)?;
         Self::of(&config, &weights, precision)
@@ -76,7 +76,7 @@ impl Footprint {
         sum.add(table, name, bytes(table, block, WeightFormat::F32));
         match weights.output_type(table)? {
             Some((name, own)) => sum.add(table, name, bytes(table, own, format)),
-            // A table in floats is laid out twice: to be looked up, and to be multiplied.
+            // A table in floats is laid out twice: for lookups, and for products.
             None if block.is_none() => sum.bytes += bytes(table, None, format),
             None => {}
         }
@@ -95,7 +95,7 @@ impl Footprint {
         })
     }
 
-    /// Refuses a model whose weights do not fit into the memory that is left.
+    /// Refuses a model whose weights do not fit into the available memory.
     pub(in crate::decoder) fn check(&self, path: &Path) -> Result<(), DecoderError> {
         match available_memory() {
             Some(available) if self.weight_bytes > available => Err(DecoderError::DoesNotFit {
@@ -108,7 +108,7 @@ impl Footprint {
     }
 }
 
-/// Weights by the type in which they are stored, and the bytes that they take in memory.
+/// Weights by stored type, and the bytes that they take in memory.
 #[derive(Default)]
 struct Sum {
     types: BTreeMap<String, u64>,
@@ -122,8 +122,8 @@ impl Sum {
     }
 }
 
-/// Bytes of a matrix in memory. `block`: in which it stays as it is stored; `format`: what becomes of
-/// any other.
+/// Bytes of a matrix in memory. `block` is the type of blocks that stay as stored; `format` is the format of any
+/// other matrix.
 fn bytes(shape: [usize; 2], block: Option<BlockType>, format: WeightFormat) -> u64 {
     let [outputs, inputs] = shape;
     let bytes = match (block, format) {

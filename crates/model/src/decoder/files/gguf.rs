@@ -1,4 +1,4 @@
-//! Reading GGUF: header, metadata, and tensors one by one by position. Knows nothing of the graph.
+//! Reads GGUF: header, metadata, and single tensors by position.
 
 use std::io::{Cursor, Error, ErrorKind, Read, Result as IoResult, Seek, SeekFrom};
 use std::ops::Range;
@@ -21,7 +21,7 @@ pub(in crate::decoder) struct GgufFile {
 }
 
 impl GgufFile {
-    /// Opens the file and checks that every tensor lies within it, and none upon another.
+    /// Opens the file and checks that every tensor lies within it, and that none overlap.
     ///
     /// # Errors
     /// An unreadable, broken or truncated file, or a tensor type that is not supported.
@@ -85,7 +85,7 @@ impl GgufFile {
         &self.file
     }
 
-    /// How many tensors it holds.
+    /// The number of its tensors.
     pub(in crate::decoder) fn tensors(&self) -> usize {
         self.content.tensor_infos.len()
     }
@@ -97,7 +97,7 @@ impl GgufFile {
         }
     }
 
-    /// The shape of a tensor, rows first; `None` where the file has no such tensor.
+    /// The shape of a tensor, rows first; `None` if the file has no such tensor.
     pub(in crate::decoder) fn shape(&self, name: &str) -> Option<&[usize]> {
         self.content
             .tensor_infos
@@ -105,14 +105,14 @@ impl GgufFile {
             .map(|info| info.shape.dims())
     }
 
-    /// The type in which a tensor is stored; `None` where the file has no such tensor.
+    /// The type in which a tensor is stored; `None` if the file has no such tensor.
     pub(in crate::decoder) fn dtype(&self, name: &str) -> Option<GgmlDType> {
         let info = self.content.tensor_infos.get(name)?;
         Some(info.ggml_dtype)
     }
 
-    /// A matrix that is stored in blocks of a type that there are kernels for; `None` of any other. `index`: which
-    /// one, where the tensor holds several of the shape `[rows, inputs]`.
+    /// A matrix stored in a type of blocks with kernels; `None` for any other. `index` selects one if the tensor
+    /// holds several of the shape `[rows, inputs]`.
     ///
     /// # Errors
     /// A missing tensor, rows that are not whole blocks.
@@ -138,10 +138,10 @@ impl GgufFile {
         }))
     }
 
-    /// A matrix in 32 bits, as [`GgufFile::blocks`] names it.
+    /// A matrix in 32 bits, selected as in [`GgufFile::blocks`].
     ///
     /// # Errors
-    /// As there.
+    /// As [`GgufFile::blocks`].
     pub(in crate::decoder) fn matrix(
         &self,
         name: &str,
@@ -157,7 +157,7 @@ impl GgufFile {
         Ok(QTensor::new(storage, (rows, inputs))?.dequantize(&Device::Cpu)?)
     }
 
-    /// Where a matrix lies in the file.
+    /// The position of a matrix in the file.
     fn matrix_place(
         &self,
         name: &str,
@@ -188,7 +188,7 @@ impl GgufFile {
         })
     }
 
-    /// Reads a tensor as it is stored.
+    /// Reads a tensor in its stored form.
     ///
     /// # Errors
     /// A missing tensor or one that cannot be decoded.
@@ -204,7 +204,7 @@ impl GgufFile {
     }
 }
 
-/// Where a tensor lies in its file; to the end of all files, where that is beyond reason.
+/// The position of a tensor in its file; up to `u64::MAX` if its size overflows.
 fn place(info: &gguf_file::TensorInfo, data: u64) -> Range<u64> {
     let start = data.saturating_add(info.offset);
     let mut dimensions = info.shape.dims().iter();
@@ -216,7 +216,7 @@ fn place(info: &gguf_file::TensorInfo, data: u64) -> Range<u64> {
     start..end.unwrap_or(u64::MAX)
 }
 
-/// A file as candle and the check of the header read it: from front to end, and from a position on.
+/// The file as candle and the check of the header read it: from the beginning, and from a position on.
 struct Reader<'a> {
     file: &'a ReadAt,
     at: u64,
@@ -240,17 +240,17 @@ impl Read for Reader<'_> {
 
 impl Seek for Reader<'_> {
     fn seek(&mut self, to: SeekFrom) -> IoResult<u64> {
-        let at = match to {
-            SeekFrom::Start(at) => Some(at),
+        let position = match to {
+            SeekFrom::Start(position) => Some(position),
             SeekFrom::End(by) => self.file.length().checked_add_signed(by),
             SeekFrom::Current(by) => self.at.checked_add_signed(by),
         };
-        self.at = at.ok_or_else(|| Error::from(ErrorKind::InvalidInput))?;
+        self.at = position.ok_or_else(|| Error::from(ErrorKind::InvalidInput))?;
         Ok(self.at)
     }
 }
 
-/// candle appends a backtrace to its messages; people want the first line.
+/// candle appends a backtrace to its messages; people only need the first line.
 fn first_line(error: &candle_core::Error) -> String {
     error
         .to_string()

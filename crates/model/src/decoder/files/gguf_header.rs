@@ -1,25 +1,25 @@
-//! The length of a GGUF file's header, found by walking over it. The reader that then takes it
-//! apart makes values of what it finds, so lengths and counts are checked against bounds here first.
+//! Finds the length of a GGUF file's header by walking over it. The reader that then parses it allocates what it
+//! finds, so this first checks lengths and counts against bounds.
 
 use std::io::{BufReader, Error, ErrorKind, Read, Result, Seek, SeekFrom};
 
 /// Bytes within which metadata and the list of tensors must end. Those of the largest vocabularies
 /// are an order of magnitude shorter.
 const MOST_BYTES: u64 = 64 << 20;
-/// Values in all arrays together. The largest vocabularies have a million tokens and merges, with a
-/// score and a type each; in memory each takes 32 bytes and more.
+/// The most values in all arrays together. The largest vocabularies have a million tokens and merges, with a score
+/// and a type each; in memory each value takes 32 bytes or more.
 const MOST_VALUES: u64 = 8 << 20;
-/// Arrays within arrays.
+/// Most levels of nested arrays.
 const MOST_DEPTH: usize = 4;
-/// Dimensions of a tensor.
+/// Most dimensions of a tensor.
 const MOST_DIMENSIONS: u32 = 4;
 
 const ALIGNMENT_KEY: &[u8] = b"general.alignment";
 
-/// The bytes of the header, from the file's first one on.
+/// The bytes of the header, from the beginning of the file.
 ///
 /// # Errors
-/// A file that cannot be read; a header that is none, or is larger than any model's.
+/// A file that cannot be read, is not GGUF, or has a larger header than any model.
 pub(in crate::decoder) fn length(file: &mut (impl Read + Seek)) -> Result<u64> {
     let bytes = file.seek(SeekFrom::End(0))?;
     file.seek(SeekFrom::Start(0))?;
@@ -38,13 +38,13 @@ pub(in crate::decoder) fn length(file: &mut (impl Read + Seek)) -> Result<u64> {
 struct Walk<R> {
     file: R,
     at: u64,
-    /// Where the header has to end.
+    /// Where the header must end.
     end: u64,
     /// Whether the file ends there too.
     is_whole: bool,
     /// Values in arrays so far.
     values: u64,
-    /// Lengths have four bytes there.
+    /// Whether lengths have four bytes.
     is_first_version: bool,
 }
 
@@ -82,7 +82,7 @@ impl<R: Read + Seek> Walk<R> {
         Ok(())
     }
 
-    /// Passes a name and says whether it is that of the alignment.
+    /// Skips a name and returns whether it is that of the alignment.
     fn key(&mut self) -> Result<bool> {
         let length = self.length()?;
         if length != ALIGNMENT_KEY.len() as u64 {
@@ -92,7 +92,7 @@ impl<R: Read + Seek> Walk<R> {
         Ok(name == ALIGNMENT_KEY)
     }
 
-    /// The reader divides by the alignment, whatever it is.
+    /// The reader divides by the alignment without checking it.
     fn alignment(&mut self, kind: u32) -> Result<()> {
         let bytes = width(kind).unwrap_or(0);
         if !matches!(bytes, 1 | 2 | 4) {
@@ -179,11 +179,11 @@ impl<R: Read + Seek> Walk<R> {
     }
 }
 
-/// The types of values whose bytes are not a fixed number.
+/// The types of values without a fixed size.
 const STRING: u32 = 8;
 const ARRAY: u32 = 9;
 
-/// The bytes of a value of a type; `None` where that is not a fixed number.
+/// The bytes of a value of a type; `None` without a fixed size.
 fn width(kind: u32) -> Option<u64> {
     match kind {
         0 | 1 | 7 => Some(1),

@@ -1,4 +1,4 @@
-//! A model's files: opening, checking and writing them.
+//! A model's files: opens, checks and writes them.
 
 pub(in crate::decoder) mod checkpoint;
 pub(in crate::decoder) mod export;

@@ -1,5 +1,4 @@
-//! What ken records of a training beyond the formats of others: a file beside the weights or the
-//! adapter.
+//! ken's record of a training, beyond the formats of others: a file beside the weights or the adapter.
 
 use std::path::Path;
 
@@ -11,47 +10,47 @@ use crate::decoder::sources::tokens::SourceTokens;
 use crate::decoder::text::prompt_form::PromptForm;
 use crate::small_file::{self, MOST_SETTINGS_BYTES};
 
-/// What was trained on what, and for what.
+/// What a model was trained on and for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Origin {
     /// The fingerprint of the model that it was trained on.
     pub base: String,
-    /// What it was trained for.
+    /// The purpose of the training.
     pub purpose: String,
     /// The form of prompts in training.
     pub prompt: PromptForm,
-    /// Whose knowledge it says something of, where it does.
+    /// The boundary of knowledge that it reports, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boundary: Option<LearnedBoundary>,
-    /// The tokens by which it chooses a source and marks knowledge, where it does.
+    /// The tokens by which it chooses a source and marks knowledge, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sources: Option<SourceTokens>,
-    /// The share of all questions whose source it was not trained on, where it chooses one.
+    /// If it chooses a source, the share of all questions that was held out of that training.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_out: Option<f64>,
-    /// The digests of all questions that it was trained on, in ascending order: evaluating on those would flatter
-    /// it.
+    /// The digests of all questions that it was trained on, in ascending order: an evaluation on these would be too
+    /// good.
     pub learned_from: Vec<u64>,
 }
 
-/// What a model was trained to say of what another one knows.
+/// How a model was trained to report what another one knows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LearnedBoundary {
-    /// The fingerprint of the model that was probed.
+    /// The fingerprint of the probed model.
     pub model: String,
-    /// The fingerprint of the prompts that it answered.
+    /// The fingerprint of the prompts for its answers.
     pub prompt: String,
-    /// The share of all questions that it was not trained on.
+    /// The share of all questions that was held out.
     pub held_out: f64,
-    /// Of the questions that it was trained on, those with whose evidence it was trained as well.
+    /// How many of the training questions were also trained with their evidence.
     pub questions_with_evidence: usize,
 }
 
 impl Origin {
-    /// Reads it from the folder of a model or an adapter; `None` where another program made that.
+    /// Reads it from the folder of a model or an adapter; `None` if another program made that.
     ///
     /// # Errors
-    /// A file that cannot be understood.
+    /// A broken file.
     pub fn read(folder: &Path) -> Result<Option<Self>, DecoderError> {
         let path = folder.join(ORIGIN_FILE);
         let text = match small_file::text(&path, MOST_SETTINGS_BYTES) {
@@ -68,7 +67,7 @@ impl Origin {
         })?))
     }
 
-    /// Writes it into the folder of a model or an adapter, whole or not at all.
+    /// Writes it into the folder of a model or an adapter, atomically.
     ///
     /// # Errors
     /// A file that cannot be written.
@@ -79,10 +78,10 @@ impl Origin {
         )?)
     }
 
-    /// The contents of its file.
+    /// The content of its file.
     ///
     /// # Errors
-    /// Numbers that JSON does not know.
+    /// Numbers that JSON cannot represent.
     pub fn json(&self) -> Result<Vec<u8>, DecoderError> {
         let text = serde_json::to_string_pretty(self).map_err(|error| {
             DecoderError::io(Path::new(ORIGIN_FILE), std::io::Error::other(error))

@@ -1,5 +1,5 @@
-//! Replacing the files of a model or an adapter in a folder, so that the folder opens as the old one or
-//! as the new one, or is refused as incomplete, wherever the writing ends.
+//! Replaces the files of a model or an adapter in a folder, so that the folder opens as the old one or as the new
+//! one, or is refused as incomplete, wherever the writing stops.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,22 +11,21 @@ use crate::decoder::files::file_names::{
     CONFIG_FILE, COPIED, INDEX_END, ORIGIN_FILE, SETTINGS_FILE, TENSORS_FILE,
 };
 
-/// The files that make a folder a model or an adapter: without them nothing opens it.
+/// The files that make a folder a model or an adapter; without them it does not open.
 const NAMING: [&str; 2] = [CONFIG_FILE, SETTINGS_FILE];
 
 /// New files for a folder, written beside the old ones.
 ///
-/// [`Replacement::stage`] writes each file under another name and syncs it to disk; what was in
-/// the folder still opens. [`Replacement::commit`] then takes the last step in this order, each
-/// part of it on the disk before the next:
+/// [`Replacement::stage`] writes each file under another name and syncs it to disk; the old files still open.
+/// [`Replacement::commit`] then does the following in this order, each part durable before the next:
 ///
 /// 1. `config.json` and `adapter_config.json` are removed. From here on the folder is refused as
 ///    incomplete ([`DecoderError::Incomplete`]).
-/// 2. The other new files take their names, and old ones that have no successor are removed.
-/// 3. The new `config.json` or `adapter_config.json` takes its name: the folder opens as the new model.
+/// 2. The other new files get their names, and old ones without a successor are removed.
+/// 3. The new `config.json` or `adapter_config.json` gets its name: the folder opens as the new model.
 ///
-/// Between 1 and 3 there are only renames, so what takes long is done before. Dropped without a commit, it
-/// leaves the old files as they are.
+/// Between 1 and 3 there are only renames, so everything slow happens before. Dropping it without a commit leaves the
+/// old files unchanged.
 #[derive(Debug)]
 pub struct Replacement {
     folder: PathBuf,
@@ -35,10 +34,10 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// Begins to write into a folder, made where it is missing.
+    /// Starts to write into a folder, creating it if necessary.
     ///
     /// # Errors
-    /// A folder that cannot be made.
+    /// A folder that cannot be created.
     pub fn begin(folder: &Path) -> Result<Self, DecoderError> {
         ken_storage::create_dir_all(folder)?;
         Ok(Self {
@@ -56,10 +55,10 @@ impl Replacement {
         self.stage_by(name, |file| file.write_all(contents))
     }
 
-    /// As [`Replacement::stage`], of what `write` writes.
+    /// As [`Replacement::stage`], with the content from `write`.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Replacement::stage`].
     pub fn stage_by(
         &mut self,
         name: &str,
@@ -73,12 +72,12 @@ impl Replacement {
         Ok(())
     }
 
-    /// Leaves an old file where it is.
+    /// Keeps an old file.
     pub(in crate::decoder) fn keep(&mut self, name: &str) {
         self.kept.push(name.to_owned());
     }
 
-    /// Replaces the old files by the new ones.
+    /// Replaces the old files with the new ones.
     ///
     /// # Errors
     /// Files that cannot be removed, renamed or synced.
@@ -113,7 +112,7 @@ impl Replacement {
     }
 }
 
-/// Large models are several files, and one that lists them.
+/// Large models are several files, and an index of them.
 fn is_weights(name: &str) -> bool {
     name.starts_with("model") && (name.ends_with(".safetensors") || name.ends_with(INDEX_END))
 }
@@ -126,17 +125,15 @@ fn is_of_model(name: &str) -> bool {
         || [ORIGIN_FILE, TENSORS_FILE].contains(&name)
 }
 
-/// Whether a folder without `config.json` holds a model that lacks only that file, or that was being
-/// replaced.
+/// Whether a folder without `config.json` holds a model that lacks only that file, or that was being replaced.
 pub(in crate::decoder) fn is_begun(folder: &Path) -> bool {
     let names = ken_storage::names(folder).unwrap_or_default();
     let staged = format!("{CONFIG_FILE}.tmp");
     names.iter().any(|name| *name == staged || is_weights(name))
 }
 
-/// Removes the files of a model or an adapter from a folder, so that what is written there next is
-/// all that there is of either. What makes the folder a model goes first. [`Replacement`] keeps
-/// the old model until the new one is there.
+/// Removes the files of a model or an adapter from a folder, so that the next one does not mix with them. The file
+/// that makes the folder a model goes first. [`Replacement`] keeps the old model until the new one is complete.
 ///
 /// # Errors
 /// A folder that cannot be read, a file that cannot be removed.

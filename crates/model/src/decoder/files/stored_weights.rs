@@ -1,4 +1,4 @@
-//! Weights as a file holds them, between reading and laying out for products.
+//! Weights in their stored form, between reading and laying out for products.
 
 use candle_core::quantized::GgmlDType;
 use candle_core::{Device, Tensor};
@@ -7,22 +7,21 @@ use crate::decoder::error::DecoderError;
 use crate::decoder::graph::block_matrix::BlockMatrix;
 use crate::kernels::quantized::BlockType;
 
-/// A matrix `[outputs, inputs]` as a file holds it.
+/// A matrix `[outputs, inputs]` in its stored form.
 pub(in crate::decoder) enum Stored {
-    /// In 32 bits, or in few enough others to be converted to 32.
+    /// In 32 bits, or in a type that is converted to 32.
     Dense(Tensor),
     /// In blocks of 4 to 8 bits.
     Blocks(Blocks),
 }
 
-/// Quantized weights, and beside them what an adapter changes of them: merged, they would have to be
-/// floats.
+/// Quantized weights with an adapter's changes beside them, since merging would make them floats.
 pub(in crate::decoder) struct Blocks {
-    /// Their rows follow one another.
+    /// Their rows are concatenated.
     pub(in crate::decoder) matrices: Vec<BlockMatrix>,
-    /// What is added to the weights.
+    /// Updates of the weights.
     pub(in crate::decoder) updates: Vec<Update>,
-    /// What stands in place of some of them.
+    /// Rows that replace some of them.
     pub(in crate::decoder) replaced: Option<Replaced>,
 }
 
@@ -36,7 +35,7 @@ pub(in crate::decoder) struct Update {
     pub(in crate::decoder) up: Tensor,
 }
 
-/// Rows of a matrix in place of its own.
+/// Rows of a matrix that replace its own.
 pub(in crate::decoder) struct Replaced {
     pub(in crate::decoder) rows: Vec<u32>,
     /// `[rows, inputs]`.
@@ -53,7 +52,7 @@ impl Stored {
         })
     }
 
-    /// The weights with an update of all rows, beside them where they are blocks.
+    /// The weights with an update of all rows; if they are blocks, the update stays beside them.
     pub(in crate::decoder) fn with_update(self, update: Update) -> Result<Self, DecoderError> {
         match self {
             Self::Dense(weight) => Ok(Self::Dense(update.added_to(&weight)?)),
@@ -64,7 +63,7 @@ impl Stored {
         }
     }
 
-    /// The weights with rows in place of their own, beside them where they are blocks.
+    /// The weights with replaced rows; if they are blocks, the rows stay beside them.
     pub(in crate::decoder) fn with_rows(self, rows: Replaced) -> Result<Self, DecoderError> {
         match self {
             Self::Dense(weight) => Ok(Self::Dense(rows.put_into(&weight)?)),
@@ -75,8 +74,7 @@ impl Stored {
         }
     }
 
-    /// Projections of blocks on top of one another: as blocks, if all of them are. None has replaced
-    /// rows.
+    /// Projections of blocks on top of one another: as blocks, if all of them are. None has replaced rows.
     pub(in crate::decoder) fn stacked(parts: Vec<Self>) -> Result<Self, DecoderError> {
         if parts.iter().any(|part| matches!(part, Self::Dense(_))) {
             let parts: Vec<Tensor> = parts.iter().map(Self::dense).collect::<Result<_, _>>()?;
@@ -102,7 +100,7 @@ impl Stored {
         Ok(Self::Blocks(stack))
     }
 
-    /// The weights in 32 bits, with everything merged.
+    /// The weights in 32 bits, with all changes merged.
     pub(in crate::decoder) fn dense(&self) -> Result<Tensor, DecoderError> {
         match self {
             Self::Dense(tensor) => Ok(tensor.clone()),
@@ -139,7 +137,7 @@ impl Update {
 }
 
 impl Replaced {
-    /// The weights with these rows in place of their own.
+    /// The weights with these rows replaced.
     fn put_into(&self, weight: &Tensor) -> Result<Tensor, DecoderError> {
         let index = Tensor::new(self.rows.as_slice(), &Device::Cpu)?;
         let own = weight.index_select(&index, 0)?;
@@ -147,7 +145,7 @@ impl Replaced {
     }
 }
 
-/// The kernels' name of a type of blocks; `None` where there are no kernels for it.
+/// The kernels' name of a type of blocks; `None` for a type without kernels.
 pub(in crate::decoder) fn block_type(dtype: GgmlDType) -> Option<BlockType> {
     Some(match dtype {
         GgmlDType::Q4_0 => BlockType::Q4_0,

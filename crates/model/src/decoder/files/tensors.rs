@@ -1,5 +1,4 @@
-//! The forward pass on candle's tensors: for GPUs, and wherever gradients are needed. Every operation
-//! has a gradient.
+//! The forward pass on candle's tensors: for GPUs, and wherever gradients are needed. Every operation has a gradient.
 
 use std::sync::Arc;
 
@@ -27,7 +26,7 @@ pub(in crate::decoder) struct Turns {
 }
 
 impl Turns {
-    /// Turns the beginning of each head. Heads come first in the result, as products need it.
+    /// Rotates the beginning of each head. Heads come first in the result, as products need them.
     ///
     /// # Shapes
     /// `x`: `[rows, heads, width]`; returns `[heads, rows, width]`.
@@ -162,7 +161,7 @@ impl Backend for Tensors {
         );
         let gate = match activation {
             Activation::Silu => gate.silu()?,
-            // candle's `gelu` is the approximation, `gelu_erf` the exact one.
+            // candle's `gelu` is the approximation, `gelu_erf` the exact function.
             Activation::GeluTanh => gate.contiguous()?.gelu()?,
         };
         Ok((gate * up)?)

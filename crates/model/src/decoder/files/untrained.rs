@@ -1,5 +1,5 @@
-//! Writing an untrained decoder: a folder with configuration, tokenizer and random
-//! weights, as [`crate::decoder::Decoder`] loads it. It trains nothing, and draws no random numbers itself.
+//! Writes an untrained decoder: a folder with configuration, tokenizer and random weights, as
+//! [`crate::decoder::Decoder`] loads it. Callers provide the random numbers.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,8 +17,7 @@ const SPREAD: f32 = 0.02;
 const NORM_EPSILON: f64 = 1e-5;
 const ROPE_BASE: f64 = 10_000.0;
 
-/// A decoder of the Llama family with as many key as query heads, and with one matrix for embedding
-/// and output.
+/// A decoder of the Llama family with as many key heads as query heads, and tied embeddings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Untrained {
     /// Entries in the vocabulary.
@@ -39,7 +38,7 @@ pub struct Untrained {
     pub prompt: PromptForm,
 }
 
-/// The weights of one tensor: its name, its shape, and by how much it is spread about what value.
+/// The weights of one tensor: its name, its shape, its standard deviation and its mean.
 struct Drawn {
     name: String,
     shape: Vec<usize>,
@@ -48,16 +47,16 @@ struct Drawn {
 }
 
 impl Untrained {
-    /// How many weights it has.
+    /// The number of its weights.
     #[must_use]
     pub fn parameters(&self) -> usize {
         let numbers = |drawn: &Drawn| drawn.shape.iter().product::<usize>();
         self.tensors().iter().map(numbers).sum()
     }
 
-    /// Writes `config.json`, `tokenizer.json` and `model.safetensors` into a folder, which is made.
-    /// `normal` gives numbers of mean 0 and variance 1; the same numbers give the same weights.
-    /// What writes into the residual stream starts smaller, the more blocks there are (GPT-2).
+    /// Writes `config.json`, `tokenizer.json` and `model.safetensors` into a folder, creating it if necessary.
+    /// `normal` returns numbers of mean 0 and variance 1; equal numbers give equal weights. Weights that write into
+    /// the residual stream are smaller, the more blocks there are (GPT-2).
     ///
     /// # Errors
     /// A folder or file that cannot be written.
@@ -78,7 +77,7 @@ impl Untrained {
                 let count = drawn.shape.iter().product();
                 let mut bytes = Vec::with_capacity(4 * count);
                 for _ in 0..count {
-                    // A norm's weights are all the same.
+                    // A norm's weights are all equal.
                     let number = match drawn.spread {
                         0.0 => drawn.mean,
                         spread => drawn.mean + spread * normal(),

@@ -1,6 +1,6 @@
-//! Finding the weights of a decoder under their names in GGUF and in safetensors, and bringing
-//! them into the one layout that the graph uses: rotary pairs half a head apart, query, key and
-//! value projections fused, gate and up projections apart.
+//! Finds the weights of a decoder under their names in GGUF and in safetensors, and converts them to the one layout
+//! of the graph: rotary pairs half a head apart, query, key and value projections fused, gate and up projections
+//! separate.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -35,14 +35,14 @@ pub(in crate::decoder) enum Part {
     AttentionOutput,
     PostAttentionNorm,
     FeedForwardNorm,
-    /// [`Part::FeedForwardNorm`] under the name that it has beside [`Part::PostAttentionNorm`].
+    /// [`Part::FeedForwardNorm`], by its name beside [`Part::PostAttentionNorm`].
     PreFeedForwardNorm,
     PostFeedForwardNorm,
     Gate,
     Up,
     GateUp,
     Down,
-    /// What chooses among experts.
+    /// The router of experts.
     Router,
     ExpertGate(usize),
     ExpertUp(usize),
@@ -60,7 +60,7 @@ impl Part {
             Self::QueryNorm => "self_attn.q_norm",
             Self::KeyNorm => "self_attn.k_norm",
             Self::AttentionOutput => "self_attn.o_proj",
-            // Named after its place: elsewhere than in Gemma it stands before the feed-forward layer.
+            // Named after its position: in other families than Gemma it comes before the feed-forward layer.
             Self::PostAttentionNorm | Self::FeedForwardNorm => "post_attention_layernorm",
             Self::PreFeedForwardNorm => "pre_feedforward_layernorm",
             Self::PostFeedForwardNorm => "post_feedforward_layernorm",
@@ -75,7 +75,7 @@ impl Part {
         })
     }
 
-    /// The index of the expert that it is of; `None` where it is of none.
+    /// The index of its expert; `None` if it belongs to none.
     fn expert(self) -> Option<usize> {
         match self {
             Self::ExpertGate(index) | Self::ExpertUp(index) | Self::ExpertDown(index) => {
@@ -93,7 +93,7 @@ impl Part {
         }
     }
 
-    /// The name of the module that holds it, as Hugging Face and PEFT write it.
+    /// The name of its module, as in Hugging Face and PEFT.
     pub(in crate::decoder) fn module(self, layer: usize) -> String {
         format!("model.layers.{layer}.{}", self.hugging_face())
     }
@@ -112,7 +112,7 @@ impl Part {
             Self::FeedForwardNorm | Self::PreFeedForwardNorm => "ffn_norm",
             Self::PostFeedForwardNorm => "post_ffw_norm",
             Self::Gate => "ffn_gate",
-            // Phi-3's fused gate and up projection goes by the name of the up projection.
+            // Phi-3's fused gate and up projection has the name of the up projection.
             Self::Up | Self::GateUp => "ffn_up",
             Self::Down => "ffn_down",
             Self::Router => "ffn_gate_inp",
@@ -123,7 +123,7 @@ impl Part {
     }
 }
 
-/// A tensor of GGUF that holds the matrices of all experts, and which of them is meant.
+/// A tensor of GGUF with the matrices of all experts, and the index of one.
 #[derive(Clone, Copy)]
 struct Stack {
     count: usize,
@@ -142,15 +142,15 @@ pub(in crate::decoder) enum WeightFile {
     Safetensors {
         folder: PathBuf,
         files: Vec<TensorFile>,
-        /// Which of the files holds a tensor, and under which name; the last one, where several do.
+        /// Which of the files holds a tensor, and under which name; of several, the last one.
         holders: HashMap<String, (usize, String)>,
     },
 }
 
-/// How the weight of a norm is wanted.
+/// The form of a norm's weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::decoder) enum NormForm {
-    /// As rows are multiplied by it.
+    /// As a factor of rows.
     Whole,
     /// As Hugging Face stores it, see [`Family::norm_offset`].
     HuggingFace,
@@ -175,7 +175,7 @@ impl WeightFile {
         })
     }
 
-    /// The files that it consists of.
+    /// Its files.
     pub(in crate::decoder) fn files(&self) -> Vec<&ReadAt> {
         match self {
             Self::Gguf(file) => vec![file.file()],
@@ -183,7 +183,7 @@ impl WeightFile {
         }
     }
 
-    /// How many tensors it holds.
+    /// The number of its tensors.
     pub(in crate::decoder) fn tensors(&self) -> usize {
         match self {
             Self::Gguf(file) => file.tensors(),
@@ -214,7 +214,7 @@ impl WeightFile {
         }
     }
 
-    /// Where GGUF has the matrix of an expert among those of the others.
+    /// The position in GGUF of an expert's matrix among those of the others.
     fn stack(&self, config: &DecoderConfig, part: Part) -> Option<Stack> {
         let (Self::Gguf(_), Some(experts)) = (self, &config.experts) else {
             return None;
@@ -225,7 +225,7 @@ impl WeightFile {
         })
     }
 
-    /// Checks the shape of a matrix, or of the stack that it is in.
+    /// Checks the shape of a matrix, or of the stack that contains it.
     fn check_matrix(
         &self,
         name: &str,
@@ -238,8 +238,7 @@ impl WeightFile {
         }
     }
 
-    /// The name of the type in which a matrix is stored, and its blocks' type, where these stay as
-    /// they are.
+    /// The name of the type in which a matrix is stored, and the type of its blocks, if these stay as stored.
     fn stored_type(
         &self,
         name: &str,
@@ -247,7 +246,7 @@ impl WeightFile {
         stack: Option<Stack>,
     ) -> Result<(String, Option<BlockType>), DecoderError> {
         self.check_matrix(name, shape, stack)?;
-        let found = match self {
+        let shape = match self {
             Self::Gguf(file) => file.dtype(name).map(|dtype| {
                 let name = format!("{dtype:?}").replace('K', "_K");
                 (name, block_type(dtype))
@@ -256,8 +255,8 @@ impl WeightFile {
                 held(files, holders, name).map(|(_, info)| (format!("{:?}", info.dtype), None))
             }
         };
-        // It was there when its shape was checked.
-        found.ok_or_else(|| self.missing(name))
+        // It existed when its shape was checked.
+        shape.ok_or_else(|| self.missing(name))
     }
 
     fn missing(&self, name: &str) -> DecoderError {
@@ -289,7 +288,7 @@ impl WeightFile {
             Self::Safetensors { files, holders, .. } => {
                 match held(files, holders, name) {
                     Some((file, info)) => loaded(file, info),
-                    // It was there when its shape was checked.
+                    // It existed when its shape was checked.
                     None => Err(self.missing(name)),
                 }
             }
@@ -317,8 +316,7 @@ impl WeightFile {
         }
     }
 
-    /// A matrix as it is stored. `paired`: the width of heads, where llama.cpp stores the rows of
-    /// rotary pairs side by side.
+    /// A matrix as stored. `paired`: the width of heads, if llama.cpp stores the rows of rotary pairs side by side.
     fn stored(
         &self,
         name: &str,
@@ -344,7 +342,7 @@ impl WeightFile {
     }
 }
 
-/// The file that holds a tensor, and what it says of it.
+/// The file that holds a tensor, and its name there.
 fn held<'a>(
     files: &'a [TensorFile],
     holders: &HashMap<String, (usize, String)>,
@@ -364,7 +362,7 @@ impl Weights {
         }
     }
 
-    /// The same weights with what an adapter adds to them.
+    /// The weights with an adapter.
     pub(in crate::decoder) fn with(self, adapter: Adapter) -> Self {
         Self {
             adapter: Some(adapter),
@@ -378,7 +376,7 @@ impl Weights {
         Ok(files.into_iter().try_for_each(ReadAt::check_unchanged)?)
     }
 
-    /// Their folder; `None` where they are in a GGUF file.
+    /// Their folder; `None` for a GGUF file.
     pub(in crate::decoder) fn folder(&self) -> Option<&Path> {
         match &self.file {
             WeightFile::Gguf(_) => None,
@@ -386,7 +384,7 @@ impl Weights {
         }
     }
 
-    /// Whether the model has an output projection of its own.
+    /// Whether the model has its own output projection.
     pub(in crate::decoder) fn has_output(&self) -> bool {
         self.file.shape(self.output_name()).is_some()
     }
@@ -429,7 +427,7 @@ impl Weights {
         self.file.norm(&name, width, family, form)
     }
 
-    /// One projection of a block, with what was learned on top of it. Shape `[rows, columns]`.
+    /// One projection of a block, including the adapter. Shape `[rows, columns]`.
     pub(in crate::decoder) fn matrix(
         &self,
         config: &DecoderConfig,
@@ -476,7 +474,7 @@ impl Weights {
         }
     }
 
-    /// The type in which a projection is stored, and that in which its blocks stay in memory.
+    /// The type in which a projection is stored, and the type of blocks that it keeps in memory.
     pub(in crate::decoder) fn matrix_type(
         &self,
         config: &DecoderConfig,
@@ -489,7 +487,7 @@ impl Weights {
         self.file.stored_type(&name, shape, stack)
     }
 
-    /// The rank of what an adapter adds to a projection; `None` where it adds nothing.
+    /// The rank of an adapter's update of a projection; `None` without one.
     pub(in crate::decoder) fn added_rank(&self, layer: usize, part: Part) -> Option<usize> {
         self.adapter.as_ref()?.rank_of(&part.module(layer))
     }
@@ -499,7 +497,7 @@ impl Weights {
         self.adapter.as_ref().map_or(0, Adapter::rows)
     }
 
-    /// The same of the token embedding.
+    /// As above for the token embedding.
     pub(in crate::decoder) fn embedding_type(
         &self,
         shape: [usize; 2],
@@ -507,7 +505,7 @@ impl Weights {
         self.file.stored_type(self.embedding_name(), shape, None)
     }
 
-    /// The same of the output projection, if the model has one of its own.
+    /// As above for the output projection, if the model has its own.
     pub(in crate::decoder) fn output_type(
         &self,
         shape: [usize; 2],
@@ -529,8 +527,7 @@ impl Weights {
         self.file.norm(name, config.hidden, config.family, form)
     }
 
-    /// The output projection `[vocabulary, hidden]`, where the model has one of its own and does
-    /// not use the embedding again.
+    /// The output projection `[vocabulary, hidden]`, if the model has its own instead of reusing the embedding.
     pub(in crate::decoder) fn output(
         &self,
         config: &DecoderConfig,
@@ -544,8 +541,8 @@ impl Weights {
     }
 }
 
-/// llama.cpp stores the rows of Llama's query and key projections so that a rotary pair is side by
-/// side; the graph wants them as Hugging Face stores them, see [`BlockMatrix::paired`].
+/// llama.cpp stores the rows of Llama's query and key projections with rotary pairs side by side; the graph needs
+/// Hugging Face's order, see [`BlockMatrix::paired`].
 fn halve_rotary_pairs(weights: &Tensor, head_width: usize) -> Result<Tensor, DecoderError> {
     let (rows, inputs) = weights.dims2()?;
     let pairs = weights.reshape((rows / head_width, head_width / 2, 2, inputs))?;

@@ -1,5 +1,5 @@
-//! What a forward pass is made of. The graph is written once, over these operations; a backend
-//! says how they are computed and where the numbers are stored.
+//! The operations of a forward pass. The graph is written once, over these operations; a backend computes them and
+//! stores the numbers.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::decoder::files::stored_weights::Stored;
 
 type Result<T> = std::result::Result<T, DecoderError>;
 
-/// One way to compute. Activations are rows, one per token; every operation treats each row on its
-/// own, so that the result for a token never depends on the batch.
+/// A backend. Activations are rows, one per token; every operation treats each row independently, so that the result
+/// for a token never depends on the batch.
 pub(in crate::decoder) trait Backend: Send + Sync + Sized {
     /// Activations `[rows, width]`.
     type Rows: Send;
@@ -24,20 +24,20 @@ pub(in crate::decoder) trait Backend: Send + Sync + Sized {
     type Table: Send + Sync;
     /// Cosines and sines of each row's position, and the factors of its queries.
     type Rotation;
-    /// Keys and values of the tokens read so far.
+    /// The keys and values of the tokens read so far.
     type Sequence: Sequence;
 
     /// Lays out a projection `[outputs, inputs]`.
     fn matrix(&self, weight: Stored) -> Result<Self::Matrix>;
     /// Lays out a projection `[outputs, inputs]` whose weights stay in 32 bits.
     fn float_matrix(&self, weight: &Tensor) -> Result<Self::Matrix>;
-    /// Takes a vector.
+    /// Converts a vector.
     fn vector(&self, weight: &Tensor) -> Result<Self::Vector>;
-    /// Takes the token embedding.
+    /// Converts the token embedding.
     fn table(&self, weight: Stored) -> Result<Self::Table>;
-    /// The token embedding as the output projection too, without a copy where that is possible.
+    /// The token embedding as the output projection too, without a copy if possible.
     fn tied_output(&self, table: &Self::Table) -> Result<Self::Matrix>;
-    /// Takes how rows are rotated.
+    /// Converts the rotations of rows.
     fn rotation(&self, rotation: Rotation) -> Result<Self::Rotation>;
     /// An empty sequence with capacity for some tokens.
     fn empty(&self, layers: usize, heads: &Heads, capacity: usize) -> Result<Self::Sequence>;
@@ -50,7 +50,7 @@ pub(in crate::decoder) trait Backend: Send + Sync + Sized {
     fn project(&self, x: &Self::Rows, matrix: &Self::Matrix) -> Result<Self::Rows>;
     /// `x + y`.
     fn add(&self, x: Self::Rows, y: &Self::Rows) -> Result<Self::Rows>;
-    /// `x` with `factor * y` added to some of its rows, a factor and a row of `y` for each.
+    /// `x` plus `factor * y` in some of its rows; each of these has a factor and a row of `y`.
     fn add_rows(
         &self,
         x: Self::Rows,
@@ -82,20 +82,20 @@ pub(in crate::decoder) trait Backend: Send + Sync + Sized {
     ) -> Result<Self::Rows>;
     /// Some of the rows.
     fn select(&self, x: &Self::Rows, rows: &[usize]) -> Result<Self::Rows>;
-    /// Copies numbers, row by row, to where the backend computes.
+    /// Copies numbers, row by row, to the memory of the backend.
     fn upload(&self, numbers: Vec<f32>, width: usize) -> Result<Self::Rows>;
     /// Copies rows back, concatenated.
     fn download(&self, x: Self::Rows) -> Result<Vec<f32>>;
 }
 
-/// How the queries and keys of rows are rotated.
+/// The rotations of queries and keys, per row.
 pub(in crate::decoder) struct Rotation {
     /// `[rows, half]`; twice `half` is the rotated width of a head.
     pub(in crate::decoder) cos: Vec<f32>,
     /// `[rows, half]`
     pub(in crate::decoder) sin: Vec<f32>,
     pub(in crate::decoder) half: usize,
-    /// What the queries of each row are multiplied by; empty where they stay as they are.
+    /// The factors of each row's queries; empty if there are none.
     pub(in crate::decoder) query_factors: Vec<f32>,
 }
 
@@ -108,13 +108,13 @@ pub(in crate::decoder) struct Heads {
     pub(in crate::decoder) keys: usize,
     /// Width of a head.
     pub(in crate::decoder) width: usize,
-    /// What products of queries and keys are multiplied by.
+    /// The factor of the products of queries and keys.
     pub(in crate::decoder) scale: f32,
     /// Epsilon of the norms of heads.
     pub(in crate::decoder) epsilon: f32,
 }
 
-/// What attention needs to know of its layer.
+/// The properties of a layer that attention needs.
 pub(in crate::decoder) struct AttentionLayer<'a, V> {
     pub(in crate::decoder) index: usize,
     pub(in crate::decoder) heads: &'a Heads,
@@ -130,7 +130,7 @@ pub(in crate::decoder) struct HeadNorms<V> {
     pub(in crate::decoder) key: V,
 }
 
-/// Rows of a batch that follow one another in one sequence.
+/// Consecutive rows of a batch in one sequence.
 pub(in crate::decoder) struct Run<'a, S> {
     pub(in crate::decoder) tokens: usize,
     pub(in crate::decoder) sequence: &'a mut S,
@@ -142,8 +142,8 @@ pub(in crate::decoder) trait Sequence: Send + Sync + Sized {
     fn length(&self) -> usize;
     /// Counts tokens, stored by every layer, as read.
     fn advance(&mut self, tokens: usize);
-    /// Forgets the last tokens, which were read since this sequence began.
+    /// Removes the last tokens, which this sequence itself has read.
     fn forget(&mut self, tokens: usize) -> Result<()>;
-    /// A sequence that continues this one, with capacity for more tokens, and shares what was read.
+    /// A sequence that continues this one and shares its tokens, with capacity for more.
     fn branch(self: &Arc<Self>, capacity: usize) -> Result<Self>;
 }

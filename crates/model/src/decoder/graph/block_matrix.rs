@@ -1,4 +1,4 @@
-//! A matrix of 4 to 8 bits, still in its file.
+//! A matrix of 4 to 8 bits that is still in its file.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use ken_storage::ReadAt;
 use crate::decoder::error::DecoderError;
 use crate::kernels::quantized::{BlockType, QuantizedMatrix};
 
-/// A matrix `[rows, inputs]` in blocks that there are kernels for. It is read where it is used: piece by
-/// piece and by several threads, so that it is nowhere in memory twice.
+/// A matrix `[rows, inputs]` in a type of blocks with kernels. It is read by its users, piece by piece and from
+/// several threads, so that memory never holds it twice.
 pub(in crate::decoder) struct BlockMatrix {
     pub(in crate::decoder) file: Arc<ReadAt>,
     /// The offset of its first byte.
@@ -20,8 +20,8 @@ pub(in crate::decoder) struct BlockMatrix {
     pub(in crate::decoder) block: BlockType,
     pub(in crate::decoder) rows: usize,
     pub(in crate::decoder) inputs: usize,
-    /// The width of heads, where the rows of rotary pairs are stored side by side (row `2i + j` of a
-    /// head) and wanted half a head apart (row `i + j * width / 2`).
+    /// The width of heads, if the file stores the rows of rotary pairs side by side (row `2i + j` of a head) and the
+    /// graph needs them half a head apart (row `i + j * width / 2`).
     pub(in crate::decoder) paired: Option<usize>,
 }
 
@@ -57,17 +57,18 @@ impl BlockMatrix {
         Err(DecoderError::Compute(candle_core::Error::msg(message)))
     }
 
-    /// Reads rows as they are stored.
+    /// Reads rows as the file stores them.
     fn read(&self, rows: Range<usize>, room: &mut [u8]) -> Result<(), DecoderError> {
         let row_bytes = self.row_bytes()?;
-        let at = |row: usize| self.start + (row * row_bytes) as u64;
+        let offset = |row: usize| self.start + (row * row_bytes) as u64;
         let Some(width) = self.paired else {
-            return Ok(self.file.read_into(at(rows.start), room)?);
+            return Ok(self.file.read_into(offset(rows.start), room)?);
         };
         for (row, room) in rows.zip(room.chunks_exact_mut(row_bytes)) {
             let (head, place) = (row / width, row % width);
             let (j, i) = (place / (width / 2), place % (width / 2));
-            self.file.read_into(at(head * width + 2 * i + j), room)?;
+            let row = head * width + 2 * i + j;
+            self.file.read_into(offset(row), room)?;
         }
         Ok(())
     }

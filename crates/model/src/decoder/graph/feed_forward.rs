@@ -1,4 +1,4 @@
-//! The feed-forward layers of a block: one for all tokens, or experts of which each token uses a few.
+//! The feed-forward layers of a block: one for all tokens, or experts, a few of which each token uses.
 
 use rayon::prelude::*;
 
@@ -21,7 +21,7 @@ pub(super) struct Gated<B: Backend> {
     down: B::Matrix,
 }
 
-/// Experts, and what chooses among them.
+/// Experts, and the router that chooses among them.
 pub(super) struct Mixture<B: Backend> {
     router: B::Matrix,
     experts: Vec<Gated<B>>,
@@ -77,7 +77,7 @@ impl<B: Backend> FeedForward<B> {
         gated(&gate_and_up, Part::Down, width).map(Self::One)
     }
 
-    /// Whether a projection fulfils a condition.
+    /// Whether a projection satisfies a condition.
     pub(super) fn any_matrix(&self, condition: impl Fn(&B::Matrix) -> bool) -> bool {
         let of_layer = |gated: &Gated<B>| condition(&gated.gate_and_up) || condition(&gated.down);
         match self {
@@ -110,8 +110,8 @@ impl<B: Backend> Gated<B> {
 }
 
 impl<B: Backend> Mixture<B> {
-    /// Each expert computes the rows that use it together. What a row gathers is added in the order of the
-    /// experts, so that it does not depend on the other rows.
+    /// Each expert computes the rows that use it together. Their outputs are added per row in the order of the
+    /// experts, so that the result does not depend on the other rows.
     fn forward(&self, backend: &B, x: &B::Rows, activation: Activation) -> Result<B::Rows> {
         let logits = backend.download(backend.project(x, &self.router)?)?;
         let count = self.experts.len();
@@ -135,8 +135,8 @@ impl<B: Backend> Mixture<B> {
     }
 }
 
-/// The experts with the greatest logits and their weights: probabilities among all experts, or, normalized, among those
-/// that are chosen.
+/// The experts with the greatest logits and their weights: probabilities among all experts or, if normalized, among
+/// the chosen ones.
 fn chosen(logits: &[f32], used: usize, normalized: bool) -> Vec<(usize, f32)> {
     let mut experts: Vec<usize> = (0..logits.len()).collect();
     if used < experts.len() {

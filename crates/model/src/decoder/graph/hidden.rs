@@ -6,12 +6,12 @@ use crate::decoder::scheduler::shared_prefix::shared_lengths;
 use crate::decoder::scheduler::{Job, Message, Work};
 use crate::decoder::text::prompt::Prompt;
 
-/// What was read of a prompt.
+/// The result of reading a prompt.
 #[derive(Debug, Clone, Default)]
 pub(in crate::decoder) struct ReadState {
     /// The residual stream at its last token.
     pub(in crate::decoder) residual: Vec<f32>,
-    /// The natural-log probabilities of the tokens asked for.
+    /// The natural-log probabilities of the requested tokens.
     pub(in crate::decoder) logprobs: Vec<f32>,
 }
 
@@ -30,7 +30,7 @@ impl Decoder {
         Ok(states.into_iter().map(|state| state.residual).collect())
     }
 
-    /// The residual streams of prompts after a layer, and the log probabilities that the work asks for.
+    /// The residual streams of prompts after a layer, with the log probabilities that the work requests.
     pub(in crate::decoder) fn states(
         &self,
         prompts: &[&Prompt],

@@ -1,5 +1,4 @@
-//! The forward pass: tokens in, hidden states and logits out. One graph serves every family and
-//! every backend.
+//! The forward pass, from tokens to hidden states and logits. One graph serves every family and every backend.
 
 pub(in crate::decoder) mod backend;
 pub(in crate::decoder) mod block_matrix;
@@ -23,7 +22,7 @@ use feed_forward::FeedForward;
 
 type Result<T> = std::result::Result<T, DecoderError>;
 
-/// A decoder's weights in the layout of the forward pass, and what computes with them.
+/// A decoder's weights in the layout of the forward pass, with the backend that computes.
 pub(in crate::decoder) struct Graph<B: Backend> {
     backend: B,
     network: Arc<Network<B>>,
@@ -35,11 +34,11 @@ struct Network<B: Backend> {
     heads: Heads,
     epsilon: f32,
     activation: Activation,
-    /// What embeddings are multiplied by.
+    /// The factor of embeddings.
     embedding_scale: f32,
-    /// What blocks add is multiplied by.
+    /// The factor of the outputs of blocks.
     residual_scale: f32,
-    /// The ways in which layers rotate queries and keys.
+    /// The rotations of queries and keys that layers use.
     rotaries: Vec<Rotary>,
     embedding: B::Table,
     blocks: Vec<Block<B>>,
@@ -48,7 +47,7 @@ struct Network<B: Backend> {
 }
 
 struct Block<B: Backend> {
-    /// Index of the way in which it rotates queries and keys.
+    /// Index of its rotation.
     rotary: usize,
     /// A token attends to at most this many tokens, itself included.
     window: Option<usize>,
@@ -57,11 +56,11 @@ struct Block<B: Backend> {
     query_key_value_bias: Option<B::Vector>,
     head_norms: Option<HeadNorms<B::Vector>>,
     attention_output: B::Matrix,
-    /// The norm of what attention gives.
+    /// The norm of the output of attention.
     post_attention_norm: Option<B::Vector>,
     feed_forward_norm: B::Vector,
     feed_forward: FeedForward<B>,
-    /// The norm of what the feed-forward layer gives.
+    /// The norm of the output of the feed-forward layer.
     post_feed_forward_norm: Option<B::Vector>,
 }
 
@@ -133,7 +132,7 @@ impl<B: Backend> Graph<B> {
         })
     }
 
-    /// The same weights with another way to compute.
+    /// The same weights with another backend.
     pub(in crate::decoder) fn sharing(&self, backend: B) -> Self {
         Self {
             backend,
@@ -141,7 +140,7 @@ impl<B: Backend> Graph<B> {
         }
     }
 
-    /// Whether a projection fulfils a condition.
+    /// Whether a projection satisfies a condition.
     pub(in crate::decoder) fn any_matrix(&self, condition: impl Fn(&B::Matrix) -> bool) -> bool {
         let of_block = |block: &Block<B>| {
             condition(&block.query_key_value)
@@ -208,8 +207,8 @@ impl<B: Backend> Graph<B> {
             .collect())
     }
 
-    /// The residual stream of the selected rows after the first `blocks` blocks, and after the first
-    /// `between` where that is requested too.
+    /// The residual stream of the selected rows after the first `blocks` blocks and, if requested, after the first
+    /// `between`.
     fn run(
         &self,
         inputs: &mut [Input<'_, B::Sequence>],
@@ -242,7 +241,7 @@ impl<B: Backend> Graph<B> {
             _ => None,
         };
         for (layer, block) in self.network.blocks[..blocks].iter().enumerate() {
-            // After the last attention no row needs the others.
+            // After the last attention, no row needs the others.
             let selected = (layer + 1 == blocks).then_some(wanted);
             let rotation = &rotations[block.rotary];
             x = block.forward(self, layer, x, rotation, &mut runs, selected)?;
@@ -262,7 +261,7 @@ impl<B: Backend> Graph<B> {
         Ok((x, kept))
     }
 
-    /// The residual stream `x` with what a half of a block gives, normalized where there is a norm for it.
+    /// The residual stream `x` plus the output of a half of a block, which is normalized if there is a norm for it.
     fn added(&self, x: B::Rows, given: B::Rows, norm: Option<&B::Vector>) -> Result<B::Rows> {
         let mut given = given;
         if let Some(weight) = norm {
@@ -274,7 +273,7 @@ impl<B: Backend> Graph<B> {
         self.backend.add(x, &given)
     }
 
-    /// The logits of what comes next.
+    /// The logits of the next token.
     ///
     /// # Shapes
     /// `hidden`: `[rows, hidden]`, normalized; returns `[rows, vocabulary]`.

@@ -1,4 +1,4 @@
-//! Where and in which precision a decoder computes.
+//! The device and the precision of a decoder's computations.
 
 use crate::decoder::config::DecoderConfig;
 use crate::decoder::error::DecoderError;
@@ -12,20 +12,20 @@ use crate::decoder::options::LoadOptions;
 use crate::kernels::Precision;
 use crate::kernels::matrix::{Arithmetic, Matrix, WeightFormat};
 
-/// From this many parameters on, weights in floats are stored in 8 bits by default: in 32 they would
-/// not fit into the memory of most machines.
+/// From this many parameters on, float weights are stored in 8 bits by default: in 32 they would not fit into the
+/// memory of most machines.
 const LARGE: u64 = 2_000_000_000;
 
-/// What computes. Both graphs share the weights.
+/// The graphs of a decoder, which share the weights.
 pub(in crate::decoder) struct Engines<B: Backend> {
-    /// What scores.
+    /// Scores.
     pub(in crate::decoder) exact: Graph<B>,
-    /// What generates, where that is not the exact one too.
+    /// Generates, if there is a cheaper graph than the exact one.
     pub(in crate::decoder) cheaper: Option<Graph<B>>,
 }
 
 impl<B: Backend> Engines<B> {
-    /// The graph that computes exactly, or the cheaper one where there is one.
+    /// The exact graph, or the cheaper one if there is one.
     pub(in crate::decoder) fn graph(&self, exact: bool) -> &Graph<B> {
         match &self.cheaper {
             Some(cheaper) if !exact => cheaper,
@@ -35,10 +35,10 @@ impl<B: Backend> Engines<B> {
 }
 
 impl Engines<Tensors> {
-    /// Reads the weights to the device of the options.
+    /// Reads the weights to the device in the options.
     ///
     /// # Errors
-    /// A missing, misshapen or unreadable tensor; a device that is not there.
+    /// A missing, misshapen or unreadable tensor; a device that is absent.
     pub(in crate::decoder) fn on_device(
         config: &DecoderConfig,
         weights: &Weights,
@@ -82,7 +82,7 @@ impl Engines<Cpu> {
     }
 }
 
-/// How the weights of a decoder with this many are stored that come as floats.
+/// The format for float weights of a decoder with this many.
 pub(in crate::decoder) fn weight_format(parameters: u64, precision: Precision) -> WeightFormat {
     match precision {
         Precision::Int8 => WeightFormat::Int8,

@@ -1,5 +1,4 @@
-//! Which requests are served: calls take turns, and each request waits until its keys and values fit
-//! into memory.
+//! Admits requests: calls take turns, and each request waits until its keys and values fit into memory.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -12,18 +11,18 @@ use super::turns;
 use crate::decoder::graph::backend::Backend;
 use crate::decoder::text::prompt::Course;
 
-/// The part of the memory that prefixes may take that no request uses: one n-th.
+/// The share of the memory for prefixes that no request uses: one n-th.
 const KEPT_SHARE: usize = 4;
 
 impl<B: Backend> Batch<B> {
-    /// Tokens whose keys and values are held, or will be.
+    /// Tokens whose keys and values are in memory, or will be.
     pub(super) fn held(&self) -> usize {
         let active: usize = self.active.values().map(Active::charge).sum();
         let branches: usize = self.branches.iter().map(|branch| branch.most).sum();
         active + branches + self.prefixes.tokens(|_| true)
     }
 
-    /// Whether there is memory for more tokens. Prefixes that nobody uses give way.
+    /// Whether there is memory for more tokens, after dropping unused prefixes.
     pub(super) fn make_room(&mut self, more: usize) -> bool {
         while self.held() + more > self.budget {
             if !self.evict() {
@@ -33,8 +32,7 @@ impl<B: Backend> Batch<B> {
         true
     }
 
-    /// Drops prefixes that nobody uses: those that are not read yet, and the oldest beyond their share
-    /// of the memory.
+    /// Drops unused prefixes: those that are not read yet, and the oldest beyond their share of the memory.
     pub(super) fn trim_prefixes(&mut self) {
         let unread = self
             .readings
@@ -61,7 +59,7 @@ impl<B: Backend> Batch<B> {
         oldest.inspect(|&id| self.prefixes.remove(id)).is_some()
     }
 
-    /// Whether a request needs a prefix, or a longer one that is to be read after it.
+    /// Whether a request needs a prefix, or a longer one that will be read after it.
     fn is_used(&self, id: PrefixId) -> bool {
         let mut active = self.active.values();
         let mut readings = self.readings.iter();
@@ -69,8 +67,8 @@ impl<B: Backend> Batch<B> {
             || readings.any(|reading| reading.sequence.is_none() && reading.after == Some(id))
     }
 
-    /// Admits waiting requests. Whoever's turn it is waits for memory before the others do, so that a
-    /// large request is not passed over forever; where nothing else goes on, it is admitted anyway.
+    /// Admits waiting requests. The call whose turn it is waits for memory before the others do, so that a large
+    /// request is not passed over forever; if nothing is active, it is admitted anyway.
     pub(super) fn admit(&mut self) {
         while let Some(next) = self.next_to_admit() {
             let queue = self.calls.get(&next).map(|call| &call.queue);
@@ -94,8 +92,8 @@ impl<B: Backend> Batch<B> {
         }
     }
 
-    /// The call whose turn it is, of those that have something to admit. Once there are as many texts as
-    /// can be generated at the same time, only calls of which nothing is being done.
+    /// The next call with requests to admit, by turns. Once the limit of texts is reached, only calls without active
+    /// requests.
     fn next_to_admit(&self) -> Option<CallId> {
         let parts = self.active.values();
         let parts: usize = parts.map(|active| active.job.parts() - active.ended).sum();
@@ -107,19 +105,19 @@ impl<B: Backend> Batch<B> {
         turns::after(self.admitted, waiting).first().copied()
     }
 
-    /// Whether a request is computed exactly: also where there is no cheaper way.
+    /// Whether a request is computed exactly; always, if there is no cheaper graph.
     fn exact(&self, job: &Job) -> bool {
         job.exactly() || self.engines.cheaper.is_none()
     }
 
-    /// The longest prefix that any prompt of a chain may continue, where this one is in a chain.
+    /// The longest prefix that any prompt of a chain may continue, if this prompt is in a chain.
     fn continued(&self, job: &Job) -> Option<(PrefixId, usize)> {
         let in_chain = job.prompt.course() != Course::Alone;
         let longest = || self.prefixes.longest(self.exact(job), job.prompt.tokens());
         in_chain.then(longest).flatten()
     }
 
-    /// How many tokens of a request's prompt are read, or being read, already.
+    /// How many tokens of a request's prompt have been read, or are being read.
     fn known(&self, job: &Job) -> usize {
         let (exact, tokens) = (self.exact(job), job.prompt.tokens());
         let shared = job.shared.iter().copied();
@@ -132,7 +130,7 @@ impl<B: Backend> Batch<B> {
         known.chain(continued).max().unwrap_or_default()
     }
 
-    /// Prepares to read what a request needs.
+    /// Schedules the readings that a request needs.
     fn begin(&mut self, place: Place, mut job: Job) {
         let exact = self.exact(&job);
         let tokens = job.prompt.tokens();
@@ -146,8 +144,8 @@ impl<B: Backend> Batch<B> {
                 continue;
             }
             let scored = scored(&job, length);
-            let found = self.prefixes.find(exact, &tokens[..length], scored);
-            let id = found.unwrap_or_else(|| {
+            let known = self.prefixes.find(exact, &tokens[..length], scored);
+            let id = known.unwrap_or_else(|| {
                 let (all, own) = (tokens[..length].to_vec(), length - before);
                 let id = self.prefixes.add(exact, all, own, scored);
                 let (goal, own) = (Goal::Prefix(id), tokens[before..length].to_vec());
@@ -188,15 +186,15 @@ impl<B: Backend> Batch<B> {
     }
 }
 
-/// How the prefix of so many tokens is scored that a request's prompt begins with.
+/// How the prefix of this length of a request's prompt is scored.
 fn scored(job: &Job, length: usize) -> Option<Scored> {
     let top = job.prompt.prompt_logprobs()?;
     let next = *job.prompt.tokens().get(length)?;
     Some(Scored { top, next })
 }
 
-/// How deep a request's prompt is read, and what is wanted of its last tokens. A single continuation is
-/// read with the prompt.
+/// How deep a request's prompt is read, and the wanted results of its last tokens. A single continuation is read with
+/// the prompt.
 fn wanted(job: &mut Job, rest: &mut Vec<u32>) -> (Depth, Wanted) {
     match &mut job.work {
         Work::Write { .. } => match job.prompt.prompt_logprobs() {

@@ -1,6 +1,5 @@
-//! The running batch of a decoder. Its thread takes orders between forward passes: calls begin and end,
-//! requests are admitted, and each pass writes a token of every text and reads a piece of what waits
-//! to be read.
+//! The running batch of a decoder. Its thread takes orders between forward passes: calls begin and end, requests are
+//! admitted, and each pass writes a token of every text and reads a piece of the waiting prompts.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -18,33 +17,33 @@ use crate::decoder::error::DecoderError;
 use crate::decoder::graph::backend::Backend;
 use crate::decoder::graph::runtime::Engines;
 
-/// The most texts that are generated at the same time, beside one of each call.
+/// The most texts that are generated at the same time, besides one per call.
 pub(super) const MOST_BRANCHES: usize = 128;
 
-/// The part of a pass's time for which callers are waited for that may want to break off: one n-th.
+/// The share of a pass's time spent waiting for callers that may want to stop: one n-th.
 const HEARING_SHARE: u32 = 20;
 
 /// A call that is being served.
 pub(super) struct Call {
-    /// What has not been admitted.
+    /// Requests that are not admitted yet.
     pub(super) queue: VecDeque<(Place, Job)>,
     pub(super) messages: Sender<Message>,
     /// Its seat in the waiting room, until its first request is admitted.
     pub(super) seat: Option<Seat>,
-    /// Texts that were sent, and that it has not said to have seen.
+    /// Pieces that were sent and that the caller has not acknowledged.
     pub(super) unseen: usize,
 }
 
 /// A request that has been admitted.
 pub(super) struct Active<S> {
     pub(super) job: Job,
-    /// The prefixes that its prompt continues, the longest at the end.
+    /// The prefixes that its prompt continues, the longest last.
     pub(super) prefixes: Vec<PrefixId>,
-    /// Tokens that are read after these.
+    /// Tokens to read after these prefixes.
     pub(super) rest: usize,
-    /// A prompt to be continued, once it has been read.
+    /// The prompt to continue, once it has been read.
     pub(super) prompt: Option<Arc<ReadPrompt<S>>>,
-    /// Samples begun, and those of them that have ended.
+    /// Samples that have begun, and how many of these have ended.
     pub(super) begun: usize,
     pub(super) ended: usize,
     /// The probabilities of continuations, and how many of these are still being read.
@@ -71,8 +70,8 @@ impl<S> Active<S> {
         self.begun > self.ended
     }
 
-    /// Tokens whose keys and values it is charged with, beside those of texts that are being generated:
-    /// what is read, and room to go on.
+    /// Tokens whose keys and values it is charged with, besides those of texts that are being generated: those that
+    /// it reads, and room to continue.
     pub(super) fn charge(&self) -> usize {
         let needs_room = !self.is_writing() && self.begun < self.job.parts();
         let room = needs_room.then(|| self.job.beside_prompt());
@@ -80,7 +79,7 @@ impl<S> Active<S> {
     }
 }
 
-/// All that is being computed, and for whom.
+/// All current work, by caller.
 pub(super) struct Batch<B: Backend> {
     pub(super) engines: Engines<B>,
     pub(super) writer: Writer,
@@ -88,7 +87,7 @@ pub(super) struct Batch<B: Backend> {
     pub(super) hidden: usize,
     /// Entries in the vocabulary.
     pub(super) vocabulary: usize,
-    /// Threads of its own: whoever waits for it may be a thread of another pool.
+    /// Its own threads, since a caller that waits may be a thread of another pool.
     pub(super) pool: ThreadPool,
     /// Tokens whose keys and values fit into memory.
     pub(super) budget: usize,
@@ -97,11 +96,11 @@ pub(super) struct Batch<B: Backend> {
     pub(super) readings: Vec<Reading<B::Sequence>>,
     pub(super) branches: Vec<Branch<B::Sequence>>,
     pub(super) prefixes: Prefixes<B::Sequence>,
-    /// The call that was last admitted, that began a text last, and that was read first.
+    /// The calls that were last admitted, last began a text, and were read first.
     pub(super) admitted: Option<CallId>,
     pub(super) begun: Option<CallId>,
     pub(super) read: Option<CallId>,
-    /// What the last pass computed, and how long it took.
+    /// What the last pass computed, and its duration.
     pub(super) lane: Option<Lane>,
     pub(super) pass_time: Duration,
 }
@@ -134,12 +133,12 @@ impl<B: Backend> Batch<B> {
         }
     }
 
-    /// Serves callers until the decoder is gone.
+    /// Serves callers until the decoder is dropped.
     pub(super) fn serve(mut self, orders: &Receiver<Order>) {
         while self.obey_all(orders) && self.round(orders) {}
     }
 
-    /// Goes round once. Says whether to go on.
+    /// Runs one round. Returns whether to continue.
     pub(super) fn round(&mut self, orders: &Receiver<Order>) -> bool {
         self.admit();
         self.pass();
@@ -157,7 +156,7 @@ impl<B: Backend> Batch<B> {
         self.active.is_empty() && self.calls.values().all(|call| call.queue.is_empty())
     }
 
-    /// Does what is ordered, and waits for an order where there is nothing to do. Says whether to go on.
+    /// Executes all orders, and waits for one while idle. Returns whether to continue.
     fn obey_all(&mut self, orders: &Receiver<Order>) -> bool {
         loop {
             let order = match self.is_idle() {
@@ -175,8 +174,8 @@ impl<B: Backend> Batch<B> {
         }
     }
 
-    /// Waits a moment for these calls to say that they have seen what was written, so that texts that
-    /// they break off are not written further. Says whether to go on.
+    /// Waits a moment for these calls to acknowledge what was written, so that texts that they cancel are not written
+    /// further. Returns whether to continue.
     fn hear(&mut self, asked: &[CallId], orders: &Receiver<Order>) -> bool {
         let until = Instant::now() + self.pass_time / HEARING_SHARE;
         let unheard = |batch: &Self, id| batch.calls.get(id).is_some_and(|call| call.unseen > 0);
@@ -194,7 +193,7 @@ impl<B: Backend> Batch<B> {
         true
     }
 
-    /// Does what is ordered. Says whether to go on.
+    /// Executes an order. Returns whether to continue.
     pub(super) fn obey(&mut self, order: Order) -> bool {
         match order {
             Order::Begin {
@@ -257,13 +256,13 @@ impl<B: Backend> Batch<B> {
         });
     }
 
-    /// Tells a caller that its call has failed, and drops that.
+    /// Reports to a caller that its call has failed, and drops the call.
     pub(super) fn fail(&mut self, call: CallId, error: DecoderError) {
         self.tell(call, Message::Failed(error));
         self.drop_call(call);
     }
 
-    /// A caller that is gone hears nothing: that it left is among the orders.
+    /// A message to a caller that has left is dropped; its order to leave will arrive.
     pub(super) fn tell(&self, call: CallId, message: Message) {
         if let Some(call) = self.calls.get(&call) {
             let _ = call.messages.send(message);

@@ -14,10 +14,10 @@ use crate::decoder::scheduler::sampling::{Sampler, token_logprobs};
 use crate::decoder::text::constraint::Constraint;
 use crate::decoder::text::tokenizer::TextTokenizer;
 
-/// The capacity of a sequence in tokens at first; it grows where it needs more.
+/// The initial capacity of a sequence in tokens; it grows on demand.
 const FIRST_CAPACITY: usize = 64;
 
-/// What turns logits into text.
+/// Turns logits into text.
 pub(in crate::decoder) struct Writer {
     pub(in crate::decoder) tokenizer: Arc<TextTokenizer>,
     /// In ascending order.
@@ -27,7 +27,7 @@ pub(in crate::decoder) struct Writer {
 /// A prompt that has been read.
 pub(super) struct ReadPrompt<S> {
     pub(super) sequence: Arc<S>,
-    /// What comes next.
+    /// The logits of the next token.
     pub(super) logits: Vec<f32>,
     pub(super) time: Duration,
 }
@@ -42,15 +42,15 @@ pub(super) struct Branch<S> {
     pub(super) tokens: Vec<u32>,
     /// How many of the most likely tokens are listed with each token; `None` if no log probabilities are requested.
     pub(super) top_logprobs: Option<usize>,
-    /// What constrains it.
+    /// Its constraint.
     pub(super) constraint: Option<Constraint>,
-    /// The most tokens, whose keys and values it is charged with.
+    /// The most tokens, with whose keys and values it is charged.
     pub(super) most: usize,
-    /// What may come next, and is read before that is known.
+    /// Its draft of the next tokens, which is read before they are known.
     pub(super) draft: Draft,
-    /// What was written and not yet delivered.
+    /// Tokens that were written but not delivered.
     pub(super) written: Vec<Written>,
-    /// Why it cannot go on.
+    /// Why it cannot continue.
     pub(super) failed: Option<DecoderError>,
     sampler: Sampler,
     text: StreamedText,
@@ -88,12 +88,12 @@ impl<S: Sequence> Branch<S> {
         })
     }
 
-    /// Tokens that are read in the next pass.
+    /// How many tokens the next pass reads.
     pub(super) fn rows(&self) -> usize {
         self.draft.tokens().len()
     }
 
-    /// Drafts what comes next after a prompt, for at most `rows` rows.
+    /// Drafts what comes after a prompt, for at most `rows` rows.
     pub(super) fn look_ahead(&mut self, prompt: &[u32], rows: usize) {
         let left = self.most - self.tokens.len();
         self.draft.look_up(prompt, &self.tokens, rows.min(left));
@@ -107,8 +107,8 @@ impl<S: Sequence> Branch<S> {
         }
     }
 
-    /// Takes the logits of what comes next, and after each token of the draft; writes tokens as long as the
-    /// draft holds them, and one more. They are those that are written without a draft.
+    /// Takes the logits after the last token and after each token of the draft; writes tokens as long as the draft is
+    /// right, and one more. The text is the same as without a draft.
     ///
     /// # Shapes
     /// `logits`: `[1 + draft, vocabulary]`.

@@ -8,10 +8,10 @@ use ken_language::{CancelToken, Cancelled};
 use super::job::{CallId, Message, Order, Place};
 use crate::decoder::error::DecoderError;
 
-/// How long a caller waits for news before it is asked whether it still wants any.
+/// How long a caller waits for a message before it checks whether to go on.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// A call that is being served. To drop it is to leave: its places are freed.
+/// A call in progress. Dropping it cancels its requests.
 pub(in crate::decoder) struct Call {
     id: CallId,
     orders: Sender<Order>,
@@ -27,10 +27,10 @@ impl Call {
         }
     }
 
-    /// The next message; `None` where there was none for a while.
+    /// The next message; `None` if none arrived for a while.
     ///
     /// # Errors
-    /// What failed in the call's work.
+    /// The failure of the call's work.
     pub(in crate::decoder) fn next(&self) -> Result<Option<Message>, DecoderError> {
         match self.messages.recv_timeout(PATIENCE) {
             Ok(Message::Failed(error)) => Err(error),
@@ -42,10 +42,10 @@ impl Call {
         }
     }
 
-    /// The next message, for as long as somebody waits for what comes of it.
+    /// The next message, unless `cancel` is set first.
     ///
     /// # Errors
-    /// What failed in the call's work.
+    /// The failure of the call's work.
     pub(in crate::decoder) fn wait(&self, cancel: &CancelToken) -> Result<Message, DecoderError> {
         loop {
             if cancel.is_set() {
@@ -66,12 +66,12 @@ impl Call {
         self.tell(Order::Cancel { place, sample });
     }
 
-    /// Says that what was written has arrived, after whatever it cancels.
+    /// Acknowledges what was written, after any cancellations.
     pub(in crate::decoder) fn seen(&self) {
         self.tell(Order::Seen(self.id));
     }
 
-    /// A scheduler that is gone has dropped the call's sender, which the caller notices.
+    /// If the scheduler has ended, it has dropped the call's sender, which `next` notices.
     fn tell(&self, order: Order) {
         let _ = self.orders.send(order);
     }

@@ -1,25 +1,26 @@
-//! Drafts: tokens that probably come next, looked up where the same words stand before. An answer over documents
-//! repeats its passages, so what followed the last words there often follows them again (prompt lookup decoding, a
-//! form of speculative decoding). And an answer that was written to be measured is written again to be read. A pass reads the draft with the last token and tells which of it is right.
+//! Drafts: tokens that probably come next, looked up where the same words occurred before. An answer about documents
+//! repeats its passages, so the text after an earlier occurrence of the last words often follows again (prompt lookup
+//! decoding, a form of speculative decoding). An answer that was written to be measured is written again to be read.
+//! A pass reads the draft with the last token, which shows how much of it is right.
 
-/// The most rows of texts in a pass with drafts: so many cost less than twice as much as one, as each weight is loaded
-/// once. Products are computed for 1, 2, 4 or 8 rows at once, so as many of each text are read.
+/// The most rows of texts in a pass with drafts: this many cost less than twice as much as one, since each weight is
+/// loaded once. Products are computed for 1, 2, 4 or 8 rows at once, so each text gets one of these numbers.
 pub(super) const DRAFT_ROWS: usize = 8;
 
-/// The fewest last tokens that have to stand before.
+/// The fewest last tokens that must occur before.
 const FEWEST: usize = 2;
 
-/// The most of them that are compared.
+/// The most last tokens that are compared.
 const LONGEST: usize = 8;
 
-/// What is read ahead of a text.
+/// The draft of a text.
 #[derive(Debug)]
 pub(super) struct Draft {
-    /// What was written after the prompt before, and probably is again.
+    /// The text that followed the prompt before, and probably will again.
     expected: Vec<u32>,
-    /// The last token and what may follow it.
+    /// The last token and the draft after it.
     tokens: Vec<u32>,
-    /// Rows that are worth reading, the last token's among them, by how many of the last drafts were right.
+    /// How many rows are worth reading, the last token's included, judging by the last drafts.
     worth: usize,
 }
 
@@ -34,12 +35,12 @@ impl Default for Draft {
 }
 
 impl Draft {
-    /// Expects a text.
+    /// Sets the expected text.
     pub(super) fn expect(&mut self, text: &[u32]) {
         self.expected = text.to_vec();
     }
 
-    /// Drafts what comes after a text and what stands before it, for at most `rows` rows.
+    /// Drafts the continuation of a text, given also what precedes it, for at most `rows` rows.
     pub(super) fn look_up(&mut self, before: &[u32], text: &[u32], rows: usize) {
         let ahead = rows.min(self.worth).saturating_sub(1);
         self.tokens.extend(text.last());
@@ -52,17 +53,17 @@ impl Draft {
         }
     }
 
-    /// The last token and what was drafted after it; nothing where a text has not begun.
+    /// The last token and the draft after it; empty before the text has begun.
     pub(super) fn tokens(&self) -> &[u32] {
         &self.tokens
     }
 
-    /// What was drafted.
+    /// The draft without the last token.
     pub(super) fn ahead(&self) -> &[u32] {
         self.tokens.get(1..).unwrap_or_default()
     }
 
-    /// Ends the draft, of which so many tokens were right.
+    /// Ends the draft, of which `right` tokens were right.
     pub(super) fn end(&mut self, right: usize) {
         let drafted = self.ahead().len();
         if drafted > 0 {
@@ -75,22 +76,22 @@ impl Draft {
     }
 }
 
-/// What followed where most of the last tokens stood before, of equal places the last.
+/// The tokens after the earlier occurrence of the most last tokens; of equal ones, the last.
 fn continuation(before: &[u32], text: &[u32], most: usize) -> Vec<u32> {
     let length = before.len() + text.len();
-    let at = |place: usize| match place.checked_sub(before.len()) {
+    let token_at = |place: usize| match place.checked_sub(before.len()) {
         Some(place) => text[place],
         None => before[place],
     };
     let alike = |end: usize| {
         (0..end.min(LONGEST))
-            .take_while(|back| at(end - 1 - back) == at(length - 1 - back))
+            .take_while(|back| token_at(end - 1 - back) == token_at(length - 1 - back))
             .count()
     };
     let ends = (1..length).map(|end| (alike(end), end));
     let best = ends.filter(|&(alike, _)| alike >= FEWEST).max();
     let from = best.map_or(length, |(_, end)| end);
-    (from..length.min(from + most)).map(at).collect()
+    (from..length.min(from + most)).map(token_at).collect()
 }
 
 #[cfg(test)]
@@ -99,7 +100,7 @@ mod tests {
 
     use super::*;
 
-    /// All places where the text's last tokens stand before, compared as slices.
+    /// All earlier occurrences of the text's last tokens, compared as slices.
     fn reference(before: &[u32], text: &[u32], most: usize) -> Vec<u32> {
         let all = [before, text].concat();
         for count in (FEWEST..=LONGEST.min(all.len())).rev() {

@@ -26,19 +26,18 @@ pub struct Generation {
     /// Natural-log probability of each token at temperature 1, then of the end token if there was one:
     /// `[tokens]` or `[tokens + 1]`.
     pub logprobs: Vec<f32>,
-    /// Entropy in nats of what each of these was chosen from, at temperature 1.
+    /// Entropy in nats of the distribution of each of these, at temperature 1.
     pub entropies: Vec<f32>,
-    /// Of each of these how far the probability is above that of the runner-up, at temperature 1.
-    /// `None` of what was not chosen greedily.
+    /// The probability of each of these minus that of the runner-up, at temperature 1. `None` unless chosen greedily.
     pub margins: Option<Vec<f32>>,
-    /// The log probability of each token, with the most likely tokens at its position; empty unless requested. Those that a
-    /// stop string cut off are left out.
+    /// The log probability of each token, with the most likely tokens at its position; empty unless requested. Tokens
+    /// that a stop string cut off are left out.
     pub(in crate::decoder) token_logprobs: Vec<TokenLogprob>,
     /// Why it ended.
     pub finish: Finish,
     /// Tokens of the prompt.
     pub prompt_tokens: usize,
-    /// Time to read the prompt; its share where others were computed with it.
+    /// Time to read the prompt; a share if it was computed together with others.
     pub prompt_time: Duration,
     /// Time to generate the answer.
     pub write_time: Duration,
@@ -72,17 +71,17 @@ impl Decoder {
             .ok_or(DecoderError::NoSamples)
     }
 
-    /// Continues prompts, in one batch with what other callers ask for, as much at a time as memory
-    /// allows. The texts do not depend on the batch. `on_progress` is called on the caller's own
-    /// thread: with the tokens read of each prompt, also while it waits, and with each text piece by
-    /// piece as soon as it can no longer change. It may cancel what it is called with.
+    /// Continues prompts, in one batch with the requests of other callers, as many at a time as memory allows. The
+    /// texts do not depend on the batch. `on_progress` is called on the caller's own thread: with the number of
+    /// tokens read of each prompt, also while waiting, and with each text piece by piece as soon as it can no longer
+    /// change. It may cancel the request or the text that it is called with.
     ///
     /// # Shapes
     /// Returns `[requests][samples]`.
     ///
     /// # Errors
-    /// A prompt that fills the context, a request for no sample, a full queue of callers, weights that
-    /// give no numbers.
+    /// A prompt that fills the context, a request for no samples, a full queue of callers, weights whose logits are
+    /// not finite.
     pub fn generate_many(
         &self,
         requests: &[GenerateRequest<'_>],
@@ -128,7 +127,7 @@ impl Decoder {
         Ok(answers)
     }
 
-    /// What the scheduler is asked for.
+    /// The jobs for the scheduler.
     fn jobs(&self, asked: &[Asked<'_>]) -> Result<Vec<Job>, DecoderError> {
         let context = self.context_tokens();
         let prompts: Vec<&Prompt> = asked.iter().map(|asked| asked.request.prompt).collect();
@@ -140,7 +139,8 @@ impl Decoder {
                 options,
             } = *asked.request;
             let shared = match prompt.prompt_logprobs() {
-                // The log probabilities of a prefix include that of the token behind it, which has to be common as well.
+                // The log probabilities of a prefix include that of the token after it, so prompts must share that
+                // too.
                 Some(_) => shared.iter().map(|length| length - 1).collect(),
                 None => {
                     let kept = kept_length(prompt, &shared).filter(|_| samples == 1);
@@ -173,18 +173,18 @@ pub(in crate::decoder) struct Answer {
     pub(in crate::decoder) texts: Vec<Generation>,
     /// The log probabilities of the prompt without its first token, if it is scored.
     pub(in crate::decoder) prompt_logprobs: Vec<TokenLogprobs>,
-    /// Whether each is still being written.
+    /// Whether each text is still being written.
     open: Vec<bool>,
-    /// What was told of each.
+    /// How much of each text was passed on.
     told: Vec<Told>,
     /// Tokens of the prompt that have been read.
     read: usize,
 }
 
-/// What was told of a text.
+/// How much of a text was passed on.
 #[derive(Debug, Clone, Copy, Default)]
 struct Told {
-    /// Code points.
+    /// Code points of the text.
     length: usize,
     /// Tokens with log probabilities.
     tokens: usize,
@@ -193,8 +193,8 @@ struct Told {
 }
 
 impl Told {
-    /// The text goes on by so many code points, of which these tokens say how likely they were; returns the index behind the last
-    /// that they reach.
+    /// Advances by `length` code points of text, which these tokens cover with their log probabilities; returns the
+    /// index after the last token that they reach.
     fn extend(&mut self, length: usize, scored: &[TokenLogprob]) -> usize {
         self.length += length;
         let next = &scored[self.tokens.min(scored.len())..];
@@ -209,15 +209,15 @@ impl Told {
     }
 }
 
-/// A request of which something is to be written.
+/// A request that the scheduler works on.
 struct Asked<'a> {
-    /// Its index among all.
+    /// Its index among all requests.
     index: usize,
     request: &'a GenerateRequest<'a>,
     answer: &'a mut Answer,
 }
 
-/// Takes what is written until all texts have ended.
+/// Receives messages until all texts have ended.
 fn receive(
     call: &Call,
     asked: &mut [Asked<'_>],
@@ -244,7 +244,7 @@ fn receive(
                 }
                 call.seen();
             }
-            // Nothing else is sent for a text.
+            // The scheduler sends nothing else for a text.
             Some(_) => {}
             None => {
                 for (request, asked) in asked.iter_mut().enumerate() {
@@ -257,7 +257,7 @@ fn receive(
 }
 
 impl Asked<'_> {
-    /// Says how much of the prompt has been read. Returns how many texts that ended.
+    /// Reports how much of the prompt has been read. Returns how many texts that ended.
     fn ask(
         &mut self,
         call: &Call,
@@ -280,7 +280,7 @@ impl Asked<'_> {
         open
     }
 
-    /// Takes what was written of a text. Returns 1 where that ended it.
+    /// Takes the new piece of a text. Returns 1 if it ended the text.
     fn take(
         &mut self,
         call: &Call,
@@ -288,18 +288,18 @@ impl Asked<'_> {
         on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
     ) -> usize {
         let Written { sample, .. } = written;
-        // What was written before a cancellation was heard does not count.
+        // Pieces written before a cancellation arrived do not count.
         if !self.answer.open[sample] {
             return 0;
         }
-        // Only the prompt is scored; reading it ends with a token that nobody asked for.
+        // If only the prompt is scored, reading it still ends with a token, which is ignored.
         if self.request.options.max_tokens == 0 {
             self.answer.end(sample, Finish::Length);
             return 1;
         }
         self.answer.texts[sample].take(&written);
-        let told = self.tell(sample, &written.piece, false, on_progress);
-        let broken_off = told.is_break();
+        let progress = self.tell(sample, &written.piece, false, on_progress);
+        let broken_off = progress.is_break();
         match written.end {
             _ if broken_off => {
                 call.cancel(written.request, Some(sample));
@@ -314,7 +314,7 @@ impl Asked<'_> {
                     let kept = { answer.told[sample] }.extend(length, scored);
                     scored.truncate(kept);
                 }
-                // There is nothing left to cancel.
+                // Nothing is left to cancel.
                 let _ = self.tell(sample, &end.last_piece, true, on_progress);
                 self.answer.texts[sample].text = end.text;
                 self.answer.end(sample, end.finish);
@@ -323,7 +323,7 @@ impl Asked<'_> {
         1
     }
 
-    /// Tells of a piece, with the tokens that it is made of; of the last piece, with all that are left.
+    /// Passes a piece on, with its tokens; the last piece, with all remaining tokens.
     fn tell(
         &mut self,
         sample: usize,
@@ -332,9 +332,9 @@ impl Asked<'_> {
         on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let scored = &self.answer.texts[sample].token_logprobs;
-        let told = &mut self.answer.told[sample];
-        let start = told.tokens;
-        let reached = told.extend(text.chars().count(), scored);
+        let sent = &mut self.answer.told[sample];
+        let start = sent.tokens;
+        let reached = sent.extend(text.chars().count(), scored);
         let end = if is_last { scored.len() } else { reached };
         match text.is_empty() && start == end {
             true => ControlFlow::Continue(()),
@@ -372,7 +372,7 @@ impl Answer {
         }
     }
 
-    /// Notes the log probabilities of what was written of a text.
+    /// Records the log probabilities of a new token.
     fn note(&mut self, written: &Written, names: &mut TokenTexts<'_>) -> Result<(), DecoderError> {
         if let (true, Some(scored)) = (self.open[written.sample], &written.logprobs) {
             let scored = names.named(scored)?;
@@ -381,7 +381,7 @@ impl Answer {
         Ok(())
     }
 
-    /// Ends a text that has not ended.
+    /// Ends a text unless it has ended.
     fn end(&mut self, sample: usize, finish: Finish) {
         if std::mem::take(&mut self.open[sample]) {
             self.texts[sample].finish = finish;

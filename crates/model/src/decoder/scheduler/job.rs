@@ -1,4 +1,4 @@
-//! What callers and the scheduler say to each other.
+//! Messages between callers and the scheduler.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,10 +12,10 @@ use crate::decoder::scheduler::sampling::{Choice, TokenLogprobs};
 use crate::decoder::text::constraint::Constraint;
 use crate::decoder::text::prompt::{Course, Prompt};
 
-/// Names a call; later ones are greater.
+/// Identifies a call; later calls have greater ids.
 pub(super) type CallId = u64;
 
-/// A request, by its call and its index there.
+/// Identifies a request by its call and its index there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub(super) call: CallId,
@@ -25,34 +25,34 @@ pub(super) struct Place {
 /// One request of a call.
 pub(in crate::decoder) struct Job {
     pub(in crate::decoder) prompt: Prompt,
-    /// Lengths of the prefixes that others share, ascending; each is less than the prompt's.
+    /// Lengths of the prefixes that it shares with others, ascending; each is less than the prompt's.
     pub(in crate::decoder) shared: Vec<usize>,
     pub(in crate::decoder) work: Work,
 }
 
-/// What is to be done with a prompt.
+/// The work after a prompt.
 pub(in crate::decoder) enum Work {
-    /// Continuations are generated, at least one.
+    /// Generate continuations, at least one.
     Write {
         samples: usize,
         sampling: Sampling,
         stop: Arc<[String]>,
-        /// What constrains each of them.
+        /// The constraint of each of them.
         constraint: Option<Constraint>,
         /// The most tokens of each, at least 1.
         most: usize,
     },
-    /// The probabilities of these continuations are computed; none is empty.
+    /// Compute the probabilities of these continuations; none is empty.
     Score(Vec<Vec<u32>>),
-    /// The residual stream at the last token, after this layer.
+    /// Return the residual stream at the last token, after this layer.
     State(usize),
-    /// The same, and how likely each of these tokens is to come next.
+    /// Return that, and the probability of each of these tokens to come next.
     Choose { layer: usize, tokens: Vec<u32> },
 }
 
 impl Job {
-    /// Whether it needs the exact way to compute. What is written greedily is exact where it goes on with
-    /// what was read exactly, and so is all that is written after a prompt that is scored.
+    /// Whether it needs the exact graph. Greedy text is exact if it continues what was read exactly, and so is all
+    /// text after a prompt that is scored.
     pub(super) fn exactly(&self) -> bool {
         match &self.work {
             Work::Write { sampling, .. } => {
@@ -63,7 +63,7 @@ impl Job {
         }
     }
 
-    /// Texts or tasks that it consists of.
+    /// The number of its texts or tasks.
     pub(super) fn parts(&self) -> usize {
         match &self.work {
             Work::Write { samples, .. } => *samples,
@@ -71,7 +71,7 @@ impl Job {
         }
     }
 
-    /// Tokens that have to fit beside the prompt for the work to go on.
+    /// Tokens that must fit besides the prompt for the work to continue.
     pub(super) fn beside_prompt(&self) -> usize {
         match &self.work {
             Work::Write { most, .. } => *most,
@@ -81,7 +81,7 @@ impl Job {
     }
 }
 
-/// What a caller tells the scheduler.
+/// A message from a caller to the scheduler.
 pub(super) enum Order {
     Begin {
         call: CallId,
@@ -89,19 +89,19 @@ pub(super) enum Order {
         messages: Sender<Message>,
         seat: Seat,
     },
-    /// A request is not wanted any longer, or only one of its samples.
+    /// A request, or one of its samples, is no longer wanted.
     Cancel { place: Place, sample: Option<usize> },
-    /// What was written last has arrived, and what it cancels has been said.
+    /// The caller has received what was written, and has sent any cancellations.
     Seen(CallId),
-    /// The caller is gone.
+    /// The caller has left.
     Leave(CallId),
-    /// The decoder is gone.
+    /// The decoder was dropped.
     End,
 }
 
-/// What the scheduler tells a caller.
+/// A message from the scheduler to a caller.
 pub(in crate::decoder) enum Message {
-    /// So many tokens of a request's prompt have been read.
+    /// How many tokens of a request's prompt have been read.
     Read { request: usize, tokens: usize },
     /// The log probabilities of a request's prompt, without its first token.
     PromptLogprobs {
@@ -115,7 +115,7 @@ pub(in crate::decoder) enum Message {
         request: usize,
         logprobs: Vec<Vec<f32>>,
     },
-    /// A residual stream, and the natural-log probabilities of the tokens asked for.
+    /// A residual stream, and the natural-log probabilities of the requested tokens.
     State {
         request: usize,
         state: Vec<f32>,
@@ -130,7 +130,7 @@ pub(in crate::decoder) struct Written {
     pub(in crate::decoder) request: usize,
     pub(in crate::decoder) sample: usize,
     pub(in crate::decoder) choice: Choice,
-    /// Whether the choice is a token of the text; otherwise it ends it.
+    /// Whether the choice is a token of the text; otherwise it is the end token.
     pub(in crate::decoder) is_text: bool,
     /// The log probabilities of the choice, if they are requested.
     pub(in crate::decoder) logprobs: Option<TokenLogprobs>,
@@ -145,13 +145,13 @@ pub(in crate::decoder) struct Written {
 /// How a sample ended.
 pub(in crate::decoder) struct End {
     pub(in crate::decoder) finish: Finish,
-    /// What was held back until the end.
+    /// The text that was held back until the end.
     pub(in crate::decoder) last_piece: String,
     /// The whole text.
     pub(in crate::decoder) text: String,
 }
 
-/// A seat of the waiting room, taken until it is dropped.
+/// A seat in the waiting room, taken until it is dropped.
 pub(super) struct Seat(Arc<AtomicUsize>);
 
 impl Seat {

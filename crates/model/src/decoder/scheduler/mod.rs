@@ -1,7 +1,6 @@
-//! One running batch for all callers of a decoder, in a thread of its own. A call hands over its
-//! requests and receives what becomes of them as messages, on the caller's own thread; so a caller
-//! that reads slowly, or not at all, holds up nobody, and what waits for it is no more than it asked
-//! for.
+//! One running batch for all callers of a decoder, in its own thread. A call submits its requests and receives
+//! messages about them on the caller's own thread, so a caller that reads slowly, or not at all, does not delay
+//! others, and only its own requests queue up for it.
 
 mod admission;
 mod batch;
@@ -43,13 +42,13 @@ pub(in crate::decoder) use call::Call;
 pub(in crate::decoder) use job::{Job, Message, Work, Written};
 use job::{Order, Seat};
 
-/// The way to the running batch.
+/// The handle of the running batch.
 pub(in crate::decoder) struct Scheduler {
     orders: Sender<Order>,
-    /// `None` once it has been waited for.
+    /// `None` once the thread was joined.
     thread: Option<JoinHandle<()>>,
     next_call: AtomicU64,
-    /// Calls that wait for their first request to be admitted, and how many may.
+    /// Calls that wait for their first request to be admitted, and their limit.
     waiting: Arc<AtomicUsize>,
     most_waiting: usize,
 }
@@ -89,7 +88,7 @@ impl Scheduler {
     /// Begins a call of some requests.
     ///
     /// # Errors
-    /// As many calls waiting as may.
+    /// A full waiting room.
     pub(in crate::decoder) fn call(&self, jobs: Vec<Job>) -> Result<Call, DecoderError> {
         let limit = self.most_waiting;
         let seat = Seat::take(&self.waiting, limit).ok_or(DecoderError::QueueFull { limit })?;

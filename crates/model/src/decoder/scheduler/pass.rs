@@ -1,4 +1,4 @@
-//! One forward pass: the next token of every text that is being generated, and pieces of what is read.
+//! One forward pass: the next token of every text that is being generated, and pieces of readings.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,7 +15,7 @@ use crate::decoder::graph::{Graph, Input};
 /// Rows whose logits are computed at once.
 const LOGIT_ROWS: usize = 64;
 
-/// What a pass computes with.
+/// The models and sizes of a pass.
 pub(super) struct Computer<'a, B: Backend> {
     pub(super) graph: &'a Graph<B>,
     pub(super) writer: &'a Writer,
@@ -36,13 +36,13 @@ pub(super) struct Piece {
 /// A row whose hidden state a reading wants.
 struct Row {
     reading: usize,
-    /// Its number among all that the reading wants.
+    /// Its index among all rows that the reading wants.
     number: usize,
 }
 
 impl<B: Backend> Computer<'_, B> {
-    /// Writes a token of every branch, and reads pieces. Returns which readings have met logits that are
-    /// no numbers.
+    /// Writes a token of every branch, and reads pieces. Returns the readings whose logits were NaN or positive
+    /// infinity.
     ///
     /// # Errors
     /// A computation that failed as a whole.
@@ -115,7 +115,7 @@ impl<B: Backend> Computer<'_, B> {
         }
     }
 
-    /// Gives the logits of hidden states to the branches, and then to the readings that want them.
+    /// Passes the logits of hidden states to the branches, then to the readings that want them.
     fn take(
         &self,
         states: &[f32],
@@ -144,13 +144,14 @@ impl<B: Backend> Computer<'_, B> {
             (states, branches, wanted) = (rest, later, after);
             let logits = self.graph.logits(block.to_vec(), self.hidden)?;
             let (mut for_branches, for_readings) = logits.split_at(count * self.vocabulary);
-            let each = now.iter_mut().map(|branch| {
+            let writes = now.iter_mut().map(|branch| {
                 let own;
                 (own, for_branches) = for_branches.split_at(branch.rows() * self.vocabulary);
                 (branch, own)
             });
-            let each: Vec<_> = each.collect();
-            each.into_par_iter()
+            let writes: Vec<_> = writes.collect();
+            writes
+                .into_par_iter()
                 .for_each(|(branch, logits)| branch.take(logits, self.writer));
             let values: Vec<_> = for_readings
                 .par_chunks(self.vocabulary)
@@ -168,7 +169,7 @@ impl<B: Backend> Computer<'_, B> {
     }
 }
 
-/// Computes in the threads of a pool. Says why that failed, be it by a panic.
+/// Computes in the threads of a pool. Failures and panics become an error.
 pub(super) fn in_pool<R: Send>(
     pool: &ThreadPool,
     compute: impl FnOnce() -> Result<R, DecoderError> + Send,
@@ -179,7 +180,7 @@ pub(super) fn in_pool<R: Send>(
     }
 }
 
-/// What a panic says.
+/// The message of a panic.
 fn words(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::decoder::scheduler::sampling::TokenLogprobs;
 
-/// Names a prefix.
+/// Identifies a prefix.
 pub(super) type PrefixId = u64;
 
 /// How the tokens of a prefix are scored.
@@ -12,25 +12,25 @@ pub(super) type PrefixId = u64;
 pub(super) struct Scored {
     /// How many of the most likely tokens are listed with each.
     pub(super) top: usize,
-    /// The token after the prefix, of which the last log probabilities are.
+    /// The token after the prefix, which has the last log probabilities.
     pub(super) next: u32,
 }
 
-/// A prefix, and its sequence where that has been read.
+/// A prefix, with its sequence once it has been read.
 struct Prefix<S> {
     id: PrefixId,
     exact: bool,
     tokens: Vec<u32>,
-    /// Tokens whose keys and values are its own, and not those of a shorter prefix.
+    /// Tokens whose keys and values are its own, not those of a shorter prefix.
     own: usize,
     sequence: Option<Arc<S>>,
     /// How its tokens are scored, if they are.
     scored: Option<Scored>,
-    /// The log probabilities of its own tokens but the first, and of the next.
+    /// The log probabilities of its own tokens except the first, and of the next token.
     logprobs: Vec<TokenLogprobs>,
     /// Whether any prompt of a chain may continue it, or only those that know its length.
     open: bool,
-    /// What was written last after it: the rest of the prompt, and the text.
+    /// The last continuation: the rest of the prompt, and the text.
     written: Option<[Vec<u32>; 2]>,
     /// When it was used last.
     used: u64,
@@ -57,32 +57,31 @@ impl<S> Prefixes<S> {
         self.clock
     }
 
-    /// The prefix of just these tokens, scored in this way.
+    /// The prefix of exactly these tokens, scored in this way.
     pub(super) fn find(
         &self,
         exact: bool,
         tokens: &[u32],
         scored: Option<Scored>,
     ) -> Option<PrefixId> {
-        let found =
-            |one: &&Prefix<S>| one.exact == exact && one.scored == scored && one.tokens == tokens;
-        self.kept.iter().find(found).map(|one| one.id)
+        let is_it = |p: &&Prefix<S>| p.exact == exact && p.scored == scored && p.tokens == tokens;
+        self.kept.iter().find(is_it).map(|prefix| prefix.id)
     }
 
     /// The longest open prefix of some tokens that leaves at least one, and its length.
     pub(super) fn longest(&self, exact: bool, tokens: &[u32]) -> Option<(PrefixId, usize)> {
-        let begins = |one: &&Prefix<S>| {
-            one.open
-                && one.exact == exact
-                && one.tokens.len() < tokens.len()
-                && tokens.starts_with(&one.tokens)
+        let begins = |prefix: &&Prefix<S>| {
+            prefix.open
+                && prefix.exact == exact
+                && prefix.tokens.len() < tokens.len()
+                && tokens.starts_with(&prefix.tokens)
         };
         let longest = self.kept.iter().filter(begins);
-        let longest = longest.max_by_key(|one| one.tokens.len())?;
+        let longest = longest.max_by_key(|prefix| prefix.tokens.len())?;
         Some((longest.id, longest.tokens.len()))
     }
 
-    /// Adds a prefix that is to be read.
+    /// Adds a prefix to read.
     pub(super) fn add(
         &mut self,
         exact: bool,
@@ -106,7 +105,7 @@ impl<S> Prefixes<S> {
         id
     }
 
-    /// Keeps a sequence, for any prompt of a chain that continues it.
+    /// Keeps a sequence for any prompt of a chain that continues it.
     pub(super) fn keep_open(
         &mut self,
         exact: bool,
@@ -124,67 +123,67 @@ impl<S> Prefixes<S> {
         self.is_read(id, sequence, Vec::new());
     }
 
-    /// A prefix has been read, and scored where that is wanted.
+    /// Stores the sequence of a prefix that has been read, and its log probabilities, if it is scored.
     pub(super) fn is_read(&mut self, id: PrefixId, sequence: Arc<S>, logprobs: Vec<TokenLogprobs>) {
-        if let Some(prefix) = self.kept.iter_mut().find(|one| one.id == id) {
+        if let Some(prefix) = self.kept.iter_mut().find(|prefix| prefix.id == id) {
             prefix.sequence = Some(sequence);
             prefix.logprobs = logprobs;
         }
     }
 
-    /// How likely the tokens of a prefix are that has been read.
+    /// The log probabilities of a prefix that has been read.
     pub(super) fn logprobs(&self, id: PrefixId) -> &[TokenLogprobs] {
-        let found = self.kept.iter().find(|one| one.id == id);
-        found.map_or(&[], |one| &one.logprobs)
+        let prefix = self.kept.iter().find(|prefix| prefix.id == id);
+        prefix.map_or(&[], |prefix| &prefix.logprobs)
     }
 
-    /// Notes what was written after a prompt that begins with a prefix.
+    /// Records what was written after a prompt that begins with a prefix.
     pub(super) fn wrote(&mut self, id: PrefixId, prompt: &[u32], text: Vec<u32>) {
-        if let Some(prefix) = self.kept.iter_mut().find(|one| one.id == id) {
+        if let Some(prefix) = self.kept.iter_mut().find(|prefix| prefix.id == id) {
             let rest = prompt.get(prefix.tokens.len()..).unwrap_or_default();
             prefix.written = Some([rest.to_vec(), text]);
         }
     }
 
-    /// What was written when such a prompt was continued last; empty where that is not known.
+    /// What was written when such a prompt was last continued; empty if unknown.
     pub(super) fn written(&self, id: PrefixId, prompt: &[u32]) -> &[u32] {
-        let found = self.kept.iter().find(|one| one.id == id);
-        match found.and_then(|one| Some((one, one.written.as_ref()?))) {
-            Some((one, [rest, text])) if prompt.get(one.tokens.len()..) == Some(rest) => text,
+        let prefix = self.kept.iter().find(|prefix| prefix.id == id);
+        match prefix.and_then(|prefix| Some((prefix, prefix.written.as_ref()?))) {
+            Some((prefix, [rest, text])) if prompt.get(prefix.tokens.len()..) == Some(rest) => text,
             _ => &[],
         }
     }
 
-    /// The sequence of a prefix, where it has been read.
+    /// The sequence of a prefix, once it has been read.
     pub(super) fn sequence(&self, id: PrefixId) -> Option<&Arc<S>> {
-        let found = self.kept.iter().find(|one| one.id == id);
-        found.and_then(|one| one.sequence.as_ref())
+        let prefix = self.kept.iter().find(|prefix| prefix.id == id);
+        prefix.and_then(|prefix| prefix.sequence.as_ref())
     }
 
-    /// Notes that a prefix is used, before those that it continues: they are dropped after it.
+    /// Marks a prefix as used, before those that it continues, so that these are dropped after it.
     pub(super) fn touch(&mut self, id: PrefixId) {
         let now = self.tick();
-        if let Some(prefix) = self.kept.iter_mut().find(|one| one.id == id) {
+        if let Some(prefix) = self.kept.iter_mut().find(|prefix| prefix.id == id) {
             prefix.used = now;
         }
     }
 
     /// Drops a prefix.
     pub(super) fn remove(&mut self, id: PrefixId) {
-        self.kept.retain(|one| one.id != id);
+        self.kept.retain(|prefix| prefix.id != id);
     }
 
-    /// The one that was used longest ago, of those that have been read and fulfil a condition.
+    /// The least recently used of the prefixes that have been read and satisfy a condition.
     pub(super) fn oldest(&self, of: impl Fn(PrefixId) -> bool) -> Option<PrefixId> {
-        let read = self.kept.iter().filter(|one| one.sequence.is_some());
-        let oldest = read.filter(|one| of(one.id)).min_by_key(|one| one.used);
-        oldest.map(|one| one.id)
+        let read = self.kept.iter().filter(|p| p.sequence.is_some());
+        let oldest = read.filter(|p| of(p.id)).min_by_key(|p| p.used);
+        oldest.map(|p| p.id)
     }
 
-    /// Tokens whose keys and values are held, of the prefixes that fulfil a condition.
+    /// Tokens with keys and values in the prefixes that satisfy a condition.
     pub(super) fn tokens(&self, of: impl Fn(PrefixId) -> bool) -> usize {
-        let own = self.kept.iter().filter(|one| of(one.id));
-        own.map(|one| one.own).sum()
+        let own = self.kept.iter().filter(|prefix| of(prefix.id));
+        own.map(|prefix| prefix.own).sum()
     }
 }
 

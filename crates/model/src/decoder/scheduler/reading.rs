@@ -1,4 +1,4 @@
-//! Known tokens that are read, piece by piece, into a sequence.
+//! Known tokens that are read into a sequence piece by piece.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use super::prefixes::PrefixId;
 use crate::decoder::graph::Input;
 use crate::decoder::scheduler::sampling::{TokenLogprobs, log_probability, token_logprobs};
 
-/// What can share a forward pass.
+/// A kind of work that can share a forward pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Lane {
     /// Whether it is computed exactly.
@@ -15,43 +15,43 @@ pub(super) struct Lane {
     pub(super) depth: Depth,
 }
 
-/// Which hidden states are requested.
+/// The requested hidden states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Depth {
     /// The final ones, normalized, from which logits are computed.
     Final,
     /// The residual stream after this layer. The sequences cannot be used afterwards.
     Residual(usize),
-    /// Of each row the final one, followed by the residual stream after this layer.
+    /// For each row the final one, followed by the residual stream after this layer.
     FinalAndResidual(usize),
 }
 
-/// What is read.
+/// The purpose of a reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Goal {
     /// A prefix that several requests begin with.
     Prefix(PrefixId),
     /// The prompt of a request.
     Prompt(Place),
-    /// One of the continuations to be scored.
+    /// One of the continuations to score.
     Continuation(Place, usize),
 }
 
-/// What is wanted of the last tokens.
+/// The wanted results of the last tokens.
 #[derive(Debug)]
 pub(super) enum Wanted {
     Nothing,
     /// The logits after the last token.
     Logits,
-    /// How likely each of these is after the last token.
+    /// The probability of each of these tokens after the last one.
     Next(Vec<u32>),
-    /// How likely each of these is after the one before, the first one after the token that is as many
-    /// from the end.
+    /// The probability of each of these tokens after the one before; the first follows the token that is as many from
+    /// the end.
     Each(Vec<u32>),
-    /// The hidden state of the last token alone.
+    /// The hidden state of the last token only.
     State,
-    /// The log probabilities of these tokens, each after one of those that are read, from the first on, with the `top` most likely
-    /// ones at each position; with `next` the logits after the last token, too.
+    /// The log probabilities of these tokens, each after the read token at the same index, with the `top` most likely
+    /// ones at each position; with `next` also the logits after the last token.
     Logprobs {
         tokens: Vec<u32>,
         top: usize,
@@ -71,7 +71,7 @@ impl Wanted {
     }
 }
 
-/// What the model made of the tokens.
+/// The results of a reading.
 #[derive(Debug, Default)]
 pub(super) struct Outputs {
     pub(super) logits: Vec<f32>,
@@ -80,27 +80,27 @@ pub(super) struct Outputs {
     pub(super) prompt_logprobs: Vec<TokenLogprobs>,
 }
 
-/// Tokens to be read after a prefix.
+/// Tokens to read after a prefix.
 pub(super) struct Reading<S> {
     pub(super) call: CallId,
     pub(super) goal: Goal,
     pub(super) lane: Lane,
-    /// What they follow; the start of a text where there is none.
+    /// The prefix that they follow; `None` at the start of a text.
     pub(super) after: Option<PrefixId>,
-    /// Tokens of what they follow.
+    /// The length of that prefix in tokens.
     pub(super) before: usize,
     pub(super) tokens: Vec<u32>,
     pub(super) wanted: Wanted,
     /// Tokens read.
     pub(super) read: usize,
-    /// `None` until what it follows has been read.
+    /// `None` until its prefix has been read.
     pub(super) sequence: Option<S>,
     pub(super) found: Outputs,
     pub(super) time: Duration,
 }
 
 impl<S> Reading<S> {
-    /// Tokens at the start of a text, of which none has been read.
+    /// Tokens of which none has been read, at the start of a text.
     pub(super) fn new(
         call: CallId,
         goal: Goal,
@@ -136,15 +136,15 @@ impl<S> Reading<S> {
         self.read == self.tokens.len()
     }
 
-    /// The rows of the next `rows` tokens whose hidden states are wanted, each with its number among
-    /// all that are.
+    /// The rows among the next `rows` tokens whose hidden states are wanted, each with its index among all wanted
+    /// rows.
     pub(super) fn wanted_rows(&self, rows: usize) -> impl Iterator<Item = (usize, usize)> {
         let first = self.tokens.len() - self.wanted.rows();
         let read = self.read;
         (first.max(read)..read + rows).map(move |place| (place - read, place - first))
     }
 
-    /// The next `rows` tokens, to be read into the sequence.
+    /// The next `rows` tokens as input, read into the sequence.
     pub(super) fn input(&mut self, rows: usize) -> Option<Input<'_, S>> {
         Some(Input {
             tokens: &self.tokens[self.read..self.read + rows],
@@ -152,14 +152,14 @@ impl<S> Reading<S> {
         })
     }
 
-    /// What the logits of a wanted row give; `None` where they hold a number that is none.
+    /// The result of a wanted row's logits; `None` if a logit is NaN or positive infinity.
     pub(super) fn value(&self, number: usize, logits: &[f32]) -> Option<Value> {
         match &self.wanted {
             Wanted::Nothing | Wanted::State => Some(Value::Logprobs(Vec::new())),
             Wanted::Logits => Some(Value::Logits(logits.to_vec())),
             Wanted::Next(tokens) => {
-                let each = tokens.iter().map(|&token| log_probability(logits, token));
-                each.collect::<Option<_>>().map(Value::Logprobs)
+                let logprobs = tokens.iter().map(|&token| log_probability(logits, token));
+                logprobs.collect::<Option<_>>().map(Value::Logprobs)
             }
             Wanted::Each(tokens) => {
                 let logprob = log_probability(logits, tokens[number])?;
@@ -173,7 +173,7 @@ impl<S> Reading<S> {
     }
 }
 
-/// What the logits of one row give.
+/// The result of one row's logits.
 pub(super) enum Value {
     Logits(Vec<f32>),
     Logprobs(Vec<f32>),

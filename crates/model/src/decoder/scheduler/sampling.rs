@@ -19,9 +19,9 @@ pub(in crate::decoder) struct Choice {
     pub(in crate::decoder) token: u32,
     /// Natural-log probability at temperature 1.
     pub(in crate::decoder) logprob: f32,
-    /// Entropy in nats of what it was chosen from, at temperature 1.
+    /// Entropy in nats of its distribution, at temperature 1.
     pub(in crate::decoder) entropy: f32,
-    /// Of a greedy choice: how far its probability is above that of the runner-up, at temperature 1.
+    /// For a greedy choice: its probability minus that of the runner-up, at temperature 1.
     pub(in crate::decoder) margin: Option<f32>,
 }
 
@@ -40,7 +40,7 @@ impl Sampler {
         }
     }
 
-    /// Chooses a token. `None` where the logits hold a number that is none.
+    /// Chooses a token. `None` if a logit is NaN or positive infinity, or if none is finite.
     ///
     /// # Shapes
     /// `logits`: `[vocabulary]`.
@@ -103,7 +103,7 @@ struct Distribution<'a> {
 const BLOCK: usize = 1024;
 
 impl<'a> Distribution<'a> {
-    /// `None` where a logit is NaN or positive infinity, or where there is no finite one.
+    /// `None` if a logit is NaN or positive infinity, or if none is finite.
     fn new(logits: &'a [f32], temperature: f32) -> Option<Self> {
         widest(
             #[inline(always)]
@@ -131,7 +131,7 @@ impl<'a> Distribution<'a> {
         (logit / f64::from(self.temperature) - self.total.ln()) as f32
     }
 
-    /// How far the probability of `top`, the most likely token, is above that of the second most likely.
+    /// The probability of `top`, the most likely token, minus that of the second most likely.
     fn margin(&self, top: u32) -> f32 {
         let (before, rest) = self.logits.split_at(top as usize);
         let second = widest(
@@ -150,7 +150,7 @@ impl<'a> Distribution<'a> {
             || {
                 let blocks = self.logits.chunks(BLOCK);
                 let weighted = blocks.map(|block| {
-                    // Farther down the weight is 0, and so is the product, also at negative infinity.
+                    // Further down the weight is 0, and so is the product, also at negative infinity.
                     let log = |logit: f32| ((logit - self.top) / self.temperature).max(-100.0);
                     f64::from(sum(block, |logit| {
                         exp_of_nonpositive(log(logit)) * log(logit)
@@ -162,7 +162,7 @@ impl<'a> Distribution<'a> {
         (self.total.ln() - logs / self.total).max(0.0) as f32
     }
 
-    /// The token at a share of all probability.
+    /// The token at a share of the total probability.
     ///
     /// # Units
     /// `share`: in `[0, 1)`.
@@ -189,7 +189,7 @@ impl<'a> Distribution<'a> {
     }
 }
 
-/// The natural-log probability of a token. `None` where the logits hold a number that is none.
+/// The natural-log probability of a token. `None` if a logit is NaN or positive infinity, or if none is finite.
 ///
 /// # Shapes
 /// `logits`: `[vocabulary]`.
@@ -205,7 +205,8 @@ pub(in crate::decoder) struct TokenLogprobs {
     pub(in crate::decoder) top: Vec<(u32, f32)>,
 }
 
-/// The log probability of a token and of the `top` most likely ones. `None` if a logit is no number.
+/// The log probability of a token and of the `top` most likely ones. `None` if a logit is NaN or positive infinity, or
+/// if none is finite.
 ///
 /// # Shapes
 /// `logits`: `[vocabulary]`.

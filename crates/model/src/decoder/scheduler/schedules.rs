@@ -1,6 +1,6 @@
 //! The running batch under seeded schedules: callers begin, read or do not read, cancel and leave in any order
-//! between its rounds, which the test drives by hand. Whatever the order, each caller that stays has the result
-//! that it has alone, and soon; the others' memory is free; and no more is held than there is.
+//! between its rounds, which the test drives manually. Whatever the order, each caller that stays soon gets the
+//! result that it would get alone, the memory of the others is freed, and the limit of memory is kept.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,7 +26,7 @@ const CALLS: usize = 12;
 /// Tokens that fit into memory: a few requests' worth.
 const BUDGET: usize = 260;
 
-/// Rounds in which a call that stays is served, whatever the others want: several times what all of them need one
+/// Rounds within which a call that stays is served, whatever the others do: several times what all of them need one
 /// after the other.
 const SOON: usize = 600;
 
@@ -45,8 +45,7 @@ fn batch(folder: &Path) -> Batch<Cpu> {
     Batch::new(engines, writer, config, pool, cache_bytes)
 }
 
-/// The jobs of a call: texts, scores or states, small ones and one that takes all memory, some with a prefix that
-/// others have as well.
+/// The jobs of a call: texts, scores or states, small ones and one that takes all memory, some with a shared prefix.
 fn jobs(state: &mut u64) -> Vec<Job> {
     let one = |state: &mut u64| {
         let long = match below(state, 12) {
@@ -75,14 +74,14 @@ fn jobs(state: &mut u64) -> Vec<Job> {
     (0..1 + below(state, 3)).map(|_| one(state)).collect()
 }
 
-/// What came of a call: of each request and sample, its text, or its numbers.
+/// The result of a call: for each request and sample, its text or its numbers.
 type Results = BTreeMap<(usize, usize), String>;
 
 /// A caller.
 struct Caller {
     messages: Receiver<Message>,
     results: Results,
-    /// The parts of its requests that have not come, but for what was cancelled.
+    /// The parts of its requests that have not arrived, except cancelled ones.
     missing: usize,
     began: usize,
     /// Whether it cancelled anything, or left.
@@ -91,7 +90,7 @@ struct Caller {
 }
 
 impl Caller {
-    /// Reads what is there; says how often something was written.
+    /// Reads the messages; returns how often something was written.
     fn read(&mut self) -> usize {
         let mut writes = 0;
         while let Ok(message) = self.messages.try_recv() {
@@ -166,7 +165,7 @@ impl Company {
         self.orders.send(order).unwrap();
     }
 
-    /// Has a caller read, and say so.
+    /// Lets a caller read and acknowledge.
     fn read(&mut self, caller: usize) {
         for _ in 0..self.callers[caller].read() {
             self.tell(Order::Seen(caller as u64));
@@ -192,7 +191,7 @@ impl Company {
         assert!(held <= BUDGET || active <= 1, "{held} tokens for {active}");
     }
 
-    /// Goes round until there is nothing to do.
+    /// Runs rounds until the batch is idle.
     fn finish(&mut self) {
         loop {
             self.obey();
@@ -217,14 +216,14 @@ impl Company {
     }
 }
 
-/// A schedule: what each call wants, and what is done in which order.
+/// A schedule: the requests of each call, and the order of events.
 fn follow(folder: &Path, seed: u64) {
     let mut state = seed;
     let mut company = Company::new(folder);
     let mut seeds = Vec::new();
     while company.callers.len() < CALLS || below(&mut state, 40) > 0 {
         let caller = below(&mut state, company.callers.len());
-        let is_there = company.callers.get(caller).is_some_and(|one| !one.left);
+        let is_there = company.callers.get(caller).is_some_and(|c| !c.left);
         match below(&mut state, 12) {
             0..3 if company.callers.len() < CALLS => {
                 let seed = ken_random::next(&mut state);
@@ -309,7 +308,7 @@ fn drafts_save_passes_and_change_no_text() {
             _ => Sampling::at(0.2, seed),
         };
         let (rounds, drafted) = alone(folder.path(), 1, sampling, 20);
-        // So many texts leave no rows for drafts.
+        // This many texts leave no rows for drafts.
         let (_, plain) = alone(folder.path(), DRAFT_ROWS, sampling, 20);
         assert_eq!(drafted[&(0, 0)], plain[&(0, 0)]);
         let tokens = drafted[&(0, 0)].split_whitespace().count();

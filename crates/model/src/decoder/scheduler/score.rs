@@ -1,4 +1,4 @@
-//! How likely given continuations are.
+//! The probabilities of given continuations.
 
 use ken_language::{softmax, total};
 
@@ -16,7 +16,7 @@ pub type ScoreRequest<'a> = ken_language::ScoreRequest<'a, Prompt>;
 pub struct Score {
     /// The token ids.
     pub tokens: Vec<u32>,
-    /// One natural-log probability a token.
+    /// One natural-log probability per token.
     pub logprobs: Vec<f32>,
 }
 
@@ -46,7 +46,7 @@ impl Decoder {
         Ok(scores.into_iter().next().unwrap_or_default())
     }
 
-    /// The probability of each choice, given that what follows the prompt is one of them.
+    /// The probability of each choice, given that one of them follows the prompt.
     ///
     /// # Errors
     /// As [`Decoder::score_many`].
@@ -59,12 +59,12 @@ impl Decoder {
         Ok(softmax(&sums))
     }
 
-    /// Scores continuations of many prompts; each prompt is read once. A special token
-    /// written in a continuation is read as such only after a [`Decoder::raw_prompt`].
+    /// Scores continuations of many prompts; each prompt is read once. A special token spelled out in a continuation
+    /// is read as a token only after a [`Decoder::raw_prompt`].
     ///
     /// # Errors
-    /// An empty continuation, or one that does not fit into the context; a full queue of callers;
-    /// weights that give no numbers.
+    /// An empty continuation, or one that does not fit into the context; a full queue of callers; weights whose
+    /// logits are not finite.
     pub fn score_many(
         &self,
         requests: &[ScoreRequest<'_>],
@@ -89,12 +89,12 @@ impl Decoder {
         let call = self.scheduler.call(jobs.collect())?;
         for _ in requests {
             if let Message::Scored { request, logprobs } = call.wait(&self.cancel)? {
-                let each = tokenized[request].iter().zip(logprobs);
+                let pairs = tokenized[request].iter().zip(logprobs);
                 let score = |(tokens, logprobs): (&Vec<u32>, _)| Score {
                     tokens: tokens.clone(),
                     logprobs,
                 };
-                scores[request] = each.map(score).collect();
+                scores[request] = pairs.map(score).collect();
             }
         }
         Ok(scores)

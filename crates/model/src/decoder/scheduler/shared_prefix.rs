@@ -1,13 +1,13 @@
-//! What the prompts of a call begin with in common: each prefix is read once. Results do not depend on
-//! it, bit for bit on the CPU.
+//! Prefixes that the prompts of a call share: each is read once. Results do not depend on it, bit for bit on the CPU.
 
 use crate::decoder::text::prompt::{Course, Prompt};
 
 /// The shortest common prefix, in tokens, that is worth a segment of its own.
 const SHORTEST: usize = 32;
 
-/// The lengths in tokens of the prefixes that each prompt shares with others: the one that it names, and longer ones that
-/// some of the other prompts have as well, such as the evidence of several questions, or the question of several choices.
+/// The lengths in tokens of the prefixes that each prompt shares with others: the one that it names, and longer ones
+/// that some of the other prompts also have, such as the evidence of several questions, or the question of several
+/// choices.
 ///
 /// # Shapes
 /// Returns `[prompts]`, each in ascending order and less than the prompt's length.
@@ -15,13 +15,13 @@ pub(in crate::decoder) fn shared_lengths(prompts: &[&Prompt]) -> Vec<Vec<usize>>
     let named = |prompt: &&Prompt| Some(prompt.parts().0.len()).filter(|&named| named > 0);
     let mut lengths: Vec<Vec<usize>> = prompts
         .iter()
-        .map(|one| named(one).into_iter().collect())
+        .map(|prompt| named(prompt).into_iter().collect())
         .collect();
     let alone = |&index: &usize| prompts[index].course() == Course::Alone;
     let mut order: Vec<usize> = (0..prompts.len()).filter(alone).collect();
-    // Those that begin alike are neighbors then.
+    // Sorted, prompts that begin alike are neighbors.
     order.sort_by_key(|&index| (prompts[index].parts().0, prompts[index].tokens()));
-    for alike in order.chunk_by(|&one, &other| prompts[one].parts().0 == prompts[other].parts().0) {
+    for alike in order.chunk_by(|&a, &b| prompts[a].parts().0 == prompts[b].parts().0) {
         let named = alike
             .first()
             .map_or(0, |&index| prompts[index].parts().0.len());
@@ -30,36 +30,36 @@ pub(in crate::decoder) fn shared_lengths(prompts: &[&Prompt]) -> Vec<Vec<usize>>
     lengths
 }
 
-/// Adds the prefixes that prompts have in common, beyond the `shared` first tokens. `alike` are in the order of their tokens.
+/// Adds the prefixes that prompts share beyond their first `shared` tokens. `alike` is sorted by tokens.
 fn share(prompts: &[&Prompt], alike: &[usize], shared: usize, lengths: &mut [Vec<usize>]) {
     let tokens = |index: usize| prompts[index].tokens();
     let [first, .., last] = *alike else {
         return;
     };
     let pairs = tokens(first).iter().zip(tokens(last));
-    // The last token of each is left: it gives the logits of what comes next.
-    let common = pairs.take_while(|(one, other)| one == other).count();
+    // Each prompt keeps its last token, which gives the logits of the next one.
+    let common = pairs.take_while(|(a, b)| a == b).count();
     let common = common.min(tokens(first).len() - 1);
     let is_worth_it = common >= shared + SHORTEST;
     if is_worth_it {
         alike.iter().for_each(|&index| lengths[index].push(common));
     }
     let shared = if is_worth_it { common } else { shared };
-    // What ends here comes first, and has nothing more to share.
+    // Prompts that end here come first, and have nothing more to share.
     let ended = alike
         .iter()
         .take_while(|&&index| tokens(index).len() == common + 1);
     let longer = &alike[ended.count()..];
-    for alike in longer.chunk_by(|&one, &other| tokens(one)[common] == tokens(other)[common]) {
+    for alike in longer.chunk_by(|&a, &b| tokens(a)[common] == tokens(b)[common]) {
         share(prompts, alike, shared, lengths);
     }
 }
 
-/// The shortest prompt, in tokens after what it shares with others, that is kept.
+/// The shortest prompt, in tokens after its shared prefix, that is kept.
 const KEPT: usize = 192;
 
-/// How much of a prompt is kept for later calls, which begin with it as well where something is measured before an
-/// answer is written, or a question is asked again: of a long one all but the last token.
+/// How much of a prompt is kept for later calls that begin with it, such as after a measurement or when a question is
+/// repeated: of a long prompt all but the last token.
 pub(super) fn kept_length(prompt: &Prompt, shared: &[usize]) -> Option<usize> {
     let whole = prompt.tokens().len() - 1;
     let read = shared.last().copied().unwrap_or_default();
@@ -104,7 +104,7 @@ mod tests {
             found(&texts),
             [both.clone(), vec![], both.clone(), both.clone(), both]
         );
-        // Too short to be worth it, and of equal ones all but the last token.
+        // Too short to be worth it; of equal prompts, all but the last token.
         assert_eq!(
             found(&[text(&[(1, 20), (2, 9)]), text(&[(1, 20), (3, 9)])]),
             [[0; 0]; 2]
@@ -132,7 +132,7 @@ mod tests {
                     prop_assert!(others.count() > 1);
                 }
             }
-            // The longest that two have in common is shared but for less than what is worth it.
+            // The longest prefix that two prompts have in common is shared, if it is worth it.
             for (at, one) in texts.iter().enumerate() {
                 let common = |other: &Vec<u32>| {
                     let alike = one.iter().zip(other).take_while(|(a, b)| a == b).count();

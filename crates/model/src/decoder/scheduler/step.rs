@@ -1,4 +1,4 @@
-//! A step of the batch: a forward pass, and what follows from what has been read.
+//! A step of the batch: a forward pass, and what follows from the finished readings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,16 +15,14 @@ use super::turns;
 use crate::decoder::error::DecoderError;
 use crate::decoder::graph::backend::{Backend, Sequence};
 
-/// The most rows of one forward pass. More would not be faster, and take memory.
+/// The most rows of one forward pass. More would not be faster, and would take memory.
 const PASS_ROWS: usize = 512;
 
-/// The most rows that a pass reads while several calls are served, so that none of them waits long for
-/// its next token.
+/// The most rows that a pass reads while it serves several calls, so that none of them waits long for its next token.
 const SHARED_PASS_ROWS: usize = 64;
 
 impl<B: Backend> Batch<B> {
-    /// Writes a token of every text, and reads pieces of what is to be read. What cannot share a pass
-    /// takes turns.
+    /// Writes a token of every text, and reads pieces. Work that cannot share a pass takes turns.
     pub(super) fn pass(&mut self) {
         self.start_readings();
         let writing = self.branches.iter().map(lane);
@@ -76,7 +74,7 @@ impl<B: Backend> Batch<B> {
         }
     }
 
-    /// Makes the sequences of readings whose prefixes have been read.
+    /// Creates the sequences of readings whose prefixes have been read.
     fn start_readings(&mut self) {
         let mut failed = Vec::new();
         for reading in &mut self.readings {
@@ -100,7 +98,7 @@ impl<B: Backend> Batch<B> {
         }
     }
 
-    /// What is read in a pass, in the order of the readings: calls share the rows.
+    /// What a pass reads, in the order of the readings: calls share the rows.
     fn pieces(&mut self, now: Lane) -> Vec<Piece> {
         let rows = match self.calls.len() {
             0 | 1 => PASS_ROWS.saturating_sub(self.branches.len()).max(1),
@@ -140,7 +138,7 @@ impl<B: Backend> Batch<B> {
         pieces
     }
 
-    /// Notes what has been read, and says so to those who wait for a text.
+    /// Records what has been read, and reports it to callers that wait for a text.
     fn advance(&mut self, pieces: &[Piece], time: Duration) {
         for piece in pieces {
             let reading = &mut self.readings[piece.reading];
@@ -159,7 +157,7 @@ impl<B: Backend> Batch<B> {
         }
     }
 
-    /// Says to those who wait for a text how much of its prompt has been read.
+    /// Reports to callers that wait for a text how much of its prompt has been read.
     pub(super) fn tell_read(&self, place: Place, tokens: usize) {
         let active = self.active.get(&place);
         if active.is_some_and(|active| matches!(active.job.work, Work::Write { .. })) {
@@ -168,7 +166,7 @@ impl<B: Backend> Batch<B> {
         }
     }
 
-    /// Ends the calls that a pass was computed for.
+    /// Fails the calls of a pass.
     fn fail_pass(&mut self, now: Lane, pieces: &[Piece], reason: &str) {
         let goals = pieces.iter().map(|piece| self.readings[piece.reading].goal);
         let goals: Vec<Goal> = goals.collect();
@@ -180,7 +178,7 @@ impl<B: Backend> Batch<B> {
         }
     }
 
-    /// Ends the calls that readings are for, and the readings of prefixes.
+    /// Fails the calls of readings, and drops the readings of prefixes.
     fn fail_all(&mut self, goals: &[Goal], reason: &str) {
         let mut calls = BTreeSet::new();
         let mut prefixes = BTreeSet::new();
@@ -217,7 +215,7 @@ impl<B: Backend> Batch<B> {
         }
     }
 
-    /// Uses what has been read to its end.
+    /// Uses the readings that are complete.
     fn finish_readings(&mut self) {
         let done: Vec<_> = self
             .readings
@@ -254,7 +252,7 @@ impl<B: Backend> Batch<B> {
         }
     }
 
-    /// Adds the time that a prefix took to the first reading after it of the call that had it read.
+    /// Adds the time that a prefix took to the first reading after it of the call that requested it.
     fn charge(&mut self, prefix: PrefixId, call: CallId, time: Duration) {
         let mut after = self.readings.iter_mut();
         let first = after.find(|reading| reading.call == call && reading.after == Some(prefix));
@@ -319,7 +317,8 @@ impl<B: Backend> Batch<B> {
         }
     }
 
-    /// Begins to read several continuations after a prompt, for the probabilities of all tokens but the first of each.
+    /// Begins to read several continuations after a prompt, for the probabilities of all their tokens except the
+    /// first.
     fn read_continuations(
         &mut self,
         place: Place,

@@ -1,5 +1,5 @@
-//! What must hold of the running batch whatever its callers do: who goes away, does not read, asks for
-//! too much or breaks something, is noticed by nobody else.
+//! Invariants of the running batch whatever its callers do: a caller that leaves, does not read, asks for too much or
+//! breaks something does not affect others.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -53,7 +53,7 @@ fn new(options: &LoadOptions) -> Decoder {
     decoder(folder.path(), options)
 }
 
-/// A prompt of so many tokens.
+/// A prompt of this many tokens.
 pub(super) fn prompt(first: u32, tokens: usize) -> Prompt {
     let tokens = (0..tokens as u32).map(|place| 1 + (first + place * 7) % (WORDS - 1));
     Prompt::new(tokens.collect(), &[]).unwrap()
@@ -188,7 +188,7 @@ fn a_long_prompt_that_was_read_is_not_read_again() {
 
 #[test]
 fn a_caller_that_goes_away_while_its_prompt_is_read_frees_its_place() {
-    // With no memory to spare there is one place.
+    // Without spare memory there is room for one.
     let decoder = new(&LoadOptions {
         cache_bytes: 1,
         ..LoadOptions::default()
@@ -199,7 +199,7 @@ fn a_caller_that_goes_away_while_its_prompt_is_read_frees_its_place() {
     let texts = write(&decoder, &long, 2, &mut |_| ControlFlow::Break(())).unwrap();
     assert!(texts.iter().all(|text| text.finish == Finish::Cancelled));
     assert!(texts.iter().all(|text| text.tokens.is_empty()));
-    // One that does not even say so.
+    // One that leaves without saying so.
     drop(decoder.scheduler.call(vec![job(long, 2, 1000)]).unwrap());
     let after = write(&decoder, &short, 2, &mut go_on).unwrap();
     assert_eq!(tokens(&after), tokens(&alone));
@@ -221,13 +221,13 @@ fn scoring_that_nobody_waits_for_ends_and_leaves_the_batch() {
         prompt: &prompt,
         continuations: &[" w2"],
     };
-    // Set from the first look on, once the call has begun.
+    // Set from its first check on, once the call has begun.
     let looks = AtomicUsize::new(0);
     let token = CancelToken::when(move || looks.fetch_add(1, Ordering::SeqCst) > 0);
     let bound = LanguageModel::bound(&decoder, &token).unwrap();
     let error = bound.score(&[request(), request(), request()]).unwrap_err();
     assert_eq!(error.kind(), "interrupted");
-    // What it asked for is not computed any more, and others are served as before.
+    // Its requests are no longer computed, and others are served as before.
     let whole = LanguageModel::score(&decoder, &[request()]).unwrap();
     assert_eq!(whole[0][0].logprobs.len(), 1);
 }
@@ -243,7 +243,7 @@ fn a_caller_that_never_reads_holds_up_nobody() {
         .unwrap();
     let after = write(&decoder, &short, 2, &mut go_on).unwrap();
     assert_eq!(tokens(&after), tokens(&alone));
-    // What waits for it ends with its texts.
+    // Waiters for it end with its texts.
     let (mut ended, mut written) = (0, 0);
     while ended < 3 {
         if let Message::Wrote(texts) = silent.wait(&CancelToken::default()).unwrap() {
@@ -277,7 +277,7 @@ fn a_full_queue_is_an_error_that_names_the_limit() {
     let prompts: Vec<Prompt> = (0..3000).map(|first| prompt(first, 3)).collect();
     let prompts: Vec<&Prompt> = prompts.iter().collect();
     assert_eq!(decoder.hidden(&prompts, 1).unwrap().len(), 3000);
-    // Its seat was free as soon as its first request was taken up.
+    // Its seat was free as soon as its first request was admitted.
     drop(first);
     assert_eq!(decoder.scheduler.waiting.load(Ordering::Relaxed), 0);
 }

@@ -1,4 +1,4 @@
-//! Texts begin where prompts have been read, their pieces go to their callers, and they end.
+//! Texts begin after their prompts are read, their pieces go to their callers, and they end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use crate::decoder::graph::backend::{Backend, Sequence};
 use crate::decoder::text::prompt::Course;
 
 impl<B: Backend> Batch<B> {
-    /// Begins texts whose prompts have been read, as there is room, and writes their first tokens.
-    /// Calls take turns.
+    /// Begins texts whose prompts have been read, as far as there is room, and writes their first tokens. Calls take
+    /// turns.
     pub(super) fn begin_texts(&mut self) {
         let first = self.branches.len();
         let (mut prompts, mut failed) = (Vec::new(), None);
@@ -60,14 +60,13 @@ impl<B: Backend> Batch<B> {
             return Ok(());
         }
         in_pool(&self.pool, || {
-            let each = begun.par_iter_mut().zip(prompts);
-            each.for_each(|(branch, prompt)| branch.take(&prompt.logits, writer));
+            let pairs = begun.par_iter_mut().zip(prompts);
+            pairs.for_each(|(branch, prompt)| branch.take(&prompt.logits, writer));
             Ok(())
         })
     }
 
-    /// The request of which a text is begun next. Once there are as many texts as can be generated at
-    /// the same time, only of a call that has none.
+    /// The request whose text begins next. Once the limit of texts is reached, only of a call that has none.
     fn next_to_begin(&self) -> Option<Place> {
         let is_writing = |call| self.branches.iter().any(|branch| branch.place.call == call);
         let full = self.branches.len() >= MOST_BRANCHES;
@@ -119,8 +118,8 @@ impl<B: Backend> Batch<B> {
         Ok(Some(prompt))
     }
 
-    /// Sends what was written, and takes out the texts that have ended. Returns the calls that may
-    /// answer at once: those that had seen all before.
+    /// Sends the new pieces, and removes the texts that have ended. Returns the calls that may acknowledge soon:
+    /// those that had seen all earlier pieces.
     pub(super) fn deliver(&mut self) -> Vec<CallId> {
         let mut texts: BTreeMap<CallId, Vec<Written>> = BTreeMap::new();
         let mut failed = BTreeMap::new();
@@ -160,7 +159,7 @@ impl<B: Backend> Batch<B> {
         asked
     }
 
-    /// Ends a text. What a chain of prompts may continue is kept.
+    /// Ends a text, and keeps what a chain of prompts may continue.
     pub(super) fn end_text(&mut self, branch: Branch<B::Sequence>) {
         let Some(active) = self.active.get_mut(&branch.place) else {
             return;
@@ -176,7 +175,7 @@ impl<B: Backend> Batch<B> {
         {
             let before = prompt.tokens();
             let mut tokens = [before, &branch.tokens].concat();
-            // The last token was written and not read.
+            // The last token was written but not read.
             tokens.truncate(branch.sequence.length());
             let (own, exact) = (tokens.len() - before.len(), branch.exact);
             let (before, read) = (before.to_vec(), Arc::clone(&read.sequence));

@@ -1,17 +1,17 @@
 //! Taking turns.
 
-/// Those who take part, each once, from the one that comes after `last`.
+/// The distinct participants in turn, starting after `last`.
 pub(super) fn after<T: Ord + Copy>(last: Option<T>, all: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut turns: Vec<T> = all.into_iter().collect();
     turns.sort_unstable();
     turns.dedup();
-    let next = turns.partition_point(|&one| Some(one) <= last);
+    let next = turns.partition_point(|&participant| Some(participant) <= last);
     turns.rotate_left(next);
     turns
 }
 
-/// How many of `total` each of some takes that want so many: as evenly as can be, and nothing is left
-/// that a later one wants.
+/// Divides `total` among participants that want these numbers: as evenly as possible, without leaving a rest that a
+/// later one wants.
 pub(super) fn shares(total: usize, wants: &[usize]) -> Vec<usize> {
     let mut left = total;
     let mut takers = wants.len();

@@ -8,8 +8,8 @@ use crate::decoder::scheduler::Work;
 use crate::decoder::text::prompt::Prompt;
 
 impl Decoder {
-    /// As [`ken_language::SourceChooser::choose_sources`], of tokenized prompts. `sources` are
-    /// the tokens of the sources.
+    /// As [`ken_language::SourceChooser::choose_sources`], for tokenized prompts. `sources` are the tokens of the
+    /// sources.
     pub(in crate::decoder) fn choose_sources(
         &self,
         prompts: &[Prompt],
@@ -87,7 +87,7 @@ mod tests {
         let alone = Prompt::new(longer.tokens().to_vec(), &[]).unwrap();
         assert_eq!(known(&decoder, &alone), 0, "another kind of prompt");
 
-        // And it comes to the same as reading all of it.
+        // The result equals that of reading all of it.
         let going_on = decoder
             .choose_sources(std::slice::from_ref(&longer), &SOURCES, 2)
             .unwrap();

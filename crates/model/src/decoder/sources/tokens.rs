@@ -1,5 +1,5 @@
-//! The tokens by which a model marks where knowledge comes from (SR-RAG, section 3.2): one after the
-//! question, one for each source, one after the knowledge.
+//! The tokens by which a model marks sources of knowledge (SR-RAG, section 3.2): one after the question, one for each
+//! source, one after the knowledge.
 
 use ken_language::{Knowledge, Sourced};
 use serde::{Deserialize, Serialize};
@@ -18,11 +18,10 @@ pub struct SourceTokens {
     pub own: u32,
     /// The corpora.
     pub corpora: Vec<CorpusToken>,
-    /// Whether the model was taught to write what it knows before it answers from that. One that was not only retrieves
+    /// Whether the model was taught to write what it knows before it answers from that. Otherwise it only retrieves
     /// or not (Selective-RAG).
     pub verbalizes: bool,
-    /// The probability of all corpora together above which one is to be used, where it was chosen on questions that
-    /// the model was not taught.
+    /// The probability of all corpora together above which a corpus is used, if it was chosen on held-out questions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
 }
@@ -36,22 +35,21 @@ pub struct CorpusToken {
     pub token: u32,
 }
 
-/// The tokens of a question and of what follows it, in their order.
+/// The tokens of a question and the text after it, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SourcedTokens {
     /// The question and its end.
     pub question: Vec<u32>,
-    /// The source; none where it is to be chosen.
+    /// The source; empty if the model is to choose it.
     pub source: Vec<u32>,
     /// The knowledge, without its end.
     pub knowledge: Vec<u32>,
-    /// The end of the knowledge and what asks for the answer; none where the knowledge is to be
-    /// written.
+    /// The end of the knowledge and the text that asks for the answer; empty if the model is to write the knowledge.
     pub answer: Vec<u32>,
 }
 
 impl SourcedTokens {
-    /// All of them.
+    /// All tokens.
     #[must_use]
     pub fn concat(&self) -> Vec<u32> {
         [
@@ -65,7 +63,7 @@ impl SourcedTokens {
 }
 
 impl SourceTokens {
-    /// All of them, in the order of their ids.
+    /// All tokens, in the order of their ids.
     #[must_use]
     pub fn all(&self) -> Vec<u32> {
         let ends = [self.end_of_question, self.end_of_knowledge, self.own];
@@ -75,18 +73,17 @@ impl SourceTokens {
         all
     }
 
-    /// The tokens of the sources: the model itself, and the corpora in their order.
+    /// The tokens of the sources: the model itself, then the corpora in order.
     pub(in crate::decoder) fn of_sources(&self) -> impl Iterator<Item = u32> + '_ {
         std::iter::once(self.own).chain(self.corpora.iter().map(|corpus| corpus.token))
     }
 
-    /// The token of a corpus; of the first where it has no name, or none that the model knows and
-    /// there is but one.
+    /// The token of a corpus; that of the only one if `name` is `None` or unknown.
     pub(in crate::decoder) fn of_corpus(&self, name: Option<&str>) -> Option<u32> {
         let named = self
             .corpora
             .iter()
-            .find(|one| Some(one.name.as_str()) == name);
+            .find(|corpus| Some(corpus.name.as_str()) == name);
         let only = || match self.corpora.as_slice() {
             [only] => Some(only),
             all => all.first().filter(|_| name.is_none()),
@@ -94,8 +91,8 @@ impl SourceTokens {
         named.or_else(only).map(|corpus| corpus.token)
     }
 
-    /// A question and what follows it as the model reads it. What people or documents wrote
-    /// cannot hold any of these tokens.
+    /// A question and the text after it as the model reads it. Texts of people or documents cannot contain any of
+    /// these tokens.
     pub(in crate::decoder) fn read(
         &self,
         sourced: &Sourced,
@@ -124,7 +121,7 @@ impl SourceTokens {
                     .source
                     .push(token.ok_or_else(|| DecoderError::NoSuchCorpus {
                         name: corpus.clone().unwrap_or_default(),
-                        known: self.corpora.iter().map(|one| one.name.clone()).collect(),
+                        known: self.corpora.iter().map(|c| c.name.clone()).collect(),
                     })?);
                 text
             }

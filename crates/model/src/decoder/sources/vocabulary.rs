@@ -1,5 +1,5 @@
-//! Which entries of a model's vocabulary mark the knowledge of sources, and examples written with
-//! them: for training a model to choose its source.
+//! Selects the entries of a model's vocabulary that mark the knowledge of sources, and writes examples with them: for
+//! training a model to choose its source.
 
 use ken_language::{Knowledge, Sourced};
 
@@ -7,7 +7,7 @@ use crate::decoder::error::DecoderError;
 use crate::decoder::files::checkpoint::Checkpoint;
 use crate::decoder::sources::tokens::{CorpusToken, SourceTokens, SourcedTokens};
 
-/// A question and what follows it as text.
+/// A question and the text after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourcedText {
     /// The question and its end.
@@ -16,11 +16,11 @@ pub struct SourcedText {
     pub source: String,
     /// The knowledge and its end.
     pub knowledge: String,
-    /// What asks for the answer.
+    /// The text that asks for the answer.
     pub answer: String,
 }
 
-/// What the makers of models call entries of a vocabulary that are reserved for later use.
+/// Names that models' makers give to reserved entries of a vocabulary.
 const RESERVED: [&str; 4] = ["reserved", "unused", "placeholder", "extra_id"];
 
 /// Bytes that no text in UTF-8 has. Vocabularies of SentencePiece have an entry for each.
@@ -29,9 +29,9 @@ const IMPOSSIBLE_BYTES: [u8; 13] = [
 ];
 
 impl Checkpoint {
-    /// Takes tokens for marking the knowledge of sources: the model's own where it has been trained
-    /// to choose among just these, those that are called so, and else entries of the vocabulary that
-    /// are reserved for later use or that no text has.
+    /// Selects tokens for marking the knowledge of sources: the model's own if it was trained to choose among exactly
+    /// these, those with matching names, and otherwise entries of the vocabulary that are reserved or that no text
+    /// has.
     ///
     /// # Errors
     /// A vocabulary with too few of them.
@@ -40,11 +40,11 @@ impl Checkpoint {
             && tokens
                 .corpora
                 .iter()
-                .map(|one| one.name.as_str())
+                .map(|corpus| corpus.name.as_str())
                 .eq(corpora.iter().copied())
         {
             return Ok(SourceTokens {
-                // That of other weights.
+                // The old threshold is that of other weights.
                 threshold: None,
                 ..tokens.clone()
             });
@@ -84,9 +84,8 @@ impl Checkpoint {
         })
     }
 
-    /// Entries of the vocabulary that no text has: those that are reserved for later use, those
-    /// without a text at all, special tokens that neither end a text nor belong to a chat, and bytes
-    /// that no text has.
+    /// Entries of the vocabulary that no text has: reserved ones, those without a text, special tokens that neither
+    /// end a text nor belong to a chat, and bytes that no text has.
     fn free_tokens(&self) -> Vec<u32> {
         let special = self.tokenizer.special();
         let is_kept = |text: &str| RESERVED.iter().any(|name| text.contains(name));
@@ -96,7 +95,7 @@ impl Checkpoint {
         let in_use = |id: u32, text: &str| {
             let is_end = self.end_tokens.contains(&id);
             let in_chat = self.chat.as_ref().is_some_and(|chat| chat.mentions(text));
-            // The first tokens of a vocabulary begin texts and fill them up.
+            // The first tokens of a vocabulary begin texts and pad them.
             is_end || in_chat || id < 3
         };
         let idle = special
@@ -110,8 +109,8 @@ impl Checkpoint {
         free
     }
 
-    /// A question and what follows it as text, with the marks written as the vocabulary calls
-    /// them: for tools that train elsewhere. `None` where a mark has no name.
+    /// A question and the text after it, with the marks spelled as in the vocabulary, for other training tools.
+    /// `None` if a mark has no name.
     #[must_use]
     pub fn sourced_text(&self, tokens: &SourceTokens, sourced: &Sourced) -> Option<SourcedText> {
         let name = |token: u32| self.tokenizer.name(token);
@@ -132,10 +131,10 @@ impl Checkpoint {
         })
     }
 
-    /// The tokens of a question and of what follows it.
+    /// The tokens of a question and the text after it.
     ///
     /// # Errors
-    /// A text that the tokenizer refuses, a corpus that has no token.
+    /// A text that the tokenizer refuses, a corpus without a token.
     pub fn sourced(
         &self,
         tokens: &SourceTokens,

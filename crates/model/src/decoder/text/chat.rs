@@ -1,4 +1,4 @@
-//! Chat templates: a conversation to the text that an instruction-tuned model was trained on.
+//! Chat templates, which turn a conversation into the text that an instruction-tuned model was trained on.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -30,7 +30,7 @@ pub enum Role {
 pub struct Message {
     /// Who speaks.
     pub role: Role,
-    /// What is said.
+    /// What it says.
     pub content: String,
 }
 
@@ -60,10 +60,10 @@ impl ChatTemplate {
             .any(|part| part.contains(text))
     }
 
-    /// Reads the template from GGUF metadata; `None` where the model has none.
+    /// Reads the template from GGUF metadata; `None` if the model has none.
     ///
     /// # Errors
-    /// One that is longer than any.
+    /// A template that is too long.
     pub(in crate::decoder) fn from_gguf(
         metadata: &Metadata<'_>,
     ) -> Result<Option<Self>, DecoderError> {
@@ -87,10 +87,10 @@ impl ChatTemplate {
         }))
     }
 
-    /// Reads `chat_template.jinja` or `tokenizer_config.json`; `None` where there is no template.
+    /// Reads `chat_template.jinja` or `tokenizer_config.json`; `None` without a template.
     ///
     /// # Errors
-    /// One that is longer than any.
+    /// A template that is too long.
     pub(in crate::decoder) fn from_folder(folder: &Path) -> Result<Option<Self>, DecoderError> {
         let settings = folder.join("tokenizer_config.json");
         let config: Value = small_file::text(&settings, MOST_SETTINGS_BYTES)
@@ -99,7 +99,7 @@ impl ChatTemplate {
             .unwrap_or(Value::Null);
         let of_config = || match config.get("chat_template")? {
             Value::String(template) => Some(template.clone()),
-            // Several templates by name: the default one is for plain conversations.
+            // Of several named templates, the default one is for plain conversations.
             Value::Array(named) => named
                 .iter()
                 .find(|entry| entry.get("name").and_then(Value::as_str) == Some("default"))
@@ -117,7 +117,7 @@ impl ChatTemplate {
         let Some(source) = source else {
             return Ok(None);
         };
-        // A special token is written as a string or as an object with the string in `content`.
+        // A special token is a string, or an object with the string in `content`.
         let token = |key: &str| {
             let value = config.get(key);
             value
@@ -133,25 +133,26 @@ impl ChatTemplate {
         }))
     }
 
-    /// The template as it is written.
+    /// The source of the template.
     pub(in crate::decoder) fn source(&self) -> &str {
         &self.source
     }
 
-    /// The tokens that begin and end a text; empty where there is none.
+    /// The tokens that begin and end a text; empty if there are none.
     pub(in crate::decoder) fn ends(&self) -> (&str, &str) {
         (&self.beginning, &self.end)
     }
 
-    /// What tells thoughts from an answer that the template opens.
+    /// Separates thoughts from an answer that the template opens.
     pub(in crate::decoder) fn thoughts(&self) -> Thoughts {
         let asked = [Message::new(Role::User, "?")];
         let opened = self.render(&asked, &[], true).unwrap_or_default();
         Thoughts::after(&opened)
     }
 
-    /// The text of a conversation, in which the model is not to think where the template leaves that open; `open_answer` ends it
-    /// where the model is to answer. The model may call `tools`, which are described as in OpenAI's API.
+    /// The text of a conversation, in which the model should not think if the template gives the choice; with
+    /// `open_answer` it ends where the model answers. The model may call `tools`, which are described as in OpenAI's
+    /// API.
     pub(in crate::decoder) fn render<M: Serialize>(
         &self,
         messages: &[M],
@@ -168,7 +169,7 @@ impl ChatTemplate {
             add_generation_prompt => open_answer,
             bos_token => self.beginning,
             eos_token => self.end,
-            // Templates of models that may think ask for either: what is thought is no part of an answer.
+            // Templates of models that may think ask for either; thoughts are not part of an answer.
             enable_thinking => false,
             thinking => false,
         };
@@ -177,7 +178,7 @@ impl ChatTemplate {
     }
 }
 
-/// A template that is not longer than any.
+/// A template within the limit of length.
 fn bounded(source: String) -> Result<String, DecoderError> {
     match source.len() as u64 > MOST_TEMPLATE_BYTES {
         false => Ok(source),

@@ -1,4 +1,4 @@
-//! Constrained decoding: which tokens may come next so that the text becomes JSON that fulfils a schema.
+//! Constrained decoding: which tokens may come next so that the text becomes JSON that satisfies a schema.
 
 use std::fmt::Display;
 use std::sync::{Arc, OnceLock};
@@ -45,8 +45,8 @@ impl Constraints {
     }
 }
 
-/// The schema with llguidance's options for white space: one space after commas and colons and nowhere else, since small models
-/// write spaces forever where they may. Options that the schema has itself are kept.
+/// The schema with llguidance's options for white space: one space after commas and colons and nowhere else, since
+/// small models write spaces forever if allowed. Options of the schema itself are kept.
 fn compact(schema: &Value) -> Value {
     let mut schema = schema.clone();
     if let Some(schema) = schema.as_object_mut() {
@@ -71,7 +71,7 @@ fn factory(
     let json = tokenizer.json().map_err(|error| first_line(&error))?;
     let json = serde_json::from_str(&json).map_err(|error| first_line(&error))?;
     let mut tokens = token_bytes_from_tokenizer_json(&json).map_err(|error| first_line(&error))?;
-    // A checkpoint may have more rows than its tokenizer has tokens, or fewer.
+    // A checkpoint may have more or fewer rows than its tokenizer has tokens.
     tokens.resize(vocabulary, Vec::new());
     let trie = TokTrie::from(&TokRxInfo::new(count, end), &tokens).with_eos_tokens(end_tokens);
     let environment: TokEnv = Arc::new(ApproximateTokEnv::new(trie));
@@ -91,7 +91,7 @@ fn first_line(error: &dyn Display) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-/// The state of one text that is written under a constraint.
+/// The state of one text under a constraint.
 #[derive(Clone)]
 pub(in crate::decoder) struct Constraint(Box<Matcher>);
 
@@ -108,18 +108,18 @@ impl Constraint {
             .0
             .compute_mask_or_eos()
             .map_err(|error| refused(&error))?;
-        let each = (0..).zip(logits);
-        let allowed = each.map(|(token, &logit)| match mask.get(token) {
+        let numbered = (0..).zip(logits);
+        let allowed = numbered.map(|(token, &logit)| match mask.get(token) {
             true => logit,
             false => f32::NEG_INFINITY,
         });
         Ok(allowed.collect())
     }
 
-    /// Takes the token that comes next.
+    /// Consumes the next token.
     ///
     /// # Errors
-    /// One that may not.
+    /// A token that the constraint does not allow.
     pub(in crate::decoder) fn take(&mut self, token: u32) -> Result<(), DecoderError> {
         match self.0.is_stopped() {
             true => Ok(()),

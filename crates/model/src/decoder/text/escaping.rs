@@ -1,5 +1,5 @@
-//! Escaping the special tokens that people and documents wrote: each is marked before the chat
-//! template is filled in, so that it is read as ordinary text and only the template's own are markup.
+//! Escaping special tokens in the texts of people and documents: each is marked before the chat template is filled
+//! in, so that it is read as ordinary text and only the template's own tokens are markup.
 
 use serde_json::Value;
 
@@ -50,7 +50,7 @@ pub(in crate::decoder) fn escaped_value(
     })
 }
 
-/// The token ids of a text with markup: special tokens are read as such, except escaped ones.
+/// The token ids of a text with markup: special tokens are read as tokens, except escaped ones.
 pub(in crate::decoder) fn encode(
     text: &str,
     tokenizer: &TextTokenizer,
@@ -64,7 +64,7 @@ pub(in crate::decoder) fn encode(
     Ok(tokens)
 }
 
-/// The text cut at the marks, each part with how it is to be read.
+/// The text cut at the marks, each part with how to read it.
 fn parts(text: &str) -> Vec<(&str, Reading)> {
     let (before, mut rest) = text.split_once(OPEN).unwrap_or((text, ""));
     let mut parts = vec![(before, Reading::Markup)];

@@ -1,4 +1,4 @@
-//! What a model reads and writes: tokens, chat templates, the forms of prompts.
+//! What models read and write: tokens, chat templates, forms of prompts.
 
 pub(in crate::decoder) mod chat;
 pub(in crate::decoder) mod constraint;

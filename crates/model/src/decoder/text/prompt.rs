@@ -12,25 +12,25 @@ pub struct Prompt {
     shared: usize,
     /// How texts that continue the prompt are read.
     reading: Reading,
-    /// Whether it may continue what was read before, and whether others may continue it.
+    /// Whether it may continue prompts that were read before, and whether others may continue it.
     course: Course,
     /// Which log probabilities are returned with it.
     logprobs: Option<LogprobOptions>,
 }
 
-/// How a prompt relates to others in a chain of which each continues the one before.
+/// The position of a prompt in a chain of prompts that continue each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::decoder) enum Course {
-    /// It is in no chain.
+    /// Not in a chain.
     Alone,
-    /// It continues one that was read before.
+    /// Continues an earlier one.
     Continues,
-    /// The same, and another will continue the text generated for it.
+    /// Continues an earlier one, and a later one will continue its generated text.
     IsContinued,
 }
 
 impl Prompt {
-    /// `shared` is the tokenized prefix that other prompts have as well.
+    /// `shared` is the tokenized prefix that other prompts also have.
     pub(in crate::decoder) fn new(tokens: Vec<u32>, shared: &[u32]) -> Result<Self, DecoderError> {
         if tokens.is_empty() {
             return Err(DecoderError::EmptyText { what: "prompt" });
@@ -40,7 +40,7 @@ impl Prompt {
             .zip(shared)
             .take_while(|(a, b)| a == b)
             .count();
-        // At least one token is left to give the logits of what comes next.
+        // At least one token must be left, to compute the logits of the next one.
         let shared = common.min(tokens.len() - 1);
         Ok(Self {
             tokens,
@@ -62,7 +62,7 @@ impl Prompt {
         })
     }
 
-    /// The same prompt with more tokens at its end.
+    /// The prompt with more tokens at its end.
     pub(in crate::decoder) fn followed(mut self, tokens: &[u32]) -> Self {
         self.tokens.extend_from_slice(tokens);
         self
@@ -73,7 +73,7 @@ impl Prompt {
         Self { logprobs, ..self }
     }
 
-    /// How many of the most likely tokens are listed with each token that is generated; `None` if no log probabilities are
+    /// How many of the most likely tokens are listed with each generated token; `None` if no log probabilities are
     /// requested.
     pub(in crate::decoder) fn top_logprobs(&self) -> Option<usize> {
         self.logprobs.map(|logprobs| logprobs.top)
@@ -86,12 +86,12 @@ impl Prompt {
             .map(|logprobs| logprobs.top)
     }
 
-    /// How it relates to others.
+    /// Its position in a chain.
     pub(in crate::decoder) fn course(&self) -> Course {
         self.course
     }
 
-    /// A prompt that shares nothing, and whose continuations may hold markup as well.
+    /// A prompt that shares nothing, and whose continuations may contain markup.
     pub(in crate::decoder) fn raw(tokens: Vec<u32>) -> Result<Self, DecoderError> {
         Ok(Self {
             reading: Reading::Markup,
@@ -104,7 +104,7 @@ impl Prompt {
         self.reading
     }
 
-    /// The tokens that other prompts have as well, and the rest, which is never empty.
+    /// The tokens that other prompts also have, and the rest, which is never empty.
     pub(in crate::decoder) fn parts(&self) -> (&[u32], &[u32]) {
         self.tokens.split_at(self.shared)
     }

@@ -1,5 +1,5 @@
 //! The form in which a decoder reads prompts as text: whole, or without instruction and worked examples. The
-//! `config.json` of a checkpoint says which of the two it was trained for.
+//! `config.json` of a checkpoint says for which it was trained.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,8 +14,8 @@ use crate::decoder::error::DecoderError;
 use crate::kernels::UnknownName;
 use crate::small_file::{self, MOST_SETTINGS_BYTES};
 
-/// The field of `config.json`. Tools that train or convert a checkpoint keep fields that they do not
-/// know, so it stays with the model.
+/// The field of `config.json`. Tools that train or convert a checkpoint keep unknown fields, so it stays with the
+/// model.
 pub(in crate::decoder) const FIELD: &str = "ken_prompt";
 
 impl fmt::Display for PromptForm {
@@ -39,13 +39,12 @@ pub enum PromptForm {
     /// Instruction, worked examples, input: for models that were trained on all kinds of text.
     #[default]
     Examples,
-    /// The input alone: for models that were trained on just such inputs, and whose context is
-    /// short.
+    /// The input alone: for models that were trained on such inputs only, and whose context is short.
     Bare,
 }
 
 impl PromptForm {
-    /// As the form is written in `config.json`.
+    /// Its name in `config.json`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -63,11 +62,10 @@ impl PromptForm {
         }
     }
 
-    /// Reads the form from a `config.json`, and nothing else of it; [`PromptForm::Examples`] where the
-    /// file does not say.
+    /// Reads the form from a `config.json`; [`PromptForm::Examples`] if the file does not say.
     ///
     /// # Errors
-    /// A form that does not exist.
+    /// An unknown form.
     pub(in crate::decoder) fn from_hugging_face(path: &Path) -> Result<Self, DecoderError> {
         let text =
             small_file::text(path, MOST_SETTINGS_BYTES).map_err(|e| DecoderError::io(path, e))?;

@@ -1,4 +1,4 @@
-//! How a decoder reads prompts: as text that it continues, or as a conversation in its chat template.
+//! How a decoder reads prompts: as text to continue, or as a conversation in its chat template.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,10 +16,10 @@ use crate::kernels::UnknownName;
 /// How a decoder reads prompts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadAs {
-    /// As text that it continues.
+    /// As text to continue.
     Text(PromptForm),
-    /// As a conversation: the instruction is the system's turn, each worked example one of the person
-    /// and one of the model, the input the last turn of the person.
+    /// As a conversation: the instruction is the system's turn, each worked example a turn of the user and one of the
+    /// model, the input the last turn of the user.
     Chat,
 }
 
@@ -30,7 +30,7 @@ impl ReadAs {
         Self::Chat,
     ];
 
-    /// As a person names it.
+    /// Its name for people.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -64,8 +64,7 @@ impl Decoder {
         }
     }
 
-    /// A prompt as a conversation that ends where the model is to answer, or where its answer has
-    /// begun.
+    /// A prompt as a conversation that ends where the model answers, or after the beginning of its answer.
     pub(in crate::decoder) fn conversation(
         &self,
         prompt: &Prompt,
@@ -81,7 +80,7 @@ impl Decoder {
             instruction => {
                 let mut whole = vec![Message::new(Role::System, instruction)];
                 whole.extend(turns.iter().cloned());
-                // Not every template has a turn for the system.
+                // Not every template has a system turn.
                 self.chat_prompt(&whole, whole.len() - 1).or_else(|_| {
                     if let Some(first) = turns.first_mut() {
                         first.content = format!("{instruction}\n\n{}", first.content);
@@ -99,8 +98,8 @@ impl Decoder {
         }
     }
 
-    /// A continuation as it follows a prompt: callers write it as it follows text, where a space
-    /// parts it from what asks for it. In a conversation it begins a turn.
+    /// A continuation as it follows a prompt: callers write it as it follows text, with a space before it. In a
+    /// conversation it begins a turn, without the space.
     pub(in crate::decoder) fn following<'t>(
         &self,
         prompt: &Prompt,

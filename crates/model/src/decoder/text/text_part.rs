@@ -1,14 +1,14 @@
-//! The text part of a multimodal model: where its configuration and its tensors are.
+//! The text part of a multimodal model: its configuration and its tensors.
 
 use serde_json::Value;
 
-/// The `config.json` of the text part; `None` where the model has no parts.
+/// The `config.json` of the text part; `None` if the model has no parts.
 pub(in crate::decoder) fn config(whole: &Value) -> Option<&Value> {
     whole.get("text_config").filter(|text| text.is_object())
 }
 
-/// The name of a tensor or a module without what places it in the text part. Newer checkpoints place it
-/// elsewhere than older ones.
+/// The name of a tensor or a module without the prefix of the text part. Older and newer checkpoints have different
+/// prefixes.
 pub(in crate::decoder) fn bare_name(name: &str) -> String {
     if let Some(bare) = name.strip_prefix("language_model.") {
         return bare.to_owned();

@@ -26,32 +26,32 @@ use crate::small_file::{self, MOST_TOKENIZER_BYTES};
 use crate::tokenization::tokenizing;
 use crate::tokenizer_growth;
 
-/// GGUF's token types, as far as they matter here.
+/// GGUF's token types that matter here.
 const NORMAL: f64 = 1.0;
 const CONTROL: f64 = 3.0;
 const USER_DEFINED: f64 = 4.0;
 
 /// The pattern by which Llama 3 splits text into words before merging.
 const LLAMA3_WORDS: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
-/// The same for Qwen2 and Qwen3, where every digit is separate.
+/// As above for Qwen2 and Qwen3, where every digit is separate.
 const QWEN2_WORDS: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
-/// The same for GPT-4o, where a capital within a word begins another.
+/// As above for GPT-4o, where a capital within a word begins another.
 const GPT4O_WORDS: &str = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
-/// The same for Mistral's Tekken, where every digit is separate too.
+/// As above for Mistral's Tekken, where every digit is separate too.
 const TEKKEN_WORDS: &str = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
-/// Bytes that are looked up to find the merges of SentencePiece's pieces. The vocabularies of models take
-/// some tens of megabytes.
+/// The most bytes looked up to find the merges of SentencePiece's pieces. The vocabularies of models take some tens
+/// of megabytes.
 const MOST_LOOKED_UP_BYTES: u64 = 1 << 31;
 
-/// How a special token that is written out in a text is read.
+/// How special tokens that are spelled out in a text are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::decoder) enum Reading {
-    /// As the letters that it is written with: for texts that people or documents wrote.
+    /// As ordinary letters: for texts that people or documents wrote.
     Plain,
-    /// As the token: for texts that hold a model's own markup.
+    /// As tokens: for texts with a model's own markup.
     Markup,
 }
 
@@ -59,7 +59,7 @@ pub(in crate::decoder) enum Reading {
 pub(in crate::decoder) struct TextTokenizer {
     /// Reads texts as plain.
     tokenizer: Tokenizer,
-    /// The same tokenizer for markup, made when it is first needed.
+    /// The tokenizer for markup, made when first needed.
     markup: OnceLock<Tokenizer>,
     special: HashSet<u32>,
     path: PathBuf,
@@ -70,7 +70,7 @@ impl TextTokenizer {
     pub(in crate::decoder) fn from_json(path: &Path, content: &[u8]) -> Result<Self, DecoderError> {
         let read = || {
             let mut tokenizer = Tokenizer::from_bytes(content)?;
-            // Neither applies here, whatever was saved with the file.
+            // Neither applies here, whatever the file says.
             tokenizer.with_padding(None).with_truncation(None)?;
             Ok(tokenizer)
         };
@@ -141,7 +141,7 @@ impl TextTokenizer {
         Ok(encoding.get_ids().to_vec())
     }
 
-    /// Where special tokens are written out in a text, in order.
+    /// Where special tokens are spelled out in a text, in order.
     pub(in crate::decoder) fn special_spans(
         &self,
         text: &str,
@@ -155,14 +155,14 @@ impl TextTokenizer {
             .collect())
     }
 
-    /// The ids of a text that follows another. SentencePiece puts a space before a text, which belongs
-    /// at the start of the whole only.
+    /// The ids of a text that follows another. SentencePiece puts a space before a text, which only belongs at the
+    /// start of the whole.
     pub(in crate::decoder) fn encode_continuation(
         &self,
         text: &str,
         reading: Reading,
     ) -> Result<Vec<u32>, DecoderError> {
-        /// Merged with nothing that follows.
+        /// Tokenizers never merge it with the text after it.
         const ANCHOR: &str = "\n";
         let tokens = self.encode(text, reading, false)?;
         let first = tokens
@@ -178,22 +178,22 @@ impl TextTokenizer {
             .map_or(tokens, <[u32]>::to_vec))
     }
 
-    /// The text of token ids, special tokens left out. Bytes that are no character yet become
-    /// the replacement character.
+    /// The text of token ids, without special tokens. Bytes that are not a character yet become the replacement
+    /// character.
     pub(in crate::decoder) fn decode(&self, ids: &[u32]) -> Result<String, DecoderError> {
         tokenizing(|| self.tokenizer.decode(ids, true))
             .map_err(|reason| refuse(&self.path, &reason))
     }
 
-    /// The text of token ids, special tokens by their names.
+    /// The text of token ids, with special tokens by name.
     pub(in crate::decoder) fn decode_markup(&self, ids: &[u32]) -> Result<String, DecoderError> {
         tokenizing(|| self.tokenizer.decode(ids, false))
             .map_err(|reason| refuse(&self.path, &reason))
     }
 
-    /// What a token adds to a text; its name in the vocabulary where that is no text, such as a part of a character.
+    /// The text that a token adds; its name in the vocabulary if that is not text, such as a part of a character.
     pub(in crate::decoder) fn token_text(&self, id: u32) -> Result<String, DecoderError> {
-        /// Begins a text, where some tokenizers drop a space.
+        /// Comes before the token, since some tokenizers drop a space at the beginning of a text.
         const BEGIN: &str = "a";
         let mut tokens = self.encode(BEGIN, Reading::Plain, false)?;
         let before = self.decode_markup(&tokens)?;
@@ -224,7 +224,7 @@ impl TextTokenizer {
             .collect()
     }
 
-    /// One more than the greatest id that has a text.
+    /// One more than the greatest id with a text.
     pub(in crate::decoder) fn entries(&self) -> u32 {
         let ids = self.tokenizer.get_vocab(true).into_values();
         ids.max().map_or(0, |last| last.saturating_add(1))
@@ -298,7 +298,7 @@ fn byte_level_bpe(metadata: &Metadata<'_>, tokens: &[&str]) -> Result<Tokenizer,
     Ok(tokenizer)
 }
 
-/// How a text is split into words before merging, by the name that GGUF has for it.
+/// The pattern by which a text is split into words before merging, by GGUF's name.
 fn word_splitting(pre: &str) -> Result<Vec<PreTokenizerWrapper>, String> {
     let bytes = ByteLevel::new(false, true, true);
     let pattern = match pre {
@@ -323,7 +323,7 @@ fn word_splitting(pre: &str) -> Result<Vec<PreTokenizerWrapper>, String> {
     ])
 }
 
-/// The merges by which the pieces of SentencePiece come about, in order.
+/// The merges that produce the pieces of SentencePiece, in order.
 fn implied_merges(
     metadata: &Metadata<'_>,
     tokens: &[&str],
@@ -337,7 +337,7 @@ fn implied_merges(
         .numbers("tokenizer.ggml.token_type")
         .unwrap_or_default();
     let is_normal = |id: usize| types.get(id).is_none_or(|&kind| kind == NORMAL);
-    // Each piece is cut at each of its letters, and both parts are looked up.
+    // Cuts each piece at each of its letters, and looks up both parts.
     let work = tokens
         .iter()
         .map(|piece| (piece.len() as u64).pow(2))
@@ -407,7 +407,7 @@ fn sentence_piece_bpe(metadata: &Metadata<'_>, tokens: &[&str]) -> Result<Tokeni
     Ok(tokenizer)
 }
 
-/// Marks control tokens as special and adds the beginning-of-text token where the model uses one.
+/// Marks control tokens as special, and adds the beginning-of-text token if the model uses one.
 fn add_special_tokens(
     metadata: &Metadata<'_>,
     tokens: &[&str],

@@ -1,5 +1,5 @@
-//! Cross-encoders: networks that read a query and a passage together and score how well the passage
-//! answers the query. It ranks nothing, and truncates passages only at the network's limit.
+//! Cross-encoders: networks that read a query and a passage together and score how well the passage answers the
+//! query. Callers rank; passages are truncated only at the network's limit.
 
 mod settings;
 
@@ -78,13 +78,13 @@ impl CrossEncoder {
         })
     }
 
-    /// How well each passage answers the query of its pair, in the order of the pairs: the network's
-    /// raw output, a number of any size of which only the order matters, the larger the better. A pair
-    /// longer than [`CrossEncoder::max_tokens`] is truncated from the end of the longer of the two
-    /// texts until it fits, so that a query of ordinary length stays whole.
+    /// How well each passage answers the query of its pair, in the order of the pairs: the network's raw output, an
+    /// unbounded number of which only the order matters; higher is more relevant. A pair longer than
+    /// [`CrossEncoder::max_tokens`] is truncated from the end of the longer of the two texts until it fits, so that a
+    /// query of ordinary length stays whole.
     ///
-    /// Pairs are computed in slices, by turns with other calls and on threads of their own. The other pairs
-    /// affect a pair's score only by rounding.
+    /// Pairs are computed in slices, on separate threads and taking turns with other calls. The other pairs affect a
+    /// pair's score only by rounding.
     ///
     /// # Errors
     /// A text that the tokenizer refuses, tokens that the model does not have, results that are not
@@ -120,8 +120,8 @@ impl CrossEncoder {
         self.settings.max_tokens
     }
 
-    /// Differs from that of any cross-encoder that gives other scores, as
-    /// [`Encoder::fingerprint`](super::Encoder::fingerprint) does for embedders.
+    /// Identifies the cross-encoder's scores, as [`Encoder::fingerprint`](super::Encoder::fingerprint) identifies an
+    /// embedder's vectors.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }

@@ -1,5 +1,4 @@
-//! Reads a cross-encoder's configuration files: its network, its head and its longest input. It reads
-//! no weights and no tokenizer.
+//! Reads a cross-encoder's configuration files: its network, its head and its longest input.
 
 use std::path::Path;
 
@@ -44,7 +43,7 @@ const HEADS: [Head; 3] = [
     },
 ];
 
-/// Everything about a cross-encoder but its weights and its tokenizer.
+/// Everything about a cross-encoder except its weights and its tokenizer.
 #[derive(Debug)]
 pub(super) struct Settings {
     pub(super) network: Network,
@@ -55,7 +54,7 @@ pub(super) struct Settings {
 
 #[derive(Deserialize)]
 struct LengthConfig {
-    /// A huge number where the tokenizer has no limit.
+    /// A huge number if the tokenizer has no limit.
     model_max_length: Option<f64>,
 }
 

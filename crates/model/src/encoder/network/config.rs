@@ -1,4 +1,4 @@
-//! What `config.json` says of a network, by family.
+//! The architecture of a network in `config.json`, by family.
 
 use std::path::Path;
 
@@ -69,13 +69,13 @@ struct RotaryConfig {
     norm_bias: bool,
 }
 
-/// The most of anything, so that products of two stay in range.
+/// The upper limit of every number, so that products of two stay in range.
 const MOST: usize = 1 << 31;
 
 /// The rows of nomic's feed-forward layers are a multiple of this.
 const NOMIC_MULTIPLE: usize = 256;
 
-/// Variants of nomic's networks that no published one has.
+/// Variants of nomic's networks that no published model has.
 const NOMIC_VARIANTS: [&str; 8] = [
     "causal",
     "mlp_fc1_bias",
@@ -111,7 +111,7 @@ pub(in crate::encoder) fn network(
             });
         }
     };
-    // Read only now, as other families lack its fields.
+    // Parsed only now, since other families lack its fields.
     let config: Dimensions = required(path)?;
     check(path, kind, &config)?;
     let positions = config.max_position_embeddings;
@@ -170,7 +170,7 @@ pub(in crate::encoder) fn network(
     Ok((network, config.name))
 }
 
-/// Refuses what no family has.
+/// Refuses settings that no family has.
 fn check(path: &Path, family: Family, config: &Dimensions) -> Result<()> {
     let activation = config.hidden_act.as_deref().unwrap_or("gelu");
     let (is_known, supported) = match family {
@@ -189,7 +189,7 @@ fn check(path: &Path, family: Family, config: &Dimensions) -> Result<()> {
         "absolute",
     )?;
     let heads = config.num_attention_heads;
-    // Heads whose width is given need not make up the hidden states.
+    // Heads with an explicit width need not add up to the hidden width.
     let divides = config.head_dim.is_some() || config.hidden_size.is_multiple_of(heads);
     let divides = heads > 0 && divides;
     let supported = "a divisor of hidden_size";
@@ -209,7 +209,7 @@ fn check(path: &Path, family: Family, config: &Dimensions) -> Result<()> {
     Ok(())
 }
 
-/// Completes one of nomic's networks: rotations, and neither embeddings of positions nor biases beside the norms'.
+/// Completes one of nomic's networks: rotations, no embeddings of positions, and no biases except the norms'.
 fn nomic(path: &Path, types: usize, network: &mut Network) -> Result<()> {
     let all: Value = required(path)?;
     for variant in NOMIC_VARIANTS {
@@ -221,7 +221,7 @@ fn nomic(path: &Path, types: usize, network: &mut Network) -> Result<()> {
     refuse_unless(path, "rotary_emb_fraction", &fraction, fraction == 1.0, "1")?;
     let multiple = config.pad_vocab_size_multiple.unwrap_or(1).clamp(1, MOST);
     network.vocabulary = network.vocabulary.next_multiple_of(multiple);
-    // Published files say it as it was before it was rounded up.
+    // Published files state the size before rounding up.
     if !all["n_inner"].is_null() {
         network.intermediate = network.intermediate.next_multiple_of(NOMIC_MULTIPLE);
     }
@@ -246,7 +246,7 @@ fn nomic(path: &Path, types: usize, network: &mut Network) -> Result<()> {
     )
 }
 
-/// Completes a ModernBERT: rotations, and layers in which tokens attend to their neighbors alone.
+/// Completes a ModernBERT: rotations, and local layers.
 fn modern(path: &Path, most: usize, network: &mut Network) -> Result<()> {
     let config: RotaryConfig = required(path)?;
     network.epsilon = config.norm_eps.unwrap_or(1e-5);
@@ -334,7 +334,7 @@ fn qwen(path: &Path, most: usize, network: &mut Network) -> Result<()> {
     )
 }
 
-/// Gives a network rotations, which need heads of two halves.
+/// Gives a network rotations, which need heads of even width.
 fn rotate(path: &Path, network: &mut Network, rotary: Rotary) -> Result<()> {
     let supported = "one that gives heads of an even width";
     let is_even = network.head_width.is_multiple_of(2);
@@ -349,7 +349,7 @@ fn rotate(path: &Path, network: &mut Network, rotary: Rotary) -> Result<()> {
     Ok(())
 }
 
-/// The rotary base in `rope_parameters`, of a kind of layers where these differ.
+/// The rotary base in `rope_parameters`, for one kind of layer if they differ.
 fn theta(config: &RotaryConfig, kind: Option<&str>) -> Option<f64> {
     let parameters = config.rope_parameters.as_ref()?;
     kind.map_or(parameters, |kind| &parameters[kind])["rope_theta"].as_f64()

@@ -1,6 +1,6 @@
-//! The forward pass of a network over a batch of sequences. The sequences are concatenated as rows of one
-//! matrix, so nothing is padded or masked: the linear layers process all rows together, and attention
-//! each sequence by itself. It does no tokenization and no pooling.
+//! The forward pass of a network over a batch of sequences. The sequences are concatenated as rows of one matrix, so
+//! nothing is padded or masked: the linear layers process all rows together, and attention each sequence by itself.
+//! `tokens` tokenizes; callers pool.
 
 use std::ops::Range;
 
@@ -49,7 +49,7 @@ pub(in crate::encoder) fn hidden_states(
     Ok(states)
 }
 
-/// Adds to each row what a part of a layer makes of it, normed before or after.
+/// Adds to each row the output of a part of a layer, which is normed before or after.
 fn update(
     states: &mut Rows,
     norm: Option<&Norm>,
@@ -143,16 +143,16 @@ fn token_type<'w>(weights: &'w Weights, network: &Network, kind: u32) -> Result<
     kinds.nth(kind as usize).ok_or(unknown)
 }
 
-/// Self-attention of each sequence of a batch, with what it needs from layer to layer.
+/// Self-attention of each sequence of a batch, with state that is reused between layers.
 struct Attention<'a> {
     network: &'a Network,
     sequences: &'a [&'a Sequence],
     longest: usize,
     cache: HeadCache,
     scratch: Scratch,
-    /// The gains of scores by distance, one table a head; empty where there are none.
+    /// The gains of scores by distance, one table per head; empty if attention has none.
     gains: Vec<Vec<f32>>,
-    /// The rotations of each sequence in a layer; empty where positions are learned.
+    /// The rotations of each sequence in a layer; empty with learned positions.
     rotations: (usize, Vec<Rotation>),
 }
 
@@ -161,7 +161,7 @@ impl<'a> Attention<'a> {
         let (heads, width) = (network.heads, network.head_width);
         let longest = sequences.iter().map(|sequence| sequence.len()).max();
         let longest = longest.unwrap_or(0);
-        // Scores are scaled after the gains are added to them.
+        // Scores are scaled after adding the gains.
         let gains = |head| {
             let mut gains = relative::gains(&weights.relative, heads, head, longest);
             gains
@@ -185,7 +185,7 @@ impl<'a> Attention<'a> {
         attention
     }
 
-    /// Makes the rotations those of a layer.
+    /// Switches to the rotations of a layer.
     fn rotate_as(&mut self, layer: usize) {
         let Positions::Rotary(rotary) = &self.network.positions else {
             return;

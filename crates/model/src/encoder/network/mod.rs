@@ -1,5 +1,5 @@
-//! The networks of embedders and cross-encoders: what one is made of, its weights, and its forward pass.
-//! They read tokens and know nothing of texts.
+//! The networks of embedders and cross-encoders: their architecture, weights and forward pass. They read tokens;
+//! `tokens` makes these from texts.
 
 mod config;
 mod forward;
@@ -19,27 +19,27 @@ pub(super) struct Network {
     pub(super) hidden: usize,
     pub(super) layers: usize,
     pub(super) heads: usize,
-    /// Heads of keys and values, which groups of query heads share.
+    /// Heads of keys and values, each shared by a group of query heads.
     pub(super) kv_heads: usize,
-    /// The numbers of a head.
+    /// The width of a head.
     pub(super) head_width: usize,
     pub(super) intermediate: usize,
     pub(super) vocabulary: usize,
-    /// 0 where the family has none.
+    /// 0 if the family has none.
     pub(super) token_types: usize,
-    /// Added to the variance before its square root is taken.
+    /// Added to the variance before taking its square root.
     pub(super) epsilon: f32,
     pub(super) biases: Biases,
     pub(super) positions: Positions,
 }
 
-/// What arranges the parts of a network, and names them in files.
+/// The family, which decides how a network's parts are arranged and named in files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Family {
     /// BERT, RoBERTa and XLM-RoBERTa.
     Bert,
     DistilBert,
-    /// Adds to the scores of attention how far apart two tokens are.
+    /// MPNet, which adds gains by the distance between tokens to attention scores.
     Mpnet,
     NomicBert,
     ModernBert,
@@ -47,17 +47,17 @@ pub(super) enum Family {
     Qwen3,
 }
 
-/// What lies between the two maps of a feed-forward layer.
+/// The activation between the two maps of a feed-forward layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Activation {
     Gelu,
-    /// The first half of the wide rows, by GELU, times the second.
+    /// GELU of the first half of the wide rows, times the second half.
     GatedGelu,
-    /// The first half, by SiLU, times the second.
+    /// SiLU of the first half, times the second half.
     GatedSilu,
 }
 
-/// Which parts add a vector.
+/// Which parts have biases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Biases {
     pub(super) attention: bool,
@@ -65,10 +65,10 @@ pub(super) struct Biases {
     pub(super) norms: bool,
 }
 
-/// How a network tells where tokens stand.
+/// How a network encodes the positions of tokens.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Positions {
-    /// By embeddings that are added to those of the tokens.
+    /// By embeddings that are added to the token embeddings.
     Learned {
         count: usize,
         /// The position of a text's first token: 0 in BERT, the padding id + 1 in RoBERTa.
@@ -78,15 +78,15 @@ pub(super) enum Positions {
     Rotary(Rotary),
 }
 
-/// Rotary embeddings: component `i` of a half of a head turns by `base^(-i / half)` radians a position.
+/// Rotary embeddings: component `i` of a half of a head turns by `base^(-i / half)` radians per position.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Rotary {
     /// The longest input in tokens.
     pub(super) most: usize,
     pub(super) base: f64,
-    /// What makes the base grow with the length of a text.
+    /// How the base grows with the length of a text.
     pub(super) stretch: Option<Stretch>,
-    /// Layers of their own base, in which tokens attend to their neighbors alone.
+    /// Local layers, which have their own base and whose tokens attend only to their neighbors.
     pub(super) local: Option<Local>,
 }
 
@@ -94,7 +94,7 @@ pub(super) struct Rotary {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Stretch {
     pub(super) factor: f64,
-    /// The length in tokens up to which the base stays.
+    /// The length in tokens up to which the base is constant.
     pub(super) trained: usize,
 }
 
@@ -102,9 +102,9 @@ pub(super) struct Stretch {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Local {
     pub(super) base: f64,
-    /// A token attends to so many tokens on each side.
+    /// How many tokens on each side a token attends to.
     pub(super) reach: usize,
-    /// One a layer.
+    /// One entry per layer.
     pub(super) layers: Vec<bool>,
 }
 
@@ -122,7 +122,7 @@ impl Network {
         }
     }
 
-    /// What tells the network from others beside its weights, as numbers.
+    /// What distinguishes the network from others besides its weights, as numbers.
     pub(super) fn traits(&self) -> Vec<u64> {
         let (first, rotary) = match &self.positions {
             Positions::Learned { first, .. } => (*first, None),
@@ -145,12 +145,12 @@ impl Network {
 }
 
 impl Family {
-    /// Whether a layer norms what goes into its parts; else what comes out, with what went in added.
+    /// Whether a layer norms the input of its parts; otherwise it norms the sum of their input and output.
     fn norms_first(self) -> bool {
         matches!(self, Self::ModernBert | Self::Qwen3)
     }
 
-    /// Whether norms divide by the root mean square; else they subtract the mean before.
+    /// Whether norms divide by the root mean square; otherwise they subtract the mean first.
     fn norms_by_root(self) -> bool {
         self == Self::Qwen3
     }

@@ -23,9 +23,9 @@ pub(super) struct Names {
     pub(super) norm: Option<&'static str>,
     /// The norm of the last layer's output.
     pub(super) final_norm: Option<&'static str>,
-    /// What attention scores gain by the distance of two tokens.
+    /// The gains of attention scores by the distance of two tokens.
     pub(super) relative: Option<&'static str>,
-    /// What stands before the number of a layer.
+    /// The prefix before the number of a layer.
     pub(super) layers: &'static str,
     /// Query, key and value, in this order, as one tensor or three.
     pub(super) attention: &'static [&'static str],
@@ -35,7 +35,7 @@ pub(super) struct Names {
     pub(super) attention_norm: &'static str,
     /// The first layer has no norm of attention.
     pub(super) first_is_bare: bool,
-    /// The gate, where there is one, and what it gates, as one tensor or two.
+    /// The gate, if there is one, and the gated part, as one tensor or two.
     pub(super) widen: &'static [&'static str],
     pub(super) narrow: &'static str,
     pub(super) layer_norm: &'static str,
@@ -98,7 +98,7 @@ const NOMIC: Names = Names {
     ..BERT
 };
 
-/// As transformers writes them again.
+/// As transformers writes them after loading.
 const NOMIC_REWRITTEN: Names = Names {
     norm: Some("embeddings.LayerNorm"),
     layers: "layers.",
@@ -141,7 +141,7 @@ const QWEN3: Names = Names {
 };
 
 impl Names {
-    /// Those of a family, in a file that has some names.
+    /// The names of a family in a file with these tensors.
     pub(super) fn of(family: Family, has: impl Fn(&str) -> bool) -> &'static Self {
         match family {
             Family::Bert => &BERT,

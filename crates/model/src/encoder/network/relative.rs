@@ -1,5 +1,5 @@
-//! What attention scores gain by the distance between two tokens, as in MPNet and T5: one number for each head
-//! and bucket of distances.
+//! The bias of attention scores by the distance between two tokens, as in MPNet and T5: one number for each head and
+//! bucket of distances.
 
 /// The buckets of each direction.
 const SIDE: usize = 16;
@@ -13,8 +13,8 @@ const FARTHEST: f64 = 128.0;
 /// The buckets of both directions.
 pub(super) const BUCKETS: usize = 2 * SIDE;
 
-/// The gains of one head for texts of up to `length` tokens, by the distance from query to key: that of distance `d`
-/// stands at `length - 1 + d`, so a query's gains by key are a slice of it.
+/// The gains of one head for texts of up to `length` tokens. That of the distance `d` from query to key is at index
+/// `length - 1 + d`, so that a query's gains by key are a slice.
 ///
 /// # Shapes
 /// `table`: `[BUCKETS, heads]`; returns `[2 * length - 1]`.
@@ -55,7 +55,7 @@ mod tests {
         let table: Vec<f32> = (0..BUCKETS).map(|bucket| bucket as f32).collect();
         let all = gains(&table, 1, 0, 4);
         assert_eq!(all, [3.0, 2.0, 1.0, 0.0, 17.0, 18.0, 19.0]);
-        // Of the third token, to the first, the second, itself and the fourth.
+        // From the third token to the first, the second, itself and the fourth.
         assert_eq!(all[4 - 1 - 2..][..4], [2.0, 1.0, 0.0, 17.0]);
         assert!(gains(&table, 1, 0, 0).is_empty());
     }

@@ -19,8 +19,8 @@ impl Rotary {
         let half = width / 2;
         let frequency = |index: usize| base.powf(-(index as f64) / half as f64);
         let frequencies: Vec<f64> = (0..half).map(frequency).collect();
-        let turns = (0..length).flat_map(|at| {
-            let turn = move |frequency: &f64| (at as f64 * frequency).sin_cos();
+        let turns = (0..length).flat_map(|position| {
+            let turn = move |frequency: &f64| (position as f64 * frequency).sin_cos();
             frequencies.iter().map(turn)
         });
         let turns = turns.map(|(sine, cosine)| (sine as f32, cosine as f32));
@@ -32,7 +32,7 @@ impl Rotary {
         }
     }
 
-    /// Whether the rotations of two layers are the same.
+    /// Whether two layers have the same rotations.
     pub(super) fn is_shared(&self, one: usize, other: usize) -> bool {
         let local = self.local.as_ref();
         local.is_none_or(|local| local.layers[one] == local.layers[other])

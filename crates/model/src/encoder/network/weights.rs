@@ -17,11 +17,11 @@ use crate::tensor_file::{TensorFile, TensorFileError};
 /// An affine map.
 pub(in crate::encoder) struct Linear {
     pub(super) weight: Matrix,
-    /// `[outputs]`; empty where there is none.
+    /// `[outputs]`; empty without biases.
     pub(super) bias: Vec<f32>,
 }
 
-/// The scale and shift of a normalization, `[hidden]` each; a shift of zeros where there is none.
+/// The scale and shift of a normalization, `[hidden]` each; the shift is zero if the file has none.
 pub(super) struct Norm {
     pub(super) scale: Vec<f32>,
     pub(super) shift: Vec<f32>,
@@ -31,12 +31,12 @@ pub(super) struct Norm {
 pub(super) struct Layer {
     /// Query, key and value, concatenated.
     pub(super) attention: Linear,
-    /// What heads of queries and of keys are normed by, `[head_width]` each.
+    /// The norms of query heads and of key heads, `[head_width]` each.
     pub(super) head_norms: Option<[Vec<f32>; 2]>,
     pub(super) attention_out: Linear,
-    /// `None` where what goes into the layer is normed already.
+    /// `None` if the layer's input is already normed.
     pub(super) attention_norm: Option<Norm>,
-    /// The gate, where there is one, and what it gates, concatenated.
+    /// The gate, if there is one, and the gated part, concatenated.
     pub(super) widen: Linear,
     pub(super) narrow: Linear,
     pub(super) norm: Norm,
@@ -49,7 +49,7 @@ pub(in crate::encoder) struct Weights {
     pub(super) positions: Vec<f32>,
     /// `[token types, hidden]`; empty without token types.
     pub(super) types: Vec<f32>,
-    /// `[buckets, heads]`; empty where attention does not gain by distances.
+    /// `[buckets, heads]`; empty if attention has no gains by distance.
     pub(super) relative: Vec<f32>,
     /// The norm of the embeddings.
     pub(super) norm: Option<Norm>,
@@ -58,7 +58,7 @@ pub(in crate::encoder) struct Weights {
     pub(super) final_norm: Option<Norm>,
 }
 
-/// The token embeddings, left in the file: a text uses few of its rows.
+/// The token embeddings stay in the file, since a text uses few of their rows.
 pub(super) struct WordEmbeddings {
     file: Arc<TensorFile>,
     start: u64,
@@ -68,7 +68,7 @@ pub(super) struct WordEmbeddings {
 }
 
 impl Weights {
-    /// Refuses results that are not finite numbers.
+    /// Refuses results that are not finite.
     pub(in crate::encoder) fn check_finite(&self, results: &[f32]) -> Result<(), EncoderError> {
         match results.iter().all(|x| x.is_finite()) {
             true => Ok(()),
@@ -103,7 +103,7 @@ impl WordEmbeddings {
         Ok(())
     }
 
-    /// Refuses a file that was written to since it was opened.
+    /// Refuses a file that has changed since it was opened.
     pub(super) fn check_unchanged(&self) -> Result<(), EncoderError> {
         Ok(self.file.file().check_unchanged()?)
     }
@@ -276,12 +276,12 @@ impl<'a> Tensors<'a> {
         names: &Names,
         network: &Network,
     ) -> Result<Layer, EncoderError> {
-        let at = |name: &str| format!("{}{number}.{name}", names.layers);
+        let full = |name: &str| format!("{}{number}.{name}", names.layers);
         let linear = |names: &[&str], sizes: &[usize], inputs, has_bias| {
-            // One tensor holds all parts, or each its own.
+            // One tensor holds all parts, or each part has its own.
             let whole = [sizes.iter().sum()];
             let sizes = if names.len() == 1 { &whole } else { sizes };
-            let names = names.iter().map(|name| at(name));
+            let names = names.iter().map(|name| full(name));
             let parts: Vec<_> = names.zip(sizes.iter().copied()).collect();
             self.linear(&parts, inputs, has_bias)
         };
@@ -289,8 +289,8 @@ impl<'a> Tensors<'a> {
         let [queries, keys] = network.projected();
         let wide = network.family.activation().wide(intermediate);
         let biases = network.biases;
-        let norm = |name| self.norm(&at(name), hidden, biases.norms);
-        let head_norm = |name| self.read(&format!("{}.weight", at(name)), &[network.head_width]);
+        let norm = |name| self.norm(&full(name), hidden, biases.norms);
+        let head_norm = |name| self.read(&format!("{}.weight", full(name)), &[network.head_width]);
         let head_norms = names
             .head_norms
             .map(|[query, key]| Ok::<_, EncoderError>([head_norm(query)?, head_norm(key)?]));

@@ -1,5 +1,5 @@
-//! Activations in 8 bits: each row in groups of 32 numbers, each group with a scale of its own, so
-//! that one great number costs its neighbours steps, and not the whole row.
+//! Activations in 8 bits: each row in groups of 32 numbers, each group with its own scale, so that one large number
+//! costs only its group precision, not the whole row.
 
 use rayon::prelude::*;
 
@@ -50,7 +50,7 @@ impl Activations {
         }
     }
 
-    /// Where the first group of a row is, and how far the next one is from it.
+    /// The index of a row's first group, and the stride to the next one.
     #[inline(always)]
     pub(super) fn place(&self, row: usize) -> (usize, usize) {
         let block = row / BLOCK_ROWS * BLOCK_ROWS;
@@ -88,9 +88,9 @@ fn quantize_block(block: &[f32], width: usize, codes: &mut [[i8; GROUP]], groups
 fn quantize(numbers: &[f32; GROUP], codes: &mut [i8; GROUP]) -> Group {
     /// Added, it makes the last bits of a float an integer, rounded to the nearest.
     const ROUNDER: f32 = 12_582_912.0;
-    /// Groups of nothing but smaller numbers are zero: their inverse would not be a number.
+    /// Groups with only smaller numbers are zero, since their inverse scale would be infinite.
     const LEAST: f32 = 1e-30;
-    // As integers, since those of NaN and infinity are greater than any number's.
+    // Compared as integers, in which NaN and infinity are greater than any number.
     let mut most = 0;
     for number in numbers {
         most = most.max(number.abs().to_bits());
@@ -130,8 +130,8 @@ mod tests {
             for row in 0..rows {
                 let (first, stride) = quantized.place(row);
                 for (index, numbers) in x.row(row).chunks(GROUP).enumerate() {
-                    let at = first + index * stride;
-                    let (codes, group) = (quantized.codes[at], quantized.groups[at]);
+                    let place = first + index * stride;
+                    let (codes, group) = (quantized.codes[place], quantized.groups[place]);
                     for (number, code) in numbers.iter().zip(codes) {
                         let back = group.scale * f32::from(code);
                         prop_assert!((number - back).abs() <= 0.5001 * group.scale);

@@ -1,4 +1,4 @@
-//! Codes of a group in registers, four inputs of each output of a tile in one.
+//! The codes of a group in registers, each with four inputs of each output of a tile.
 
 #![allow(unsafe_code)] // Calls of vector instructions; see `Isa`.
 

@@ -1,7 +1,6 @@
-//! The product in 32 bits: of rows with the dequantized weights of tiles.
-//!
-//! Every output of every row is computed by the same operations in the same order, however many rows
-//! are multiplied at once, so results do not depend on the batch.
+//! The product in 32 bits of rows with the dequantized weights of tiles. Every output of every row is computed by the
+//! same operations in the same order, however many rows are multiplied at once, so results do not depend on the
+//! batch.
 
 #![allow(unsafe_code)] // Calls of vector instructions; see `Isa`.
 
@@ -37,7 +36,7 @@ pub(super) unsafe fn products<I: Isa, L: Known>(
     let x = &x[rows.start * inputs..rows.end * inputs];
     let mut panel = [[[0.0; TILE]; 2]; PANEL];
     let mut factors: Factors = bytemuck::Zeroable::zeroed();
-    // Groups of a panel that are of the same block.
+    // The groups of a panel in the same block.
     let of_block = L::LAYOUT.scales.groups().min(PANEL / GROUP);
     let mut sums = vec![[[0.0; TILE]; 2]; PANEL_PAIRS * rows.len()];
     let pair_lines = 2 * tiles.tile_lines;
@@ -119,8 +118,8 @@ unsafe fn exact_rows<I: Isa, const ROWS: usize>(
     ROWS
 }
 
-/// Writes the weights of groups of the same block, of the last one perhaps the first inputs only, as one
-/// side of a panel.
+/// Writes the weights of groups of one block (of the last group perhaps only the first inputs) as one side of a
+/// panel.
 ///
 /// # Shapes
 /// `out`: `[inputs, 2, TILE]`.
@@ -180,7 +179,7 @@ unsafe fn dequantize_quad<I: Isa>(
     }
 }
 
-/// Rounded after each operation, as those who wrote the file compute it.
+/// Rounds after each operation, as the reference implementations do.
 #[inline(always)]
 pub(super) unsafe fn weight<I: Isa, const PLACE: i32>(
     codes: I::Codes,

@@ -1,6 +1,5 @@
-//! The product in 32 bits of a single row: weights are dequantized where they are multiplied, and
-//! never stored. Each output is computed by the same operations in the same order as beside other
-//! rows.
+//! The product of a single row in 32 bits: weights are dequantized as they are multiplied, and never stored. Each
+//! output is computed by the same operations in the same order as with more rows.
 
 #![allow(unsafe_code)] // Calls of vector instructions; see `Isa`.
 
@@ -11,10 +10,10 @@ use super::layout::{GROUP, Known, Line, SUPER_GROUPS, TILE};
 use super::scales::{Factors, Header};
 use super::tiles::{Columns, Tiles};
 
-/// Tiles that are multiplied at once: the additions to one output wait for one another.
+/// Tiles that are multiplied at once, since each addition to an output waits for the previous one.
 const TILES: usize = 4;
 
-/// How many lines ahead of what is multiplied memory is asked for, in each of these tiles.
+/// How many lines ahead to prefetch in each of these tiles.
 const LINES_AHEAD: usize = 48;
 
 /// The product of a row in 32 bits with the dequantized weights.

@@ -1,7 +1,5 @@
-//! The product in integers: of quantized rows with tiles.
-//!
-//! Every output of every row is computed by the same operations in the same order, however many rows
-//! are multiplied at once, so results do not depend on the batch.
+//! The integer product of quantized rows with tiles. Every output of every row is computed by the same operations in
+//! the same order, however many rows are multiplied at once, so results do not depend on the batch.
 
 #![allow(unsafe_code)] // Calls of vector instructions; see `Isa`.
 
@@ -14,14 +12,14 @@ use super::layout::{Codes, Known, Line, Scales, TILE};
 use super::scales::{Factors, Header};
 use super::tiles::{Columns, Tiles};
 
-/// How many lines ahead of what is multiplied memory is asked for: at least what comes in the time
-/// that it takes to answer, at most what the first cache holds beside the rest.
+/// How many lines ahead to prefetch: at least as many as are used in the time that memory takes to answer, at most as
+/// many as fit into the first cache beside the rest.
 const LINES_AHEAD: usize = 192;
 
-/// Where the sums of a group start, so that codes count from the one of zero.
+/// The initial sums of a group, so that codes count from the code of zero.
 ///
 /// # Shapes
-/// Returns one for the two halves of each of `x.groups`; none where groups have offsets.
+/// Returns one for the two halves of each of `x.groups`; none if groups have offsets.
 pub(super) fn starts(scales: Scales, x: &Activations) -> Vec<[i32; 2]> {
     scales.zero().map_or_else(Vec::new, |zero| {
         let of_group = |codes: [i32; 2]| codes.map(|sum| -i32::from(zero) * sum);
@@ -69,7 +67,7 @@ pub(super) unsafe fn products<I: Isa, L: Known>(
     }
 }
 
-/// What the product of one tile and some rows is of.
+/// The operands of the product of one tile with some rows.
 struct OfRows<'a> {
     tile: &'a [Line],
     x: &'a Activations,
@@ -112,7 +110,7 @@ unsafe fn sums<I: Isa, L: Known, const ROWS: usize>(of: &OfRows<'_>) -> [I::Floa
             Header::<I, L>::read(block, &mut factors)
         };
         for place in 0..layout.scales.groups() {
-            // A block of several groups may reach past the end of the rows.
+            // A block of several groups may extend past the end of the rows.
             if group == x.row_groups {
                 return sums;
             }
@@ -158,7 +156,7 @@ unsafe fn sums<I: Isa, L: Known, const ROWS: usize>(of: &OfRows<'_>) -> [I::Floa
     sums
 }
 
-/// The first `N` of more.
+/// The first `N` elements.
 #[inline(always)]
 fn first_of<T, const N: usize>(all: &[T]) -> &[T; N] {
     let (first, _) = all.as_chunks::<N>();

@@ -1,9 +1,9 @@
-//! How quantized weights lie in memory: in tiles of 16 outputs, so that one vector register holds a
-//! number for each output of a tile, and in the order in which products read them.
+//! The layout of quantized weights in memory: in tiles of 16 outputs, so that one vector register holds a number for
+//! each output of a tile, in the order in which products read them.
 //!
-//! A tile is a row of blocks; a block is a header with scales and offsets, then the codes of one, two or
-//! eight groups of 32 inputs. `weight = scale * code - offset`. Nothing takes more bits than in the file,
-//! but for half a line in the header of `Q6_K`.
+//! A tile is a row of blocks; a block is a header with scales and offsets, then the codes of one, two or eight groups
+//! of 32 inputs. `weight = scale * code - offset`. Nothing takes more bits than in the file, except half a line in
+//! the header of `Q6_K`.
 
 /// Outputs of a tile.
 pub(super) const TILE: usize = 16;
@@ -44,13 +44,13 @@ impl Codes {
     }
 }
 
-/// The header of a block: what the scales and offsets of its groups follow from. Numbers of a file
-/// are kept in its 16 bits.
+/// The header of a block, from which the scales and offsets of its groups are computed. Numbers of a file stay in 16
+/// bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scales {
     /// A scale for each of two groups; the offset is `scale * zero`.
     Zero(u8),
-    /// The same with a scale in 32 bits, for one group.
+    /// As above, with a scale in 32 bits, for one group.
     WideZero(u8),
     /// A scale and an offset for one group.
     Offset,
@@ -82,7 +82,7 @@ impl Scales {
         }
     }
 
-    /// The code that stands for zero; `None` where each group has an offset of its own.
+    /// The code of zero; `None` if each group has its own offset.
     pub(super) const fn zero(self) -> Option<u8> {
         match self {
             Self::Zero(zero) | Self::WideZero(zero) => Some(zero),
@@ -99,7 +99,7 @@ pub(super) struct Layout {
     pub(super) scales: Scales,
 }
 
-/// A layout that kernels are compiled for, so that they decide nothing while they run.
+/// A layout as a type, so that kernels are compiled for it and decide nothing at run time.
 pub(super) trait Known {
     const LAYOUT: Layout;
 }
@@ -128,7 +128,7 @@ layouts! {
     Rounded: Codes::Bytes, Scales::WideZero(128);
 }
 
-/// What is done with a layout, once it is known.
+/// An operation that is compiled for each layout.
 pub(super) trait OfLayout {
     type Output;
 
@@ -136,7 +136,7 @@ pub(super) trait OfLayout {
 }
 
 impl Layout {
-    /// Does something that is compiled for each layout.
+    /// Runs an operation for a layout that is only known at run time.
     #[inline(always)]
     pub(super) fn dispatch<W: OfLayout>(self, work: W) -> W::Output {
         match self {
@@ -168,7 +168,7 @@ impl Layout {
     }
 }
 
-/// A line of a tile, aligned as vector registers are.
+/// A line of a tile, aligned for vector registers.
 #[derive(Debug, Clone, Copy, bytemuck::Zeroable, bytemuck::Pod)]
 #[repr(C, align(64))]
 pub(super) struct Line(pub(super) [u8; LINE]);
@@ -180,13 +180,13 @@ impl Line {
         bytemuck::must_cast_ref(self)
     }
 
-    /// The numbers of a line that holds two of 16 bits for each output, one of them after the other.
+    /// The numbers of a line with two of 16 bits for each output: all first ones, then all second ones.
     #[inline(always)]
     pub(super) fn halves(&self) -> &[[u16; TILE]; 2] {
         bytemuck::must_cast_ref(self)
     }
 
-    /// The numbers of a line that holds four bytes for each output, one of them after the other.
+    /// The bytes of a line with four for each output: all first ones, then all second ones, and so on.
     #[inline(always)]
     pub(super) fn bytes(&self) -> &[[u8; TILE]; 4] {
         bytemuck::must_cast_ref(self)

@@ -1,5 +1,5 @@
-//! The memory of a matrix: reading all of it for every token is most of what writing takes, and with
-//! huge pages it takes less.
+//! The memory of a matrix, in huge pages: most of the time of generation is spent reading all of it for every token,
+//! and huge pages shorten that.
 
 use std::ops::{Deref, DerefMut};
 
@@ -7,7 +7,7 @@ use memmap2::MmapMut;
 
 use super::layout::Line;
 
-/// Lines in pages of their own.
+/// Lines in their own pages.
 pub(super) struct Lines(MmapMut);
 
 impl Lines {
@@ -18,7 +18,7 @@ impl Lines {
             let layout = std::alloc::Layout::array::<u8>(bytes);
             std::alloc::handle_alloc_error(layout.unwrap_or(std::alloc::Layout::new::<Line>()));
         };
-        // Without huge pages, all is as correct.
+        // Results are the same without huge pages.
         #[cfg(target_os = "linux")]
         let _ = pages.advise(memmap2::Advice::HugePage);
         Self(pages)

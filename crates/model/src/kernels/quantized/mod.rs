@@ -1,8 +1,8 @@
-//! Projections with weights of 4 to 8 bits, kept once and multiplied either way: in integers, with
-//! activations quantized on the fly, or exactly, with the weights dequantized in the cache.
+//! Projections with weights of 4 to 8 bits, stored once and multiplied in two ways: in integers, with activations
+//! quantized on the fly, or exactly, with the weights dequantized in the cache.
 //!
-//! `layout` says how weights lie in memory, `pack` brings them there, `activations` quantizes rows,
-//! `integer`, `exact` and `exact_row` multiply, over what `isa` offers of each instruction set.
+//! `layout` defines the memory layout of weights, `pack` produces it, `activations` quantizes rows, and `integer`,
+//! `exact` and `exact_row` multiply, with the operations of `isa` for each instruction set.
 
 mod activations;
 mod codes;
@@ -32,10 +32,10 @@ use lines::Lines;
 use scales::{Factors, Header};
 use tiles::{Columns, Tiles};
 
-/// Multiplications that are worth a task.
+/// The least multiplications of a task.
 const TASK_PRODUCTS: usize = 1 << 18;
 
-/// Tasks for each thread, if they are worth it: a thread that is ahead takes more.
+/// Tasks per thread, if each has enough work: faster threads take more.
 const TASKS_PER_THREAD: usize = 8;
 
 /// Rows that are multiplied with all tiles of a task before the next ones, so that they stay in the
@@ -102,11 +102,11 @@ pub(crate) struct QuantizedMatrix {
     lines: Lines,
 }
 
-/// Rows as a product reads them.
+/// Rows in the form that a product reads.
 pub(crate) enum Operand<'a> {
-    /// As they are; weights are dequantized.
+    /// As floats; weights are dequantized.
     Exact(&'a Rows),
-    /// Quantized, to be multiplied in integers.
+    /// Quantized, for products in integers.
     Integer(QuantizedRows),
 }
 
@@ -120,7 +120,7 @@ impl QuantizedRows {
 }
 
 impl QuantizedMatrix {
-    /// Weights as a file stores them; `inputs` are whole blocks. `read` fills room for some rows, and is
+    /// Weights as stored in a file; `inputs` must be whole blocks. `read` fills a buffer with some rows, and is
     /// called from several threads.
     ///
     /// # Shapes
@@ -155,7 +155,7 @@ impl QuantizedMatrix {
         }
     }
 
-    /// Bytes that a matrix takes whose weights come in blocks of a type, or as floats.
+    /// Bytes that a matrix takes in memory if its weights come in blocks of a type, or as floats.
     pub(crate) fn bytes(block: Option<BlockType>, outputs: usize, inputs: usize) -> usize {
         let layout = block.map_or(Rounded::LAYOUT, BlockType::layout);
         outputs.div_ceil(TILE) * layout.tile_lines(inputs) * size_of::<Line>()
@@ -219,7 +219,7 @@ impl OfLayout for Dequantize<'_> {
     }
 }
 
-/// The products of each row with some matrices, side by side.
+/// The products of each row with several matrices, side by side.
 ///
 /// # Shapes
 /// `x`: `[rows, inputs of each matrix]`; `out`: `[rows, outputs of all matrices]`.
@@ -271,8 +271,8 @@ impl QuantizedMatrix {
         }
     }
 
-    /// The tiles in tasks, for a product of some rows with `all` tiles, these among them, whose outputs
-    /// go to the columns from `column` on.
+    /// Divides these tiles into tasks, for a product of some rows with `all` tiles in total, whose outputs go to the
+    /// columns from `column` on.
     fn tasks(&self, rows: usize, all: usize, column: usize) -> impl Iterator<Item = Tiles<'_>> {
         let least = TASK_PRODUCTS.div_ceil((TILE * self.inputs * rows).max(1));
         let share = all.div_ceil(TASKS_PER_THREAD * rayon::current_num_threads());
@@ -288,7 +288,7 @@ impl QuantizedMatrix {
     }
 }
 
-/// A matrix whose columns tasks write to, each task to those of its own tiles.
+/// A matrix whose columns tasks write to, each only to those of its own tiles.
 #[derive(Clone, Copy)]
 struct Shared<'a> {
     start: *mut f32,
@@ -297,11 +297,11 @@ struct Shared<'a> {
     matrix: PhantomData<&'a mut Rows>,
 }
 
-// SAFETY: no two tasks have the same tile, so none writes where another one does, and nobody reads
-// before all have ended, since the matrix is borrowed.
+// SAFETY: no two tasks have the same tile, so their writes do not overlap; the matrix is borrowed, so nothing reads
+// it before all tasks have ended.
 #[allow(unsafe_code)]
 unsafe impl Send for Shared<'_> {}
-// SAFETY: as for `Send`: it is shared only to be copied.
+// SAFETY: as for `Send`; it is shared only to be copied.
 #[allow(unsafe_code)]
 unsafe impl Sync for Shared<'_> {}
 
@@ -374,7 +374,7 @@ fn multiply(
     }
 }
 
-/// What a task computes, by the kernels of an instruction set.
+/// The computation of a task with the kernels of an instruction set.
 struct Multiply<'a, I> {
     tiles: &'a Tiles<'a>,
     x: &'a Operand<'a>,
@@ -390,7 +390,7 @@ impl<I: Isa> OfLayout for Multiply<'_, I> {
     #[inline(always)]
     fn run<L: Known>(mut self) {
         let (tiles, rows, out) = (self.tiles, self.rows, &mut self.out);
-        // SAFETY: only `multiply` makes this, with a set that the processor was found to have.
+        // SAFETY: only `multiply` makes this, with a set that the processor was detected to have.
         #[allow(unsafe_code)]
         unsafe {
             match self.x {

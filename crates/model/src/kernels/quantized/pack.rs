@@ -1,4 +1,4 @@
-//! From rows of weights, as GGUF stores them or as numbers, to tiles.
+//! Packs rows of weights, in GGUF's blocks or as floats, into tiles.
 
 use std::convert::Infallible;
 use std::ops::Range;
@@ -9,8 +9,7 @@ use super::BlockType;
 use super::layout::{Codes, GROUP, Known, Layout, Line, Rounded, TILE};
 use super::lines::Lines;
 
-/// The tiles of rows stored as blocks of a type, read tile by tile, so that they are nowhere in memory
-/// twice.
+/// The tiles of rows stored as blocks of a type, read tile by tile, so that memory never holds them twice.
 ///
 /// # Shapes
 /// `read` fills `[rows, bytes of a row]`; returns `[tiles, lines of a tile]`.
@@ -33,7 +32,7 @@ pub(super) fn pack_blocks<E: Send>(
     })
 }
 
-/// The tiles of numbers, rounded to 8 bits. A group that holds NaN or infinity gets the scale NaN.
+/// The tiles of floats, rounded to 8 bits. A group with NaN or infinity gets the scale NaN.
 ///
 /// # Shapes
 /// `weights`: `[outputs, inputs]`; returns `[tiles, lines of a tile]`.
@@ -61,8 +60,7 @@ pub(super) fn pack_floats(weights: &[f32], outputs: usize, inputs: usize) -> Lin
     lines
 }
 
-/// Packs tile by tile, in parallel. `pack_rows` is given the outputs of a tile, the tile, and room of
-/// its thread.
+/// Packs tile by tile, in parallel. `pack_rows` receives the outputs of a tile, the tile, and a buffer of its thread.
 fn pack<E: Send>(
     layout: Layout,
     outputs: usize,
@@ -88,7 +86,7 @@ impl BlockType {
         let group = index * self.inputs() / GROUP;
         let groups = layout.scales.groups();
         let block = &mut tile[group / groups * layout.block_lines()..][..layout.block_lines()];
-        let half = |at: usize| [stored[at], stored[at + 1]];
+        let half = |offset: usize| [stored[offset], stored[offset + 1]];
         let mut codes = [[0; GROUP]; 8];
         match self {
             Self::Q4_0 => codes[0] = halves_of(&stored[2..18]),
@@ -155,7 +153,7 @@ impl BlockType {
     }
 }
 
-/// A number of 16 bits with the other sign.
+/// Flips the sign of a 16-bit float.
 fn negative(half: [u8; 2]) -> [u8; 2] {
     [half[0], half[1] ^ 0x80]
 }
@@ -191,10 +189,10 @@ fn set_factors(lines: &mut [Line], place: usize, packed: &[u8]) {
                 packed[group + 4] >> 4 | packed[group] >> 6 << 4,
             )
         };
-        let (at, side) = (group % 4 * TILE + place, group / 4);
-        lines[0].0[at] |= (scale & 15) << (4 * side);
-        lines[1].0[at] |= (offset & 15) << (4 * side);
-        lines[2].0[at] |= (scale >> 4) << (2 * side) | (offset >> 4) << (4 + 2 * side);
+        let (index, side) = (group % 4 * TILE + place, group / 4);
+        lines[0].0[index] |= (scale & 15) << (4 * side);
+        lines[1].0[index] |= (offset & 15) << (4 * side);
+        lines[2].0[index] |= (scale >> 4) << (2 * side) | (offset >> 4) << (4 + 2 * side);
     }
 }
 
@@ -202,11 +200,11 @@ fn set_factors(lines: &mut [Line], place: usize, packed: &[u8]) {
 fn set_codes(kind: Codes, lines: &mut [Line], place: usize, codes: &[u8; GROUP]) {
     let (quads, _) = codes.as_chunks::<4>();
     let quad = |line: usize| u32::from_ne_bytes(quads[line]);
-    /// A part of each of four bytes.
+    /// Some bits of each of four bytes.
     const fn bytes_of(part: u8) -> u32 {
         u32::from_ne_bytes([part; 4])
     }
-    // The bits above the fourth.
+    // The fifth bits.
     let high = |line: usize| quad(line) >> 4 & bytes_of(15);
     if kind == Codes::Bytes {
         for (line, quad) in lines.iter_mut().zip(quads) {

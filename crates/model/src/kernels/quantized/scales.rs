@@ -1,4 +1,4 @@
-//! The scales and offsets of groups, from the headers of blocks.
+//! The scales and offsets of groups, computed from the headers of blocks.
 
 #![allow(unsafe_code)] // Calls of vector instructions; see `Isa`.
 
@@ -7,8 +7,7 @@ use std::marker::PhantomData;
 use super::isa::Isa;
 use super::layout::{Known, Line, Scales, TILE};
 
-/// Room for the factors of a block, once they are bytes: of the scales, then of the offsets, group by
-/// group.
+/// Buffer for the factors of a block as bytes: those of the scales, then those of the offsets, group by group.
 pub(super) type Factors = [Line; 4];
 
 /// The header of a block, read once for all of its groups.
@@ -46,7 +45,7 @@ impl<'a, I: Isa, L: Known> Header<'a, I, L> {
         }
     }
 
-    /// The scale of a half of a group; in most layouts both have the same.
+    /// The scale of a half of a group; in most layouts both halves have the same.
     #[inline(always)]
     pub(super) unsafe fn scale(&self, group: usize, half: usize) -> I::Floats {
         let [first, second] = self.numbers;
@@ -62,7 +61,7 @@ impl<'a, I: Isa, L: Known> Header<'a, I, L> {
         }
     }
 
-    /// The offset of a group whose layout has offsets; else the scale times the code of zero.
+    /// The offset of a group: stored, or the scale times the code of zero.
     #[inline(always)]
     pub(super) unsafe fn offset(&self, group: usize, scale: I::Floats) -> I::Floats {
         // SAFETY: the processor has the instructions of `I`, as the caller guarantees.

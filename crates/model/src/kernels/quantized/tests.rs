@@ -1,5 +1,5 @@
-//! Every type of blocks and every instruction set against candle's reading of the blocks and the
-//! product by its definition.
+//! Every type of blocks and every instruction set, compared with candle's dequantization and the product by its
+//! definition.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ fn numbers(count: usize, seed: u64) -> Vec<f32> {
     (0..count).map(number).collect()
 }
 
-/// A matrix of a type, and its weights as candle reads them.
+/// A matrix of a type, and its weights as candle dequantizes them.
 fn matrix(
     (block, dtype): (BlockType, GgmlDType),
     outputs: usize,
@@ -106,7 +106,7 @@ fn every_type_holds_the_weights_that_candle_reads() {
     }
 }
 
-/// Their scales are among the least that 16 bits hold.
+/// Their scales are among the least that 16 bits can represent.
 #[test]
 fn tiny_weights_are_read_alike_by_all_instruction_sets() {
     let weights = numbers(20 * 512, 2).into_iter().map(|x| x * 1e-5).collect();
@@ -167,10 +167,10 @@ proptest! {
             let alone = x.select(&[row]);
             let in_eights = Operand::Integer(QuantizedRows::new(&alone));
             for set in SETS.into_iter().filter(|set| set.is_available()) {
-                let one = product(&matrix, set, &Operand::Exact(&alone), 1);
-                prop_assert_eq!(one.row(0), exact.row(row), "{} exactly", set);
-                let one = product(&matrix, set, &in_eights, 1);
-                prop_assert_eq!(one.row(0), in_integers.row(row), "{} in integers", set);
+                let single = product(&matrix, set, &Operand::Exact(&alone), 1);
+                prop_assert_eq!(single.row(0), exact.row(row), "{} exactly", set);
+                let single = product(&matrix, set, &in_eights, 1);
+                prop_assert_eq!(single.row(0), in_integers.row(row), "{} in integers", set);
             }
         }
         // Weights are at most 2.2, activations 2; these have steps of 2 / 127.
@@ -203,8 +203,8 @@ proptest! {
         for row in 0..rows {
             let alone = x.select(&[row]);
             for set in SETS.into_iter().filter(|set| set.is_available()) {
-                let one = product(&matrix, set, &Operand::Exact(&alone), 1);
-                prop_assert_eq!(one.row(0), exact.row(row), "{}", set);
+                let single = product(&matrix, set, &Operand::Exact(&alone), 1);
+                prop_assert_eq!(single.row(0), exact.row(row), "{}", set);
             }
         }
         let integer = Operand::Integer(QuantizedRows::new(&x));

@@ -1,12 +1,12 @@
-//! What a task multiplies, and where it writes.
+//! The tiles of a task, and where it writes its outputs.
 
 use std::ops::Range;
 
 use super::layout::{Layout, Line, TILE};
 
-/// Where tasks write, each to some columns of the same matrix.
+/// The output of tasks: each writes some columns of the same matrix.
 pub(super) trait Columns {
-    /// Writes to a row from a column on.
+    /// Writes to a row, starting at a column.
     fn write(&mut self, row: usize, column: usize, numbers: &[f32]);
 }
 
@@ -16,8 +16,7 @@ pub(super) struct Tiles<'a> {
     /// `[tiles, lines of a tile]`
     pub(super) lines: &'a [Line],
     pub(super) tile_lines: usize,
-    /// From where their outputs go to where those of the matrix end, of which the last tile may have
-    /// more than there are.
+    /// The columns of their outputs, up to the end of the matrix's; the last tile may have more outputs than that.
     pub(super) columns: Range<usize>,
 }
 

@@ -1,5 +1,5 @@
-//! What a request for chat completions asks for, and which of the two ways it is answered: in ken's words, or by the model's own
-//! server as it came.
+//! What a request for chat completions asks for, and which of two ways it is answered: in ken's words, or by the
+//! model's own server, which gets the request as it came.
 
 use ken_answer::Brought;
 use ken_language::Takes;
@@ -13,10 +13,10 @@ use crate::wire::chat::ChatRequest;
 use crate::wire::refusal::Refusal;
 use crate::wire::{others, response_format};
 
-/// The question with all that the client says of it. A request that brings more than a question, such as a system message,
-/// tools, or parameters that ken does not obey itself, goes to the model's own server as it came, where there is one and
-/// no style of ken's is asked for. A model inside ken is such a server to requests that ask for several answers, log
-/// probabilities or tools.
+/// The question with everything that the client says of it. A request that brings more than a question, such as a
+/// system message, tools, or parameters that ken does not obey itself, goes to the model's own server as it came, if
+/// there is one and the client asks for no style of ken's. A model inside ken is such a server to requests that ask
+/// for several answers, log probabilities or tools.
 pub(super) fn asked(
     chat: &ChatRequest,
     source: Map<String, Value>,
@@ -84,11 +84,11 @@ fn is_given(others: &Map<String, Value>, name: &str) -> bool {
     list.is_some_and(|list| !list.is_empty())
 }
 
-/// Whether a request asks for what only a chat server has: several answers, log probabilities, or tools, which may have been
-/// called before.
+/// Whether a request asks for what only a chat server has: several answers, log probabilities, or tools, including
+/// earlier calls of them.
 ///
 /// # Errors
-/// What would change the answer beside that.
+/// Parameters that would change the answer in other ways.
 fn beyond(others: &Map<String, Value>, heard: &Heard, tools: bool) -> Result<bool, Refusal> {
     let is = |name: &str| others.get(name).is_some_and(|value| !value.is_null());
     let calls = tools && (is_given(others, "tools") || heard.unread.contains(TOOL_MESSAGES));
@@ -111,7 +111,7 @@ fn beyond(others: &Map<String, Value>, heard: &Heard, tools: bool) -> Result<boo
     Ok(true)
 }
 
-/// Refuses what would change the answer and is not done here, rather than to ignore it.
+/// Refuses unsupported parameters that would change the answer, rather than ignoring them.
 fn refuse_unsupported(given: &Map<String, Value>) -> Result<(), Refusal> {
     others::refuse(given, |name, value| match name {
         "n" => *value == json!(1),

@@ -1,4 +1,4 @@
-//! `/v1/chat/completions`: a conversation in, the answer out, whole or while it is written.
+//! `/v1/chat/completions`: a conversation in, the answer out, whole or as it is written.
 
 mod asked;
 mod passed;
@@ -47,25 +47,25 @@ pub(crate) async fn complete(
     match chat.stream.unwrap_or(false) {
         true => Ok(streamed(reply, news).await?.into()),
         false => match whole_with_reply(news).await? {
-            (answered, Some(said)) => Ok(body::json(&passed(&reply, said, &answered)).into()),
+            (answered, Some(raw)) => Ok(body::json(&passed(&reply, raw, &answered)).into()),
             (answered, None) => Ok(Response::json(&completion(reply, answered))),
         },
     }
 }
 
-/// What all chunks of a reply have in common, and how far it is.
+/// What all chunks of a reply share, and the state of its stream.
 struct Reply {
     id: String,
     created: u64,
     model: String,
     addresses: Addresses,
-    /// Whether a stream ends with what the answer cost.
+    /// Whether a stream ends with the usage.
     usage: bool,
     /// Whether the first chunk of a stream is written.
     begun: bool,
     /// Whether the model's own server answers.
     is_passed: bool,
-    /// The last chunks of its answer, which wait for what is to stand before them.
+    /// The last chunks of its answer, held back until ken has sent its own.
     held: Vec<Value>,
 }
 
@@ -118,7 +118,7 @@ fn usage(answered: &Completion) -> Usage {
 }
 
 fn annotations(answered: &Completion, addresses: &Addresses) -> Vec<Annotation> {
-    let each = cited(answered).into_iter().map(|cited| {
+    let annotations = cited(answered).into_iter().map(|cited| {
         let url = addresses.passage(
             cited.corpus,
             &cited.citation.passage_id,
@@ -127,7 +127,7 @@ fn annotations(answered: &Completion, addresses: &Addresses) -> Vec<Annotation> 
         let title = cited.title();
         Annotation::new(cited.place, url, title)
     });
-    each.collect()
+    annotations.collect()
 }
 
 impl Wording for Reply {
@@ -141,7 +141,7 @@ impl Wording for Reply {
                 content: Some(&text),
                 ..Delta::default()
             })],
-            AnswerEvent::Reply(said) => self.pass(*said),
+            AnswerEvent::Reply(chunk) => self.pass(*chunk),
             AnswerEvent::Done(answered) if self.is_passed => self.end_passed(&answered),
             AnswerEvent::Done(answered) => self.end(&answered),
             AnswerEvent::Failed(refusal) => vec![events::data(&refusal.body()), events::done()],

@@ -1,5 +1,5 @@
-//! `/v1/completions`: text continued as it stands, without retrieval and without a prompt of ken's, with the log probabilities of its
-//! tokens and of the prompt's. Where the model has a server of its own, that is asked.
+//! `/v1/completions`: continues raw text, without retrieval and without a prompt of ken's, with the log probabilities
+//! of its tokens and of the prompt's. If the model has a server of its own, that server answers.
 
 mod passed;
 
@@ -43,7 +43,7 @@ const MOST_TOP: usize = 20;
 /// The most log probabilities in a response; each takes some tens of bytes.
 const MOST_LOGPROBS: usize = 1 << 20;
 
-/// Tokens that are written where nobody says how many.
+/// The default number of tokens to write.
 const TOKENS: usize = 16;
 
 /// Continues texts.
@@ -53,7 +53,7 @@ pub(crate) async fn complete(
 ) -> Result<Reply<Completions<'static>>, Refusal> {
     let model = &call.served.pipeline.model;
     let is_passed = model.text_model().is_none() && model.chat_server().is_some();
-    // Bodies with many tokens are large, and read once where the source is not needed.
+    // Bodies with many tokens are large, and parsed only once if the source is not needed.
     let (given, source) = if is_passed {
         body.read_with_source().await?
     } else {
@@ -95,7 +95,7 @@ pub(crate) async fn complete(
     Ok(streamed(Chunks { heading, usage }, news).await?.into())
 }
 
-/// Continues the texts in a task of their own, which ends when the news are dropped.
+/// Continues the texts in a task of their own, which ends when the receiver is dropped.
 fn write_in_background(
     asked: Asked,
     served: Arc<Served>,
@@ -112,7 +112,7 @@ fn write_in_background(
                 Err(_) => ControlFlow::Break(()),
             })
         });
-        // Work ends with the future that waits for it.
+        // Work ends when the future that waits for it is dropped.
         tokio::select! {
             done = work => end(&tell, done),
             () = gone.closed() => {}
@@ -125,12 +125,12 @@ fn gate(served: &Served) -> &Gate {
     &served.answers
 }
 
-/// Tells how the work ended. A client that has gone needs no news.
+/// Reports how the work ended. A client that has gone needs no news.
 fn end(tell: &UnboundedSender<CompletionNews>, done: Result<(Vec<Continuation>, Usage), Refusal>) {
     let _ = match done {
         Ok((choices, usage)) => {
             for choice in choices {
-                // Its text and what belongs to that were sent.
+                // Its text and log probabilities were sent before.
                 let _ = tell.send(CompletionNews::Text(Continuation {
                     text: String::new(),
                     logprobs: None,
@@ -160,7 +160,7 @@ enum Prompt {
 
 impl Asked {
     /// # Errors
-    /// What is out of range, or would be ignored; a model that does not show its tokens.
+    /// A value out of range, or one that would be ignored; a model that does not show its tokens.
     fn read(given: CompletionRequest, served: &Served) -> Result<Self, Refusal> {
         let bad =
             |message: String, param: &str| Err(Refusal::bad("invalid_value", message).of(param));
@@ -178,7 +178,7 @@ impl Asked {
             Prompts::Text(text) => vec![Prompt::Text(text)],
             Prompts::Texts(texts) => texts.into_iter().map(Prompt::Text).collect(),
             Prompts::Tokens(tokens) => vec![Prompt::Tokens(tokens)],
-            Prompts::ManyTokens(each) => each.into_iter().map(Prompt::Tokens).collect(),
+            Prompts::ManyTokens(prompts) => prompts.into_iter().map(Prompt::Tokens).collect(),
         };
         if prompts.is_empty() || prompts.iter().any(Prompt::is_empty) {
             let message = "it must hold at least one text, none of them empty";
@@ -221,17 +221,17 @@ impl Asked {
         })
     }
 
-    /// About how many tokens it takes, before anything of it is counted.
+    /// About how many tokens it takes, before any are counted.
     fn estimate(&self) -> usize {
         let read: usize = self.prompts.iter().map(Prompt::estimate).sum();
         let written = (self.options.max_tokens).saturating_mul(self.samples * self.prompts.len());
         read.saturating_add(written)
     }
 
-    /// Continues the texts; `on_text` is given each piece as it is written.
+    /// Continues the texts; `on_text` receives each piece as it is written.
     ///
     /// # Errors
-    /// A text that does not fit, a model that fails, work that nobody waits for any more.
+    /// A text that does not fit, a model that fails, work that no client waits for any more.
     fn write(
         self,
         served: &Served,
@@ -288,7 +288,7 @@ impl Asked {
         Ok((self.choices(&echoed, continued), usage))
     }
 
-    /// A piece as it is sent; its tokens begin where those before ended.
+    /// A piece as it is sent; its tokens begin where the earlier ones ended.
     ///
     /// # Shapes
     /// `ends`: `[continuations]`.
@@ -318,16 +318,15 @@ impl Asked {
         } else {
             0
         };
-        match (written + scored) * (logprobs.top + 1) > MOST_LOGPROBS {
-            true => {
-                let message = "these are too many log probabilities for one response; send fewer prompts at once, or ask for fewer tokens";
-                Err(Refusal::bad("invalid_value", message).of("logprobs"))
-            }
-            false => Ok(()),
+        if (written + scored) * (logprobs.top + 1) > MOST_LOGPROBS {
+            let message = "these are too many log probabilities for one response; send fewer prompts at once, or ask for fewer tokens";
+            Err(Refusal::bad("invalid_value", message).of("logprobs"))
+        } else {
+            Ok(())
         }
     }
 
-    /// Each prompt's value for each of its continuations, with the index of that.
+    /// Each prompt's value for each of its continuations, with the index of the continuation.
     fn in_order<'v, T>(&self, values: &'v [T]) -> impl Iterator<Item = (usize, &'v T)> {
         let samples = self.samples;
         values
@@ -391,9 +390,8 @@ impl Logprobs {
             self.tokens.push(token.text.clone());
             self.token_logprobs.push(token.logprob);
             self.top_logprobs.push(token.logprob.map(|own| {
-                // Two tokens may have one text; the more likely one has it.
-                let likely = token.top.iter().rev().cloned();
-                let mut likely: BTreeMap<String, f32> = likely.collect();
+                // Two tokens may have one text; the more likely one keeps it.
+                let mut likely: BTreeMap<String, f32> = token.top.iter().rev().cloned().collect();
                 likely.entry(token.text.clone()).or_insert(own);
                 likely
             }));
@@ -411,15 +409,15 @@ fn piece(index: usize, text: String) -> Continuation {
     }
 }
 
-/// What becomes of continuations that are streamed.
+/// The events of streamed continuations.
 enum CompletionNews {
     /// One of them goes on, or ends.
     Text(Continuation),
-    /// The model's own server said this.
+    /// A chunk from the model's own server.
     Said(Box<Value>),
-    /// All have ended; with what they cost, where that was not said.
+    /// All have ended; with the usage, if it was not sent yet.
     Done(Option<Usage>),
-    /// There is no more.
+    /// The work failed; nothing follows.
     Failed(Refusal),
 }
 
@@ -444,7 +442,7 @@ impl News for CompletionNews {
     }
 }
 
-/// What all chunks of a response have in common.
+/// What all chunks of a response share.
 struct Heading {
     id: String,
     created: u64,
@@ -467,7 +465,7 @@ impl Heading {
 /// The chunks of a stream.
 struct Chunks {
     heading: Heading,
-    /// Whether it ends with what was spent.
+    /// Whether it ends with the usage.
     usage: bool,
 }
 
@@ -476,12 +474,12 @@ impl Wording for Chunks {
 
     fn word(&mut self, news: CompletionNews) -> Vec<Bytes> {
         match news {
-            CompletionNews::Said(said) => {
-                let costs = said["choices"].as_array().is_none_or(Vec::is_empty);
-                let told = (self.usage || !costs).then(|| events::data(&said));
-                told.into_iter().collect()
+            CompletionNews::Said(chunk) => {
+                let costs = chunk["choices"].as_array().is_none_or(Vec::is_empty);
+                let event = (self.usage || !costs).then(|| events::data(&chunk));
+                event.into_iter().collect()
             }
-            // It was said.
+            // The usage was sent before.
             CompletionNews::Done(None) => vec![events::done()],
             CompletionNews::Text(choice) => {
                 let usage = self.usage.then_some(None);

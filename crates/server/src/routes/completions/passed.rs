@@ -1,4 +1,4 @@
-//! Completions of the model's own server: the request goes to it as it came, and what it says comes back.
+//! Completions of the model's own server, which gets the request as it came.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::wire::body;
 use crate::wire::completions::Completions;
 use crate::wire::refusal::Refusal;
 
-/// Passes a request on, and what comes of it: whole, or in these chunks.
+/// Passes on a request and its response: whole, or in these chunks.
 pub(super) async fn pass_on(
     call: Call,
     request: Map<String, Value>,
@@ -37,9 +37,9 @@ pub(super) async fn pass_on(
     let served = Arc::clone(&call.served);
     let Some(chunks) = chunks else {
         let done = work::run(&served, gate, move |served, cancel| {
-            let mut said = Value::Null;
-            ask(served, cancel, request, reserved, &mut |reply| said = reply)?;
-            Ok(said)
+            let mut last = Value::Null;
+            ask(served, cancel, request, reserved, &mut |reply| last = reply)?;
+            Ok(last)
         });
         return Ok(body::json(&done.await?).into());
     };
@@ -48,7 +48,7 @@ pub(super) async fn pass_on(
         let (pieces, gone) = (tell.clone(), tell.clone());
         let work = work::run(&served, gate, move |served, cancel| {
             ask(served, cancel, request, reserved, &mut |reply| {
-                // A client that has gone ends the work by itself.
+                // A client that has gone ends the work by that.
                 let _ = pieces.send(CompletionNews::Said(Box::new(reply)));
             })
         });

@@ -1,4 +1,4 @@
-//! Responses that are kept: a key sees those that came by itself.
+//! Stored responses: a key sees those that its own requests made.
 
 use serde_json::Value;
 
@@ -20,31 +20,31 @@ fn find(call: &Call<String>) -> Result<(&Responses, KeptResponse), Refusal> {
         Refusal::not_found("response_not_found", message).of("response_id")
     };
     let responses = call.served.responses.as_deref().ok_or_else(unknown)?;
-    let found = responses.find(id, call.caller().key(), unix_seconds())?;
-    Ok((responses, found.ok_or_else(unknown)?))
+    let response = responses.find(id, call.caller().key(), unix_seconds())?;
+    Ok((responses, response.ok_or_else(unknown)?))
 }
 
-/// One of them, as it was.
+/// A stored response, as it was.
 pub(crate) async fn one(call: Call<String>) -> Result<Reply<Value>, Refusal> {
     if query::pairs(call.query()).any(|(name, value)| name == "stream" && value == "true") {
         let message = "a response that is kept is not streamed";
         return Err(Refusal::bad("unsupported_parameter", message).of("stream"));
     }
-    let found = call.blocking(|call| Ok(find(call)?.1.response));
-    Ok(Reply::json(&found.await?))
+    let response = call.blocking(|call| Ok(find(call)?.1.response));
+    Ok(Reply::json(&response.await?))
 }
 
-/// Forgets one. Those that went on from it have what was said before.
+/// Deletes a response. Those that continue it hold the earlier conversation themselves.
 pub(crate) async fn delete(call: Call<String>) -> Result<Reply<Deleted>, Refusal> {
     let deleted = call.blocking(|call| {
-        let (responses, found) = find(call)?;
-        responses.remove(&found.id)?;
-        Ok(Deleted::of("response", found.id))
+        let (responses, response) = find(call)?;
+        responses.remove(&response.id)?;
+        Ok(Deleted::of("response", response.id))
     });
     Ok(Reply::json(&deleted.await?))
 }
 
-/// What was its input, the last item first.
+/// The input of a response, the last item first.
 pub(crate) async fn input(call: Call<String>) -> Result<Reply<Listed<Value>>, Refusal> {
     let page = call.page()?;
     let listed = call.blocking(move |call| {

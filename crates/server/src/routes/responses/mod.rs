@@ -1,5 +1,4 @@
-//! `/v1/responses`: a question or a conversation in, and out what was done for it as items: the search,
-//! where there was one, and the answer.
+//! `/v1/responses`: a question or a conversation in, and items out: the search, if there was one, and the answer.
 
 pub(super) mod kept;
 mod reply;
@@ -30,7 +29,7 @@ use crate::wire::responses::{
 };
 use crate::wire::{others, response_format};
 
-/// What `include` may name beside what is not there anyway.
+/// What `include` may name besides what is there anyway.
 const RESULTS: &str = "file_search_call.results";
 
 /// Answers the input.
@@ -79,7 +78,7 @@ pub(crate) async fn respond(
     }
 }
 
-/// The response to a request before anything is done for it.
+/// The response to a request before any work is done for it.
 fn begun(
     given: &ResponsesRequest,
     id: &str,
@@ -119,7 +118,7 @@ fn begun(
     }
 }
 
-/// What was said up to the response that the request goes on from, as items.
+/// The conversation up to the response that the request continues, as items.
 async fn before(call: &Call, previous: Option<&str>) -> Result<Vec<Value>, Refusal> {
     let Some(id) = previous else {
         return Ok(Vec::new());
@@ -131,17 +130,17 @@ async fn before(call: &Call, previous: Option<&str>) -> Result<Vec<Value>, Refus
     };
     let (id, key) = (id.to_owned(), call.caller().key().map(str::to_owned));
     blocking(move || {
-        let found = responses.find(&id, key.as_deref(), unix_seconds())?;
-        let found = found.ok_or_else(|| {
+        let response = responses.find(&id, key.as_deref(), unix_seconds())?;
+        let response = response.ok_or_else(|| {
             let message = format!("Previous response with id {id:?} not found.");
             Refusal::bad("previous_response_not_found", message).of("previous_response_id")
         })?;
-        Ok(found.said())
+        Ok(response.said())
     })
     .await
 }
 
-/// The question with all that the client says of it.
+/// The question with everything that the client says of it.
 fn asked(
     given: &ResponsesRequest,
     before: &[Value],
@@ -190,7 +189,7 @@ fn asked(
     })
 }
 
-/// The policy that a choice of tools means; `None` where it is left open.
+/// The policy that a choice of tools means; `None` if it leaves that open.
 fn chosen(choice: Option<&ToolChoice>) -> Result<Option<Policy>, Refusal> {
     let name = match choice {
         None => return Ok(None),
@@ -207,7 +206,7 @@ fn chosen(choice: Option<&ToolChoice>) -> Result<Option<Policy>, Refusal> {
     }
 }
 
-/// The search, where it is among the tools; nothing else can be.
+/// The search, if it is among the tools; no other tool is supported.
 fn tool(tools: &[Tool]) -> Result<Option<&Tool>, Refusal> {
     match tools {
         [] => Ok(None),
@@ -219,7 +218,7 @@ fn tool(tools: &[Tool]) -> Result<Option<&Tool>, Refusal> {
     }
 }
 
-/// Refuses what would change the answer and is not done here, rather than to ignore it.
+/// Refuses unsupported parameters that would change the answer, rather than ignoring them.
 fn refuse_unsupported(given: &Map<String, Value>) -> Result<(), Refusal> {
     others::refuse(given, |name, value| match name {
         "conversation" | "prompt" => false,
@@ -232,7 +231,7 @@ fn refuse_unsupported(given: &Map<String, Value>) -> Result<(), Refusal> {
     })
 }
 
-/// What was said before, and the question. Items of earlier responses that are no messages say nothing.
+/// The earlier conversation, and the question. Items of earlier responses that are not messages say nothing.
 fn conversation(before: &[Item], input: &ResponsesInput) -> Result<Heard, Refusal> {
     let parts = ["input_text", "output_text", "text"];
     let (question, items) = match input {

@@ -20,7 +20,7 @@ use crate::wire::responses::{
     OutputRefusal, OutputText, ResponseObject, ResponseUsage, TextHappening,
 };
 
-/// A response, and how far its stream is.
+/// A response, and the state of its stream.
 pub(super) struct Reply {
     pub(super) served: Arc<Served>,
     pub(super) response: ResponseObject,
@@ -29,16 +29,16 @@ pub(super) struct Reply {
     /// The id of the answer.
     pub(super) message: String,
     pub(super) addresses: Addresses,
-    /// Whether the client offered the search as a tool, or asked for what it finds, and so is told of it.
+    /// Whether the client offered the search as a tool, or asked for its results, and so is told of it.
     pub(super) offered: bool,
-    /// Whether what was found is told.
+    /// Whether the response holds the search results.
     pub(super) results: bool,
     /// Events so far.
     pub(super) count: usize,
     pub(super) created: bool,
     /// Whether the answer has begun.
     pub(super) begun: bool,
-    /// The response as it is stored, if it is.
+    /// The response to store, if any.
     pub(super) keeping: Option<KeptResponse>,
 }
 
@@ -53,7 +53,7 @@ struct Numbered<'a> {
 }
 
 impl Reply {
-    /// The response with its answer, which is kept by then.
+    /// The response with its answer, once it is stored.
     pub(super) async fn completed(mut self, answered: Completion) -> ResponseObject {
         if self.offered && answered.trace.searches > 0 && self.response.output.is_empty() {
             let search = self.searched(&answered.trace);
@@ -65,7 +65,7 @@ impl Reply {
         self.response
     }
 
-    /// Keeps it, where it is to be kept and complete.
+    /// Stores it, if the client wants that and it is complete.
     async fn keep(&mut self) {
         let Some(mut kept) = self.keeping.take() else {
             return;
@@ -82,7 +82,7 @@ impl Reply {
             }
             Ok(())
         };
-        // What cannot be written is told in the log; the answer is there all the same.
+        // The log reports what cannot be written; the answer is there all the same.
         let _ = blocking(work).await;
     }
 
@@ -124,30 +124,30 @@ impl Reply {
     }
 
     fn searched(&self, trace: &Trace) -> OutputItem {
-        let found = trace.retrieved.as_ref().filter(|_| self.results);
+        let retrieved = trace.retrieved.as_ref().filter(|_| self.results);
         OutputItem::FileSearchCall {
             id: self.search.clone(),
             status: "completed",
             queries: vec![trace.question.clone()],
-            results: found.map(|found| {
-                let each = found.iter().map(|one| {
-                    let corpus = trace.corpus_of(one.corpus.as_ref());
-                    let (file_id, filename) = self.served.file_of(corpus, &one.doc_id, &one.title);
+            results: retrieved.map(|retrieved| {
+                let results = retrieved.iter().map(|hit| {
+                    let corpus = trace.corpus_of(hit.corpus.as_ref());
+                    let (file_id, filename) = self.served.file_of(corpus, &hit.doc_id, &hit.title);
                     FileSearchResult {
                         file_id,
                         filename,
-                        score: one.score,
-                        text: one.text.clone(),
-                        attributes: one.metadata.clone(),
+                        score: hit.score,
+                        text: hit.text.clone(),
+                        attributes: hit.metadata.clone(),
                     }
                 });
-                each.collect()
+                results.collect()
             }),
         }
     }
 
     fn text(&self, answered: &Completion) -> OutputText {
-        let each = cited(answered).into_iter().map(|cited| {
+        let citations = cited(answered).into_iter().map(|cited| {
             let Citation {
                 doc_id,
                 title,
@@ -166,10 +166,10 @@ impl Reply {
                 url: self.addresses.passage(cited.corpus, passage_id, location),
             }
         });
-        OutputText::new(answered.text.clone(), each.collect())
+        OutputText::new(answered.text.clone(), citations.collect())
     }
 
-    /// Where the answer stands among the items.
+    /// The index of the answer among the items.
     fn place(&self) -> usize {
         self.response.output.len()
     }
@@ -216,7 +216,7 @@ impl Reply {
         kinds.map(|kind| self.of_response(kind)).into()
     }
 
-    /// The search, which is over by the time that it is told of.
+    /// The events of the search, which is over before any of them is sent.
     fn search(&mut self, trace: &Trace) -> Vec<Bytes> {
         if !self.offered || !self.response.output.is_empty() {
             return Vec::new();
@@ -227,19 +227,19 @@ impl Reply {
             queries: Vec::new(),
             results: None,
         };
-        let mut told = vec![self.of_item("response.output_item.added", &begun)];
+        let mut sent = vec![self.of_item("response.output_item.added", &begun)];
         let id = self.search.clone();
         for state in ["in_progress", "searching", "completed"] {
             let happening = Happening::Search {
                 output_index: 0,
                 item_id: &id,
             };
-            told.push(self.event(&format!("response.file_search_call.{state}"), happening));
+            sent.push(self.event(&format!("response.file_search_call.{state}"), happening));
         }
         let item = self.searched(trace);
-        told.push(self.of_item("response.output_item.done", &item));
+        sent.push(self.of_item("response.output_item.done", &item));
         self.response.output.push(item);
-        told
+        sent
     }
 
     fn begin(&mut self) -> Vec<Bytes> {
@@ -262,21 +262,21 @@ impl Reply {
 
     fn end(&mut self, answered: Completion) -> Vec<Bytes> {
         let part = self.text(&answered);
-        let mut told = Vec::new();
+        let mut sent = Vec::new();
         for (annotation_index, annotation) in part.annotations.iter().enumerate() {
             let what = TextHappening::Annotation {
                 annotation_index,
                 annotation,
             };
-            told.push(self.of_text("response.output_text.annotation.added", what));
+            sent.push(self.of_text("response.output_text.annotation.added", what));
         }
         let done = TextHappening::Done {
             text: &part.text,
             logprobs: [],
         };
-        told.push(self.of_text("response.output_text.done", done));
+        sent.push(self.of_text("response.output_text.done", done));
         let whole = TextHappening::Part { part: &part };
-        told.push(self.of_text("response.content_part.done", whole));
+        sent.push(self.of_text("response.content_part.done", whole));
         let output_index = self.place();
         self.complete(part, answered);
         if let Some(item) = self.response.output.last().cloned() {
@@ -284,14 +284,14 @@ impl Reply {
                 output_index,
                 item: &item,
             };
-            told.push(self.event("response.output_item.done", happening));
+            sent.push(self.event("response.output_item.done", happening));
         }
         let kind = format!("response.{}", self.response.status);
-        told.push(self.of_response(&kind));
-        told
+        sent.push(self.of_response(&kind));
+        sent
     }
 
-    /// Clients that only read the response, and those that only look for errors, both learn of it.
+    /// Clients that only read the response, and those that only look for errors, both get them.
     fn fail(&mut self, refusal: &Refusal) -> Vec<Bytes> {
         let error = refusal.object();
         self.response.status = "failed";
@@ -314,26 +314,26 @@ impl Wording for Reply {
     }
 
     fn word(&mut self, news: AnswerEvent) -> Vec<Bytes> {
-        let mut told = self.create();
+        let mut sent = self.create();
         match news {
-            AnswerEvent::Retrieved(trace) => told.extend(self.search(&trace)),
-            AnswerEvent::Begun(_) => told.extend(self.begin()),
+            AnswerEvent::Retrieved(trace) => sent.extend(self.search(&trace)),
+            AnswerEvent::Begun(_) => sent.extend(self.begin()),
             AnswerEvent::Text(text) => {
-                told.extend(self.begin());
+                sent.extend(self.begin());
                 let what = TextHappening::Delta {
                     delta: &text,
                     logprobs: [],
                 };
-                told.push(self.of_text("response.output_text.delta", what));
+                sent.push(self.of_text("response.output_text.delta", what));
             }
             AnswerEvent::Done(answered) => {
-                told.extend(self.begin());
-                told.extend(self.end(*answered));
+                sent.extend(self.begin());
+                sent.extend(self.end(*answered));
             }
-            AnswerEvent::Failed(refusal) => told.extend(self.fail(&refusal)),
+            AnswerEvent::Failed(refusal) => sent.extend(self.fail(&refusal)),
             // Only chat completions are passed on.
             AnswerEvent::Reply(_) => {}
         }
-        told
+        sent
     }
 }

@@ -1,6 +1,6 @@
-//! Studies, comparisons and probes in a folder that the settings name, as `ken study`, `ken eval` and `ken
-//! probe` leave them. A name from a request is only compared with names that were found there, and links
-//! are not followed: no path leads out of the folder.
+//! Studies, comparisons and probes in a folder that the settings name, as `ken study`, `ken eval` and `ken probe`
+//! leave them. The server compares a name from a request only with names in the folder, and follows no links: no path
+//! leads out of the folder.
 
 mod summary;
 
@@ -18,13 +18,13 @@ use crate::wire::studies::{StudyFile, StudyObject};
 /// The largest file that is read.
 const LARGEST: u64 = 64 << 20;
 
-/// The most entries of the folder that are looked at.
+/// The most entries of the folder that are read.
 const MOST: usize = 10_000;
 
-/// The folder in that of the server, where the settings name none.
+/// The folder in that of the server, if the settings name none.
 const OWN: &str = "studies";
 
-/// What the report of a study, a comparison or a pruning is.
+/// The report of a study, a comparison or a pruning, for people and as data.
 const PAGE: &str = "report.html";
 const REPORT: &str = "page.json";
 const DATA: &str = "report.json";
@@ -32,22 +32,22 @@ const DATA: &str = "report.json";
 /// The scores of compared policies.
 const POLICIES: &str = "policies.csv";
 
-/// What a study is made of. It holds paths and is not given to clients.
+/// The manifest of a study. It holds paths, so clients do not get it.
 const MANIFEST: &str = "study.json";
 
-/// The folder.
+/// The folder of studies.
 pub(crate) struct Studies {
     folder: PathBuf,
 }
 
-/// Something in it.
+/// An entry of the folder.
 struct Entry {
-    told: StudyObject,
-    /// Where each of its files is, in the order in which they are told.
-    places: Vec<PathBuf>,
+    object: StudyObject,
+    /// The path of each of its files, in the order in which they are listed.
+    paths: Vec<PathBuf>,
 }
 
-/// A file of it.
+/// A file of an entry.
 pub(crate) struct Content {
     pub(crate) name: String,
     pub(crate) bytes: Vec<u8>,
@@ -58,10 +58,10 @@ impl Studies {
         Self { folder }
     }
 
-    /// The folder that the settings name, or one in that of the server, where it has one.
+    /// The folder that the settings name, or one in the server's folder, if it has one.
     ///
     /// # Errors
-    /// A folder that cannot be made.
+    /// A folder that cannot be created.
     pub(crate) fn open(
         named: Option<PathBuf>,
         data: Option<&Path>,
@@ -78,7 +78,7 @@ impl Studies {
         &self.folder
     }
 
-    /// All that is known in the folder, by name.
+    /// All known entries of the folder, by name.
     ///
     /// # Errors
     /// A folder that cannot be read.
@@ -87,25 +87,24 @@ impl Studies {
             .entries()?
             .iter()
             .filter_map(Entry::read)
-            .map(|found| found.told)
+            .map(|entry| entry.object)
             .collect();
-        all.sort_by(|one, other| one.name.cmp(&other.name));
+        all.sort_by(|left, right| left.name.cmp(&right.name));
         Ok(all)
     }
 
-    /// A file of one of them.
+    /// A file of an entry.
     ///
     /// # Errors
-    /// A name that is not there; a file that cannot be read.
+    /// An unknown name; a file that cannot be read.
     pub(crate) fn file(&self, name: &str, file: &str) -> Result<Content, Refusal> {
-        let found = self.find(name)?;
-        let place = found.told.files.iter().position(|one| one.name == file);
-        let place = place.ok_or_else(|| {
+        let entry = self.find(name)?;
+        let mut files = entry.object.files.iter();
+        let index = files.position(|known| known.name == file).ok_or_else(|| {
             let message = format!("the study {name:?} has no file {file:?}");
             Refusal::not_found("unknown_file", message)
         })?;
-        let path = &found.places[place];
-        let bytes = read(path)?;
+        let bytes = read(&entry.paths[index])?;
         Ok(Content {
             name: file.to_owned(),
             bytes,
@@ -117,7 +116,7 @@ impl Studies {
     /// # Errors
     /// A name that is not there; one in which none was.
     pub(crate) fn chosen(&self, name: &str) -> Result<PathBuf, Refusal> {
-        match self.find(name)?.told.chosen {
+        match self.find(name)?.object.chosen {
             Some(_) => Ok(self.folder.join(name)),
             None => {
                 let message = format!("no policy was chosen in the study {name:?}");
@@ -139,7 +138,7 @@ impl Studies {
     }
 }
 
-/// What is in a folder, hidden entries aside.
+/// The entries of a folder, without hidden ones.
 fn entries(folder: &Path) -> Result<Vec<DirEntry>, StorageError> {
     let failed = || StorageError::new("read", folder);
     let read = std::fs::read_dir(folder).map_err(failed())?.take(MOST);
@@ -154,7 +153,7 @@ fn entries(folder: &Path) -> Result<Vec<DirEntry>, StorageError> {
     Ok(entries)
 }
 
-/// All of a file, unless it is too large.
+/// The content of a file, unless it is too large.
 fn read(path: &Path) -> Result<Vec<u8>, StorageError> {
     let failed = || StorageError::new("read", path);
     let file = std::fs::File::open(path).map_err(failed())?;
@@ -169,27 +168,27 @@ fn read(path: &Path) -> Result<Vec<u8>, StorageError> {
 }
 
 impl Entry {
-    /// What an entry of the folder is; `None` where it is nothing that is known here, a link, or gone by now.
+    /// Reads an entry of the folder; `None` if it is of no known kind, a link, or gone by now.
     fn read(entry: &DirEntry) -> Option<Self> {
         let name = entry.file_name().into_string().ok()?;
         let kind: FileType = entry.file_type().ok()?;
-        let mut found = Self {
-            told: StudyObject {
+        let mut study = Self {
+            object: StudyObject {
                 name,
                 ..StudyObject::default()
             },
-            places: Vec::new(),
+            paths: Vec::new(),
         };
         let is_known = match (kind.is_dir(), kind.is_file()) {
-            (true, _) => found.as_folder(&entry.path()),
-            (_, true) => found.as_file(&entry.path()),
-            // A link, or something that is no file at all.
+            (true, _) => study.as_folder(&entry.path()),
+            (_, true) => study.as_file(&entry.path()),
+            // A link, or no file at all.
             _ => false,
         };
-        is_known.then_some(found)
+        is_known.then_some(study)
     }
 
-    /// Takes a file in, where it is there, is no link and not too large.
+    /// Adds a file if it exists, is no link and is not too large.
     fn add(&mut self, name: &str, path: PathBuf) -> bool {
         let Some(known) = path
             .symlink_metadata()
@@ -199,20 +198,20 @@ impl Entry {
             return false;
         };
         self.note_time(&known);
-        self.told.files.push(StudyFile {
+        self.object.files.push(StudyFile {
             name: name.to_owned(),
             bytes: known.len(),
         });
-        self.places.push(path);
+        self.paths.push(path);
         true
     }
 
-    /// Notes when a file changed.
+    /// Records when a file changed.
     fn note_time(&mut self, known: &Metadata) {
         let changed = known.modified().ok();
         let changed = changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let changed = changed.map_or(0, |since| since.as_secs());
-        self.told.changed_at = self.told.changed_at.max(changed);
+        self.object.changed_at = self.object.changed_at.max(changed);
     }
 
     fn as_folder(&mut self, folder: &Path) -> bool {
@@ -221,7 +220,7 @@ impl Entry {
         let [_, is_tuned, _] = [Chosen::SETTINGS, Chosen::TUNED, Chosen::GUARANTEE]
             .map(|name| self.add(name, folder.join(name)));
         let tuned = is_tuned.then(|| Tuned::read(&folder.join(Chosen::TUNED)));
-        self.told.chosen = tuned.and_then(Result::ok).map(|tuned| tuned.policy);
+        self.object.chosen = tuned.and_then(Result::ok).map(|tuned| tuned.policy);
         let report = has_data
             .then(|| summary::of_report(&folder.join(DATA)))
             .flatten();
@@ -230,24 +229,24 @@ impl Entry {
         if let Ok(known) = made_of.symlink_metadata() {
             self.note_time(&known);
         }
-        self.told.page = has_page.then(|| PAGE.to_owned());
-        self.told.report = has_report.then(|| REPORT.to_owned());
-        self.told.kind = match (report.is_some() || manifest.is_some(), has_policies) {
+        self.object.page = has_page.then(|| PAGE.to_owned());
+        self.object.report = has_report.then(|| REPORT.to_owned());
+        self.object.kind = match (report.is_some() || manifest.is_some(), has_policies) {
             (true, _) => "study",
             (_, true) => "comparison",
             _ => "report",
         };
         if report.is_some() {
-            self.told.data = Some(DATA.to_owned());
+            self.object.data = Some(DATA.to_owned());
         } else if has_policies {
-            self.told.data = Some(POLICIES.to_owned());
+            self.object.data = Some(POLICIES.to_owned());
         }
-        summary::tell(&mut self.told, report, manifest);
-        has_page || self.told.kind != "report"
+        summary::describe(&mut self.object, report, manifest);
+        has_page || self.object.kind != "report"
     }
 
     fn as_file(&mut self, path: &Path) -> bool {
-        let name = self.told.name.clone();
+        let name = self.object.name.clone();
         let questions = match path.extension().and_then(|ending| ending.to_str()) {
             Some("jsonl") => summary::of_probe(path),
             Some("json") => summary::of_comparison(path),
@@ -256,16 +255,16 @@ impl Entry {
         let Some(questions) = questions.filter(|_| self.add(&name, path.to_owned())) else {
             return false;
         };
-        self.told.questions = Some(questions);
-        self.told.data = Some(name.clone());
-        self.told.kind = match name.ends_with(".json") {
+        self.object.questions = Some(questions);
+        self.object.data = Some(name.clone());
+        self.object.kind = match name.ends_with(".json") {
             true => "comparison",
             false => "probe",
         };
         // `ken probe` writes a page beside the records.
         let page = format!("{name}.html");
         if self.add(&page, path.with_file_name(&page)) {
-            self.told.page = Some(page);
+            self.object.page = Some(page);
         }
         true
     }
@@ -277,7 +276,9 @@ mod tests {
 
     fn names(folder: &Path) -> Vec<(String, &'static str)> {
         let all = Studies::new(folder.to_owned()).all().unwrap();
-        all.into_iter().map(|one| (one.name, one.kind)).collect()
+        all.into_iter()
+            .map(|study| (study.name, study.kind))
+            .collect()
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! What a study, a comparison or a probe says of itself, as far as a list needs it. The files are those of
-//! `ken study`, `ken eval --json` and `ken probe`; whatever else they hold is left unread.
+//! What a list needs to know of a study, a comparison or a probe. The files are those of `ken study`, `ken eval
+//! --json` and `ken probe`; their other content stays unread.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -12,7 +12,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use super::{LARGEST, read};
 use crate::wire::studies::{StudiedDataset, StudiedModel, StudyObject};
 
-/// The longest line that is looked at to tell what a file is.
+/// The longest line that is read to tell what a file is.
 const LONGEST_LINE: u64 = 4 << 20;
 
 /// The report of a study.
@@ -45,7 +45,7 @@ struct Scale {
     n: u32,
 }
 
-/// What a study is made of.
+/// The manifest of a study.
 #[derive(Deserialize)]
 pub(super) struct Manifest {
     datasets: BTreeMap<String, Dataset>,
@@ -90,7 +90,7 @@ struct Header {
     _settings: BTreeMap<String, String>,
 }
 
-/// What a file holds; `None` where it is not there or something else.
+/// The content of a file; `None` if it is missing or something else.
 fn parsed<T: DeserializeOwned>(path: &Path) -> Option<T> {
     let is_file = path.symlink_metadata().is_ok_and(|known| known.is_file());
     let bytes = is_file.then(|| read(path).ok()).flatten()?;
@@ -133,12 +133,16 @@ pub(super) fn of_probe(path: &Path) -> Option<usize> {
     Some(count)
 }
 
-/// Tells of a study. Its report says what was measured, and what it is made of how many questions there are.
-pub(super) fn tell(told: &mut StudyObject, report: Option<Report>, manifest: Option<Manifest>) {
+/// Describes a study. Its report has the measurements, and its manifest the number of questions.
+pub(super) fn describe(
+    object: &mut StudyObject,
+    report: Option<Report>,
+    manifest: Option<Manifest>,
+) {
     let (mut datasets, mut models) = (BTreeMap::new(), BTreeMap::new());
     let mut scales = BTreeSet::new();
     if let Some(report) = report {
-        told.missing = report.missing.len();
+        object.missing = report.missing.len();
         for series in report.series {
             datasets.insert(series.dataset, None);
             models.insert(series.model, series.parameters);
@@ -153,19 +157,19 @@ pub(super) fn tell(told: &mut StudyObject, report: Option<Report>, manifest: Opt
         models.extend(named.map(|(name, model)| (name, model.parameters)));
         scales.extend(manifest.conditions.iter().map(|scale| scale.n));
     }
-    told.questions = datasets
+    object.questions = datasets
         .values()
         .copied()
         .flatten()
         .reduce(usize::saturating_add);
-    told.datasets = datasets
+    object.datasets = datasets
         .into_iter()
         .map(|(name, questions)| StudiedDataset { name, questions })
         .collect();
-    told.models = models
+    object.models = models
         .into_iter()
         .map(|(name, parameters)| StudiedModel { name, parameters })
         .collect();
-    told.models.sort_by_key(|model| model.parameters);
-    told.scales = scales.into_iter().collect();
+    object.models.sort_by_key(|model| model.parameters);
+    object.scales = scales.into_iter().collect();
 }

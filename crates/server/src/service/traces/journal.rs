@@ -1,6 +1,6 @@
-//! Traces on disk: a folder of files of JSON Lines, each named by a number. The last one grows; when it is
-//! long enough, the next is begun and the first is removed. A line tells of an answer, or of what was found
-//! or said of an earlier one. A crash costs lines of the last seconds, and never one before these.
+//! Traces on disk: a folder of JSON Lines files, each named by a number. The last one grows; when it is long enough,
+//! the journal begins the next and removes the first. A line records an answer, or something found or said about an
+//! earlier one. A crash costs lines of the last seconds, and never one before these.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -12,13 +12,13 @@ use super::trace_record::{Feedback, TraceRecord};
 use crate::service::record::RecordError;
 use crate::service::watch::comparison::Verdict;
 
-/// When a file is long enough, in bytes.
+/// The length, in bytes, at which the next file begins.
 const LONG: u64 = 8 << 20;
 
 /// The most files.
 const MOST_FILES: usize = 8;
 
-/// What the name of every file ends with.
+/// The ending of every file's name.
 const ENDING: &str = ".jsonl";
 
 /// What happened to a question.
@@ -27,31 +27,31 @@ const ENDING: &str = ".jsonl";
 pub(crate) enum TraceEvent {
     /// It was answered.
     Answered(Box<TraceRecord>),
-    /// It was looked at to watch the guarantee.
+    /// It was checked to watch the guarantee.
     Watched {
         /// The request.
         id: String,
-        /// What came of it.
+        /// The outcome.
         outcome: String,
     },
-    /// A judge said which of both answers are right then.
+    /// A judge said which of both answers are right.
     Decided {
         /// The request.
         id: String,
-        /// What it says.
+        /// The verdict.
         judge: Verdict,
     },
-    /// Something was said of the answer.
+    /// Somebody gave feedback on the answer.
     Judged {
         /// The request.
         id: String,
-        /// What.
+        /// The feedback.
         feedback: Feedback,
     },
 }
 
 impl TraceEvent {
-    /// Whether it holds what somebody asked or wrote.
+    /// Whether it holds text that somebody asked or wrote.
     pub(crate) fn has_texts(&self) -> bool {
         match self {
             Self::Answered(past) => past.has_texts(),
@@ -67,22 +67,22 @@ pub(crate) struct Journal {
     /// Their numbers, oldest first. The last one is open.
     numbers: VecDeque<u64>,
     open: AppendFile,
-    /// Bytes in it.
+    /// Its bytes.
     length: u64,
     long: u64,
 }
 
-/// What a journal tells.
+/// The content of a journal.
 #[derive(Default)]
 pub(crate) struct JournalContent {
     /// Oldest first.
     pub(crate) happened: Vec<TraceEvent>,
-    /// Lines that tell nothing.
+    /// How many lines are unreadable.
     pub(crate) unreadable: usize,
 }
 
 impl Journal {
-    /// Opens a folder, which is made where it is not there, and reads it.
+    /// Opens a folder, which is created if it is missing, and reads it.
     ///
     /// # Errors
     /// A folder that cannot be read or written.
@@ -90,20 +90,19 @@ impl Journal {
         Self::by(folder, LONG)
     }
 
-    /// The same, with files of another length.
+    /// As [`Journal::open`], with files of another length.
     pub(super) fn by(folder: PathBuf, long: u64) -> Result<(Self, JournalContent), RecordError> {
         ken_storage::create_plain_dir_all(&folder)?;
         let names = ken_storage::names(&folder)?;
-        let numbers = names.iter().filter_map(|name| number(name));
-        let mut numbers: VecDeque<u64> = numbers.collect();
+        let mut numbers: VecDeque<u64> = names.iter().filter_map(|name| number(name)).collect();
         let last = numbers.pop_back().unwrap_or_default();
-        let mut told = JournalContent::default();
+        let mut content = JournalContent::default();
         for number in &numbers {
-            told.read(&ken_storage::read(&path(&folder, *number))?);
+            content.read(&ken_storage::read(&path(&folder, *number))?);
         }
         let mut open = AppendFile::open::<StorageError>(&path(&folder, last), |_| Ok(()))?;
         let bytes = open.read()?;
-        let whole = told.read(&bytes);
+        let whole = content.read(&bytes);
         open.truncate(whole)?;
         numbers.push_back(last);
         let journal = Self {
@@ -113,13 +112,13 @@ impl Journal {
             length: whole,
             long,
         };
-        Ok((journal, told))
+        Ok((journal, content))
     }
 
     /// Appends a line.
     ///
     /// # Errors
-    /// A disk that takes no more: then the line is not there.
+    /// A full disk: then the line is not there.
     pub(crate) fn add(&mut self, happened: &TraceEvent) -> Result<(), StorageError> {
         let line = line(happened);
         if self.length >= self.long {
@@ -130,18 +129,18 @@ impl Journal {
         Ok(())
     }
 
-    /// Has all lines on disk.
+    /// Syncs all lines to disk.
     ///
     /// # Errors
-    /// Where the system cannot.
+    /// The system fails to sync.
     pub(crate) fn sync(&mut self) -> Result<(), StorageError> {
         self.open.sync()
     }
 
-    /// Puts other lines in the place of all. A crash in between leaves both, of which the later hold.
+    /// Replaces all lines. A crash in between leaves both, of which the later ones hold.
     ///
     /// # Errors
-    /// A disk that takes no more, or files that cannot be removed.
+    /// A full disk, or files that cannot be removed.
     pub(crate) fn replace(&mut self, happened: &[TraceEvent]) -> Result<(), StorageError> {
         let lines: Vec<Vec<u8>> = happened.iter().map(line).collect();
         self.begin(&lines.concat())?;
@@ -176,7 +175,7 @@ impl Journal {
 }
 
 impl JournalContent {
-    /// Reads the lines of a file; returns the length of those that are whole.
+    /// Reads the lines of a file; returns the length of the whole ones.
     fn read(&mut self, bytes: &[u8]) -> u64 {
         let mut whole = 0;
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -193,7 +192,7 @@ impl JournalContent {
     }
 }
 
-/// What is written of it. Traces have neither maps with strange keys nor failing parts.
+/// The line of an event. Cannot fail: traces have no maps with keys other than strings, and no part fails.
 fn line(happened: &TraceEvent) -> Vec<u8> {
     let mut line = serde_json::to_vec(happened).unwrap_or_default();
     line.push(b'\n');
@@ -217,15 +216,15 @@ mod tests {
 
     use super::*;
 
-    fn said(id: u64) -> TraceEvent {
+    fn event(id: u64) -> TraceEvent {
         TraceEvent::Watched {
             id: id.to_string(),
             outcome: "agrees".to_owned(),
         }
     }
 
-    fn ids(told: &JournalContent) -> Vec<u64> {
-        let all = told.happened.iter().map(|happened| match happened {
+    fn ids(content: &JournalContent) -> Vec<u64> {
+        let all = content.happened.iter().map(|happened| match happened {
             TraceEvent::Watched { id, .. } => id.parse().unwrap(),
             other => panic!("{other:?}"),
         });
@@ -243,14 +242,14 @@ mod tests {
         let open = || Journal::by(folder.path().to_owned(), 500).unwrap();
         let mut added = 0;
         for round in 0..40 {
-            let (mut journal, told) = open();
-            assert_eq!(told.unreadable, 0);
-            let found = ids(&told);
-            let kept = found.len() as u64;
-            assert_eq!(found, (added - kept..added).collect::<Vec<_>>());
+            let (mut journal, content) = open();
+            assert_eq!(content.unreadable, 0);
+            let numbers = ids(&content);
+            let kept = numbers.len() as u64;
+            assert_eq!(numbers, (added - kept..added).collect::<Vec<_>>());
             assert!(kept == added || kept >= 7 * 500 / 50, "{kept} of {added}");
             for _ in 0..round {
-                journal.add(&said(added)).unwrap();
+                journal.add(&event(added)).unwrap();
                 added += 1;
             }
             drop(journal);
@@ -264,24 +263,27 @@ mod tests {
         }
     }
 
-    /// Wherever the last file is cut off, what is whole before that is there, and new lines follow it.
+    /// Wherever the last file is cut off, the whole lines before that are there, and new ones follow them.
     #[test]
     fn a_cut_costs_no_more_than_what_is_cut() {
         let folder = tempfile::tempdir().unwrap();
         let (mut journal, _) = Journal::by(folder.path().to_owned(), 1 << 20).unwrap();
-        (0..5).for_each(|id| journal.add(&said(id)).unwrap());
+        (0..5).for_each(|id| journal.add(&event(id)).unwrap());
         drop(journal);
         let file = files(folder.path()).remove(0);
         let whole = fs::read(&file).unwrap();
         for cut in 0..=whole.len() {
             fs::write(&file, &whole[..cut]).unwrap();
             let lines = whole[..cut].iter().filter(|byte| **byte == b'\n').count() as u64;
-            let (mut journal, told) = Journal::open(folder.path().to_owned()).unwrap();
-            assert_eq!(ids(&told), (0..lines).collect::<Vec<_>>(), "{cut}");
-            journal.add(&said(9)).unwrap();
+            let (mut journal, content) = Journal::open(folder.path().to_owned()).unwrap();
+            assert_eq!(ids(&content), (0..lines).collect::<Vec<_>>(), "{cut}");
+            journal.add(&event(9)).unwrap();
             drop(journal);
-            let (_, told) = Journal::open(folder.path().to_owned()).unwrap();
-            assert_eq!((ids(&told).len() as u64, told.unreadable), (lines + 1, 0));
+            let (_, content) = Journal::open(folder.path().to_owned()).unwrap();
+            assert_eq!(
+                (ids(&content).len() as u64, content.unreadable),
+                (lines + 1, 0)
+            );
         }
     }
 
@@ -289,7 +291,7 @@ mod tests {
     fn broken_lines_are_counted_and_others_read() {
         let folder = tempfile::tempdir().unwrap();
         let (mut journal, _) = Journal::open(folder.path().to_owned()).unwrap();
-        (0..20).for_each(|id| journal.add(&said(id)).unwrap());
+        (0..20).for_each(|id| journal.add(&event(id)).unwrap());
         drop(journal);
         let file = files(folder.path()).remove(0);
         let whole = fs::read(&file).unwrap();
@@ -301,8 +303,8 @@ mod tests {
                 bytes[place] = random.random();
             }
             fs::write(&file, &bytes).unwrap();
-            let (_, told) = Journal::open(folder.path().to_owned()).unwrap();
-            assert!(told.happened.len() >= 10, "{}", told.happened.len());
+            let (_, content) = Journal::open(folder.path().to_owned()).unwrap();
+            assert!(content.happened.len() >= 10, "{}", content.happened.len());
         }
     }
 
@@ -310,12 +312,12 @@ mod tests {
     fn other_lines_take_the_place_of_all() {
         let folder = tempfile::tempdir().unwrap();
         let (mut journal, _) = Journal::by(folder.path().to_owned(), 200).unwrap();
-        (0..20).for_each(|id| journal.add(&said(id)).unwrap());
-        journal.replace(&[said(30), said(31)]).unwrap();
-        journal.add(&said(32)).unwrap();
+        (0..20).for_each(|id| journal.add(&event(id)).unwrap());
+        journal.replace(&[event(30), event(31)]).unwrap();
+        journal.add(&event(32)).unwrap();
         drop(journal);
-        let (_, told) = Journal::open(folder.path().to_owned()).unwrap();
-        assert_eq!(ids(&told), [30, 31, 32]);
+        let (_, content) = Journal::open(folder.path().to_owned()).unwrap();
+        assert_eq!(ids(&content), [30, 31, 32]);
         assert_eq!(files(folder.path()).len(), 1);
     }
 }

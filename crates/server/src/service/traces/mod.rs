@@ -1,6 +1,6 @@
-//! How the last questions were answered, and what was said of the answers: in memory, within bounds, and,
-//! where the server has a folder, in a journal that a later server goes on from. What was asked, answered and
-//! found is kept only where the settings say so.
+//! How the last questions were answered, and the feedback on the answers: in memory, within limits, and, if the
+//! server has a folder, in a journal from which a later server goes on. Texts that were asked, answered and found are
+//! kept only if the settings say so.
 
 mod journal;
 pub(crate) mod trace_record;
@@ -21,32 +21,32 @@ use crate::wire::refusal::Refusal;
 /// The most traces.
 const MOST: usize = 10_000;
 
-/// The most bytes of all, as JSON.
+/// The most bytes of all traces, as JSON.
 const MOST_BYTES: usize = 64 << 20;
 
 /// The last questions.
 pub(crate) struct Traces {
-    /// Whether what was asked, answered and found is kept.
+    /// Whether texts that were asked, answered and found are kept.
     pub(crate) keeps_texts: bool,
     last: Mutex<Last>,
     journal: Option<Mutex<Journal>>,
 }
 
-/// A trace that is not there, or not for the caller.
+/// The refusal of a trace that does not exist or is not for the caller.
 pub(crate) fn unknown(id: &str) -> Refusal {
     let message = format!("there is no trace {id:?}, or it is forgotten");
     Refusal::not_found("unknown_trace", message)
 }
 
-/// Within bounds, oldest first.
+/// The last traces within the limits, oldest first.
 #[derive(Default)]
 struct Last {
     all: VecDeque<Kept>,
     /// How many were forgotten before the first.
     forgotten: u64,
-    /// By the request's id, how many came before.
+    /// How many traces came before, by request id.
     numbers: HashMap<String, u64>,
-    /// Of all of them.
+    /// The bytes of all traces.
     bytes: usize,
 }
 
@@ -57,7 +57,7 @@ struct Kept {
 
 impl Kept {
     fn of(past: TraceRecord) -> Self {
-        // Traces have neither maps with strange keys nor failing parts.
+        // Cannot fail: traces have no maps with keys other than strings, and no part fails.
         let bytes = serde_json::to_vec(&past).map_or(0, |text| text.len());
         Self {
             past: Arc::new(past),
@@ -67,7 +67,7 @@ impl Kept {
 }
 
 impl Last {
-    /// Takes one; a second of the same request takes the place of the first.
+    /// Adds a trace; a second one of the same request replaces the first.
     fn add(&mut self, past: TraceRecord) {
         let kept = Kept::of(past);
         match self.place(kept.past.id()) {
@@ -129,7 +129,7 @@ impl Last {
 }
 
 impl Traces {
-    /// In memory alone.
+    /// Traces in memory only.
     pub(crate) fn in_memory(keeps_texts: bool) -> Self {
         Self {
             keeps_texts,
@@ -138,28 +138,28 @@ impl Traces {
         }
     }
 
-    /// With a folder, from which it goes on. Texts that are there are removed where none are to be kept.
-    /// Returns how many lines could not be read as well.
+    /// Goes on from the traces in a folder. Removes texts there if none are to be kept. Also returns how many lines
+    /// could not be read.
     ///
     /// # Errors
     /// A folder that cannot be read or written.
     pub(crate) fn open(folder: PathBuf, keeps_texts: bool) -> Result<(Self, usize), RecordError> {
-        let (mut journal, told) = Journal::open(folder)?;
+        let (mut journal, content) = Journal::open(folder)?;
         let JournalContent {
             happened,
             unreadable,
-        } = told;
-        // Of all that is on disk: a removal that was broken off leaves texts that later lines hide.
+        } = content;
+        // Checks everything on disk: an interrupted removal leaves texts that later lines hide.
         let has_texts = happened.iter().any(TraceEvent::has_texts);
-        // What is said of an answer may stand before it: it is written by another thread.
+        // Feedback may stand before its answer, since another thread writes it.
         let (answers, more): (Vec<_>, Vec<_>) = happened
             .into_iter()
-            .partition(|one| matches!(one, TraceEvent::Answered(_)));
+            .partition(|event| matches!(event, TraceEvent::Answered(_)));
         let mut last = Last::default();
         answers
             .into_iter()
             .chain(more)
-            .for_each(|one| last.take(one));
+            .for_each(|event| last.take(event));
         if !keeps_texts && has_texts {
             let before = std::mem::take(&mut last);
             for kept in before.all {
@@ -183,39 +183,35 @@ impl Traces {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes what happened; it is in memory from then on, and on disk by [`Traces::write`].
+    /// Takes what happened into memory; [`Traces::write`] puts it on disk.
     pub(crate) fn take(&self, happened: TraceEvent) {
         self.lock().take(happened);
     }
 
-    /// Writes what happened to the journal, where there is one; `synced`, so that it survives a power loss
-    /// from then on.
+    /// Writes what happened to the journal, if there is one; `synced`, so that it survives a power loss from then on.
     ///
     /// # Errors
-    /// A disk that takes no more.
+    /// A full disk.
     pub(crate) fn write(&self, happened: &TraceEvent, synced: bool) -> Result<(), StorageError> {
         let Some(journal) = &self.journal else {
             return Ok(());
         };
         let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
         journal.add(happened)?;
-        match synced {
-            true => journal.sync(),
-            false => Ok(()),
-        }
+        if synced { journal.sync() } else { Ok(()) }
     }
 
-    /// One of them.
+    /// A trace by its id.
     pub(crate) fn find(&self, id: &str) -> Option<Arc<TraceRecord>> {
         let last = self.lock();
         let place = last.place(id)?;
         Some(Arc::clone(&last.all[place].past))
     }
 
-    /// Makes sure that texts of questions are kept.
+    /// Checks that texts of questions are kept.
     ///
     /// # Errors
-    /// A server that keeps none.
+    /// A server that keeps no texts.
     pub(crate) fn require_texts(&self) -> Result<(), Refusal> {
         if self.keeps_texts {
             return Ok(());
@@ -224,16 +220,16 @@ impl Traces {
         Err(Refusal::forbidden("not_kept", message))
     }
 
-    /// The trace of a request, where the caller may see it.
+    /// The trace of a request, if the caller may see it.
     ///
     /// # Errors
-    /// One that is forgotten or not for the caller.
+    /// A trace that is forgotten or not for the caller.
     pub(crate) fn find_for(&self, id: &str, caller: &Caller) -> Result<Arc<TraceRecord>, Refusal> {
         let past = self.find(id).filter(|past| past.is_for(caller));
         past.ok_or_else(|| unknown(id))
     }
 
-    /// All of them, newest first.
+    /// All traces, newest first.
     pub(crate) fn all(&self) -> Vec<Arc<TraceRecord>> {
         let last = self.lock();
         let newest_first = last.all.iter().rev();
@@ -324,7 +320,7 @@ mod tests {
         assert_eq!(before[1]["judge"]["with"], true);
         drop(traces);
         assert_eq!(shown(&open(true)), before);
-        // One that keeps no texts removes those that are there, also where that was broken off before.
+        // A server that keeps no texts removes those on disk, also after an interrupted removal.
         let names = || ken_storage::names(&folder.path().join("traces")).unwrap();
         let whole = folder.path().join("traces").join(&names()[0]);
         let text = std::fs::read(&whole).unwrap();
@@ -368,7 +364,7 @@ mod tests {
             .map(|past| past.id().to_owned())
             .collect();
         assert_eq!(ids, ["large5", "large4"]);
-        // One that is too large by itself is still there until the next.
+        // A trace that is too large by itself is there until the next.
         traces.take(past("huge", &"x".repeat(MOST_BYTES)));
         assert_eq!(traces.all().len(), 1);
         traces.take(past("small", "q"));

@@ -1,4 +1,4 @@
-//! How one question was answered, and what was said of the answer.
+//! How one question was answered, and the feedback on the answer.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,33 +8,33 @@ use crate::access::keys::Scope;
 use crate::service::watch::comparison::Verdict;
 use crate::wire::ken::Trace;
 
-/// What somebody thinks of an answer.
+/// A rating of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub(crate) enum Rating {
-    /// It is of use.
+    /// It is useful.
     Good,
     /// It is not.
     Bad,
 }
 
-/// What was said of an answer.
+/// Feedback on an answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Feedback {
-    /// What somebody thinks of it.
+    /// The rating.
     pub(crate) rating: Option<Rating>,
-    /// Right answers; none where texts are not kept.
+    /// Right answers; empty if texts are not kept.
     pub(crate) answers: Vec<String>,
     /// The source that was right: `self`, or a corpus.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) source: Option<String>,
-    /// When it was last said, in seconds since 1970 (UTC).
+    /// When it was last given, in seconds since 1970 (UTC).
     pub(crate) at: u64,
 }
 
 impl Feedback {
-    /// The same, with what is said later: that takes the place of what was said before of the same.
+    /// Adds later feedback, which replaces earlier values of the same kind.
     fn then(self, later: Self) -> Self {
         Self {
             rating: later.rating.or(self.rating),
@@ -53,12 +53,12 @@ impl Feedback {
 pub(crate) struct TraceRecord {
     /// When it was, in seconds since 1970 (UTC).
     pub(crate) at: u64,
-    /// The id of the key by which it came.
+    /// The id of the key that asked.
     pub(crate) key: Option<String>,
-    /// The corpora beside that of the trace among which the model chose.
+    /// The corpora besides that of the trace among which the model chose.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) beside: Vec<String>,
-    /// The answer; `None` where texts are not kept.
+    /// The answer; `None` if texts are not kept.
     pub(crate) answer: Option<String>,
     pub(crate) truncated: bool,
     /// Tokens read and written by all calls.
@@ -66,10 +66,10 @@ pub(crate) struct TraceRecord {
     /// Milliseconds, waiting included.
     pub(crate) ms: f64,
     pub(crate) trace: Trace,
-    /// What came of it where it was drawn to watch the guarantee.
+    /// The outcome of watching the guarantee, if it was drawn for that.
     #[serde(default)]
     pub(crate) watched: Option<String>,
-    /// What a judge says of it, where one was asked then.
+    /// A judge's verdict, if one was asked.
     #[serde(default)]
     pub(crate) judge: Option<Verdict>,
     #[serde(default)]
@@ -81,13 +81,13 @@ impl TraceRecord {
         &self.trace.request_id
     }
 
-    /// The question, where it is kept.
+    /// The question, if it is kept.
     pub(crate) fn question(&self) -> Option<&str> {
         let question = self.trace.question.as_str();
         (!question.is_empty()).then_some(question)
     }
 
-    /// The corpora that it may be answered from.
+    /// The corpora from which it may be answered.
     pub(crate) fn corpora(&self) -> Vec<String> {
         let searched = self.trace.corpus.iter().chain(&self.trace.other_corpora);
         let searched = searched.map(|corpus| &corpus.name);
@@ -100,25 +100,25 @@ impl TraceRecord {
         watches || self.key.as_deref() == caller.key()
     }
 
-    /// Says more of the answer.
+    /// Adds feedback on the answer.
     pub(crate) fn add_feedback(&mut self, feedback: Feedback) {
         let before = self.feedback.take().unwrap_or_default();
         self.feedback = Some(before.then(feedback));
     }
 
-    /// The same without passages' texts: these stay in the corpus, from which they can be deleted.
+    /// Removes the texts of passages: these stay in the corpus, from which they can be deleted.
     pub(crate) fn without_passages(mut self) -> Self {
-        // Not cleared, since what is clear still holds its memory.
+        // Replaced, since a cleared string still holds its memory.
         for citation in &mut self.trace.citations {
             citation.text = String::new();
         }
-        for found in self.trace.retrieved.iter_mut().flatten() {
-            found.text = String::new();
+        for passage in self.trace.retrieved.iter_mut().flatten() {
+            passage.text = String::new();
         }
         self
     }
 
-    /// The same without anything that somebody asked, wrote or found.
+    /// Removes everything that somebody asked, wrote or found.
     pub(crate) fn without_texts(mut self) -> Self {
         self.answer = None;
         if let Some(feedback) = &mut self.feedback {
@@ -136,7 +136,7 @@ impl TraceRecord {
         self
     }
 
-    /// Whether there is anything that [`TraceRecord::without_texts`] leaves out.
+    /// Whether it holds anything that [`TraceRecord::without_texts`] removes.
     pub(crate) fn has_texts(&self) -> bool {
         self.question().is_some() || self.answer.is_some()
     }

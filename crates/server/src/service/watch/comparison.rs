@@ -1,27 +1,27 @@
-//! The last drawn questions: both answers, without and with retrieval, or the one that was given, and what is said to be right. Whichever
-//! comes first waits here for the other, in memory.
+//! The last drawn questions: both answers, without and with retrieval, or the given one, and the answers said to be
+//! right. Whichever comes first waits here, in memory, for the other.
 
 use std::collections::VecDeque;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Drawn questions that are remembered.
+/// How many drawn questions are remembered.
 const REMEMBERED: usize = 2000;
 
 /// The short answers of a drawn question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Compared {
-    /// It retrieved, so nothing can have been lost.
+    /// The question was answered with retrieval, so nothing can have been lost.
     Retrieved,
-    /// It did not.
+    /// The question was answered without retrieval.
     Both { without: String, with: String },
-    /// The answer that was given, where few of these are promised to be wrong.
+    /// The given answer, where few of these are promised to be wrong.
     Given(String),
 }
 
 impl Compared {
-    /// Of two answers, whether retrieval makes a difference.
+    /// Whether retrieval changes the answer, if there are two.
     pub(crate) fn differs(&self) -> bool {
         match self {
             Self::Both { without, with } => !is_right(without, std::slice::from_ref(with)),
@@ -29,7 +29,7 @@ impl Compared {
         }
     }
 
-    /// The answers, of which a judge says whether they are right.
+    /// The answers for a judge to call right or wrong.
     pub(crate) fn answers(&self) -> Vec<&str> {
         match self {
             Self::Retrieved => Vec::new(),
@@ -38,8 +38,7 @@ impl Compared {
         }
     }
 
-    /// What was lost by not retrieving, or whether the answer given is wrong, 0 or 1, where these answers are
-    /// right.
+    /// The loss by not retrieving, or whether the given answer is wrong, 0 or 1, if these answers are right.
     fn loss(&self, right: &[String]) -> f64 {
         let is_right = |answer: &String| is_right(answer, right);
         let is_lost = match self {
@@ -55,19 +54,19 @@ fn is_right(answer: &str, right: &[String]) -> bool {
     ken_probe::score(answer, right).exact_match
 }
 
-/// What a judge says of the answers of a drawn question.
+/// A judge's verdict on the answers to a drawn question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(inline)]
 pub(crate) enum Verdict {
-    /// Of both.
+    /// On both answers.
     Both {
         /// Whether the answer without retrieval is right.
         without: bool,
-        /// Whether the one with retrieval is.
+        /// Whether the one with retrieval is right.
         with: bool,
     },
-    /// Of the one that was given.
+    /// On the given answer.
     Given {
         /// Whether it is right.
         right: bool,
@@ -75,7 +74,7 @@ pub(crate) enum Verdict {
 }
 
 impl Verdict {
-    /// From what it says of each answer, in the order of [`Compared::answers`].
+    /// From the verdict on each answer, in the order of [`Compared::answers`].
     pub(crate) fn of(right: &[Option<bool>]) -> Option<Self> {
         match *right {
             [Some(without), Some(with)] => Some(Self::Both { without, with }),
@@ -84,7 +83,7 @@ impl Verdict {
         }
     }
 
-    /// As it is counted.
+    /// Its label in metrics.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Both { .. } if self.loss() > 0.0 => "lost",
@@ -94,7 +93,7 @@ impl Verdict {
         }
     }
 
-    /// What was lost by not retrieving, or whether the answer given is wrong, 0 or 1.
+    /// The loss by not retrieving, or whether the given answer is wrong, 0 or 1.
     pub(crate) fn loss(self) -> f64 {
         f64::from(u8::from(match self {
             Self::Both { without, with } => with && !without,
@@ -107,7 +106,7 @@ impl Verdict {
 #[derive(Debug)]
 struct Question {
     request_id: String,
-    /// The id of the key by which it came.
+    /// The id of the key that asked.
     key: Option<String>,
     compared: Option<Compared>,
     right: Option<Vec<String>>,
@@ -124,7 +123,7 @@ impl Question {
 pub(crate) struct Remembered(VecDeque<Question>);
 
 impl Remembered {
-    /// Remembers a question; both answers follow.
+    /// Remembers a question; its answers follow.
     pub(crate) fn add(&mut self, request_id: &str, key: Option<&str>) {
         if self.0.len() >= REMEMBERED {
             self.0.pop_front();
@@ -142,15 +141,15 @@ impl Remembered {
         newest_first.find(|question| question.request_id == request_id)
     }
 
-    /// Takes both answers; returns the loss where it is said what is right.
+    /// Takes the answers; returns the loss if the right answers are known.
     pub(crate) fn compare(&mut self, request_id: &str, compared: Compared) -> Option<f64> {
         let question = self.find(request_id)?;
         question.compared = Some(compared);
         question.loss()
     }
 
-    /// Takes what is right, of a question of this key or, where any key may be, of any; returns the loss
-    /// where both answers are known. `None` where it does not count.
+    /// Takes the right answers to a question of this key or, if any key may, of any; returns the loss if the
+    /// question's answers are known. `None` if they do not count.
     pub(crate) fn judge(
         &mut self,
         request_id: &str,

@@ -1,10 +1,10 @@
-//! Whether a guarantee is for what is served.
+//! Whether a guarantee fits what is served.
 
 use ken_answer::{Abstention, Policy};
 use ken_diagnostic::{Remedy, remedy};
 use ken_policy::{Guarantee, Promise};
 
-/// Why a guarantee says nothing of what is served.
+/// Why a guarantee says nothing about what is served.
 #[derive(Debug, Clone, PartialEq, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum NotGuaranteed {
@@ -63,16 +63,15 @@ pub(crate) struct Now<'a> {
     pub(crate) samples: usize,
     /// The fingerprint of the model.
     pub(crate) model: &'a str,
-    /// That of the corpus that is searched where none is named.
+    /// The fingerprint of the default corpus.
     pub(crate) corpus: Option<&'a str>,
 }
 
 impl Now<'_> {
-    /// Makes sure that a guarantee is for it; its corpus aside, which may change.
+    /// Checks that a guarantee fits; except for its corpus, which may change.
     ///
     /// # Errors
-    /// A guarantee of another policy, of answers that are withheld otherwise, of another number of samples, or of
-    /// another model.
+    /// A guarantee for another policy, another abstention, another number of samples, or another model.
     pub(super) fn check(&self, guarantee: &Guarantee) -> Result<(), NotGuaranteed> {
         if guarantee.policy.parse() != Ok(self.policy) {
             return Err(NotGuaranteed::Policy {

@@ -1,12 +1,11 @@
-//! The guarantee of a calibrated policy, and whether it still holds. A drawn share of the questions that
-//! the policy answers is looked at more closely. Where little loss is promised: of those that did not retrieve,
-//! what the answer would have been with retrieval. Where few errors among the answers given are promised: whether
-//! the answer is right, and what is withheld does not count. Losses or errors are put to a test whose false alarms
-//! are bounded however long it goes on (`ken_policy::LossTest`). When it rejects, the server always retrieves, and
-//! withholds as before.
+//! The guarantee of a calibrated policy, and whether it still holds. The server draws a share of the questions that
+//! the policy answers, and checks them. Where little loss is promised, it answers those that did not retrieve with
+//! retrieval as well. Where few errors among the given answers are promised, it checks whether the answer is right;
+//! withheld ones do not count. Losses or errors go to a test whose false alarms are bounded however long it runs
+//! (`ken_policy::LossTest`). When the test rejects, the server always retrieves, and withholds as before.
 //!
-//! Beside that, the scores of all questions that the policy decides on are compared with those of calibration
-//! (`ken_policy::DriftTest`). Questions that have changed need not lose anything, so of that it is only told.
+//! Besides, the scores of all questions that the policy decides on are compared with those of calibration
+//! (`ken_policy::DriftTest`). Questions that have changed need not lose anything, so the server only reports it.
 
 pub(crate) mod comparison;
 mod fit;
@@ -26,25 +25,25 @@ pub use self::fit::NotGuaranteed;
 pub(crate) use self::fit::Now;
 use self::state::{Kept, Lapse};
 
-/// The probability of a false alarm, ever, over all tests of a promise; and the same of the one of drift.
+/// The probability of a false alarm, ever, over all tests of a promise; also that of the one test of drift.
 pub(crate) const FALSE_ALARM: f64 = 0.05;
 
-/// How many scores are taken before they are written; a later server goes on without the last few.
+/// How many scores are taken before they are written; after a crash, the last few are lost.
 const SCORES_PER_WRITE: u64 = 16;
 
 /// What can be tested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Test {
-    /// Whether both answers are the same. Where they are, nothing was lost.
+    /// Whether both answers agree. If they do, nothing was lost.
     Agreement,
-    /// Which of them is right, where somebody says what is.
+    /// Which of them is right, if a person says so.
     Correctness,
-    /// Which of them is right, by a judge, where there is one.
+    /// Which of them is right by a judge, if there is one.
     Judge,
 }
 
 impl Test {
-    /// What is tested of a promise. Whether two answers agree says nothing of errors: both can be wrong.
+    /// The tests of a promise. Whether two answers agree says nothing of errors: both can be wrong.
     pub(crate) fn of(promise: &Promise) -> &'static [Self] {
         match promise {
             Promise::Loss { .. } => &[Self::Agreement, Self::Correctness, Self::Judge],
@@ -66,9 +65,9 @@ impl Test {
 pub(crate) enum Standing {
     /// Nothing speaks against it.
     Holds,
-    /// What was lost exceeds it.
+    /// More was lost than it allows.
     Lapsed,
-    /// The corpus is not in the state that it was calibrated on any more. Losses are still watched.
+    /// The corpus is no longer in the state of the calibration. Losses are still watched.
     OtherCorpus,
 }
 
@@ -84,16 +83,16 @@ impl Standing {
     }
 }
 
-/// A question that was drawn to be looked at.
+/// A question that was drawn to be checked.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Drawn {
-    /// Which of all questions of the policy it is, from 1.
+    /// Its number among all questions of the policy, from 1.
     pub(crate) number: u64,
     /// The probability with which each is drawn.
     pub(crate) propensity: f64,
 }
 
-/// What a test says after a loss.
+/// The result of a test after a loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct TestOutcome {
     pub(crate) test: Test,
@@ -105,39 +104,38 @@ pub(crate) struct TestOutcome {
     pub(crate) lapses: bool,
 }
 
-/// How the scores of late compare with those of calibration.
+/// How recent scores compare with those of calibration.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Drift {
     pub(crate) test: DriftTest,
-    /// After how many questions they were found to have drifted.
+    /// After how many questions drift was found.
     pub(crate) after: Option<u64>,
 }
 
-/// The most questions that wait to be looked at.
+/// The most questions that wait for a check.
 const MOST_WAITING: usize = 64;
 
 /// Watches a guarantee.
 pub(crate) struct Watch {
     pub(crate) guarantee: Guarantee,
-    /// That of the guarantee.
+    /// The guarantee's policy.
     pub(crate) policy: Policy,
     share: f64,
     seed: u64,
-    /// Where what was found is kept; `None` for in memory alone.
+    /// The file of the findings; `None` to keep them in memory only.
     file: Option<PathBuf>,
     kept: Mutex<Kept>,
     remembered: Mutex<Remembered>,
-    /// Places for questions that wait to be looked at.
+    /// Places for questions that wait for a check.
     pub(crate) waiting: Arc<Semaphore>,
 }
 
 impl Watch {
-    /// Watches a guarantee, and goes on from what a file says of the same one. A file that says nothing of
-    /// it is written anew.
+    /// Watches a guarantee, and goes on from a file's findings about the same one. A file with none is overwritten.
     ///
     /// # Errors
-    /// A guarantee of something else than is served. That the corpus has changed since the guarantee was
-    /// first watched is none: a server comes back after that.
+    /// A guarantee that does not fit what is served. A corpus that has changed since the guarantee was first watched
+    /// is no error: a server must be able to restart after that.
     pub(crate) fn new(
         guarantee: Guarantee,
         now: Now<'_>,
@@ -162,7 +160,7 @@ impl Watch {
         })
     }
 
-    /// The same, and nothing of what it finds is kept: the file is another server's.
+    /// Stops storing findings: the file is another server's.
     pub(crate) fn keeping_nothing(self) -> Self {
         Self { file: None, ..self }
     }
@@ -172,26 +170,26 @@ impl Watch {
         self.guarantee == other.guarantee && (self.share, self.seed) == (other.share, other.seed)
     }
 
-    /// The drawn questions of late.
+    /// The recent drawn questions.
     pub(crate) fn remembered(&self) -> MutexGuard<'_, Remembered> {
         self.remembered
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes what was found so far to the file, where there is one.
+    /// Writes the findings so far to the file, if there is one.
     ///
     /// # Errors
-    /// A file that cannot be written. It is watched on in memory.
+    /// A file that cannot be written. Watching goes on in memory.
     pub(crate) fn write(&self) -> Result<(), StorageError> {
         match &self.file {
-            // Within the lock, so that a later state is written later.
+            // Under the lock, so that a later state is written later.
             Some(file) => self.with(|kept| kept.write(file)),
             None => Ok(()),
         }
     }
 
-    /// Whether more was lost than is guaranteed, so that the policy is not to be relied on.
+    /// Whether more was lost than is guaranteed, so that the policy cannot be relied on.
     pub(crate) fn has_lapsed(&self) -> bool {
         self.with(|kept| kept.lapse.is_some())
     }
@@ -200,7 +198,7 @@ impl Watch {
         work(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// How the guarantee stands, for answers over a corpus with this fingerprint.
+    /// The standing of the guarantee, for answers over a corpus with this fingerprint.
     pub(crate) fn standing(&self, corpus: Option<&str>) -> Standing {
         if self.has_lapsed() {
             Standing::Lapsed
@@ -211,8 +209,8 @@ impl Watch {
         }
     }
 
-    /// Counts a question that the policy decided on, and says whether it is drawn. Which ones are follows
-    /// from the seed and the number alone.
+    /// Counts a question that the policy decided on, and says whether it is drawn, which follows from the seed and
+    /// the number alone.
     pub(crate) fn draw(&self, request_id: &str, key: Option<&str>) -> Option<Drawn> {
         let number = self.with(|kept| {
             kept.questions += 1;
@@ -242,7 +240,7 @@ impl Watch {
                 evidence,
                 lapses: false,
             };
-            // Of all tests together, no more than the whole may be false.
+            // The tests share the allowed false alarms.
             let rejects = tested.rejects(1.0 / self.rejects_at());
             let lapses = rejects && kept.lapse.is_none();
             if lapses {
@@ -256,8 +254,8 @@ impl Watch {
         })
     }
 
-    /// Takes what the policy measured of a question; in memory, until it is written. Returns how scores compare,
-    /// where they are first found to have drifted, and whether it is time to write.
+    /// Takes what the policy measured for a question; in memory, until it is written. Returns how scores compare,
+    /// when they are first found to have drifted, and whether it is time to write.
     pub(crate) fn score(&self, score: f64) -> (Option<Drift>, bool) {
         self.with(|kept| {
             let Some(test) = &mut kept.drift else {
@@ -270,16 +268,16 @@ impl Watch {
             if is_first {
                 kept.drifted_after = Some(number);
             }
-            let found = Drift {
+            let drift = Drift {
                 test: test.clone(),
                 after: kept.drifted_after,
             };
             let is_time = is_first || number.is_multiple_of(SCORES_PER_WRITE);
-            (is_first.then_some(found), is_time)
+            (is_first.then_some(drift), is_time)
         })
     }
 
-    /// How the scores of late compare; `None` where the guarantee holds none of calibration.
+    /// How recent scores compare; `None` if the guarantee holds none of calibration.
     pub(crate) fn drift(&self) -> Option<Drift> {
         self.with(|kept| {
             Some(Drift {
@@ -299,7 +297,7 @@ impl Watch {
         Test::of(&self.guarantee.promise).len() as f64 / FALSE_ALARM
     }
 
-    /// All tests of the promise as they are now.
+    /// All tests of the promise in their current state.
     pub(crate) fn tests(&self) -> Vec<(Test, LossTest)> {
         let tests = Test::of(&self.guarantee.promise).iter();
         self.with(|kept| {
@@ -348,8 +346,10 @@ mod tests {
     fn a_share_is_drawn_and_the_same_each_time() {
         let drawn = || {
             let watch = watch(None, 0.02);
-            let each = (0..4000).filter_map(|_| watch.draw("r", None));
-            each.map(|drawn| drawn.number).collect::<Vec<_>>()
+            (0..4000)
+                .filter_map(|_| watch.draw("r", None))
+                .map(|drawn| drawn.number)
+                .collect::<Vec<_>>()
         };
         let first = drawn();
         assert_eq!(first, drawn());
@@ -377,7 +377,7 @@ mod tests {
         let again = watch(Some(file.clone()), max_loss);
         assert!(again.has_lapsed());
         assert_eq!(again.tests()[0].1.observed(), 50);
-        // Another guarantee is another matter.
+        // Another guarantee starts afresh.
         assert!(!watch(Some(file), 0.03).has_lapsed());
     }
 
@@ -395,19 +395,18 @@ mod tests {
         };
         let watch = scored();
         for score in 0..200 {
-            let (told, is_time) = watch.score(f64::from(score % 10) / 10.0);
-            assert_eq!((told, is_time), (None, (score + 1) % 16 == 0));
+            let (drift, is_time) = watch.score(f64::from(score % 10) / 10.0);
+            assert_eq!((drift, is_time), (None, (score + 1) % 16 == 0));
         }
-        let told = (0..300).filter_map(|_| watch.score(0.9).0);
-        let told: Vec<Drift> = told.collect();
-        assert_eq!(told.len(), 1);
-        let after = told[0].after.unwrap();
+        let drifts: Vec<Drift> = (0..300).filter_map(|_| watch.score(0.9).0).collect();
+        assert_eq!(drifts.len(), 1);
+        let after = drifts[0].after.unwrap();
         assert!((201..260).contains(&after), "{after}");
         assert_eq!(watch.standing(Some("c")), Standing::Holds);
         watch.write().unwrap();
         let again = scored().drift().unwrap();
         assert_eq!((again.test.observed(), again.after), (500, Some(after)));
-        // A guarantee without scores of calibration has nothing to be compared with.
+        // A guarantee without scores of calibration has no drift.
         let without = self::watch(None, 0.02);
         assert_eq!((without.score(0.9), without.drift()), ((None, false), None));
     }
@@ -440,7 +439,7 @@ mod tests {
             ..NOW
         };
         assert_eq!(refusal(corpus, Some(&file)), Some(NotGuaranteed::Corpus));
-        // One that changed since, with the server going on from what it found.
+        // A corpus that changed since, while the server goes on from its findings.
         assert_eq!(refusal(NOW, Some(&file)), None);
         assert_eq!(refusal(corpus, Some(&file)), None);
     }
@@ -454,14 +453,13 @@ mod tests {
         Watch::new(guarantee, NOW, (0.25, 9), None).unwrap()
     }
 
-    /// After how many drawn answers, of which this share is wrong, the guarantee lapses by these tests; `None` where
-    /// it does not within `length`.
+    /// After how many drawn answers, this share of them wrong, the guarantee lapses by these tests; `None` if it does
+    /// not within `length`.
     fn lapses(seed: u64, limit: f64, wrong: f64, tests: &[Test], length: usize) -> Option<usize> {
         let (watch, mut state) = (of_answers(limit), seed);
         (1..=length).find(|_| {
             let error = f64::from(u8::from(unit(&mut state) < wrong));
-            let mut each = tests.iter();
-            each.any(|test| watch.observe(*test, error).lapses)
+            tests.iter().any(|test| watch.observe(*test, error).lapses)
         })
     }
 

@@ -1,4 +1,4 @@
-//! What a watch has found, kept in a file that a later server goes on from.
+//! The findings of a watch, in a file from which a later server goes on.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Test;
 
-/// By what a guarantee lapsed.
+/// The test and loss by which a guarantee lapsed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Lapse {
     pub(crate) test: String,
@@ -16,24 +16,24 @@ pub(crate) struct Lapse {
     pub(crate) observed: u64,
 }
 
-/// What was found of a guarantee.
+/// The findings about a guarantee.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Kept {
-    /// As it is written: numbers that are read need not be the same to the last digit.
+    /// As JSON: a number that is written and read again may differ in the last digit.
     guarantee: String,
     /// Questions that the policy decided on.
     pub(crate) questions: u64,
-    /// Nothing is put to it where few errors are promised.
+    /// Stays empty where few errors are promised.
     agreement: LossTest,
     correctness: LossTest,
-    /// Files of before there were judges have none.
+    /// Files from before there were judges have none.
     #[serde(default)]
     judge: Option<LossTest>,
     pub(crate) lapse: Option<Lapse>,
-    /// Of the scores on which the policy decides, where the guarantee holds those of calibration.
+    /// Of the scores on which the policy decides, if the guarantee holds those of calibration.
     #[serde(default)]
     pub(crate) drift: Option<DriftTest>,
-    /// After how many questions these were found to have drifted.
+    /// After how many questions drift was found.
     #[serde(default)]
     pub(crate) drifted_after: Option<u64>,
 }
@@ -56,7 +56,7 @@ impl Kept {
         }
     }
 
-    /// Whether it is of this guarantee; in which order its fields were written says nothing.
+    /// Whether these are about this guarantee; the order of its fields does not matter.
     pub(crate) fn is_of(&self, guarantee: &Guarantee) -> bool {
         let fields = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
         let own = fields(&self.guarantee);
@@ -74,23 +74,23 @@ impl Kept {
         }
     }
 
-    /// What a file says; `None` where it is not there or says something else.
+    /// The findings in a file; `None` if there is none or it holds something else.
     pub(crate) fn read(file: &Path) -> Option<Self> {
         serde_json::from_slice(&ken_storage::read(file).ok()?).ok()
     }
 
-    /// Writes it to a file.
+    /// Writes the findings to a file.
     ///
     /// # Errors
     /// A file that cannot be written.
     pub(crate) fn write(&self, file: &Path) -> Result<(), StorageError> {
-        // What is kept has neither maps with strange keys nor failing parts.
+        // Cannot fail: there are no maps with keys other than strings, and no part fails.
         let text = serde_json::to_vec(self).unwrap_or_default();
         ken_storage::replace(file, &text)
     }
 }
 
 fn written(guarantee: &Guarantee) -> String {
-    // Nor has a guarantee.
+    // Cannot fail, either.
     serde_json::to_string(guarantee).unwrap_or_default()
 }

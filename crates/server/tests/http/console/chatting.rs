@@ -1,4 +1,4 @@
-//! How people chat in the console: asking, going on, asking again, and what an answer rests on.
+//! How people chat in the console: asking, following up, asking again, and the passages behind an answer.
 
 use std::sync::atomic::Ordering;
 
@@ -17,7 +17,7 @@ fn people_ask_and_see_what_an_answer_rests_on() {
     browser.click("DisclosureTriangle", "Options");
     browser.click("checkbox", "never");
     browser.click("button", "Ask");
-    // That of the settings, always, beside never.
+    // The settings' policy, always, besides never.
     browser.sees("Ida");
     browser.sees("Bob");
     browser.hears("article", "Answer of always");
@@ -71,7 +71,7 @@ fn a_conversation_is_kept_and_goes_on() {
     browser.write("textbox", "Question", OIL);
     browser.press("Enter");
     browser.sees("Ida");
-    // Another visit begins a new one; that before is listed.
+    // Another visit begins a new conversation; the earlier one is listed.
     browser.visit(&format!("http://{}/?again", server.address));
     browser.sees("Ask about notes or boats.");
     assert!(!browser.text().contains("Ida"));
@@ -79,7 +79,7 @@ fn a_conversation_is_kept_and_goes_on() {
     browser.sees("Ida");
     browser.write("textbox", "Follow-up", FOLLOW_UP);
     browser.press("Enter");
-    // Which only the one who knows what was said before can tell.
+    // Only a reader of the earlier messages can tell.
     browser.until(
         "it is answered",
         "document.querySelectorAll('.answer')[1]?.innerText.startsWith('May') && document.querySelector('.composer [type=button]').disabled",
@@ -156,7 +156,7 @@ fn an_answer_is_stopped_and_another_asked_for() {
     });
     browser.click("button", "Stop");
     browser.sees("stopped");
-    // Nothing works on for a page that does not wait.
+    // The model does no work for a page that no longer waits.
     wait_for("the work ended", || {
         reading.cancelled.load(Ordering::SeqCst) == 1
     });
@@ -190,7 +190,7 @@ fn a_passage_is_shown_in_its_place_with_the_sentence_marked() {
     );
     browser.click("button", "Search");
     browser.sees("passages of generation 3");
-    // The list of hits shows what fits, not how a passage begins.
+    // The list of hits shows the part that fits, not the passage's beginning.
     browser.until(
         "it is marked in the list",
         "document.querySelector('td mark')?.innerText.startsWith('The tulip number 17')",
@@ -218,7 +218,7 @@ fn a_passage_is_shown_in_its_place_with_the_sentence_marked() {
            !at || Number(one.id.slice(8)) === Number(all[at - 1].id.slice(8)) + 1)",
     );
     browser.click("button", "Close");
-    // A document is read from its beginning, with what is pruned of it.
+    // A document is read from its beginning, with its pruned passages.
     browser.click("button", "Read tulips.md");
     browser.until(
         "the second passage is pruned",

@@ -1,6 +1,6 @@
-//! A headless Chromium that is used as a person uses it: elements are found by their role and name, as a
-//! screen reader tells them, and clicked and typed into where they are. It is driven by its DevTools
-//! protocol over a pipe; see <https://chromedevtools.github.io/devtools-protocol/>.
+//! A headless Chromium used like a person's: elements are found by their role and name, as a screen reader announces
+//! them, and clicked and typed into where they are. Its DevTools protocol drives it over a pipe; see
+//! <https://chromedevtools.github.io/devtools-protocol/>.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ static ONE: Mutex<()> = Mutex::new(());
 /// A browser with one page.
 pub(super) struct Chromium {
     child: Child,
-    /// `None` once it is to end.
+    /// `None` when it is to end.
     calls: Option<ChildStdin>,
     told: Receiver<Value>,
     session: String,
@@ -33,7 +33,8 @@ pub(super) struct Chromium {
     _alone: MutexGuard<'static, ()>,
 }
 
-/// The program: the one that `KEN_TEST_CHROMIUM` names, or one of the usual names. A test that needs it fails without.
+/// The program: the one that `KEN_TEST_CHROMIUM` names, or one of the usual names. A test that needs it fails without
+/// it.
 fn program() -> PathBuf {
     if let Some(named) = std::env::var_os("KEN_TEST_CHROMIUM") {
         return named.into();
@@ -50,7 +51,7 @@ fn program() -> PathBuf {
 }
 
 impl Chromium {
-    /// Starts one, of a size in pixels.
+    /// Starts a browser of a size in pixels.
     pub(super) fn start(width: u32, height: u32) -> Self {
         let program = program();
         let alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -135,7 +136,7 @@ impl Chromium {
         }
     }
 
-    /// Keeps what went wrong in the page.
+    /// Records what went wrong in the page.
     fn note(&mut self, event: &Value) {
         let parameters = &event["params"];
         match event["method"].as_str() {
@@ -149,9 +150,9 @@ impl Chromium {
         }
     }
 
-    /// What went wrong since it was last asked, other than responses of the statuses that are expected.
+    /// What went wrong since the last call, except for responses with the expected statuses.
     pub(super) fn wrong(&mut self, expected: &[u16]) -> Vec<String> {
-        // Whatever is told until now is told before this.
+        // Everything that was sent before this has arrived by now.
         self.js("null");
         let mut wrong = std::mem::take(&mut self.wrong);
         wrong.retain(|entry| {
@@ -167,7 +168,7 @@ impl Chromium {
         self.call("Emulation.setDeviceMetricsOverride", &size);
     }
 
-    /// Has the system be dark, or light.
+    /// Sets the system's colors to dark or light.
     pub(super) fn dark(&mut self, is_dark: bool) {
         let value = if is_dark { "dark" } else { "light" };
         let features = json!([{"name": "prefers-color-scheme", "value": value}]);
@@ -203,7 +204,7 @@ impl Chromium {
         }
     }
 
-    /// The text that is to be seen.
+    /// The visible text.
     pub(super) fn text(&mut self) -> String {
         self.js("document.body.innerText")
             .as_str()
@@ -211,14 +212,14 @@ impl Chromium {
             .to_owned()
     }
 
-    /// Waits until a text is to be seen.
+    /// Waits until a text is visible.
     pub(super) fn sees(&mut self, text: &str) {
         let quoted = json!(text);
         let expression = format!("document.body.innerText.includes({quoted})");
         self.until(&format!("{text:?} is seen"), &expression);
     }
 
-    /// The element of a role and a name that is told first: its number in the document.
+    /// The number in the document of the first element with a role and a name.
     fn find(&mut self, role: &str, name: &str) -> u64 {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -263,13 +264,13 @@ impl Chromium {
         }
     }
 
-    /// Has an element be the one that keys go to.
+    /// Moves the keyboard focus to an element.
     pub(super) fn focus(&mut self, role: &str, name: &str) {
         let node = self.find(role, name);
         self.call("DOM.focus", &json!({"backendNodeId": node}));
     }
 
-    /// Writes a text into a field, in the place of what stands there.
+    /// Writes a text into a field, replacing what is there.
     pub(super) fn write(&mut self, role: &str, name: &str, text: &str) {
         self.focus(role, name);
         self.js("document.activeElement.select()");
@@ -287,7 +288,7 @@ impl Chromium {
         assert_eq!(chosen, value);
     }
 
-    /// Has files be saved to a folder.
+    /// Makes downloads go to a folder.
     pub(super) fn save_to(&mut self, folder: &Path) {
         let kept = json!({"behavior": "allow", "downloadPath": folder});
         self.call("Page.setDownloadBehavior", &kept);
@@ -345,7 +346,7 @@ impl Chromium {
         }
     }
 
-    /// Every element that can be operated and has no name, as it stands in the document.
+    /// Every element that can be operated and has no name, as it is in the document.
     pub(super) fn nameless(&mut self) -> Vec<String> {
         const OPERATED: [&str; 8] = [
             "button",
@@ -372,7 +373,7 @@ impl Chromium {
         nameless.map(ToString::to_string).collect()
     }
 
-    /// Keeps a picture of the whole page, where `KEN_TEST_PICTURES` names a folder for them.
+    /// Saves a picture of the whole page, if `KEN_TEST_PICTURES` names a folder.
     pub(super) fn picture(&mut self, name: &str) {
         let Some(folder) = std::env::var_os("KEN_TEST_PICTURES") else {
             return;
@@ -387,7 +388,7 @@ impl Chromium {
 
 impl Drop for Chromium {
     fn drop(&mut self) {
-        // It ends itself when nobody calls any more, with all of its processes.
+        // It ends itself, with all of its processes, when its input closes.
         self.calls = None;
         let deadline = Instant::now() + Duration::from_secs(5);
         while Instant::now() < deadline {

@@ -53,7 +53,7 @@ fn what_models_write_becomes_elements() {
     ] {
         assert_eq!(rendered(&mut browser, text), expected, "{text}");
     }
-    // A block of code is open while it is written; nothing in it is read.
+    // A block of code is open while it is written; its content is not parsed.
     for text in [
         "```sh\nls *a* <b>\n\n# c\n```\nd",
         "```sh\nls *a* <b>\n\n# c",
@@ -168,7 +168,7 @@ fn any_text_is_read_in_little_time_into_harmless_elements() {
 fn marks_stand_where_the_answer_names_passages() {
     let server = Running::start();
     let mut browser = at(&server, DESKTOP, "#policies");
-    // Places are in code points, and no character of the answer passes for a mark.
+    // Places are in code points, and no character of the answer is taken for a mark.
     let expression = r#"{
       const citation = { number: 2, passage_id: "a#0", doc_id: "a", title: "A", text: "t", places: [{ start: 7, end: 10 }] };
       const trace = { question: "q", corpus: null, citations: [citation], unfounded: [{ start: 11, end: 14 }] };

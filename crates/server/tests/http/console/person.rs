@@ -62,7 +62,7 @@ fn documents_come_and_go() {
     browser.sees("garden is removed.");
     browser.sees("Documents of notes");
     is_sound(&mut browser);
-    // What a person does not see is so as well.
+    // The server agrees with what a person sees.
     let corpora = server.get("/v1/ken/corpora").json();
     assert_eq!(corpora["corpora"].as_array().unwrap().len(), 2);
 }
@@ -98,7 +98,7 @@ fn documents_are_pruned_and_restored() {
     browser.sees("house.md is back as of generation 5.");
     browser.sees("Nothing is pruned.");
     is_sound(&mut browser);
-    // What cannot be done says why.
+    // A refusal says why.
     std::fs::write(&plan, format!("{lines}nonsense")).unwrap();
     browser.choose_files("Plan of ken prune", &[&plan]);
     browser.click("button", "Apply");
@@ -159,7 +159,7 @@ fn a_key_is_asked_for_and_stays_in_its_tab() {
     browser.write("textbox", "Question", OIL);
     browser.click("button", "Ask");
     browser.sees("Ida");
-    // What the model read is shown to whoever may not read passages.
+    // Callers that may not read passages still see what the model read.
     browser.click("button", "Passage 1: Notes");
     browser.sees("The oil of the car is changed every May; Ida changes it.");
     browser.click("button", "Close");
@@ -170,7 +170,7 @@ fn a_key_is_asked_for_and_stays_in_its_tab() {
     browser.click("link", "Traffic");
     browser.sees("This key cannot read metrics: it has not the scope “admin”.");
     assert_eq!(browser.wrong(&[401]), [""; 0]);
-    // It is in this tab, and nowhere else.
+    // The key is in this tab, and nowhere else.
     let kept = "[sessionStorage.length, document.cookie, location.href]";
     let address = format!("http://{}/#traffic", server.address);
     assert_eq!(browser.js(kept), json!([1, "", address]));
@@ -254,7 +254,7 @@ fn metrics_are_read_as_prometheus_reads_them() {
          }})",
         json!(text)
     ));
-    // Within a bucket they are taken to lie evenly; beyond the last bound nothing is known.
+    // Within a bucket they count as evenly distributed; beyond the last bound nothing is known.
     assert_eq!(
         read,
         json!([
@@ -297,7 +297,7 @@ fn policies_are_compared_at_every_threshold() {
     browser.choose_files("Comparison", &[&other]);
     browser.sees("This is no comparison of policies");
     browser.choose_files("Comparison", &[&file]);
-    // It begins where most is right.
+    // It begins at the threshold with the most right answers.
     browser.sees("certainty@0.25: 40.0% of the questions retrieve, exact match 0.350; always 0.300 (+0.050), never 0.100 (+0.250)");
     assert!(!browser.text().contains("This is no comparison"));
     browser.picture("policies");
@@ -394,7 +394,7 @@ fn the_keyboard_is_enough() {
     is_sound(&mut browser);
 }
 
-/// The texts whose contrast with what is behind them is lower than WCAG 2 asks of normal text, 4.5.
+/// The texts whose contrast with their background is lower than WCAG 2 requires for normal text, 4.5.
 pub(super) const PALE: &str = r"
 (() => {
   const numbers = (color) => (color.match(/[\d.]+/g) ?? []).map(Number);

@@ -1,5 +1,5 @@
-//! The files of the console as they are served: with their kinds and tags, under a strict policy, and
-//! nothing else than them.
+//! The files of the console as the server sends them: with their kinds and tags, under a strict policy, and no other
+//! files.
 
 use ken_language::LanguageModel;
 use ken_server::{Keys, Scope};
@@ -16,7 +16,7 @@ fn files(page: &str) -> Vec<String> {
     found.collect()
 }
 
-/// Checks what stands with every file.
+/// Checks the headers of every file.
 fn guarded(response: &Response) {
     let policy = response.header("content-security-policy").unwrap();
     for part in [
@@ -76,7 +76,7 @@ fn the_page_and_its_files_are_served() {
         let kept = response.header("cache-control").unwrap();
         assert!(kept.contains("immutable"), "{kept}");
     }
-    // Whoever has it already gets nothing but that it is still so.
+    // A browser that has the file gets only the news that it is unchanged.
     for path in ["/", &files[0]] {
         let tag = server.get(path).header("etag").unwrap().to_owned();
         for known in [tag.clone(), format!("\"x\", W/{tag}"), "*".to_owned()] {
@@ -156,7 +156,7 @@ fn no_path_leads_out_of_the_folder() {
             "{path}"
         );
     }
-    // What is no path at all is refused before it is one.
+    // A path that is not valid is refused as such.
     for path in [format!("{file}\0"), format!("{folder}/\u{1}")] {
         let response = server.get(&path);
         assert_eq!((response.status, response.body.len()), (400, 0), "{path:?}");
@@ -199,7 +199,7 @@ fn the_page_needs_no_key_and_says_what_a_key_may_do() {
             "takes_documents": false, "has_guarantee": false, "model": model, "measures": false,
             "shows_studies": false})
     );
-    // Pages of other origins are no pages of the console.
+    // The console refuses pages of other origins.
     let headers = [("host", "rebound.example")];
     let open = Running::start();
     let rebound = exchange(open.address, &request("GET", "/", &headers, ""));

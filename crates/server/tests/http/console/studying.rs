@@ -1,4 +1,4 @@
-//! What people see of studies in the console.
+//! How people see studies in the console.
 
 use ken_server::{Keys, Scope};
 use serde_json::json;
@@ -38,7 +38,7 @@ fn a_study_is_seen_with_its_curves_and_its_page_stands_alone() {
     assert_eq!(browser.wrong(&[]), [""; 0]);
     assert_eq!(browser.nameless(), [""; 0]);
 
-    // The page has its own looks and script, and neither the console's storage nor its server.
+    // The page has its own style and script, and access to neither the console's storage nor its server.
     let link = browser.js(
         "[...document.querySelectorAll('a')].find((one) => one.innerText === 'Open the page').href",
     );

@@ -1,4 +1,4 @@
-//! How people put documents in: files and folders, chosen and dropped.
+//! How people upload documents: files and folders, chosen and dropped.
 
 use serde_json::json;
 
@@ -42,7 +42,7 @@ fn a_folder_is_taken_in_and_what_fails_says_why() {
     browser.hears("button", "Read garden/tools/README.md");
     browser.hears("button", "Read garden/tulips.md");
     assert!(!browser.text().contains("hidden"));
-    // Chosen again, it is known already.
+    // Chosen again, the folder has nothing new.
     browser.choose_files("Add a folder", &[&folder]);
     browser.sees("0 added, 0 replaced, 3 unchanged");
     assert_eq!(browser.wrong(&[415]), [""; 0]);

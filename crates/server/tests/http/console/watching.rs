@@ -1,4 +1,4 @@
-//! What people do in the console with what was asked before.
+//! What people do in the console with earlier questions.
 
 use ken_server::Keys;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! Any bytes as what a server keeps: its file of keys, and the files of its folder. Functions for the seeded
-//! mutations beside it and for the fuzz targets.
+//! Any bytes as the files that a server stores: its file of keys, and the files of its folder. The functions serve
+//! the seeded mutations in this folder and the fuzz targets.
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -20,7 +20,7 @@ impl KeysPlace {
         Self(tempfile::tempdir().unwrap())
     }
 
-    /// A file as it is written.
+    /// A valid file of keys.
     pub(crate) fn valid(&self) -> Vec<u8> {
         let mut keys = Keys::default();
         keys.make(grant(&[Scope::Ask, Scope::Admin], Some(&["notes"])), 7);
@@ -30,8 +30,8 @@ impl KeysPlace {
         std::fs::read(path).unwrap()
     }
 
-    /// Reads the bytes as the file: keys, which are the same when they are written again, or a typed error.
-    /// Says whether it is keys.
+    /// Reads the bytes as the file: as keys, which stay equal when written again, or as a typed error. Returns
+    /// whether they are keys.
     pub(crate) fn read(&self, bytes: &[u8]) -> bool {
         let [path, again] = ["keys.json", "again.json"].map(|name| self.0.path().join(name));
         std::fs::write(&path, bytes).unwrap();
@@ -80,7 +80,7 @@ impl JournalPlace {
         self.folder.path().join("data")
     }
 
-    /// Files as a server writes them, each behind the byte that chooses it.
+    /// Files as a server writes them, each after the byte that chooses it.
     pub(crate) fn seeds() -> Vec<Vec<u8>> {
         let mut server = Running::keeping(&Keys::default());
         let asked = server.chat("always", OIL, &json!({})).json();
@@ -107,8 +107,8 @@ impl JournalPlace {
         folders.into_iter().flat_map(written).collect()
     }
 
-    /// Opens the folder with the bytes as one of its files, and once more after that: what cannot be read is
-    /// left out or a typed error. Says whether it opens.
+    /// Opens the folder with the bytes as one of its files, twice: an unreadable part is left out or gives a typed
+    /// error. Returns whether it opens.
     pub(crate) fn open(&mut self, bytes: &[u8]) -> bool {
         let Some((&choice, text)) = bytes.split_first() else {
             return true;

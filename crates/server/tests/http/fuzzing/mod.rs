@@ -1,4 +1,4 @@
-//! Requests and kept files at random, by the bodies of the fuzz targets: a short run that is the same each time.
+//! Random requests and stored files, through the bodies of the fuzz targets: a short run that is the same each time.
 
 pub(crate) mod kept;
 pub(crate) mod requests;
@@ -28,7 +28,7 @@ mod tests {
         let valid = place.valid();
         assert!(place.read(&valid));
         let read = (0..3000).filter(|&seed| place.read(&mutated(&valid, seed)));
-        // A name may change, and then they are other keys.
+        // A name may change, and then these are other keys.
         assert!((1..1500).contains(&read.count()));
     }
 

@@ -1,16 +1,16 @@
-//! Any bytes as a request to any route: one function for the seeded mutations beside it and for the fuzz
-//! targets. The first byte chooses the route; what follows up to a line break stands in the path, where the
-//! route has parts of its own, and in the query otherwise; the rest is the body.
+//! Any bytes as a request to any route: one function for the seeded mutations in this folder and for the fuzz
+//! targets. The first byte chooses the route; the bytes up to a line break go into the path, if the route has
+//! parameters there, and into the query otherwise; the rest is the body.
 
 use crate::client::{UPLOAD, exchange, request, upload_body};
 use crate::fixture::Running;
 use crate::random_input::check;
 use crate::route_table::{Route, Takes, routes};
 
-/// Requests after which another server takes the rest: what they put in adds up.
+/// Requests after which a new server takes over: stored data adds up.
 const MOST: usize = 2000;
 
-/// Which routes are tried.
+/// Which routes to try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tried {
     /// Those that take JSON, or nothing but their path.
@@ -19,7 +19,7 @@ pub(crate) enum Tried {
     Files,
 }
 
-/// A server with the routes that are tried.
+/// A server with the routes to try.
 pub(crate) struct Asked {
     server: Running,
     routes: Vec<Route>,
@@ -37,7 +37,7 @@ impl Asked {
         }
     }
 
-    /// A good request to each route, by the route's place in the table.
+    /// A good request to each route, by the route's index in the table.
     pub(crate) fn seeds(&self) -> Vec<Vec<u8>> {
         let seed = |(place, route): (usize, &Route)| {
             let body = match route.takes {
@@ -94,7 +94,7 @@ fn path(route: &Route, given: &[u8]) -> String {
     }
 }
 
-/// A byte as it can stand in a path or a query. A percent sign begins whatever follows it.
+/// A byte as it can stand in a path or a query. A percent sign begins an escape with whatever follows it.
 fn written(byte: u8) -> String {
     match byte.is_ascii_alphanumeric() || b"%-._~/&=+:".contains(&byte) {
         true => char::from(byte).to_string(),

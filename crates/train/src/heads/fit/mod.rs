@@ -15,15 +15,15 @@ use super::objective::{Examples, Loss, Objective, Shape};
 /// Folds of cross-fitting: each is scored by a head trained on the others.
 const FOLDS: usize = 5;
 
-/// The candidate L2 penalties, strongest first. Beyond some penalty two layers collapse to zero
-/// together, unlike one, so their range is narrower.
+/// The candidate L2 penalties, strongest first. Two layers collapse to zero together beyond some penalty, one layer
+/// does not, so the range of two is narrower.
 const DECAYS_OF_ONE: [f64; 8] = [10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.001];
 const DECAYS_OF_TWO: [f64; 8] = [0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.03, 0.01];
 
-/// Of a head that is not minimized.
+/// For a head with a closed form.
 const NO_DECAY: [f64; 1] = [0.0];
 
-/// The least number of examples of each class; in a regression, half of the least number in all.
+/// The fewest examples of each class; in a regression, half of the fewest in all.
 const LEAST: usize = 10;
 
 /// The most iterations of a minimization, and the gradient tolerance at which it ends.
@@ -49,12 +49,11 @@ pub struct Fitted {
     pub network: Network,
     /// The chosen L2 penalty.
     pub decay: f64,
-    /// The mean out-of-fold loss: cross entropy in nats before calibration, or the squared error. The
-    /// smaller, the better.
+    /// The mean out-of-fold loss: cross entropy in nats before calibration, or the squared error. Lower is better.
     pub loss: f64,
 }
 
-/// Why a head cannot be fitted.
+/// Why fitting a head failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum HeadError {
@@ -125,8 +124,8 @@ pub fn classify(
 /// `vectors`: `[examples][inputs]`; `targets`: `[examples]`.
 ///
 /// # Errors
-/// Fewer than twenty labels or all the same, labels outside of `[0, 1]`, vectors of the wrong shape or
-/// not finite, cancellation by `watch`.
+/// Fewer than twenty targets or all of them equal, targets outside of `[0, 1]`, vectors of the wrong shape or not
+/// finite, cancellation by `watch`.
 pub fn regress(
     vectors: &[&[f32]],
     targets: &[f64],
@@ -160,7 +159,7 @@ struct Learned {
     parameters: Vec<f64>,
     decay: f64,
     loss: f64,
-    /// The logit of each example by a head that was not trained on it.
+    /// The logit of each example, by a head that was not trained on it.
     out_of_fold: Vec<f64>,
 }
 
@@ -197,13 +196,12 @@ fn learn(
     let losses: Vec<f64> = logits
         .iter()
         .map(|logits| {
-            let each = logits.iter().zip(targets);
-            each.map(|(&logit, &target)| loss.of(logit, target).0)
-                .sum::<f64>()
-                / targets.len() as f64
+            let pairs = logits.iter().zip(targets);
+            let losses = pairs.map(|(&logit, &target)| loss.of(logit, target).0);
+            losses.sum::<f64>() / targets.len() as f64
         })
         .collect();
-    // The strongest among equals.
+    // The strongest of equally good penalties.
     let best = (0..losses.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b]));
     let best = best.unwrap_or(0);
     // One layer is warm-started along the stronger penalties.
@@ -211,8 +209,8 @@ fn learn(
         Shape::Logistic => 0..best + 1,
         Shape::Mlp { .. } | Shape::MeanDifference => best..best + 1,
     };
-    let found = path(examples, loss, options, penalties, &mut step)?;
-    let parameters = found.into_iter().next_back().unwrap_or_default();
+    let heads = path(examples, loss, options, penalties, &mut step)?;
+    let parameters = heads.into_iter().next_back().unwrap_or_default();
     Ok(Learned {
         standard,
         parameters,
@@ -230,16 +228,16 @@ fn out_of_fold(
     options: HeadOptions,
     step: &mut dyn FnMut() -> Result<(), HeadError>,
 ) -> Result<Vec<Vec<f64>>, HeadError> {
-    let row = |at: usize| &examples.rows[at * examples.inputs..(at + 1) * examples.inputs];
+    let row = |index: usize| &examples.rows[index * examples.inputs..(index + 1) * examples.inputs];
     let decays = decays(options.shape).len();
     let mut logits = vec![vec![0.0; folds.len()]; decays];
     for fold in 0..FOLDS {
-        let of_others: Vec<usize> = (0..folds.len()).filter(|&at| folds[at] != fold).collect();
+        let of_others: Vec<usize> = (0..folds.len()).filter(|&i| folds[i] != fold).collect();
         let mut rows = Vec::with_capacity(of_others.len() * examples.inputs);
-        for &at in &of_others {
-            rows.extend_from_slice(row(at));
+        for &index in &of_others {
+            rows.extend_from_slice(row(index));
         }
-        let targets: Vec<f64> = of_others.iter().map(|&at| examples.targets[at]).collect();
+        let targets: Vec<f64> = of_others.iter().map(|&i| examples.targets[i]).collect();
         let others = Examples {
             rows: &rows,
             targets: &targets,
@@ -248,8 +246,8 @@ fn out_of_fold(
         let heads = path(others, loss, options, 0..decays, step)?;
         for (logits, parameters) in logits.iter_mut().zip(heads) {
             let mut units = Vec::new();
-            for at in (0..folds.len()).filter(|&at| folds[at] == fold) {
-                logits[at] = options.shape.logit(&parameters, row(at), &mut units);
+            for index in (0..folds.len()).filter(|&index| folds[index] == fold) {
+                logits[index] = options.shape.logit(&parameters, row(index), &mut units);
             }
         }
     }
@@ -273,8 +271,8 @@ fn path(
     of: Range<usize>,
     step: &mut dyn FnMut() -> Result<(), HeadError>,
 ) -> Result<Vec<Vec<f64>>, HeadError> {
-    let mut at = options.shape.start(examples.inputs, options.seed);
-    let each = decays(options.shape)[of].iter().map(|&decay| {
+    let mut parameters = options.shape.start(examples.inputs, options.seed);
+    let path = decays(options.shape)[of].iter().map(|&decay| {
         let objective = Objective {
             shape: options.shape,
             loss,
@@ -283,27 +281,27 @@ fn path(
         };
         // One layer continues from the previous penalty. Two could not leave the collapsed state.
         let start = match options.shape {
-            Shape::Logistic | Shape::MeanDifference => at.clone(),
+            Shape::Logistic | Shape::MeanDifference => parameters.clone(),
             Shape::Mlp { .. } => options.shape.start(examples.inputs, options.seed),
         };
-        at = match options.shape {
+        parameters = match options.shape {
             Shape::MeanDifference => mean_difference(examples),
             _ => objective.minimize(start, STEPS, TOLERANCE),
         };
         step()?;
-        Ok(at.clone())
+        Ok(parameters.clone())
     });
-    each.collect()
+    path.collect()
 }
 
 /// The fold of each example, stratified by target.
 fn folds(targets: &[f64], seed: u64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..targets.len()).collect();
     order.shuffle(&mut StdRng::seed_from_u64(seed));
-    order.sort_by(|&one, &other| targets[one].total_cmp(&targets[other]));
+    order.sort_by(|&a, &b| targets[a].total_cmp(&targets[b]));
     let mut folds = vec![0; targets.len()];
-    for (place, at) in order.into_iter().enumerate() {
-        folds[at] = place % FOLDS;
+    for (place, example) in order.into_iter().enumerate() {
+        folds[example] = place % FOLDS;
     }
     folds
 }
@@ -361,8 +359,8 @@ impl Standard {
         }
     }
 
-    /// Has all dimensions that vary keep their scale: the difference of means is a direction among the vectors as
-    /// they are.
+    /// Gives all dimensions that vary the same scale as before: the difference of means is a direction among the
+    /// unscaled vectors.
     fn keep_scale(&mut self) {
         for scale in self.scale.iter_mut().filter(|scale| **scale > 0.0) {
             *scale = 1.0;
@@ -371,11 +369,11 @@ impl Standard {
 
     /// `[examples, inputs]`, row by row.
     fn rows(&self, vectors: &[&[f32]]) -> Vec<f64> {
-        let each = vectors.iter().flat_map(|vector| {
+        let numbers = vectors.iter().flat_map(|vector| {
             let numbers = vector.iter().zip(&self.center).zip(&self.scale);
             numbers.map(|((x, center), scale)| f64::from((x - center) * scale))
         });
-        each.collect()
+        numbers.collect()
     }
 }
 

@@ -46,7 +46,7 @@ fn linear(vector: &[f32]) -> f64 {
     logistic(f64::from(2.0 * vector[0] - 1.5 * vector[1] + 0.5))
 }
 
-/// Likely where two numbers have the same sign (XOR), which no linear function can express.
+/// Likely if two numbers have the same sign (XOR), which no linear function can express.
 fn crossed(vector: &[f32]) -> f64 {
     match vector[0] * vector[1] > 0.0 {
         true => 0.95,
@@ -139,7 +139,7 @@ fn a_hidden_layer_tells_what_no_line_can() {
 fn regression_finds_the_number_behind_the_noise() {
     for options in [LOGISTIC, MLP] {
         let (vectors, chances, labels) = world(800, 5, linear);
-        // Of four questions each, as mastery is measured.
+        // Four questions per target, as for mastery.
         let mut drawn = StdRng::seed_from_u64(9);
         let targets: Vec<f64> = chances
             .iter()

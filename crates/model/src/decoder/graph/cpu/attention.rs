@@ -1,5 +1,4 @@
-//! Attention of new tokens to all that their sequences hold. Query heads that share a key head are
-//! computed together.
+//! Attention of new tokens to all tokens of their sequences. Query heads that share a key head are computed together.
 
 use std::cell::RefCell;
 
@@ -13,15 +12,15 @@ use crate::kernels::rotation::rotate_inlined;
 use crate::kernels::rows::{Rows, task_rows};
 use crate::kernels::wide::widest;
 
-/// Rows that one task works on.
+/// Rows per task.
 const TASK_ROWS: usize = 16;
 
 thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
 }
 
-/// Norms, where the model has them, and rotates the queries and keys of every row, and multiplies queries where they
-/// have factors.
+/// Norms queries and keys if the model has such norms, rotates them in every row, and multiplies queries by their
+/// factors, if any.
 pub(super) fn rotate(
     projected: &mut Rows,
     layer: &AttentionLayer<'_, Vec<f32>>,
@@ -85,7 +84,7 @@ pub(super) fn store(
     }
 }
 
-/// Rows of one sequence that follow one another, and where their results go.
+/// Consecutive rows of one sequence, and where their results go.
 struct Task<'a> {
     sequence: &'a CpuSequence,
     /// The first row's index among all rows.
@@ -95,7 +94,7 @@ struct Task<'a> {
     out: &'a mut [f32],
 }
 
-/// Lets every row attend to its sequence up to itself.
+/// Computes attention of every row to its sequence up to itself.
 pub(super) fn attend(
     projected: &Rows,
     layer: &AttentionLayer<'_, Vec<f32>>,

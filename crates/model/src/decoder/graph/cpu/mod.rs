@@ -1,9 +1,8 @@
-//! The forward pass on plain slices: matrix products with weights laid out once,
-//! everything between them in fused passes over rows, in as many threads as the current rayon pool
-//! has.
+//! The forward pass on plain slices: matrix products with weights laid out once, and fused passes over rows between
+//! them, in as many threads as the current rayon pool has.
 //!
-//! Each row is computed by the same operations in the same order whatever is beside it, so
-//! results are bit-identical in any batch.
+//! Each row is computed by the same operations in the same order whatever the rest of the batch, so results are
+//! bit-identical in any batch.
 
 mod attention;
 mod segment;
@@ -31,7 +30,7 @@ type Result<T> = std::result::Result<T, DecoderError>;
 
 /// The CPU backend.
 pub(in crate::decoder) struct Cpu {
-    /// How weights that come as floats are stored.
+    /// How float weights are stored.
     pub(in crate::decoder) weight_format: WeightFormat,
     /// How quantized weights are multiplied.
     pub(in crate::decoder) arithmetic: Arithmetic,
@@ -42,7 +41,7 @@ pub(in crate::decoder) enum Table {
     F32(Rows),
     Quantized {
         matrix: Arc<QuantizedMatrix>,
-        /// Tokens with embeddings of their own.
+        /// Tokens with replaced embeddings.
         own_rows: Option<Arc<OwnRows>>,
     },
 }

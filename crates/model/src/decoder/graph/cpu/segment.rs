@@ -1,5 +1,5 @@
-//! Keys and values of the tokens read so far. A sequence is a chain of segments: those of the sequences
-//! that it continues, which are shared and never change, then its own, which grows.
+//! Keys and values of the tokens read so far. A sequence is a chain of segments: those of the sequences that it
+//! continues, which are shared and immutable, then its own, which grows.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::kernels::wide::LANES;
 /// A sequence on the CPU.
 pub(in crate::decoder) struct CpuSequence {
     parent: Option<Arc<CpuSequence>>,
-    /// Tokens of all segments before the own one.
+    /// Tokens of all segments before its own.
     shared: usize,
     own: Segment,
 }
@@ -50,7 +50,7 @@ impl CpuSequence {
         chain
     }
 
-    /// The own segment, to be written to.
+    /// Its own segment, for writing.
     pub(super) fn own(&mut self) -> &mut Segment {
         &mut self.own
     }
@@ -115,7 +115,7 @@ impl Segment {
         self.capacity = capacity;
     }
 
-    /// Writes a token's key and value, `ahead` places after the segment's last token.
+    /// Writes a token's key and value, `ahead` positions after the segment's last token.
     pub(super) fn write(
         &mut self,
         layer: usize,

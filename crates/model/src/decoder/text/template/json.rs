@@ -1,4 +1,4 @@
-//! Values as JSON, as Python writes it: models were trained on that.
+//! Values as JSON in Python's format, which models were trained on.
 
 use std::io::{Result as Written, Write};
 
@@ -11,7 +11,7 @@ use serde_json::ser::{Formatter, PrettyFormatter};
 /// A value in a line, or with `indent` spaces for each level.
 ///
 /// # Errors
-/// A value that JSON has no form for.
+/// A value without a form in JSON.
 pub(super) fn written(value: &Value, options: &Kwargs) -> Result<String, Error> {
     let indent: Option<usize> = options.get("indent")?;
     let mut bytes = Vec::new();

@@ -1,10 +1,9 @@
-//! Rendering a template that anybody may have written: its steps, what it builds and how deep it goes
-//! are bounded, so that one that loops, recurses or doubles its strings is refused within a second.
+//! Renders templates from untrusted sources: steps, output and depth are bounded, so that a template that loops,
+//! recurses or doubles its strings is refused within a second.
 //!
-//! The engine bounds steps itself. What a step builds it does not, so every operand is first handed
-//! to [`Budget::spend`] (`rewritten` puts that into the template), and filters and methods that could
-//! build much of little are looked at before they run. Those that models' templates have no use
-//! for are not there.
+//! The engine bounds steps itself. It does not bound what a step builds, so every operand first passes through
+//! [`Budget::spend`] (`rewritten` inserts that into the template), and filters and methods that could build much from
+//! little are checked before they run. Those that models' templates do not use are left out.
 
 mod json;
 mod rewrite;
@@ -18,25 +17,25 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Kwargs, Rest, Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, State, escape_formatter, filters};
 
-/// Instructions that a template may take. Models' templates take some dozens a message.
+/// The most instructions of a template. Models' templates take some dozens per message.
 const MOST_STEPS: u64 = 500_000;
-/// Bytes that it may handle, over all steps, beside what follows from the conversation.
+/// Bytes that it may handle, over all steps, besides those for the conversation.
 const MOST_BYTES: usize = 8 << 20;
 /// How often it may handle each byte of the conversation and of itself.
 const MOST_TIMES: usize = 64;
-/// What an element of a list or a map counts, beside its own bytes.
+/// The cost of an element of a list or a map, besides its own bytes.
 const ELEMENT_BYTES: usize = 16;
 /// Lists and maps within one another.
 const MOST_DEPTH: usize = 24;
-/// How deep macros and loops may call themselves, in the engine's measure.
+/// How deep macros and loops may recurse, in the engine's measure.
 const MOST_RECURSION: usize = 100;
-/// Reading a template recurses with the length of its expressions, which `rewritten` bounds.
+/// Parsing a template recurses with the length of its expressions, which `rewritten` bounds.
 const STACK_BYTES: usize = 64 << 20;
 
-/// The text that a template makes of a context, of which `given` bytes are texts.
+/// The text that a template renders from a context with `given` bytes of text.
 ///
 /// # Errors
-/// In words: what is wrong with the template, or which bound it exceeds.
+/// A message about the template's fault, or the bound that it exceeds.
 pub(in crate::decoder) fn render(
     source: &str,
     context: Value,
@@ -83,7 +82,7 @@ fn render_here(source: &str, context: Value, given: usize) -> Result<String, Err
     Ok(text)
 }
 
-/// What a template may still handle, in bytes.
+/// The bytes that a template may still handle.
 #[derive(Debug)]
 struct Budget {
     left: AtomicI64,
@@ -111,7 +110,7 @@ impl Budget {
         }
     }
 
-    /// Takes the size of a value.
+    /// Spends the size of a value.
     fn weigh(&self, value: &Value, depth: usize) -> Result<(), Error> {
         if depth > MOST_DEPTH {
             return Err(refused(format!(
@@ -141,8 +140,8 @@ impl Budget {
         }
     }
 
-    /// Takes the size of a value and hands it on. What the engine would only compute when it is looked
-    /// at, one computation on top of the other, is computed here.
+    /// Spends the size of a value and returns it. Values that the engine would compute lazily, one computation on top
+    /// of the other, are computed here.
     fn spend(&self, value: Value) -> Result<Value, Error> {
         self.weigh(&value, 0)?;
         Ok(match value.kind() {
@@ -154,7 +153,7 @@ impl Budget {
         })
     }
 
-    /// Takes what replacing or joining will build, before it does.
+    /// Spends the size of the result of replacing or joining, before it runs.
     fn foresee(&self, name: &str, args: &[Value]) -> Result<(), Error> {
         let texts: Vec<&str> = args.iter().map(|arg| arg.as_str().unwrap_or("")).collect();
         match (name, texts.as_slice()) {
@@ -178,7 +177,7 @@ fn refused(reason: impl Into<Cow<'static, str>>) -> Error {
     Error::new(ErrorKind::InvalidOperation, reason)
 }
 
-/// Filters of the engine by their names, which may be others there.
+/// The engine's filters by their names in templates, which may differ from the functions'.
 macro_rules! filters {
     ($($name:ident),*) => { filters![$($name: $name),*] };
     ($($name:ident: $filter:ident),*) => {
@@ -194,7 +193,7 @@ fn environment(budget: &Arc<Budget>) -> Environment<'static> {
         round, safe, select, selectattr, sort, split, string, title, trim, unique, upper
     ];
     kept.extend(filters![count: length, d: default, e: escape]);
-    // The engine's own, less those above, could build much of little.
+    // These filters could build much from little.
     for name in [
         "batch", "chain", "format", "groupby", "indent", "pprint", "slice", "sum", "zip",
     ] {
@@ -238,7 +237,7 @@ fn environment(budget: &Arc<Budget>) -> Environment<'static> {
     environment
 }
 
-/// Calls a method as Python has it, within the budget.
+/// Calls a method as in Python, within the budget.
 fn call_method(
     budget: &Budget,
     state: &State,
@@ -251,7 +250,7 @@ fn call_method(
     }
     budget.weigh(value, 0)?;
     match method {
-        // The list stands in the brackets, not in front.
+        // The list is the argument, not the receiver.
         "join" => {
             let list = args.first().cloned().unwrap_or_default();
             budget.foresee(method, &[list, value.clone()])?;
@@ -262,7 +261,7 @@ fn call_method(
     budget.spend(made)
 }
 
-/// `a * b`, of numbers, or of a text and how often it is to stand there.
+/// `a * b` of numbers, or of a text and its number of repetitions.
 fn product(budget: &Budget, a: &Value, b: &Value) -> Result<Value, Error> {
     let repeated = match (a.as_str(), b.as_str()) {
         (Some(text), None) => Some((text, b)),

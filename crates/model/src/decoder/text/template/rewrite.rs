@@ -1,5 +1,5 @@
-//! A template's tree with a call of [`SPEND`] around every operand, argument and assigned value, and
-//! around every piece of plain text. It means the same, but for what exceeds the budget.
+//! Rewrites a template's tree with a call of [`SPEND`] around every operand, argument and assigned value, and around
+//! every piece of plain text. Its meaning is unchanged within the budget.
 
 use minijinja::Error;
 use minijinja::machinery::ast::{
@@ -12,16 +12,16 @@ use minijinja::value::Value;
 
 use super::refused;
 
-/// The functions that stand in the tree; no template can name them.
+/// The functions that are inserted into the tree; no template can name them.
 pub(super) const SPEND: &str = "\u{0}spend";
 pub(super) const PRODUCT: &str = "\u{0}product";
 
-/// Words and signs within one pair of brackets.
+/// Most words and signs within one pair of brackets.
 const MOST_TOKENS: usize = 4000;
-/// `elif` in all of a template: each stands within the one before.
+/// Most `elif` in a template, since each is nested in the one before.
 const MOST_BRANCHES: usize = 1000;
 
-/// Tests that look at no more than what kind a value is of.
+/// Tests that only look at the kind of a value.
 const OF_KINDS: [&str; 16] = [
     "boolean",
     "defined",
@@ -41,14 +41,14 @@ const OF_KINDS: [&str; 16] = [
     "undefined",
 ];
 
-/// How templates of models are read: as `apply_chat_template` of Transformers does.
+/// The options for parsing templates, as in Transformers' `apply_chat_template`.
 pub(super) const WHITESPACE: WhitespaceConfig = WhitespaceConfig {
     keep_trailing_newline: false,
     lstrip_blocks: true,
     trim_blocks: true,
 };
 
-/// Refuses expressions that are longer than the stack is deep.
+/// Refuses expressions that would exhaust the stack.
 pub(super) fn check_length(source: &str) -> Result<(), Error> {
     let (mut within, mut branches) = (0, 0);
     for token in tokenize(source, false, SyntaxConfig, WHITESPACE) {
@@ -67,7 +67,7 @@ pub(super) fn check_length(source: &str) -> Result<(), Error> {
 
 type Rewritten<T> = Result<T, Error>;
 
-/// The node again, each field rewritten by the function after its name.
+/// Rebuilds a node, each field rewritten by the function after its name.
 macro_rules! node {
     ($all:ident::$kind:ident($from:expr) { $($fields:tt)* }) => {
         $all::$kind(node!($kind($from) { $($fields)* }))
@@ -77,7 +77,7 @@ macro_rules! node {
     };
 }
 
-/// A statement of a template, or the whole.
+/// A statement of a template, or the whole template.
 pub(super) fn statement<'a>(from: &Stmt<'a>) -> Rewritten<Stmt<'a>> {
     Ok(match from {
         Stmt::Template(of) => node!(Stmt::Template(of) { children: statements }),
@@ -193,16 +193,16 @@ fn operands<'a>(from: &[Expr<'a>]) -> Rewritten<Vec<Expr<'a>>> {
 }
 
 fn assignments<'a>(from: &[(Expr<'a>, Expr<'a>)]) -> Rewritten<Vec<(Expr<'a>, Expr<'a>)>> {
-    let each = |(target, value): &(_, _)| Ok((expression(target)?, operand(value)?));
-    from.iter().map(each).collect()
+    let assignment = |(target, value): &(_, _)| Ok((expression(target)?, operand(value)?));
+    from.iter().map(assignment).collect()
 }
 
 fn comparisons<'a>(from: &[CompareOp<'a>]) -> Rewritten<Vec<CompareOp<'a>>> {
-    let each = |CompareOp { op, expr }: &CompareOp<'a>| {
+    let comparison = |CompareOp { op, expr }: &CompareOp<'a>| {
         let (op, expr) = (*op, operand(expr)?);
         Ok(CompareOp { op, expr })
     };
-    from.iter().map(each).collect()
+    from.iter().map(comparison).collect()
 }
 
 fn unary(from: &UnaryOpKind) -> Rewritten<UnaryOpKind> {
@@ -221,7 +221,7 @@ fn call<'a>(of: &Spanned<Call<'a>>) -> Rewritten<Spanned<Call<'a>>> {
 }
 
 fn arguments<'a>(from: &[CallArg<'a>]) -> Rewritten<Vec<CallArg<'a>>> {
-    let each = |argument: &CallArg<'a>| {
+    let rewritten = |argument: &CallArg<'a>| {
         Ok(match argument {
             CallArg::Pos(of) => CallArg::Pos(operand(of)?),
             CallArg::Kwarg(name, of) => CallArg::Kwarg(name, operand(of)?),
@@ -229,7 +229,7 @@ fn arguments<'a>(from: &[CallArg<'a>]) -> Rewritten<Vec<CallArg<'a>>> {
             CallArg::KwargSplat(of) => CallArg::KwargSplat(operand(of)?),
         })
     };
-    from.iter().map(each).collect()
+    from.iter().map(rewritten).collect()
 }
 
 fn spent(value: Expr<'_>) -> Expr<'_> {

@@ -1,4 +1,4 @@
-//! Templates that ask for too much, and ordinary ones that must not be taken for such.
+//! Templates that exceed the bounds, and ordinary ones that must not be mistaken for such.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! AVX2 with FMA and F16C, and with the 8-bit products of AVX-VNNI where the processor has them: two registers
-//! hold a tile.
+//! AVX2 with FMA and F16C, and with the 8-bit products of AVX-VNNI if the processor has them: two registers hold a
+//! tile.
 
 use std::arch::x86_64::*;
 
@@ -38,25 +38,25 @@ impl<const VNNI: bool> Isa for Avx2<VNNI> {
 
     #[inline(always)]
     unsafe fn splat(number: f32) -> [__m256; 2] {
-        // SAFETY: the caller guarantees AVX2; registers alone are touched.
+        // SAFETY: the caller guarantees AVX2; only registers are touched.
         unsafe { [_mm256_set1_ps(number); 2] }
     }
 
     #[inline(always)]
     unsafe fn mul(a: [__m256; 2], b: [__m256; 2]) -> [__m256; 2] {
-        // SAFETY: the caller guarantees AVX2; registers alone are touched.
+        // SAFETY: the caller guarantees AVX2; only registers are touched.
         unsafe { [_mm256_mul_ps(a[0], b[0]), _mm256_mul_ps(a[1], b[1])] }
     }
 
     #[inline(always)]
     unsafe fn sub(a: [__m256; 2], b: [__m256; 2]) -> [__m256; 2] {
-        // SAFETY: the caller guarantees AVX2; registers alone are touched.
+        // SAFETY: the caller guarantees AVX2; only registers are touched.
         unsafe { [_mm256_sub_ps(a[0], b[0]), _mm256_sub_ps(a[1], b[1])] }
     }
 
     #[inline(always)]
     unsafe fn mul_add(a: [__m256; 2], b: [__m256; 2], c: [__m256; 2]) -> [__m256; 2] {
-        // SAFETY: the caller guarantees FMA; registers alone are touched.
+        // SAFETY: the caller guarantees FMA; only registers are touched.
         unsafe {
             [
                 _mm256_fmadd_ps(a[0], b[0], c[0]),
@@ -67,7 +67,7 @@ impl<const VNNI: bool> Isa for Avx2<VNNI> {
 
     #[inline(always)]
     unsafe fn mul_sub_from(a: [__m256; 2], b: [__m256; 2], c: [__m256; 2]) -> [__m256; 2] {
-        // SAFETY: the caller guarantees FMA; registers alone are touched.
+        // SAFETY: the caller guarantees FMA; only registers are touched.
         unsafe {
             [
                 _mm256_fnmadd_ps(a[0], b[0], c[0]),
@@ -114,7 +114,7 @@ impl<const VNNI: bool> Isa for Avx2<VNNI> {
 
     #[inline(always)]
     unsafe fn prefetch(line: *const Line) {
-        // SAFETY: a hint, which reads nothing, of whatever memory.
+        // SAFETY: a hint, which reads nothing, whatever the address.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) }
     }
 
@@ -154,7 +154,7 @@ impl<const VNNI: bool> Isa for Avx2<VNNI> {
         shift: i32,
         mask: u8,
     ) -> [__m256i; 2] {
-        // SAFETY: the caller guarantees AVX2; registers alone are touched.
+        // SAFETY: the caller guarantees AVX2; only registers are touched.
         unsafe {
             [
                 with_bits(codes[0], bits[0], shift, mask),
@@ -165,13 +165,13 @@ impl<const VNNI: bool> Isa for Avx2<VNNI> {
 
     #[inline(always)]
     unsafe fn code<const PLACE: i32>(codes: [__m256i; 2]) -> [__m256; 2] {
-        // SAFETY: the caller guarantees AVX2; registers alone are touched.
+        // SAFETY: the caller guarantees AVX2; only registers are touched.
         unsafe { [code::<PLACE>(codes[0]), code::<PLACE>(codes[1])] }
     }
 
     #[inline(always)]
     unsafe fn start(number: i32) -> [__m256i; 2] {
-        // SAFETY: the caller guarantees AVX2; registers alone are touched.
+        // SAFETY: the caller guarantees AVX2; only registers are touched.
         unsafe { [_mm256_set1_epi32(number); 2] }
     }
 
@@ -182,7 +182,7 @@ impl<const VNNI: bool> Isa for Avx2<VNNI> {
         activations: [i8; 4],
         wide: bool,
     ) -> [__m256i; 2] {
-        // SAFETY: the caller guarantees AVX2, and AVX-VNNI where `VNNI` is set; registers alone are touched.
+        // SAFETY: the caller guarantees AVX2, and AVX-VNNI where `VNNI` is set; only registers are touched.
         unsafe {
             let x = _mm256_set1_epi32(i32::from_ne_bytes(bytemuck::must_cast(activations)));
             if VNNI {
@@ -200,7 +200,7 @@ impl<const VNNI: bool> Isa for Avx2<VNNI> {
 
     #[inline(always)]
     unsafe fn floats(sums: [__m256i; 2]) -> [__m256; 2] {
-        // SAFETY: the caller guarantees AVX2; registers alone are touched.
+        // SAFETY: the caller guarantees AVX2; only registers are touched.
         unsafe { [_mm256_cvtepi32_ps(sums[0]), _mm256_cvtepi32_ps(sums[1])] }
     }
 }
@@ -209,7 +209,7 @@ impl<const VNNI: bool> Isa for Avx2<VNNI> {
 #[inline(always)]
 #[allow(unsafe_code)]
 unsafe fn halves(bytes: __m256i) -> [__m256i; 2] {
-    // SAFETY: the caller guarantees AVX2; registers alone are touched.
+    // SAFETY: the caller guarantees AVX2; only registers are touched.
     unsafe {
         let low = _mm256_set1_epi8(15);
         [
@@ -223,7 +223,7 @@ unsafe fn halves(bytes: __m256i) -> [__m256i; 2] {
 #[inline(always)]
 #[allow(unsafe_code)]
 unsafe fn with_bits(codes: __m256i, bits: __m256i, shift: i32, mask: u8) -> __m256i {
-    // SAFETY: the caller guarantees AVX2; registers alone are touched.
+    // SAFETY: the caller guarantees AVX2; only registers are touched.
     unsafe {
         let shifted = if shift < 0 {
             _mm256_sll_epi16(bits, _mm_cvtsi32_si128(-shift))
@@ -237,11 +237,11 @@ unsafe fn with_bits(codes: __m256i, bits: __m256i, shift: i32, mask: u8) -> __m2
     }
 }
 
-/// Of four codes for each of eight outputs the one at `PLACE`, as a float.
+/// The code at `PLACE` of the four codes of each of eight outputs, as a float.
 #[inline(always)]
 #[allow(unsafe_code)]
 unsafe fn code<const PLACE: i32>(codes: __m256i) -> __m256 {
-    // SAFETY: the caller guarantees AVX2; registers alone are touched.
+    // SAFETY: the caller guarantees AVX2; only registers are touched.
     unsafe {
         let shifted = match PLACE {
             0 => codes,
@@ -253,22 +253,22 @@ unsafe fn code<const PLACE: i32>(codes: __m256i) -> __m256 {
     }
 }
 
-/// Adds products in pairs of 16 bits. The sum of two products with bytes would not fit, so those are
-/// multiplied half by half.
+/// Adds products in pairs of 16 bits. The sum of two products with bytes would overflow, so those are multiplied half
+/// by half.
 #[inline(always)]
 #[allow(unsafe_code)]
 unsafe fn dot_by_pairs(sums: __m256i, codes: __m256i, x: __m256i, wide: bool) -> __m256i {
-    // SAFETY: the caller guarantees AVX2; registers alone are touched.
+    // SAFETY: the caller guarantees AVX2; only registers are touched.
     unsafe {
-        let one = _mm256_set1_epi16(1);
+        let ones = _mm256_set1_epi16(1);
         if wide {
             let [low, high] = halves(codes);
-            let low = _mm256_madd_epi16(_mm256_maddubs_epi16(low, x), one);
+            let low = _mm256_madd_epi16(_mm256_maddubs_epi16(low, x), ones);
             let sixteen = _mm256_set1_epi16(16);
             let high = _mm256_madd_epi16(_mm256_maddubs_epi16(high, x), sixteen);
             _mm256_add_epi32(sums, _mm256_add_epi32(low, high))
         } else {
-            let pairs = _mm256_madd_epi16(_mm256_maddubs_epi16(codes, x), one);
+            let pairs = _mm256_madd_epi16(_mm256_maddubs_epi16(codes, x), ones);
             _mm256_add_epi32(sums, pairs)
         }
     }

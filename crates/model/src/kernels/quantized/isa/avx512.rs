@@ -29,31 +29,31 @@ impl Isa for Avx512Vnni {
 
     #[inline(always)]
     unsafe fn splat(number: f32) -> __m512 {
-        // SAFETY: the caller guarantees AVX-512; registers alone are touched.
+        // SAFETY: the caller guarantees AVX-512; only registers are touched.
         unsafe { _mm512_set1_ps(number) }
     }
 
     #[inline(always)]
     unsafe fn mul(a: __m512, b: __m512) -> __m512 {
-        // SAFETY: the caller guarantees AVX-512; registers alone are touched.
+        // SAFETY: the caller guarantees AVX-512; only registers are touched.
         unsafe { _mm512_mul_ps(a, b) }
     }
 
     #[inline(always)]
     unsafe fn sub(a: __m512, b: __m512) -> __m512 {
-        // SAFETY: the caller guarantees AVX-512; registers alone are touched.
+        // SAFETY: the caller guarantees AVX-512; only registers are touched.
         unsafe { _mm512_sub_ps(a, b) }
     }
 
     #[inline(always)]
     unsafe fn mul_add(a: __m512, b: __m512, c: __m512) -> __m512 {
-        // SAFETY: the caller guarantees AVX-512; registers alone are touched.
+        // SAFETY: the caller guarantees AVX-512; only registers are touched.
         unsafe { _mm512_fmadd_ps(a, b, c) }
     }
 
     #[inline(always)]
     unsafe fn mul_sub_from(a: __m512, b: __m512, c: __m512) -> __m512 {
-        // SAFETY: the caller guarantees AVX-512; registers alone are touched.
+        // SAFETY: the caller guarantees AVX-512; only registers are touched.
         unsafe { _mm512_fnmadd_ps(a, b, c) }
     }
 
@@ -83,7 +83,7 @@ impl Isa for Avx512Vnni {
 
     #[inline(always)]
     unsafe fn prefetch(line: *const Line) {
-        // SAFETY: a hint, which reads nothing, of whatever memory.
+        // SAFETY: a hint, which reads nothing, whatever the address.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) }
     }
 
@@ -114,7 +114,7 @@ impl Isa for Avx512Vnni {
 
     #[inline(always)]
     unsafe fn with_bits(codes: __m512i, bits: __m512i, shift: i32, mask: u8) -> __m512i {
-        // SAFETY: the caller guarantees AVX-512; registers alone are touched.
+        // SAFETY: the caller guarantees AVX-512; only registers are touched.
         unsafe {
             let shifted = if shift < 0 {
                 _mm512_sll_epi16(bits, _mm_cvtsi32_si128(-shift))
@@ -128,7 +128,7 @@ impl Isa for Avx512Vnni {
 
     #[inline(always)]
     unsafe fn code<const PLACE: i32>(codes: __m512i) -> __m512 {
-        // SAFETY: the caller guarantees AVX-512; registers alone are touched.
+        // SAFETY: the caller guarantees AVX-512; only registers are touched.
         unsafe {
             let shifted = match PLACE {
                 0 => codes,
@@ -142,13 +142,13 @@ impl Isa for Avx512Vnni {
 
     #[inline(always)]
     unsafe fn start(number: i32) -> __m512i {
-        // SAFETY: the caller guarantees AVX-512; registers alone are touched.
+        // SAFETY: the caller guarantees AVX-512; only registers are touched.
         unsafe { _mm512_set1_epi32(number) }
     }
 
     #[inline(always)]
     unsafe fn dot(sums: __m512i, codes: __m512i, activations: [i8; 4], _wide: bool) -> __m512i {
-        // SAFETY: the caller guarantees VNNI; registers alone are touched.
+        // SAFETY: the caller guarantees VNNI; only registers are touched.
         unsafe {
             let activations =
                 _mm512_set1_epi32(i32::from_ne_bytes(bytemuck::must_cast(activations)));
@@ -158,7 +158,7 @@ impl Isa for Avx512Vnni {
 
     #[inline(always)]
     unsafe fn floats(sums: __m512i) -> __m512 {
-        // SAFETY: the caller guarantees AVX-512; registers alone are touched.
+        // SAFETY: the caller guarantees AVX-512; only registers are touched.
         unsafe { _mm512_cvtepi32_ps(sums) }
     }
 }

@@ -1,5 +1,5 @@
-//! What products need of a processor: a number for each output of a tile in one value, and products
-//! of four codes with four activations, added up exactly.
+//! The operations that products need from a processor: vectors with a number for each output of a tile, and exact
+//! sums of products of four codes with four activations.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -24,7 +24,7 @@ use super::layout::{LINE, Line, TILE};
 /// The operations of one instruction set. All sets compute the same bits.
 ///
 /// # Safety
-/// The processor must have the instructions of the set, which [`InstructionSet::detected`] tells.
+/// The processor must have the instructions of the set, as [`InstructionSet::detected`] checks.
 #[allow(unsafe_code)] // Vector instructions have no safe form.
 pub(super) trait Isa {
     /// A float for each output of a tile.
@@ -33,7 +33,7 @@ pub(super) trait Isa {
     type Sums: Copy;
     /// Four codes for each output of a tile.
     type Codes: Copy;
-    /// Rows that are multiplied in integers at once: as many as the registers hold sums of.
+    /// Rows that are multiplied in integers at once: as many as the registers have room for sums.
     const ROWS: usize;
     /// Rows that are multiplied exactly at once, with two tiles.
     const EXACT_ROWS: usize;
@@ -53,23 +53,22 @@ pub(super) trait Isa {
     unsafe fn bytes(numbers: &[u8; TILE]) -> Self::Floats;
     unsafe fn signed_bytes(numbers: &[u8; TILE]) -> Self::Floats;
 
-    /// Brings a line to the first cache, if it is memory of this process.
+    /// Prefetches a line into the first cache, if the address belongs to this process.
     unsafe fn prefetch(line: *const Line);
     unsafe fn codes(line: &[u8; LINE]) -> Self::Codes;
     unsafe fn store_codes(codes: Self::Codes, line: &mut [u8; LINE]);
     /// The low and the high half of each byte.
     unsafe fn nibbles(line: &[u8; LINE]) -> [Self::Codes; 2];
-    /// Codes with what `mask` leaves of each byte of `bits`, shifted to the right, or to the left where
-    /// `shift` is negative. Neither brings other bits to where the mask is.
+    /// Combines codes with the bits of `bits` under `mask`, shifted to the right, or to the left if `shift` is
+    /// negative. Other bits must not move under the mask.
     unsafe fn with_bits(codes: Self::Codes, bits: Self::Codes, shift: i32, mask: u8)
     -> Self::Codes;
-    /// Of the four codes of each output the one at `place`, as a float.
+    /// The code at `place` of the four codes of each output, as a float.
     unsafe fn code<const PLACE: i32>(codes: Self::Codes) -> Self::Floats;
 
     /// Sums that start at a number.
     unsafe fn start(number: i32) -> Self::Sums;
-    /// Adds to each sum the products of four codes with four activations. Unless `wide`, codes are
-    /// less than 64.
+    /// Adds the products of four codes with four activations to each sum. Unless `wide`, codes must be less than 64.
     unsafe fn dot(
         sums: Self::Sums,
         codes: Self::Codes,
@@ -79,8 +78,8 @@ pub(super) trait Isa {
     unsafe fn floats(sums: Self::Sums) -> Self::Floats;
 }
 
-/// Asks memory for what comes some lines after these. A single row is multiplied faster than memory
-/// answers, and what processors ask for by themselves is too little and too late.
+/// Prefetches the lines that follow these by `ahead` lines. A single row is multiplied faster than memory answers,
+/// and the processor's own prefetching is too little and too late.
 ///
 /// # Safety
 /// As for [`Isa`].
@@ -93,7 +92,7 @@ pub(super) unsafe fn prefetch<I: Isa>(lines: &[Line], ahead: usize) {
     }
 }
 
-/// The instruction sets that there are kernels for.
+/// The instruction sets with kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InstructionSet {
     /// AVX-512 with 8-bit products (VNNI).
@@ -104,12 +103,12 @@ pub enum InstructionSet {
     Avx2,
     /// NEON with 8-bit products (dotprod).
     NeonDotprod,
-    /// Whatever the compiler makes of plain code.
+    /// Plain code, as the compiler vectorizes it.
     Plain,
 }
 
 impl InstructionSet {
-    /// The widest that this processor has.
+    /// The widest set of this processor.
     #[must_use]
     pub fn detected() -> Self {
         let all = [
@@ -118,11 +117,11 @@ impl InstructionSet {
             Self::Avx2,
             Self::NeonDotprod,
         ];
-        let found = all.into_iter().find(|set| set.is_available());
-        found.unwrap_or(Self::Plain)
+        let widest = all.into_iter().find(|set| set.is_available());
+        widest.unwrap_or(Self::Plain)
     }
 
-    /// Whether this processor has it.
+    /// Whether this processor has the set.
     #[must_use]
     pub fn is_available(self) -> bool {
         #[cfg(target_arch = "x86_64")]
@@ -131,7 +130,7 @@ impl InstructionSet {
             let avx2 = has!("avx2") && has!("fma") && has!("f16c");
             let avx512 = has!("avx512f") && has!("avx512bw") && has!("avx512vnni");
             match self {
-                // The kernels are compiled with those of AVX2 as well.
+                // These kernels also use AVX2.
                 Self::Avx512Vnni => avx2 && avx512,
                 Self::AvxVnni => avx2 && has!("avxvnni"),
                 Self::Avx2 => avx2,

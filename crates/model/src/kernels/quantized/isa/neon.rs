@@ -35,14 +35,14 @@ impl Isa for NeonDotprod {
 
     #[inline(always)]
     unsafe fn splat(number: f32) -> [float32x4_t; 4] {
-        // SAFETY: the caller guarantees NEON; registers alone are touched.
+        // SAFETY: the caller guarantees NEON; only registers are touched.
         unsafe { [vdupq_n_f32(number); 4] }
     }
 
     #[inline(always)]
     unsafe fn mul(a: [float32x4_t; 4], b: [float32x4_t; 4]) -> [float32x4_t; 4] {
         from_fn(|i| {
-            // SAFETY: the caller guarantees NEON; registers alone are touched.
+            // SAFETY: the caller guarantees NEON; only registers are touched.
             unsafe { vmulq_f32(a[i], b[i]) }
         })
     }
@@ -50,7 +50,7 @@ impl Isa for NeonDotprod {
     #[inline(always)]
     unsafe fn sub(a: [float32x4_t; 4], b: [float32x4_t; 4]) -> [float32x4_t; 4] {
         from_fn(|i| {
-            // SAFETY: the caller guarantees NEON; registers alone are touched.
+            // SAFETY: the caller guarantees NEON; only registers are touched.
             unsafe { vsubq_f32(a[i], b[i]) }
         })
     }
@@ -62,7 +62,7 @@ impl Isa for NeonDotprod {
         c: [float32x4_t; 4],
     ) -> [float32x4_t; 4] {
         from_fn(|i| {
-            // SAFETY: the caller guarantees NEON; registers alone are touched.
+            // SAFETY: the caller guarantees NEON; only registers are touched.
             unsafe { vfmaq_f32(c[i], a[i], b[i]) }
         })
     }
@@ -74,7 +74,7 @@ impl Isa for NeonDotprod {
         c: [float32x4_t; 4],
     ) -> [float32x4_t; 4] {
         from_fn(|i| {
-            // SAFETY: the caller guarantees NEON; registers alone are touched.
+            // SAFETY: the caller guarantees NEON; only registers are touched.
             unsafe { vfmsq_f32(c[i], a[i], b[i]) }
         })
     }
@@ -119,7 +119,7 @@ impl Isa for NeonDotprod {
 
     #[inline(always)]
     unsafe fn prefetch(line: *const Line) {
-        // SAFETY: a hint, which does nothing where the address is of no memory of this process.
+        // SAFETY: a hint, which does nothing if the address does not belong to this process.
         unsafe {
             asm!("prfm pldl1keep, [{}]", in(reg) line, options(readonly, nostack, preserves_flags));
         }
@@ -161,7 +161,7 @@ impl Isa for NeonDotprod {
         shift: i32,
         mask: u8,
     ) -> [uint8x16_t; 4] {
-        // SAFETY: the caller guarantees NEON; registers alone are touched.
+        // SAFETY: the caller guarantees NEON; only registers are touched.
         unsafe {
             let (left, mask) = (vdupq_n_s8(-shift as i8), vdupq_n_u8(mask));
             from_fn(|i| vorrq_u8(codes[i], vandq_u8(vshlq_u8(bits[i], left), mask)))
@@ -171,7 +171,7 @@ impl Isa for NeonDotprod {
     #[inline(always)]
     unsafe fn code<const PLACE: i32>(codes: [uint8x16_t; 4]) -> [float32x4_t; 4] {
         from_fn(|i| {
-            // SAFETY: the caller guarantees NEON; registers alone are touched.
+            // SAFETY: the caller guarantees NEON; only registers are touched.
             unsafe {
                 let codes = vreinterpretq_u32_u8(codes[i]);
                 let shifted = match PLACE {
@@ -187,12 +187,12 @@ impl Isa for NeonDotprod {
 
     #[inline(always)]
     unsafe fn start(number: i32) -> [int32x4_t; 4] {
-        // SAFETY: the caller guarantees NEON; registers alone are touched.
+        // SAFETY: the caller guarantees NEON; only registers are touched.
         unsafe { [vdupq_n_s32(number); 4] }
     }
 
-    /// The instruction multiplies signed bytes. From codes that may be 128 and more, 128 is subtracted
-    /// before, and 128 times the activations added after.
+    /// The instruction multiplies signed bytes. If codes may be 128 or more, subtract 128 first, and add 128 times
+    /// the activations afterwards.
     #[inline(always)]
     unsafe fn dot(
         sums: [int32x4_t; 4],
@@ -200,7 +200,7 @@ impl Isa for NeonDotprod {
         activations: [i8; 4],
         wide: bool,
     ) -> [int32x4_t; 4] {
-        // SAFETY: the caller guarantees dotprod; registers alone are touched.
+        // SAFETY: the caller guarantees dotprod; only registers are touched.
         unsafe {
             let x = i32::from_ne_bytes(bytemuck::must_cast(activations));
             let x = vreinterpretq_s8_s32(vdupq_n_s32(x));
@@ -219,7 +219,7 @@ impl Isa for NeonDotprod {
     #[inline(always)]
     unsafe fn floats(sums: [int32x4_t; 4]) -> [float32x4_t; 4] {
         from_fn(|i| {
-            // SAFETY: the caller guarantees NEON; registers alone are touched.
+            // SAFETY: the caller guarantees NEON; only registers are touched.
             unsafe { vcvtq_f32_s32(sums[i]) }
         })
     }
@@ -230,7 +230,7 @@ impl Isa for NeonDotprod {
 #[inline(always)]
 #[allow(unsafe_code)]
 unsafe fn dot(mut sums: int32x4_t, a: int8x16_t, b: int8x16_t) -> int32x4_t {
-    // SAFETY: the caller guarantees dotprod; registers alone are touched.
+    // SAFETY: the caller guarantees dotprod; only registers are touched.
     unsafe {
         asm!(
             // The compiler checks this against the features of the surrounding function, which may lack dotprod.
@@ -245,12 +245,12 @@ unsafe fn dot(mut sums: int32x4_t, a: int8x16_t, b: int8x16_t) -> int32x4_t {
     sums
 }
 
-/// Four numbers of 16 bits in 32: `FCVTL`, likewise.
+/// Four 16-bit floats to 32 bits: `FCVTL`, for the same reason.
 #[inline(always)]
 #[allow(unsafe_code)]
 unsafe fn widened(halves: uint16x4_t) -> float32x4_t {
     let wide;
-    // SAFETY: the caller guarantees NEON; registers alone are touched.
+    // SAFETY: the caller guarantees NEON; only registers are touched.
     unsafe {
         asm!(
             "fcvtl {0:v}.4s, {1:v}.4h",

@@ -1,4 +1,4 @@
-//! Plain code: the reference, and what other processors run.
+//! Plain code: the reference, and the fallback for other processors.
 
 use half::f16;
 

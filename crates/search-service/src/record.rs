@@ -1,4 +1,4 @@
-//! From what a service found to passages, and the passages that were found lately.
+//! Turning the records that a service returns into passages, and remembering the latest ones.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -10,23 +10,23 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::address::ServiceAddress;
 use crate::error::ServiceError;
 
-/// A record that a service found.
+/// A search result of a service.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Found {
-    /// By which the service knows it.
+pub(crate) struct ServiceRecord {
+    /// The service's own id.
     pub(crate) id: Option<String>,
-    /// The document that it is a part of; the record itself where the service does not say.
+    /// The document that it is a part of; the record itself if the service names none.
     pub(crate) document: Option<String>,
-    /// The larger, the more relevant.
+    /// Higher is more relevant.
     pub(crate) score: f32,
     pub(crate) fields: Map<String, Value>,
 }
 
-impl Found {
-    /// As a search result.
+impl ServiceRecord {
+    /// The passage with its score; `None` if it has no text.
     ///
     /// # Errors
-    /// No text, or fields of another type.
+    /// If there is no field with a text, or fields have another type.
     pub(crate) fn hit(mut self, address: &ServiceAddress) -> Result<Option<Hit>, ServiceError> {
         if let Some(vector) = &address.options.vector {
             self.fields.shift_remove(vector);
@@ -77,7 +77,7 @@ impl Found {
     }
 }
 
-/// LlamaIndex keeps a node as JSON in one field of its own.
+/// Unpacks the field in which LlamaIndex keeps a node as JSON.
 fn take_node(fields: &mut Map<String, Value>) {
     const NODE: &str = "_node_content";
     let Some(Value::String(node)) = fields.shift_remove(NODE) else {
@@ -90,7 +90,7 @@ fn take_node(fields: &mut Map<String, Value>) {
     }
 }
 
-/// Passages by their ids, so that a citation can be opened: no service that is searched has to look one up.
+/// Recent passages by their ids, so that a citation can be opened without another request.
 #[derive(Debug, Default)]
 pub(crate) struct Remembered {
     by_id: HashMap<String, Passage>,
@@ -98,7 +98,7 @@ pub(crate) struct Remembered {
 }
 
 impl Remembered {
-    /// The most that are kept.
+    /// The most passages kept.
     const MOST: usize = 4096;
 
     pub(crate) fn keep(&mut self, passage: &Passage) {
@@ -126,12 +126,12 @@ mod tests {
     use super::*;
 
     fn hit(fields: &Value, address: &str) -> Result<Option<Hit>, ServiceError> {
-        let found = Found {
+        let record = ServiceRecord {
             score: 0.5,
             fields: fields.as_object().unwrap().clone(),
-            ..Found::default()
+            ..ServiceRecord::default()
         };
-        found.hit(&address.parse().unwrap())
+        record.hit(&address.parse().unwrap())
     }
 
     const QDRANT: &str = "qdrant+http://box:6333/notes";
