@@ -497,7 +497,7 @@ fn labels_of_something_else_are_refused() {
         refused(&|records| {
             records
                 .iter_mut()
-                .for_each(|record| record.mastery = Some(1.0))
+                .for_each(|record| record.mastery = Some(1.0));
         }),
         "one_value",
         "limit",

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use ken_diagnostic::remedy;
 use serde::{Serialize, Serializer};
 
-use crate::choice::compared;
 use crate::policy::{UnknownPolicy, threshold};
+use crate::rule::compared;
 use crate::{CannotChoose, Policy, Reading, Signal};
 
 /// Withholds answers that a signal does not vouch for.

@@ -2,6 +2,7 @@
 
 use ken_diagnostic::{Remedy, remedy};
 
+use crate::rule::compared;
 use crate::{Policy, Reading, Rule, Signal, Source};
 
 /// A source and why it was chosen.
@@ -277,15 +278,4 @@ impl Policy {
         let (what, sides) = (signal.subject, sides.join(" and "));
         (k > 0, format!("{what}, {score:.3}, is {sides}: k = {k}"))
     }
-}
-
-/// Whether a signal is above a threshold, and that in words.
-pub(crate) fn compared(signal: Signal, score: f64, threshold: f64) -> (bool, String) {
-    let is_above = Rule::above(signal, Some(threshold)).grade(Some(score)) == Some(1);
-    let side = if is_above { "above" } else { "not above" };
-    let what = signal.subject;
-    (
-        is_above,
-        format!("{what}, {score:.3}, is {side} {threshold}"),
-    )
 }

@@ -1,6 +1,6 @@
 //! Questions that no passage is about, and whose answer the model knows.
 
-use crate::choice::compared;
+use crate::rule::compared;
 use crate::{Reading, Signal};
 
 /// When an answer from memory stands although passages were found: none of them is near the question, and the answers

@@ -96,6 +96,17 @@ impl Rule {
     }
 }
 
+/// Whether a signal is above a threshold, and that in words.
+pub(crate) fn compared(signal: Signal, score: f64, threshold: f64) -> (bool, String) {
+    let is_above = Rule::above(signal, Some(threshold)).grade(Some(score)) == Some(1);
+    let side = if is_above { "above" } else { "not above" };
+    let what = signal.subject;
+    (
+        is_above,
+        format!("{what}, {score:.3}, is {side} {threshold}"),
+    )
+}
+
 /// Why values of k or thresholds do not fit together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadGrades {
