@@ -5,6 +5,7 @@ use ken_language::{Finish, Generation};
 use serde::{Deserialize, Serialize};
 
 use crate::normalize::is_wide_punctuation;
+use crate::repetition::is_repeated;
 
 /// Why a model's output is not an answer, or not all of one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,7 +13,7 @@ use crate::normalize::is_wide_punctuation;
 pub enum Lack {
     /// It reached its limit of tokens before it ended.
     CutOff,
-    /// Generation stopped because it was repeating itself.
+    /// It goes round in circles: generation stopped because of that, or went on to its limit of tokens.
     Repeats,
     /// A filter of the model server withheld it, or the rest of it.
     Filtered,
@@ -60,6 +61,7 @@ impl Lack {
             Finish::Filtered => Some(Self::Filtered),
             Finish::Refused => Some(Self::Refused(written.refusal.clone().unwrap_or_default())),
             Finish::ToolCall => Some(Self::ToolCall),
+            Finish::Length if !has_ended && is_repeated(text) => Some(Self::Repeats),
             Finish::Length if !has_ended => Some(Self::CutOff),
             Finish::Length | Finish::End | Finish::StopString | Finish::Cancelled => {
                 (!has_words(text)).then_some(Self::Empty)

@@ -31,6 +31,7 @@ mod mask;
 pub mod mastery;
 mod names;
 pub mod normalize;
+mod repetition;
 mod sample;
 mod scores;
 mod self_judgment;
@@ -52,6 +53,7 @@ pub use interval::{wilson_interval, wilson_interval_of};
 pub use labels::{Preferred, Rated, SourceRating, prefer, rate};
 pub use mask::{MASK, Masked, mask};
 pub use names::UnknownName;
+pub use repetition::is_repeated;
 pub use sample::{
     DrawRequest, Drawn, Sample, SampleOptions, TokenEntropy, draw, draw_watched, greedy_lines,
     seed_of,

@@ -4,7 +4,6 @@
 mod gather;
 mod neighbors;
 mod off_topic;
-mod repetition;
 mod review;
 pub(crate) mod route;
 pub(crate) mod text;

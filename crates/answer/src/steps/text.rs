@@ -3,12 +3,11 @@
 use std::borrow::Cow;
 
 use ken_language::FirstLine;
+use ken_probe::is_repeated;
 
 use crate::answer::Retrieved;
 use crate::cite::attribution::Attribution;
 use crate::style::Style;
-
-use super::repetition::is_repeated;
 
 /// Takes text piece by piece and keeps the answer.
 #[derive(Debug)]

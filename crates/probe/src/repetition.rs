@@ -12,7 +12,8 @@ const LINE: usize = 40;
 
 /// Whether a text goes round in circles at its end: a long line stands there that it holds already, or the end
 /// consists of one unit again and again.
-pub(super) fn is_repeated(text: &str) -> bool {
+#[must_use]
+pub fn is_repeated(text: &str) -> bool {
     text.ends_with('\n') && last_line_is_repeated(text) || end_is_periodic(text)
 }
 
@@ -39,18 +40,21 @@ fn end_is_periodic(text: &str) -> bool {
             .enumerate()
             .any(|(index, period)| index + 1 >= most.max(least * period))
     };
-    // Of a unit with a word, six are a circle; rules and dots may be as long as a line; numbers may count.
+    // Of a unit with a word, six are a circle, and ten if its numbers count; rules and dots may be as long as a line.
     let mut numberless = end.clone();
     numberless.dedup_by(|a, b| a.is_numeric() && b.is_numeric());
     for c in &mut numberless {
         *c = if c.is_numeric() { '0' } else { *c };
     }
     let has_words = end[..FEWEST].iter().any(|c| c.is_alphanumeric());
+    let has_letters = end[..FEWEST].iter().any(|c| c.is_alphabetic());
     let most = if has_words { FEWEST } else { 4 * FEWEST };
     // Long units are sentences, which nobody writes three times in a row.
+    let counts = |most, least| periodic(&numberless, most, least);
     periodic(&end, most, 6)
         || periodic(&end, 3 * FEWEST, 3)
-        || periodic(&numberless, 3 * FEWEST, 20)
+        || counts(3 * FEWEST, 20)
+        || has_letters && counts(FEWEST, 10)
 }
 
 /// The shortest period of each start of a text.
@@ -98,7 +102,9 @@ mod tests {
             assert!(length <= 120 + 6 * unit.chars().count(), "{unit}: {length}");
         }
         let counted: String = (1..400).map(|n| format!("step {n}, ")).collect();
-        assert!(seen(&counted).is_some_and(|length| length < 400));
+        assert!(seen(&counted).is_some_and(|length| length < 200));
+        let names: String = (0..40).map(|n| format!("\"user_{n}\" or ")).collect();
+        assert!(seen(&names).is_some_and(|length| length < 160));
         assert!(seen(&"-".repeat(900)).is_some());
     }
 
@@ -108,6 +114,7 @@ mod tests {
             "| name | port |\n|-----------------------------------------------------|------------------|\n| a | 22 |\n",
             "==================================================================================\n",
             "Set `a` to 1, `b` to 1, `c` to 1, `d` to 1, `e` to 1, `f` to 1, `g` to 1 and `h` to 1.",
+            "Chapter 1, Chapter 2, Chapter 3, Chapter 4, Chapter 5, Chapter 6, Chapter 7, Chapter 8 and Chapter 9.",
             "22, 25, 53, 80, 110, 143, 443, 465, 587, 993, 995, 8080 and 8443 are open.",
             "- Yes.\n- Yes.\n- No.\n- Yes.\n- Yes.\n- No.\n",
             "0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0",
