@@ -26,9 +26,7 @@ fn pipeline_with(folder: &TempDir, embedder: FnEmbedder) -> Pipeline {
     let fact = |question: &str, answer: &str, known, copied, misled| Fact {
         question: question.to_owned(),
         answer: answer.to_owned(),
-        wrong: ["a", "b", "c", "d"]
-            .map(|wrong| format!("Wrong{wrong}"))
-            .into(),
+        wrong: ('a'..='l').map(|wrong| format!("Wrong{wrong}")).collect(),
         known,
         copied,
         misled,
