@@ -117,6 +117,11 @@ pub(crate) const VERBS: &[(&str, &str)] = &[
          Office files that it makes; takes the folder",
     ),
     (
+        "bench paper",
+        "measure a table of the papers and print it beside theirs; takes its name, such as zero-rag-1, and --model [NAME=]MODEL and, \
+         if wanted, --questions FILE.., --ground NAME, --limit N",
+    ),
+    (
         "gguf",
         "write a model of random weights; takes --shape llama3-8b, and a file (4.9 GB)",
     ),
@@ -160,6 +165,7 @@ fn run(arguments: &[String]) -> Result<()> {
             bench::datastore(&root, entries.parse().context("ENTRIES is no number")?)
         }
         ["bench", "documents", folder] => bench::documents(&root, Path::new(folder)),
+        ["bench", "paper", table, rest @ ..] => bench::paper(&root, table, rest),
         ["gguf", "--shape", shape, out] => shaped::write(shape, Path::new(out)),
         ["torture", rest @ ..] => stages::torture(&root, rest),
         ["tidy"] => stages::tidy(&root),

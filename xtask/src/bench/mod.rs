@@ -8,6 +8,7 @@ mod answers;
 mod datastore;
 mod documents;
 mod index;
+mod paper;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -21,6 +22,7 @@ pub(crate) use self::answers::answers;
 pub(crate) use self::datastore::datastore;
 pub(crate) use self::documents::documents;
 pub(crate) use self::index::{Vectors, growth, index};
+pub(crate) use self::paper::paper;
 
 /// The peers, by their names for pip.
 const PEERS: [&str; 5] = [
