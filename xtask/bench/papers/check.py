@@ -54,7 +54,8 @@ def fate(row, corpora):
 
 def main():
     problems = [problem for folder in sys.argv[1:] for problem in check(pathlib.Path(folder))]
-    print("\n".join(problems[:40]))
+    for problem in problems[:40]:
+        print(problem)
     sys.exit(bool(problems))
 
 

@@ -7,7 +7,7 @@ name with smaller ones abroad has theirs beside it, or is replaced by them. The 
 import collections
 import random
 
-from ground import passage, question
+from ground import holds, passage, question, words
 
 CITIES = 600
 # A city with namesakes is asked for if it has so many times the inhabitants of the largest of them.
@@ -44,7 +44,9 @@ def draw(cities, every, countries):
         others = [other for other in by_name[city["name"]] if other["geonameid"] != city["geonameid"]]
         abroad = [other for other in others if other["countrycode"] != city["countrycode"] and other["countrycode"] in countries]
         largest = max((other["population"] for other in others), default=0)
-        if city["countrycode"] in countries and city["population"] >= LEAD * largest:
+        if city["countrycode"] not in countries or any(holds(words(city["name"]), name) for name in names(city["countrycode"], countries)):
+            continue  # A name such as Guatemala City tells its country.
+        if city["population"] >= LEAD * largest:
             kinds[bool(abroad)].append((city, abroad))
     chance = random.Random(20261130)
     return [pair for ranked in kinds.values() for pair in spread(ranked, CITIES // 2, chance)]
@@ -86,7 +88,8 @@ def country_questions(code, one):
 
 
 def city_question(city, countries, subject, **more):
-    text = f"In which country, not which state, is the largest city called {city['name']}?"
+    # Asked so, a model answers a city of the United States with its country, seldom with its state.
+    text = f"Of which country is the largest city called {city['name']} a part?"
     facts = {"relation": "country", "population": city["population"], "gold_passage": str(city["geonameid"]), "hops": 1, **more}
     return question(f"country-{city['geonameid']}", text, names(city["countrycode"], countries), subject, **facts)
 
@@ -126,7 +129,7 @@ def hops(countries, cities):
         if asked[code] > MOST_OF_A_COUNTRY:
             continue
         questions.append(city_question(city, countries, code))
-        text = f"What is the capital of the country of the largest city called {city['name']}?"
+        text = f"What is the capital of the country that the largest city called {city['name']} is a part of?"
         facts = {"relation": "capital-of-country", "population": city["population"], "gold_passage": code, "hops": 2}
         if countries[code]["capital"].casefold() != city["name"].casefold():
             questions.append(question(f"hops-{city['geonameid']}", text, [countries[code]["capital"]], code, **facts))
