@@ -7,6 +7,13 @@ PAPER = [
     ["4B to 8B", 2, 2, 3],
     ["8B to 14B", 2, 2, 1],
 ]
+# Exact match in percent with one shard and with all.
+PAPER_EM = [
+    ["0.6B, 1 shard", 16.39, 37.20, 14.81],
+    ["0.6B, 12 shards", 25.33, 49.05, 17.82],
+    ["14B, 1 shard", 31.77, 66.60, 21.65],
+    ["14B, 12 shards", 37.75, 75.28, 23.18],
+]
 MEASURES = [("em", "exact match"), ("coverage", "coverage"), ("utilization", "utilization")]
 
 
@@ -17,7 +24,7 @@ def table(run, *words, name="study"):
     study = ["study", "run", run.questions("test"), "--corpus", corpus, *models, "--scales", f"0-{SHARDS}", "--reverse"]
     found = run.ken(name, *study, *words, "--out", run.out / name, "--json")
     rows = [
-        [f"{one['smaller']} to {one['larger']}, {one['retrieval']['order']}", one["n_star"], one["interval"] and "{} to {}".format(*one["interval"])]
+        [f"{one['smaller']} to {one['larger']}, {one['retrieval']['order']}", one["n_star"] or "none", one["interval"] and "{} to {}".format(*one["interval"])]
         for one in found["compensation"]
     ]
     run.show(f"Here: {run.ground.name}, n*", ["", "n*", "95% interval"], rows)
@@ -28,6 +35,7 @@ def table(run, *words, name="study"):
         ]
         run.show(f"Here: {title} by shards", ["", "memory", *(str(n) for n in range(1, SHARDS + 1))], rows)
     run.show("Less LLM, More Documents, Table 2, n*", ["", "NQ", "TriviaQA", "WebQ"], PAPER)
+    run.show("Tables 1, 3 and 4, exact match, percent", ["", "NQ", "TriviaQA", "WebQ"], PAPER_EM)
 
 
 def values(series, key):
