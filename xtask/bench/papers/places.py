@@ -5,6 +5,7 @@ name with smaller ones abroad has theirs beside it, or is replaced by them. The 
 (in `third-removed`), and `told` (in `stakes`): `itself`, `beside` or `instead`.
 """
 import collections
+import itertools
 import random
 
 from ground import holds, passage, question, words
@@ -14,6 +15,7 @@ CITIES = 600
 LEAD = 3
 # Of two hops, a country is asked for by at most so many of its cities.
 MOST_OF_A_COUNTRY = 8
+# The least inhabitants of a country that is asked for.
 LEAST_COUNTRY = 1_000_000
 CONTINENTS = {"AF": "Africa", "AN": "Antarctica", "AS": "Asia", "EU": "Europe", "NA": "North America", "OC": "Oceania", "SA": "South America"}
 OTHER_NAMES = {
@@ -95,7 +97,7 @@ def city_question(city, countries, subject, **more):
 
 
 def one_hop(countries, cities):
-    told = dict(zip((city["geonameid"] for city, abroad in cities if abroad), fates()))
+    told = dict(zip((city["geonameid"] for city, abroad in cities if abroad), itertools.cycle(("beside", "instead"))))
     questions = [row for code, one in countries.items() for row in country_questions(code, one)]
     questions += [city_question(city, countries, str(city["geonameid"]), told=told.get(city["geonameid"], "itself")) for city, _ in cities]
     covered = [country_passage(code, one) for code, one in countries.items()] + [city_passage(city, countries) for city, _ in cities]
@@ -111,12 +113,6 @@ def one_hop(countries, cities):
         "stakes": unique([row for row in covered if row["id"] not in replaced] + namesakes),
     }
     return questions, corpora
-
-
-def fates():
-    """Of cities with namesakes, in the order of their size: every second one is replaced by them."""
-    while True:
-        yield from ("beside", "instead")
 
 
 def hops(countries, cities):
