@@ -77,6 +77,7 @@ pub fn ingest(
         documents,
         cut,
         embedder,
+        only_shard,
         on_broken,
         sync,
         ..
@@ -121,6 +122,10 @@ pub fn ingest(
                 report.deleted = missing.len().saturating_sub(report.moved);
                 report.generation = writer.delete(&missing)?;
             }
+        }
+        if only_shard.is_some() && !report.interrupted {
+            // A shard without documents is a part to join, too.
+            report.generation = writer.publish_empty()?;
         }
         report.not_synced = !sync.is_empty() && !is_whole;
         progress(Progress {

@@ -8,6 +8,9 @@ use ken_storage::{StorageError, io_kind, io_remedy};
 
 use super::settings::Setting;
 
+/// Most numbers that a message lists.
+const LISTED: usize = 20;
+
 /// A corpus could not be opened, read or written.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[allow(missing_docs)] // the messages say what variants and fields are
@@ -98,6 +101,20 @@ pub enum CorpusError {
         remedy = "make each part by <IngestShard> with an I of its own; nothing was changed"
     )]
     ShardTwice { path: PathBuf, shard: u32 },
+    /// Corpora to be joined into a whole one leave shards out.
+    #[error(
+        "{number} of {count} shards missing: no part holds {}",
+        numbers(shards)
+    )]
+    #[diagnostic(
+        remedy = "name the parts of all shards, each made by <IngestShard>, or join these already by <partial>; nothing was changed"
+    )]
+    ShardsMissing {
+        number: usize,
+        count: u32,
+        /// Those that no part holds, a few of which may have no documents.
+        shards: Vec<u32>,
+    },
     #[error("there is no shard {shard} of {shards}")]
     #[diagnostic(remedy = Remedy::from(format!("shards are counted from 0 to {}", shards.saturating_sub(1))))]
     UnknownShard { shard: u32, shards: u32 },
@@ -177,9 +194,13 @@ fn described(generations: &[u64]) -> String {
     }
 }
 
-fn numbers(generations: &[u64]) -> String {
-    let numbers: Vec<String> = generations.iter().map(ToString::to_string).collect();
-    numbers.join(", ")
+/// The first numbers, and how many more there are.
+fn numbers(all: &[impl ToString]) -> String {
+    let first: Vec<String> = all.iter().take(LISTED).map(ToString::to_string).collect();
+    match all.len().saturating_sub(LISTED) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
 }
 
 fn drop_and_ingest() -> Remedy {

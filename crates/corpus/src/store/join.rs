@@ -10,8 +10,8 @@ use super::verify::{self, ByteProgress};
 use super::writer::{Adopted, Writer};
 
 /// Joins `parts`, which have the same sharding and hold different shards, into one corpus at `dir`.
-/// Shards that are already in `dir` stay. Files are linked if the file system can, else copied. Returns
-/// the generation.
+/// Shards that are already in `dir` stay, and others may be missing. Files are linked if the file system can, else
+/// copied. Returns the generation.
 ///
 /// # Errors
 /// [`CorpusError::OtherSettings`] if a part was made with other settings;
@@ -23,25 +23,36 @@ pub fn join(
     parts: &[PathBuf],
     progress: &mut dyn FnMut(ByteProgress),
 ) -> Result<u64, CorpusError> {
+    join_parts(dir, parts, false, progress)
+}
+
+/// As [`join`], if the corpus then has all of its shards.
+///
+/// # Errors
+/// [`CorpusError::ShardsMissing`] if more shards are missing than parts are empty; and as [`join`].
+pub fn join_all(
+    dir: &Path,
+    parts: &[PathBuf],
+    progress: &mut dyn FnMut(ByteProgress),
+) -> Result<u64, CorpusError> {
+    join_parts(dir, parts, true, progress)
+}
+
+fn join_parts(
+    dir: &Path,
+    parts: &[PathBuf],
+    is_whole: bool,
+    progress: &mut dyn FnMut(ByteProgress),
+) -> Result<u64, CorpusError> {
     let parts = parts.iter().map(|part| Corpus::open(part));
     let parts: Vec<Corpus> = parts.collect::<Result<_, _>>()?;
     let Some(first) = parts.first() else {
         return Ok(0);
     };
     let mut writer = Writer::create(dir, first.settings().clone())?;
-    let known = writer.known().segments();
-    let mut taken: Vec<u32> = known.iter().map(|s| s.shard()).collect();
-    for part in &parts {
-        // The first part's settings became those of the corpus, or match them.
-        super::admission::check_settings(part.dir(), part.settings(), writer.settings())?;
-        let shards: Vec<u32> = part.segments().iter().map(|s| s.shard()).collect();
-        if let Some(&shard) = shards.iter().find(|shard| taken.contains(shard)) {
-            return Err(CorpusError::ShardTwice {
-                path: part.dir().to_owned(),
-                shard,
-            });
-        }
-        taken.extend(shards);
+    let held = shards_once(&parts, &writer)?;
+    if is_whole {
+        check_all_held(&held, &parts, writer.settings().sharding.count)?;
     }
     let mut done = ByteProgress {
         bytes: 0,
@@ -72,6 +83,39 @@ pub fn join(
         }
     }
     writer.adopt(adopted)
+}
+
+/// The shards that the corpus would have. A shard in several segments of one corpus is there several times.
+fn shards_once(parts: &[Corpus], writer: &Writer) -> Result<Vec<u32>, CorpusError> {
+    let known = writer.known().segments();
+    let mut taken: Vec<u32> = known.iter().map(|s| s.shard()).collect();
+    for part in parts {
+        // The first part's settings became those of the corpus, or match them.
+        super::admission::check_settings(part.dir(), part.settings(), writer.settings())?;
+        let shards: Vec<u32> = part.segments().iter().map(|s| s.shard()).collect();
+        if let Some(&shard) = shards.iter().find(|shard| taken.contains(shard)) {
+            return Err(CorpusError::ShardTwice {
+                path: part.dir().to_owned(),
+                shard,
+            });
+        }
+        taken.extend(shards);
+    }
+    Ok(taken)
+}
+
+/// Refuses parts without some of the `count` shards. A part without documents is that of a shard without any.
+fn check_all_held(held: &[u32], parts: &[Corpus], count: u32) -> Result<(), CorpusError> {
+    let missing: Vec<u32> = (0..count).filter(|shard| !held.contains(shard)).collect();
+    let empty = parts.iter().filter(|part| part.segments().is_empty());
+    match missing.len().saturating_sub(empty.count()) {
+        0 => Ok(()),
+        number => Err(CorpusError::ShardsMissing {
+            number,
+            count,
+            shards: missing,
+        }),
+    }
 }
 
 /// Blames the original for damage of a copy.

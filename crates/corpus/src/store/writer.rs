@@ -221,6 +221,18 @@ impl Writer {
         self.commit(Change::Ingest, self.segments.clone(), marks, incoming)
     }
 
+    /// Publishes a first generation without documents, unless there is a generation.
+    ///
+    /// # Errors
+    /// [`CorpusError::Io`].
+    pub fn publish_empty(&mut self) -> Result<u64, CorpusError> {
+        if self.number > 0 {
+            return Ok(self.number);
+        }
+        let number = self.begin()?;
+        self.finish(Change::Ingest, number, Vec::new())
+    }
+
     /// Deletes documents.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Corpora of single shards become one.
 
-use ken_corpus::{CorpusInfo, join};
+use ken_corpus::{CorpusInfo, join, join_all};
 
 use super::*;
 
@@ -35,7 +35,7 @@ fn parts_become_one_corpus_and_stay_as_they_are() {
     assert_eq!((documents, info.pruned), (vec![2, 0, 1], 2));
 
     part(&at("p1"), 3, 1, 1);
-    join(&at("whole"), &[at("p1")], &mut |_| {}).unwrap();
+    join(&at("whole"), &[at("p1")][..], &mut |_| {}).unwrap();
     expected.extend(contents(&at("p1")));
     assert_eq!(contents(&at("whole")), expected);
     // The parts do not need each other.
@@ -62,4 +62,43 @@ fn what_does_not_fit_together_is_refused() {
             .kind(),
         "shard_twice"
     );
+}
+
+#[test]
+fn a_whole_corpus_is_joined_from_the_parts_of_all_shards() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    part(&at("p0"), 3, 0, 1);
+    part(&at("p2"), 3, 2, 1);
+    // A shard without documents.
+    let mut empty = Writer::create(&at("p1"), sharded(3)).unwrap();
+    for _ in 0..2 {
+        assert_eq!(empty.publish_empty().unwrap(), 1);
+    }
+    for (parts, message) in [
+        (
+            &[at("p0"), at("p2")][..],
+            "1 of 3 shards missing: no part holds 1",
+        ),
+        (&[at("p1")], "2 of 3 shards missing: no part holds 0, 1, 2"),
+    ] {
+        let error = join_all(&at("whole"), parts, &mut |_| {}).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.to_string().as_str()),
+            ("shards_missing", message)
+        );
+        assert!(!Corpus::exists(&at("whole")));
+    }
+    let twice = [at("p0"), at("p0"), at("p1"), at("p2")];
+    let error = join_all(&at("whole"), &twice, &mut |_| {}).unwrap_err();
+    assert_eq!(error.kind(), "shard_twice");
+    join_all(&at("whole"), &[at("p0"), at("p1"), at("p2")], &mut |_| {}).unwrap();
+    let mut expected = contents(&at("p0"));
+    expected.extend(contents(&at("p2")));
+    assert_eq!(contents(&at("whole")), expected);
+
+    // What is there already counts.
+    join(&at("later"), &[at("p0")], &mut |_| {}).unwrap();
+    join_all(&at("later"), &[at("p2"), at("p1")], &mut |_| {}).unwrap();
+    assert_eq!(contents(&at("later")), expected);
 }

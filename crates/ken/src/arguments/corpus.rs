@@ -275,13 +275,18 @@ are done.")]
     #[command(arg = folder(), after_long_help = "\
 Examples:
   ken corpus join part-0.ken part-1.ken --corpus wiki.ken
+  ken corpus join part-0.ken --corpus wiki.ken --partial
 
 The parts stay as they are. All must have the same embedder, segmentation, number of shards and \
-seed, and each shard comes from one part.")]
+seed. Each shard comes from one part, and none may be missing without --partial.")]
     Join {
         /// Corpora to join
         #[arg(value_name = "PART", required = true)]
         parts: Vec<PathBuf>,
+
+        /// Join what is there; the parts of other shards can be joined later
+        #[arg(long)]
+        partial: bool,
     },
     /// Copy a corpus into a backup folder, or bring that up to date
     #[command(arg = folder(), after_long_help = "\

@@ -57,11 +57,16 @@ pub(crate) fn run(verb: &CorpusVerb, session: &Session<'_>) -> Result<()> {
             Writer::open(corpus)?.delete(documents)?;
         }
         CorpusVerb::Compact => compact_all(corpus, session.stop)?,
-        CorpusVerb::Join { parts, .. } => {
+        CorpusVerb::Join { parts, partial } => {
             let mut display = Display::new();
-            ken_corpus::join(corpus, parts, &mut |step| {
+            let mut show = |step: ByteProgress| {
                 display.show("joining", Unit::Bytes, step.bytes, Some(step.bytes_total));
-            })?;
+            };
+            if *partial {
+                ken_corpus::join(corpus, parts, &mut show)?;
+            } else {
+                ken_corpus::join_all(corpus, parts, &mut show)?;
+            }
         }
     }
     show_info(&CorpusInfo::read(corpus)?, session.json)

@@ -222,7 +222,13 @@ fn jobs_for_single_shards_make_the_corpus_of_one_run() {
         // A job that is started again has nothing left to do.
         assert_eq!(ken.json(&job)["documents"]["added"], 0);
     }
-    ken.json(&["corpus", "join", "p0", "p1", "p2", "--corpus", "joined"]);
+    let join =
+        |parts: &[&'static str]| [&["corpus", "join", "--corpus", "joined"][..], parts].concat();
+    let refused = ken.refusal(&join(&["p0", "p2"]));
+    refused.is("shards_missing", "no part holds 1", "--partial");
+    let refused = ken.refusal(&join(&["p0", "p1", "p2", "p1"]));
+    refused.is("shard_twice", "p1 holds shard 1", "--only-shard I");
+    ken.json(&join(&["p0", "p1", "p2"]));
     let joined = ken.json(&["corpus", "info", "--corpus", "joined"]);
     for shard in 0..3 {
         for count in ["documents", "passages"] {
@@ -249,6 +255,22 @@ fn jobs_for_single_shards_make_the_corpus_of_one_run() {
         .is("too_few_shards", "4 shards", "from 1 to 3");
     ken.refusal(&["ingest", "many.jsonl", "--corpus", "c", "--shards", "4"])
         .is("other_sharding", "3 shards", "--shards 3");
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn a_shard_without_documents_is_a_part_too() {
+    let ken = Ken::new();
+    ken.write("one.txt", "The Marigold is moored at berth 19.");
+    for (shard, part) in [("0", "a"), ("1", "b")] {
+        let sharding = ["--shards", "2", "--only-shard", shard];
+        let job = [&["ingest", "one.txt", "--corpus", part][..], &sharding].concat();
+        for _ in 0..2 {
+            assert_eq!(ken.json(&job)["generation"], 1);
+        }
+    }
+    let joined = ken.json(&["corpus", "join", "a", "b", "--corpus", "joined"]);
+    assert_eq!(joined["documents"], 1);
 }
 
 #[test]
