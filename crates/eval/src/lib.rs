@@ -65,7 +65,7 @@ pub use randomization::randomization_test;
 pub use record::Record;
 pub use record_files::{default_file, with_ending};
 pub use report_files::write_report;
-pub use results::{ResultsError, ResultsFile, RunSettings, read_results, read_settings};
+pub use results::{ResultsError, ResultsFile, RunSettings, read_results, read_run, read_settings};
 pub use run::{Outcome, Run, RunError, RunProgress, Task, in_memory};
 pub use split::{AboutSubject, Fold, Split, half, is_held_out, place_in_split};
 pub use summary::{Summary, summarize};

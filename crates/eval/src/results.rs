@@ -253,6 +253,25 @@ pub(crate) fn read_records<L: Line>(path: &Path) -> Result<HashMap<String, L>, R
     parse(path, &bytes[..complete(&bytes)], None)
 }
 
+/// The records of a run of `settings`, by id; none if there is no file. Other jobs may read it at the same time.
+///
+/// # Errors
+/// A file that cannot be read, was started with different settings, or has a broken line other than the last.
+pub fn read_run<L: Line>(
+    path: &Path,
+    settings: &RunSettings,
+) -> Result<HashMap<String, L>, ResultsError> {
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        Err(cause) => return Err(StorageError::new("read", path)(cause).into()),
+    };
+    match complete(&bytes) {
+        0 => Ok(HashMap::new()),
+        end => parse(path, &bytes[..end], Some(settings)),
+    }
+}
+
 /// The settings of a finished or stopped run.
 ///
 /// # Errors

@@ -95,6 +95,26 @@ impl Parts {
         name: &str,
         items: &[L::Item],
     ) -> Result<JoinedFile<L>, PartError> {
+        self.records_of_some(name, items, |_| true)
+    }
+
+    /// As [`Parts::records`], of those of `items` alone that have a record in a file of one run.
+    ///
+    /// # Errors
+    /// As [`Parts::records`].
+    pub fn records_of_some<L: RunRecord>(
+        &self,
+        name: &str,
+        items: &[L::Item],
+        has_record: impl Fn(&L::Item) -> bool,
+    ) -> Result<JoinedFile<L>, PartError> {
+        for (folder, manifest) in &self.parts {
+            if !folder.join(name).exists() {
+                let own = manifest.part.items_of(items);
+                let total = own.filter(|item| has_record(item)).count();
+                return Err(unfinished::<L>(folder, 0, total));
+            }
+        }
         let (first, _) = self.first();
         let settings = read_settings(&first.join(name))?;
         let mut of_parts = Vec::with_capacity(self.parts.len());
@@ -108,13 +128,32 @@ impl Parts {
                     differences,
                 });
             }
-            of_parts.push(records_of_part(&file, folder, manifest.part, items)?);
+            of_parts.push(records_of_part(
+                &file,
+                folder,
+                manifest.part,
+                items,
+                &has_record,
+            )?);
         }
-        let in_turn = (0..items.len()).filter_map(|i| of_parts[i % self.parts.len()].next());
+        let in_turn = items.iter().enumerate().filter_map(|(index, item)| {
+            if has_record(item) {
+                of_parts[index % self.parts.len()].next()
+            } else {
+                None
+            }
+        });
         Ok(JoinedFile {
             records: in_turn.collect(),
             settings,
         })
+    }
+
+    /// Whether a part has the file `name`.
+    #[must_use]
+    pub fn hold(&self, name: &str) -> bool {
+        let mut folders = self.parts.iter().map(|(folder, _)| folder);
+        folders.any(|folder| folder.join(name).exists())
     }
 
     fn first(&self) -> &(PathBuf, Manifest) {
@@ -177,20 +216,26 @@ fn records_of_part<L: RunRecord>(
     folder: &Path,
     part: Part,
     items: &[L::Item],
+    has_record: &impl Fn(&L::Item) -> bool,
 ) -> Result<std::vec::IntoIter<L>, PartError> {
     let mut kept: HashMap<String, L> = read_records(file)?;
-    let total = part.items_of(items).count();
-    let own = part
-        .items_of(items)
+    let own = part.items_of(items).filter(|item| has_record(item));
+    let own: Vec<&L::Item> = own.collect();
+    let records = own
+        .iter()
         .filter_map(|item| kept.remove(item.id()).filter(|record| record.is_of(item)));
-    let own: Vec<L> = own.collect();
-    match own.len() == total {
-        true => Ok(own.into_iter()),
-        false => Err(PartError::Unfinished {
-            path: folder.to_owned(),
-            done: own.len(),
-            total,
-            items: L::TASK.items(),
-        }),
+    let records: Vec<L> = records.collect();
+    match records.len() == own.len() {
+        true => Ok(records.into_iter()),
+        false => Err(unfinished::<L>(folder, records.len(), own.len())),
+    }
+}
+
+fn unfinished<L: RunRecord>(folder: &Path, done: usize, total: usize) -> PartError {
+    PartError::Unfinished {
+        path: folder.to_owned(),
+        done,
+        total,
+        items: L::TASK.items(),
     }
 }

@@ -1,6 +1,7 @@
 //! Runs in parts: each of several jobs works on its part of the items and writes the records to a folder of its own
-//! ([`PartFolder`]), and [`Parts`] joins these. The record of an item depends on no other item, so the joined files
-//! equal those of one run. Callers define the items and the work.
+//! ([`PartFolder`]), and [`Parts`] joins these. The record of an item depends on no other item of its round, and a
+//! round begins after the joined one before, so the joined files equal those of one run. Callers define the items and
+//! the work.
 
 mod error;
 mod folder;

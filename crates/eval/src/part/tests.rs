@@ -8,7 +8,7 @@ use serde_json::json;
 use super::*;
 use crate::dataset::Question;
 use crate::record_of_question;
-use crate::results::{Recorded, ResultsFile, RunSettings, read_results};
+use crate::results::{Recorded, ResultsFile, RunSettings, read_results, read_run};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Noted {
@@ -115,6 +115,45 @@ fn joined_parts_are_the_file_of_one_run() {
         let items: Vec<Question> = Parts::read(&parts).unwrap().items().unwrap();
         assert_eq!(items, all);
     }
+}
+
+#[test]
+fn items_without_a_record_keep_the_others_in_order() {
+    let within = tempfile::tempdir().unwrap();
+    let all = questions(7);
+    let is_odd = |question: &Question| question.metadata["kind"] == json!(1);
+    let mut folders = Vec::new();
+    for number in 1..=3 {
+        let part: Part = format!("{number}/3").parse().unwrap();
+        let path = within.path().join(part.ending());
+        let folder = PartFolder::begin(path, part, &all, run(1)).unwrap();
+        folders.push(folder.path.clone());
+        let file = folder.path.join("notes.jsonl");
+        let mut file = ResultsFile::open(&file, settings(1)).unwrap();
+        for question in folder.items.iter().filter(|question| is_odd(question)) {
+            file.append(noted(question)).unwrap();
+        }
+    }
+    let parts = Parts::read(&folders).unwrap();
+    assert!(parts.hold("notes.jsonl") && !parts.hold("others.jsonl"));
+    let refused = parts.records::<Noted>("others.jsonl", &all).unwrap_err();
+    assert_eq!(refused.kind(), "part_unfinished");
+    assert!(refused.to_string().contains("0 of its 3 questions"));
+    let odd: Vec<Question> = all.iter().filter(|q| is_odd(q)).cloned().collect();
+    let out = within.path().join("out.jsonl");
+    let joined = parts
+        .records_of_some::<Noted>("notes.jsonl", &all, is_odd)
+        .unwrap()
+        .write(&odd, &out)
+        .unwrap();
+    assert_eq!(joined, odd.iter().map(noted).collect::<Vec<_>>());
+    // Other jobs read it, by the settings of its run.
+    let read = read_run::<Noted>(&out, &settings(1)).unwrap();
+    assert_eq!(read.len(), 3);
+    let refused = read_run::<Noted>(&out, &settings(2)).unwrap_err();
+    assert_eq!(refused.kind(), "other_settings");
+    let none = read_run::<Noted>(&within.path().join("none"), &settings(1)).unwrap();
+    assert!(none.is_empty());
 }
 
 #[test]

@@ -23,7 +23,7 @@ Examples:
   ken join known.jsonl.part-1-of-2 known.jsonl.part-2-of-2 --out known.jsonl
   ken join questions.card.part-* --out questions.card
 
-`ken probe`, `ken card`, `ken eval` and `ken label mastery` measure a part with --part. Joined, the records are those \
+`ken probe`, `ken card`, `ken eval` and `ken label` measure a part with --part. Joined, the records are those \
 that one run writes, in the same files, with the same report. No model is opened and no corpus, so the parts \
 can be brought to any machine.
 

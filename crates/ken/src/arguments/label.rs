@@ -44,7 +44,10 @@ of the N most helpful texts (majority), or the larger sum of likelihoods (sum).
 
 Records go to the --out file and, as a table, to .parquet beside it; the texts of the first round, \
 which serve as examples in the second, go to .first. Re-run an interrupted command to resume. The \
-model must report likelihoods: one on this machine, or an endpoint such as vLLM's.")]
+model must report likelihoods: one on this machine, or an endpoint such as vLLM's.
+
+With --part, run the command of each part, `ken join`, and both again: the first round ends with the \
+texts of all questions, the second with their labels.")]
 pub(crate) struct SourcesArguments {
     /// JSON Lines file of questions, plain or .gz
     #[arg(value_name = "QUESTIONS")]
@@ -69,6 +72,9 @@ pub(crate) struct SourcesArguments {
     /// Which of several golden answers to score: first, or likeliest (over all texts together)
     #[arg(long, value_name = "WHICH", default_value = "first", help_heading = ADVANCED)]
     pub(crate) golden: GoldenChoice,
+
+    #[command(flatten)]
+    pub(crate) part: PartFlag,
 
     /// Questions labeled at once; labels do not depend on it, and an interruption loses at most
     /// one batch

@@ -4,7 +4,7 @@ use ken_eval::part::Parts;
 
 use crate::arguments::join::JoinArguments;
 use crate::commands::parts::PartedWork;
-use crate::commands::{card, compare, eval, mastery, probe};
+use crate::commands::{card, compare, eval, label, mastery, probe};
 use crate::failure::Result;
 use crate::session::Session;
 
@@ -13,6 +13,7 @@ pub(crate) fn run(arguments: &JoinArguments, session: &Session<'_>) -> Result<()
     match parts.work()? {
         PartedWork::Probe { by } => probe::join(&parts, by.as_deref(), out, session),
         PartedWork::LabelMastery => mastery::join(&parts, out, session),
+        PartedWork::LabelSources => label::join(&parts, out, session),
         PartedWork::Eval { policy, by, taught } => {
             eval::join(&parts, &policy, by.as_deref(), taught, out, session)
         }

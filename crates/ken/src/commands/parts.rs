@@ -30,6 +30,7 @@ pub(crate) enum PartedWork {
         by: Option<String>,
     },
     LabelMastery,
+    LabelSources,
     Eval {
         policy: String,
         by: Option<String>,

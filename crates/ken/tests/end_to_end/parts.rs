@@ -155,6 +155,49 @@ fn labeled_parts_are_one_run() {
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
+fn labels_of_sources_are_joined_after_each_round() {
+    let ken = prepared();
+    // The second question has no first text, and no label.
+    let written = ken.read("questions.jsonl");
+    let (before, after) = written.split_once('\n').unwrap();
+    let open = json!({"id": "q0", "question": "Who rang the bell?", "golden_answers": []});
+    ken.write("questions.jsonl", format!("{before}\n{open}\n{after}"));
+    let verb = ["label", "sources", "questions.jsonl", "--corpus", "island"];
+    let verb = [&verb[..], &["--contexts", "2", "--json", "--out"]].concat();
+    let printed = ken.text(&[&verb[..], &["whole.jsonl"]].concat());
+    let measure = |part: &str| {
+        let told = ken.text(&[&verb[..], &["labels.jsonl", "--part", part]].concat());
+        assert_eq!(lines(&told)[0]["items"], 2, "{told}");
+    };
+    let parts = names("labels.jsonl", 3);
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let join = [&["join"][..], &parts, &["--out", "labels.jsonl"]].concat();
+
+    ["3/3", "1/3", "2/3"].into_iter().for_each(measure);
+    for _ in 0..2 {
+        assert_eq!(ken.json(&join)["questions"], 6);
+        let first = ken.read("labels.jsonl.first");
+        assert_eq!(first, ken.read("whole.jsonl.first"));
+        assert!(!ken.path("labels.jsonl").exists());
+    }
+    measure("1/3");
+    let refused = ken.refusal(&join);
+    let message = "labels.jsonl.part-2-of-3 has 0 of its 2 questions";
+    refused.is(
+        "part_unfinished",
+        message,
+        "run the command of this part again",
+    );
+    ["2/3", "3/3"].into_iter().for_each(measure);
+    for _ in 0..2 {
+        let joined = ken.text(&[&join[..], &["--json"]].concat());
+        assert_eq!(joined, printed);
+        assert_eq!(ken.read("labels.jsonl"), ken.read("whole.jsonl"));
+    }
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn evaluated_parts_are_one_run() {
     let ken = prepared();
     let verb = [

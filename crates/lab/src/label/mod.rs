@@ -18,5 +18,5 @@ mod summary;
 pub use contexts::{GoldenChoice, Labeling, NamedCorpus, SELF};
 pub use first::FirstText;
 pub use record::{Context, LabelFingerprints, SourceLabel, SourceRecord};
-pub use run::label_sources;
+pub use run::{can_be_labeled, first_texts_of_all, label_after, label_sources, write_first_texts};
 pub use summary::{SourceShare, SourceSummary, summarize_sources};

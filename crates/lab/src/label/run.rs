@@ -1,12 +1,13 @@
 //! The two rounds of labeling: a first text about every question, then contexts, scores and labels for those without
 //! a record. Both rounds append to files, so that a stopped run resumes in its round.
 
+use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 
 use ken_eval::dataset::Question;
 use ken_eval::record::Failure;
 use ken_eval::results::ResultsFile;
-use ken_eval::run::{Outcome, Records, Run, RunError, Work, record_of, records_of};
+use ken_eval::run::{Outcome, Records, Run, RunError, RunRecord, Work, record_of, records_of};
 
 use super::contexts::{Labeling, SELF};
 use super::demonstrations::Demonstrations;
@@ -37,7 +38,7 @@ pub fn label_sources(
     }
     // If every question has a record, the first texts are not needed.
     let is_open = resumed < questions.len();
-    if !is_open || write_first(labeling, questions, first, &mut run)? {
+    if !is_open || write_first_texts(labeling, questions, first, &mut run)?.interrupted {
         return Ok(Outcome {
             records: records_of(questions, results),
             total: questions.len(),
@@ -46,19 +47,36 @@ pub fn label_sources(
         });
     }
     let texts: Vec<&FirstText> = questions.iter().filter_map(|q| first.get(&q.id)).collect();
+    label_after(labeling, questions, &texts, results, run)
+}
+
+/// The second round of [`label_sources`] for `questions`, which may be a part of all. `first` are the first texts about
+/// all questions, in their order, as [`first_texts_of_all`] returns them.
+///
+/// # Errors
+/// Those of a [`Run`], and of comparing the first texts.
+pub fn label_after(
+    labeling: &Labeling<'_>,
+    questions: &[Question],
+    first: &[&FirstText],
+    results: &mut ResultsFile<SourceRecord>,
+    mut run: Run<'_>,
+) -> Result<Outcome<SourceRecord>, RunError> {
     let demonstrations = Demonstrations::new(
         labeling.model,
         labeling.embedder,
-        &texts,
+        first,
         labeling.contexts,
         labeling.seed,
     )
     .map_err(|source| RunError::Demonstrate {
         source: Box::new(source),
     })?;
+    let first: HashMap<&str, &FirstText> =
+        first.iter().map(|text| (text.id.as_str(), *text)).collect();
     let cancel = run.cancel;
     let work = Work {
-        batch: &mut |questions| label(labeling, questions, first, &demonstrations, cancel),
+        batch: &mut |questions| label(labeling, questions, &first, &demonstrations, cancel),
         failed: &|question, error| {
             SourceRecord::failed(question, Failure::of(error), labeling.fingerprints())
         },
@@ -105,16 +123,38 @@ pub(crate) fn fingerprint_of_questions(questions: &[Question]) -> String {
     ken_language::fingerprint_of_texts(&texts)
 }
 
-/// Has the model write a first text about every question that can be labeled. Returns whether it was interrupted.
-fn write_first(
+/// Whether a question has usable golden answers. Any other has no first text, and no label.
+#[must_use]
+pub fn can_be_labeled(question: &Question) -> bool {
+    question.golden().obstacle().is_none()
+}
+
+/// The first texts about questions in their order; `None` if one that can be labeled has none.
+#[must_use]
+pub fn first_texts_of_all<'t>(
+    questions: &[Question],
+    texts: &'t HashMap<String, FirstText>,
+) -> Option<Vec<&'t FirstText>> {
+    let mut open = questions.iter().filter(|question| can_be_labeled(question));
+    let has_text = |question: &Question| {
+        let text = texts.get(&question.id);
+        text.is_some_and(|text| text.is_of(question))
+    };
+    let of_all = questions.iter().filter_map(|q| texts.get(&q.id));
+    open.all(has_text).then(|| of_all.collect())
+}
+
+/// The first round of [`label_sources`]: the model writes a first text about every question that can be labeled.
+///
+/// # Errors
+/// Those of a [`Run`].
+pub fn write_first_texts(
     labeling: &Labeling<'_>,
     questions: &[Question],
     first: &mut ResultsFile<FirstText>,
     run: &mut Run<'_>,
-) -> Result<bool, RunError> {
-    let questions = questions
-        .iter()
-        .filter(|question| question.golden().obstacle().is_none());
+) -> Result<Outcome<FirstText>, RunError> {
+    let questions = questions.iter().filter(|question| can_be_labeled(question));
     let cancel = run.cancel;
     let work = Work {
         batch: &mut |questions| first_texts(labeling.model, questions, cancel),
@@ -126,14 +166,14 @@ fn write_first(
     run.batch = batch.saturating_mul(labeling.contexts.max(1));
     let outcome = run.keep(questions, first, work)?;
     run.batch = batch;
-    Ok(outcome.interrupted)
+    Ok(outcome)
 }
 
 /// The records of questions, in order; only those that can be labeled are worked on.
 fn label(
     labeling: &Labeling<'_>,
     questions: &[&Question],
-    first: &ResultsFile<FirstText>,
+    first: &HashMap<&str, &FirstText>,
     demonstrations: &Demonstrations<'_>,
     cancel: &AtomicBool,
 ) -> Records<SourceRecord> {
@@ -145,7 +185,7 @@ fn label(
             if let Some(obstacle) = question.golden().obstacle() {
                 return Some(SourceRecord::unlabeled(question, obstacle, fingerprint));
             }
-            let error = first.get(&question.id)?.error.clone()?;
+            let error = first.get(question.id.as_str())?.error.clone()?;
             Some(SourceRecord::failed(question, error, fingerprint))
         })
         .collect();
