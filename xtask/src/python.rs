@@ -27,7 +27,6 @@ const REQUIREMENTS: &[&str] = &[
     "polars==2.1.0",
     "pyarrow==26.0.1",
     "ragas==0.4.3",
-    "ray==2.60.0",
     "tqdm==4.70.1",
     "transformers==5.24.0",
     "--no-binary=rouge-score,sqlitedict,word2number",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -91,6 +92,7 @@ class Jobs(Shelf):
         self.run_program("bash", "-euc", example("measure-in-many-jobs.md", "bash", "parallel -j", sizes))
         self.check_measured()
 
+    @unittest.skipUnless(importlib.util.find_spec("ray"), "needs Ray: pip install ray")
     def test_ray_runs_the_jobs(self) -> None:
         ingest = example("ingest-in-many-jobs.md", "python", "import ray", {".jsonl.zst": ".jsonl", "ray.init()": "ray.init(num_cpus=2)"})
         self.run_program(sys.executable, "-c", ingest)
