@@ -76,15 +76,15 @@ fn a_policy_that_was_chosen_is_put_to_use() {
     let kept = format!("data/studies/{study}");
     let tuned = ken.read(&format!("{kept}/tuned.toml"));
     assert_eq!(ken.read("tuned.toml"), tuned);
-    let other = tuned.replace("policy = \"always\"", "policy = \"prompt@0.5\"");
+    let other = tuned.replace("policy = \"always\"", "policy = \"prompt@0.4\"");
     ken.write(&format!("{kept}/tuned.toml"), &other);
     let promised = format!("{kept}/tuned.guarantee.json");
-    ken.write(&promised, guarantee(&ken, &kept, "prompt@0.5"));
+    ken.write(&promised, guarantee(&ken, &kept, "prompt@0.4"));
     let (status, told) = choose(&server, &study);
     assert_eq!(status, 200, "{told}");
-    assert_eq!(policy(&server), "prompt@0.5");
+    assert_eq!(policy(&server), "prompt@0.4");
     let (_, watched) = server.exchange("GET", "/v1/ken/guarantee", "");
-    assert!(watched.contains("\"policy\":\"prompt@0.5\""), "{watched}");
+    assert!(watched.contains("\"policy\":\"prompt@0.4\""), "{watched}");
     let named = ken.read("ken.toml");
     assert!(
         named.contains("calibration = \"tuned.guarantee.json\""),
@@ -107,14 +107,14 @@ fn a_policy_that_was_chosen_is_put_to_use() {
         error["message"].as_str().unwrap().contains("here is k 1"),
         "{told}"
     );
-    assert_eq!(policy(&server), "prompt@0.5");
+    assert_eq!(policy(&server), "prompt@0.4");
     assert_eq!(
         (ken.read("ken.toml"), ken.read("tuned.toml")),
         (named, other)
     );
     drop(server);
     let server = serving(&ken, &[]);
-    assert_eq!(policy(&server), "prompt@0.5");
+    assert_eq!(policy(&server), "prompt@0.4");
 
     // One that promises nothing takes the guarantee of the one before out.
     ken.write(&format!("{kept}/tuned.toml"), &tuned);
