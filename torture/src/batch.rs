@@ -1,4 +1,4 @@
-//! Cases that run in worker processes, so that one which ends its process ends no other.
+//! Cases that run in worker processes, so that a case which ends its process ends no other.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -11,10 +11,10 @@ use crate::process;
 use crate::shim::{Control, Shim};
 use crate::world::KEPT;
 
-/// Starts a worker with a number, which works in `dir`/run-NUMBER, and waits for it; returns how it died.
+/// Starts a worker with a number, which works in `dir`/run-NUMBER, and waits for it. Returns how it failed, if it did.
 ///
 /// # Panics
-/// Where it cannot be started.
+/// If it cannot be started.
 pub fn start(shim: &Shim, world: &str, kind: &str, dir: &Path, number: usize) -> Option<String> {
     let control = dir.join(format!("control-{number}"));
     let _ = Control::create(&control);
@@ -27,11 +27,11 @@ pub fn start(shim: &Shim, world: &str, kind: &str, dir: &Path, number: usize) ->
     (!status.success()).then(|| format!("the process ended with {status}"))
 }
 
-/// Has workers try cases, a new one whenever one dies. `died` makes the result of a case that killed
-/// its worker, from how that ended and the call that was struck last.
+/// Has workers try cases, a new worker whenever one dies. `died` makes the result of a case that killed its worker, from
+/// the exit status and the call that was struck last.
 ///
 /// # Panics
-/// Where the workers get nowhere.
+/// If a worker makes no progress.
 pub fn run<C, T>(
     shim: &Shim,
     world: &str,
@@ -95,16 +95,16 @@ fn part<C: Serialize + Clone, T: DeserializeOwned>(
 /// The number of this worker.
 ///
 /// # Panics
-/// Where this process is none.
+/// If this process is not a worker.
 #[must_use]
 pub fn number() -> String {
     std::env::var("TORTURE_NUMBER").expect("the worker's number")
 }
 
-/// Tries the cases of this worker one by one, and notes what comes of each.
+/// Tries the cases of this worker one by one, and writes the result of each.
 ///
 /// # Panics
-/// Where it cannot be noted.
+/// If a result cannot be written.
 pub fn work<C: DeserializeOwned, T: Serialize>(dir: &Path, mut each: impl FnMut(C) -> T) {
     // Panics are results like others.
     std::panic::set_hook(Box::new(|_| {}));

@@ -1,5 +1,5 @@
-//! One writer that is killed again and again, and beside it eight readers, checks, looks at the history and a
-//! second writer that is turned away: none of these is disturbed.
+//! A writer that is killed again and again, and beside it eight readers, checks, reads of the history and a second writer
+//! that is refused: the kills disturb none of them.
 
 use std::collections::HashSet;
 use std::fs;
@@ -21,20 +21,20 @@ use crate::worlds::{self, Round};
 
 const READERS: usize = 8;
 
-/// How much has to happen, at least, and how long it takes.
+/// The least that has to happen before the campaign ends.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
     /// Compactions.
     pub compactions: usize,
     /// Kills of the writer.
     pub kills: usize,
-    /// The time, at least.
+    /// The least time.
     pub time: Duration,
-    /// The seed of the moments.
+    /// The seed of the moments of kills.
     pub seed: u64,
 }
 
-/// What the readers report when they end.
+/// The report of the readers when they end.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Read {
     opened: usize,
@@ -47,13 +47,13 @@ struct Read {
 /// Runs a writer and readers beside each other.
 ///
 /// # Panics
-/// Where a process cannot be started.
+/// If a process cannot be started.
 #[must_use]
 pub fn run(shim: &Shim, plan: Plan) -> Outcome {
     let mut outcome = Outcome::begin("company", "corpus");
     let dir = folder();
     make_kept(dir.path());
-    // Something is there from the beginning.
+    // The readers need a corpus from the start.
     Round(0).take(dir.path()).expect("the first round");
     let control = Control::create(&dir.path().join("control"));
     let mut readers = process::command("corpus", "readers", dir.path())
@@ -70,7 +70,7 @@ pub fn run(shim: &Shim, plan: Plan) -> Outcome {
         if is_enough || started.elapsed() > most {
             break;
         }
-        // Now and then a writer is left alone for a while, so that it gets on.
+        // Now and then a writer is spared for a while, so that it makes progress.
         let is_spared = random.per_mille(100);
         control.order(Order {
             strike: if is_spared {
@@ -154,7 +154,7 @@ fn writer(shim: &Shim, dir: &Path) -> Command {
     command
 }
 
-/// Waits for a process and kills it after some time; how it ended by itself.
+/// Waits for a process, and kills it after some time. Returns its status if it ended by itself.
 fn wait(child: &mut Child, most: Duration) -> Option<std::process::ExitStatus> {
     let started = Instant::now();
     while started.elapsed() < most {
@@ -171,7 +171,7 @@ fn wait(child: &mut Child, most: Duration) -> Option<std::process::ExitStatus> {
 /// The writer: rounds of ingests, deletions, prunings and compactions, forever.
 ///
 /// # Panics
-/// Where it cannot note what it did.
+/// If it cannot record its progress.
 pub fn write(dir: &Path) {
     let note = |name: &str| {
         let file = fs::File::options()
@@ -185,7 +185,7 @@ pub fn write(dir: &Path) {
         let round = Round(rounds(dir) + 1);
         if let Err(refusal) = round.take(dir) {
             if refusal.kind == "corpus_locked" {
-                // The second writer, see the readers.
+                // The second writer of `read` holds the lock.
                 std::thread::sleep(Duration::from_millis(1));
                 continue;
             }
@@ -199,10 +199,10 @@ pub fn write(dir: &Path) {
     }
 }
 
-/// The readers, until there is a file `stop`.
+/// The readers, until a file `stop` exists.
 ///
 /// # Panics
-/// Where they cannot report what they saw.
+/// If they cannot write their report.
 pub fn read(dir: &Path) {
     std::panic::set_hook(Box::new(|_| {}));
     let corpus = corpus(dir);
@@ -244,7 +244,7 @@ pub fn read(dir: &Path) {
     let second = || match Writer::open(&corpus) {
         Err(error) if error.kind() == "corpus_locked" => Ok(()),
         Err(error) => Err(format!("a second writer: {error}")),
-        // It came between two tries of the first, which waits for it.
+        // It opened between two attempts of the first, which waits for it.
         Ok(_) => Ok(()),
     };
     std::thread::scope(|scope| {
@@ -264,7 +264,7 @@ pub fn read(dir: &Path) {
         }
         stop.store(true, Ordering::Relaxed);
     });
-    let count = |at: usize| counts[at].load(Ordering::Relaxed);
+    let count = |index: usize| counts[index].load(Ordering::Relaxed);
     let read = Read {
         opened: count(0),
         verified: count(1),

@@ -1,5 +1,5 @@
-//! Calls that the system refuses, once or from then on, and writes that it cuts short. The same process
-//! continues once the fault is lifted.
+//! Calls that the system refuses, once or from then on, and writes that it cuts short. The process continues after the
+//! fault.
 
 use std::fs;
 use std::path::Path;
@@ -67,7 +67,7 @@ impl Fault {
 
     /// Whether an error has the right kind, and quotes the system's number.
     fn is_named_by(self, kind: &str, message: &str) -> bool {
-        // The hub words a full disk itself.
+        // The hub has its own message for a full disk.
         let (number, right): (i32, &[&str]) = match self {
             Self::NoSpace if kind == "disk_full" => return true,
             Self::NoSpace => (28, &["no_disk_space"]),
@@ -102,7 +102,7 @@ struct CaseResult {
 /// Strikes calls of the steps of a world: `count` of them, or every one.
 ///
 /// # Panics
-/// Where the steps fail without any fault.
+/// If the steps fail without any fault.
 #[must_use]
 pub fn run(world: &dyn World, shim: &Shim, count: Option<usize>, seed: u64) -> Outcome {
     let mut outcome = Outcome::begin("faults", world.name());
@@ -142,7 +142,7 @@ fn snapshot(world: &dyn World, to: &Path) {
 /// Copies a folder.
 ///
 /// # Panics
-/// Where it cannot be read or written.
+/// If it cannot be read or written.
 pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a folder's copy");
     for entry in fs::read_dir(from).expect("a folder to copy") {
@@ -170,7 +170,7 @@ fn cases(counted: &[Vec<usize>], count: Option<usize>, seed: u64) -> Vec<Case> {
     for (step, counts) in counted.iter().enumerate() {
         for (fault, &calls) in Fault::ALL.into_iter().zip(counts) {
             for at in 1..=calls {
-                // What is interrupted for ever is never done.
+                // A call that is always interrupted never ends.
                 for lasting in [false, true] {
                     if !(lasting && fault == Fault::Interrupted) {
                         all.push(Case {
@@ -189,7 +189,7 @@ fn cases(counted: &[Vec<usize>], count: Option<usize>, seed: u64) -> Vec<Case> {
     chosen.into_iter().map(|at| all[at].clone()).collect()
 }
 
-/// Where a worker finds what it needs.
+/// The inputs of a worker.
 struct Bench<'d> {
     dir: &'d Path,
     run: std::path::PathBuf,
@@ -219,7 +219,7 @@ impl<'d> Bench<'d> {
 /// The worker that counts calls.
 ///
 /// # Panics
-/// Where a step fails.
+/// If a step fails.
 pub fn count(world: &str, dir: &Path) {
     let (world, bench) = (worlds::named(world), Bench::new(dir));
     let counted: Vec<Vec<usize>> = (0..world.steps())
@@ -239,10 +239,10 @@ pub fn count(world: &str, dir: &Path) {
     fs::write(dir.join(format!("count-{}", bench.number)), text).expect("the counts");
 }
 
-/// The worker that has calls struck.
+/// The worker that strikes calls.
 ///
 /// # Panics
-/// Where the result cannot be noted.
+/// If the result cannot be written.
 pub fn strike(world: &str, dir: &Path) {
     let (world, bench) = (worlds::named(world), Bench::new(dir));
     let states = world::states(&*world);

@@ -1,5 +1,4 @@
-//! Writers that are killed: at a call that changes something, or at any moment. The next one resumes
-//! there.
+//! Writers that are killed: at a call that changes something, or at any moment. The next one resumes from there.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -14,13 +13,13 @@ use crate::random::Random;
 use crate::shim::{Control, Order, Shim, Strike, folder, kinds};
 use crate::world::{self, Contents, KEPT, World, make_kept, read_taken, without_panic};
 
-/// What is counted.
+/// The counts of a campaign.
 #[derive(Debug, Default)]
 struct Counts {
     kills: AtomicUsize,
-    /// Kills of a step that had changed something and was not done.
+    /// Kills of an unfinished step that had changed something.
     while_writing: AtomicUsize,
-    /// Workers that were done before they were to be killed.
+    /// Workers that finished before their kill.
     too_late: AtomicUsize,
     runs: AtomicUsize,
 }
@@ -28,7 +27,7 @@ struct Counts {
 /// Kills workers of a world `count` times: half of them at a call, half at a moment.
 ///
 /// # Panics
-/// Where the steps fail without a kill.
+/// If the steps fail without a kill.
 #[must_use]
 pub fn run(world: &dyn World, shim: &Shim, count: usize, seed: u64) -> Outcome {
     let mut outcome = Outcome::begin("kills", world.name());
@@ -61,7 +60,7 @@ pub fn run(world: &dyn World, shim: &Shim, count: usize, seed: u64) -> Outcome {
     outcome.end()
 }
 
-/// What a step takes.
+/// The length of a step.
 #[derive(Debug, Clone, Copy)]
 struct Span {
     /// Calls that change something.
@@ -101,8 +100,8 @@ fn await_change(control: &Control, child: &mut Child) {
     }
 }
 
-/// Held for writing while a process is started, which until it is loaded holds this process's locks too,
-/// and for reading while this process may lock something.
+/// Held for writing while a process starts, since it holds this process's locks until it is loaded, and for reading while
+/// this process may lock a file.
 static STARTING: RwLock<()> = RwLock::new(());
 
 fn reading() -> RwLockReadGuard<'static, ()> {
@@ -159,11 +158,11 @@ fn one(
             if taken < world.steps() && control.changes() > 0 {
                 counts.while_writing.fetch_add(1, Ordering::Relaxed);
             }
-            let found = {
+            let contents = {
                 let _reading = reading();
                 without_panic(|| world.contents(dir.path()))
             };
-            let wrong = match found {
+            let wrong = match contents {
                 Err(error) => Some(error),
                 Ok(found) => {
                     let next = states.get(taken + 1);
@@ -188,7 +187,7 @@ fn one(
     violations
 }
 
-/// Starts a worker, of which `left` says what its steps take, and kills it within the next few.
+/// Starts a worker, and kills it within its next few steps, whose lengths `left` has.
 fn killed(
     world: &dyn World,
     shim: &Shim,
@@ -198,7 +197,7 @@ fn killed(
     dir: &Path,
 ) -> (ExitStatus, String) {
     control.forget_changes();
-    // Several workers share the steps, and each gets on in the end.
+    // At most three steps ahead, so that several workers share the steps.
     let next = &left[..left.len().min(3)];
     if random.per_mille(500) {
         let changes: usize = next.iter().map(|span| span.changes).sum();

@@ -2,7 +2,7 @@
 //! concurrent readers. It is a tool of the project and no part of ken; `torture/README.md` says how to run
 //! it, and what it cannot see.
 #![cfg(target_os = "linux")]
-// What fails here, other than what is tortured, ends the campaign.
+// A failure of the tool itself ends the campaign.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 

@@ -1,4 +1,4 @@
-//! The program: which campaign, on what, how much of it.
+//! The program: reads the arguments, and runs the campaigns.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use ken_torture::{faults, kills, links, worker, worlds};
 const USAGE: &str = "usage: torture [crash-states|faults|kills|damage|links|company] [--count N] [--seed S] \
 [--minutes M] [--world NAME] [--out DIR] [--drop-sync END]";
 
-/// What the arguments say.
+/// The arguments.
 #[derive(Debug, Clone, Default)]
 struct Options {
     campaign: Option<String>,

@@ -8,12 +8,12 @@ use serde::Serialize;
 /// Violations that are reported one by one; the others are only counted.
 const REPORTED: usize = 200;
 
-/// Something that must not happen and did.
+/// A violation of a promise of ken.
 #[derive(Debug, Clone, Serialize)]
 pub struct Violation {
-    /// Where: which call, which fault, which file.
+    /// The call, fault or file that it followed.
     pub at: String,
-    /// What.
+    /// What went wrong.
     pub what: String,
 }
 
@@ -22,22 +22,22 @@ pub struct Violation {
 pub struct Outcome {
     /// The campaign.
     pub campaign: String,
-    /// What was tortured.
+    /// The world or the store.
     pub world: String,
     /// Counts by name.
     pub numbers: BTreeMap<String, usize>,
-    /// What must not happen and did.
+    /// The violations, up to a limit.
     pub violations: Vec<Violation>,
-    /// How many there are, including those not reported.
+    /// The number of violations, including those not reported.
     pub violation_count: usize,
-    /// How long it took.
+    /// The duration.
     pub seconds: f64,
     #[serde(skip)]
     started: Option<Instant>,
 }
 
 impl Outcome {
-    /// Starts to count and to take the time.
+    /// Starts the clock, with all counts at 0.
     #[must_use]
     pub fn begin(campaign: &str, world: &str) -> Self {
         Self {
@@ -61,7 +61,7 @@ impl Outcome {
         *self.numbers.entry(name.to_owned()).or_default() += value;
     }
 
-    /// Notes something that must not happen.
+    /// Records a violation.
     pub fn violation(&mut self, at: impl Into<String>, what: impl Into<String>) {
         self.violations.push(Violation {
             at: at.into(),
@@ -69,7 +69,7 @@ impl Outcome {
         });
     }
 
-    /// Ends it.
+    /// Stops the clock.
     #[must_use]
     pub fn end(mut self) -> Self {
         self.seconds = self
@@ -80,7 +80,7 @@ impl Outcome {
         self
     }
 
-    /// A line, and the first violations.
+    /// A line of numbers, and the first violations.
     #[must_use]
     pub fn summary(&self) -> String {
         let numbers: Vec<String> = self

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The exit status of a worker that was refused.
+/// The exit status of a worker whose step was refused.
 pub(crate) const REFUSED: i32 = 3;
 
 /// This program as a worker of this kind.
 ///
 /// # Panics
-/// Where the program is not found.
+/// If the program is not found.
 pub(crate) fn command(world: &str, kind: &str, dir: &Path) -> Command {
     let mut command = Command::new(program());
     command.args(["worker", kind, world]).arg(dir);

@@ -1,4 +1,4 @@
-//! Numbers that follow from a seed.
+//! Pseudo-random numbers from a seed.
 
 /// A sequence of numbers (splitmix64).
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ impl Random {
         self.below(1000) < share
     }
 
-    /// `count` different numbers below `end`, ascending; all of them where there are fewer.
+    /// `count` distinct numbers below `end`, ascending; all of them if there are fewer.
     pub fn sample(&mut self, end: usize, count: usize) -> Vec<usize> {
         let mut all: Vec<usize> = (0..end).collect();
         for at in 0..count.min(end) {

@@ -1,4 +1,4 @@
-//! The preloaded library, which records calls and lets them fail: how it is built and controlled.
+//! Building and controlling the preloaded library, which records calls and makes them fail.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -19,7 +19,7 @@ pub mod kinds {
     pub const NAME: i64 = 4;
     /// Removals.
     pub const REMOVE: i64 = 8;
-    /// Opening what is there.
+    /// Opening existing files.
     pub const OPEN: i64 = 16;
     /// Reads.
     pub const READ: i64 = 32;
@@ -31,22 +31,22 @@ pub mod kinds {
     pub const STAT: i64 = 256;
     /// Opening and listing folders. The standard library does not try them again when interrupted.
     pub const LIST: i64 = 512;
-    /// Opening what may be new.
+    /// Opening files that may be new.
     pub const CREATE: i64 = 1024;
-    /// All that change something.
+    /// All kinds that change something.
     pub const CHANGES: i64 = DATA | SYNC | NAME | REMOVE | CREATE;
     /// All.
     pub const ALL: i64 = CHANGES | OPEN | READ | MAP | LOCK | STAT | LIST;
 }
 
-/// What happens at a call.
+/// What the library does at a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strike {
     /// It is only counted.
     None,
     /// It fails with this error number.
     Fail(i64),
-    /// It writes half of what it was given.
+    /// It writes half of its bytes.
     Short,
     /// The process is killed.
     Kill,
@@ -78,10 +78,10 @@ impl Order {
     }
 }
 
-/// A folder in memory where there is one: a run syncs its files thousands of times.
+/// A folder in memory, if the system has one: a run syncs its files thousands of times.
 ///
 /// # Panics
-/// Where no folder can be made.
+/// If no folder can be made.
 #[must_use]
 pub fn folder() -> TempDir {
     let memory = Path::new("/dev/shm");
@@ -102,7 +102,7 @@ impl Shim {
     /// Builds the library with the C compiler.
     ///
     /// # Panics
-    /// Where there is none.
+    /// If there is no compiler.
     #[must_use]
     pub fn build() -> Self {
         let dir = folder();
@@ -139,7 +139,7 @@ impl Control {
     /// Makes the page.
     ///
     /// # Panics
-    /// Where it cannot be written.
+    /// If it cannot be written.
     #[must_use]
     pub fn create(path: &Path) -> Self {
         fs::write(path, [0; 4096]).expect("the control page");
@@ -149,7 +149,7 @@ impl Control {
     /// Opens a page that was made before.
     ///
     /// # Panics
-    /// Where it is not there.
+    /// If it does not exist.
     #[must_use]
     pub fn open(path: &Path) -> Self {
         let file = File::options().read(true).write(true).open(path);

@@ -1,4 +1,4 @@
-//! What worker processes do: they take steps below the preloaded library.
+//! Worker processes, which take steps under the preloaded library.
 
 use std::io::Write;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::shim::Control;
 use crate::world::Taken;
 use crate::worlds;
 
-/// Takes the remaining steps in order, and notes each that returns.
+/// Takes the remaining steps in order, and records each that returns.
 fn steps(world: &str, dir: &Path) {
     let world = worlds::named(world);
     let mut log = std::env::var_os("TORTURE_LOG").map(|path| {
@@ -38,10 +38,10 @@ fn steps(world: &str, dir: &Path) {
     }
 }
 
-/// What a worker of a kind does.
+/// Runs a worker of a kind.
 ///
 /// # Panics
-/// Where there is no such kind.
+/// If there is no such kind.
 pub fn run(kind: &str, world: &str, dir: &Path) {
     match kind {
         "steps" => steps(world, dir),

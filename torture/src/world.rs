@@ -1,5 +1,5 @@
-//! What is tortured: a list of steps on some files, what can be read after each, and how that is held
-//! against what it has to be.
+//! Worlds: lists of steps on some files, the contents that can be read after each, and the comparison with the contents
+//! that have to be there.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -7,7 +7,7 @@ use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-/// What can be read, by name.
+/// The readable contents, by name.
 pub type Contents = BTreeMap<String, String>;
 
 /// Why a step was refused.
@@ -15,7 +15,7 @@ pub type Contents = BTreeMap<String, String>;
 pub struct Refusal {
     /// The short name of the kind of error.
     pub kind: String,
-    /// What it says.
+    /// Its message.
     pub message: String,
 }
 
@@ -29,15 +29,15 @@ impl Refusal {
     }
 }
 
-/// The folder below a run's folder whose files count; beside it lie inputs.
+/// The folder below a run's folder whose files are tested; its siblings are inputs.
 pub const KEPT: &str = "kept";
 
 /// Files with steps that change them.
 pub trait World: Send + Sync {
-    /// What it is called.
+    /// Its name.
     fn name(&self) -> &'static str;
 
-    /// How many steps there are.
+    /// The number of steps.
     fn steps(&self) -> usize;
 
     /// Takes a step on the files below `dir`/[`KEPT`]. Taking it once more changes nothing.
@@ -46,10 +46,10 @@ pub trait World: Send + Sync {
     /// What the step returns.
     fn take(&self, dir: &Path, step: usize) -> Result<(), Refusal>;
 
-    /// What can be read below `dir`/[`KEPT`]; nothing where nothing was ever completed there.
+    /// The readable contents below `dir`/[`KEPT`]; empty if no step was ever completed there.
     ///
     /// # Errors
-    /// What cannot be opened or is not whole.
+    /// Files that cannot be opened or are damaged.
     fn contents(&self, dir: &Path) -> Result<Contents, String>;
 
     /// Whether `found` may be there after a step was started on `before`, which leads to `after`.
@@ -64,18 +64,18 @@ pub trait World: Send + Sync {
 /// What `work` returns, and that it panicked.
 pub fn without_panic<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let said = panic
+        let message = panic
             .downcast_ref::<String>()
             .map(String::as_str)
             .or_else(|| panic.downcast_ref::<&str>().copied());
-        Err(format!("panicked: {}", said.unwrap_or("for no reason")))
+        Err(format!("panicked: {}", message.unwrap_or("for no reason")))
     })
 }
 
 /// The contents before the first step, and after each.
 ///
 /// # Panics
-/// Where a step fails although nothing is wrong.
+/// If a step fails although nothing is wrong.
 #[must_use]
 pub fn states(world: &dyn World) -> Vec<Contents> {
     let dir = crate::shim::folder();
@@ -94,7 +94,7 @@ pub fn states(world: &dyn World) -> Vec<Contents> {
 /// Makes the folder whose files count.
 ///
 /// # Panics
-/// Where it cannot be made.
+/// If it cannot be made.
 pub fn make_kept(dir: &Path) {
     fs::create_dir_all(dir.join(KEPT)).expect("a folder for the files");
 }
@@ -178,7 +178,7 @@ impl Taken {
     /// Goes on from what is noted.
     ///
     /// # Panics
-    /// Where the note cannot be written.
+    /// If the note cannot be written.
     #[must_use]
     pub fn open(dir: &Path) -> Self {
         let mut options = File::options();
@@ -195,7 +195,7 @@ impl Taken {
     /// One more was taken.
     ///
     /// # Panics
-    /// Where it cannot be noted.
+    /// If it cannot be noted.
     pub fn one_more(&mut self) {
         self.0.write_all(b".").expect("the note");
         self.1 += 1;

@@ -1,4 +1,4 @@
-//! How long the neighbors of a question take to vote. `cargo xtask bench datastore` runs it, or
+//! The time of a vote of a question's neighbors. `cargo xtask bench datastore` runs it, or
 //! `cargo bench -p ken-answer --bench datastore -- ENTRIES DIMENSIONS`.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
@@ -12,7 +12,7 @@ use ken_answer::datastore::{By, Entry, KeyedBy, NEIGHBORS, mean_of};
 const GROUPS: usize = 2000;
 const QUERIES: usize = 500;
 
-/// Makes a datastore of so many entries with states of so many numbers, and prints the seconds that this took, and the
+/// Makes a datastore of so many entries with states of so many numbers, and prints the seconds of that, and the
 /// milliseconds of a vote.
 fn main() {
     let mut given = std::env::args().filter_map(|word| word.parse().ok());

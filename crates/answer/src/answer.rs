@@ -11,57 +11,55 @@ use serde::Serialize;
 use crate::SearchResult;
 use crate::style::Style;
 
-/// An answer, where it came from, and what it cost.
+/// An answer with its sources and its cost.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Answer {
     /// The question as asked.
     pub question: String,
-    /// What was to be chosen from, lettered from `A`; none where any answer could be given.
+    /// The choices of a multiple-choice question, lettered from `A`; empty for an open one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
-    /// The letter of the choice that the answer names; `None` where it names none.
+    /// The letter of the choice that the answer names; `None` if it names none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choice: Option<char>,
-    /// The answer as the model wrote it; where that is withheld, that there is none.
+    /// The answer as the model wrote it or, if that is withheld, a sentence that says there is none.
     pub answer: String,
-    /// The short answer that is withheld, since nothing vouches for it.
+    /// The short answer that is withheld, since no signal vouches for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub withheld: Option<String>,
-    /// The same with its log probability, where it is short, greedy and written from the question and what was
-    /// found alone: what policies measure as [`Step::Greedy`](crate::Step::Greedy).
+    /// The answer with its log probability, if it is short, greedy and written from the question and the passages
+    /// alone: policies measure it as [`Step::Greedy`](crate::Step::Greedy).
     #[serde(skip)]
     pub greedy: Option<Sample>,
-    /// Whether it was ended: it had as many tokens as it may have, or repeated itself.
+    /// Whether it was cut off: it reached its limit of tokens, or repeated itself.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
     /// Why there is no answer, or not all of one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lack: Option<Lack>,
-    /// How much it says.
+    /// Its style.
     pub style: Style,
     /// The policy that chose the route.
     pub policy: String,
-    /// Where the knowledge came from.
+    /// The source of its knowledge.
     pub route: Source,
     /// Why that source was chosen.
     pub reason: String,
-    /// What the policy measured without evidence, where it measures: the larger, the more the question
-    /// needs retrieval.
+    /// The policy's signal without evidence, if it has one: the larger, the more the question needs retrieval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
-    /// Whether a signal that was to decide cannot tell: the question was searched for, evidence kept, or the answer
-    /// withheld for that.
+    /// Whether a signal that should decide cannot tell: the question then retrieves, its evidence is kept, or its answer
+    /// withheld.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cannot_tell: bool,
     /// The passages that the answer rests on.
     pub citations: Vec<Citation>,
-    /// Where a full answer names a passage that the model has not read: the number, in characters of the
-    /// answer.
+    /// The numbers in a full answer of passages that the model has not read: ranges of the answer's characters.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unfounded: Vec<Range<usize>>,
-    /// The passages found, or the chunks of them that were kept, best first; none where nothing was retrieved.
+    /// The passages found, or the chunks of them that were kept, best first; empty without retrieval.
     pub retrieved: Vec<Retrieved>,
-    /// What the model wrote of what it knows, to answer from that; `None` where it was not to.
+    /// The text about its own knowledge from which the model answered, if it wrote one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verbalized: Option<Verbalized>,
     /// Calls, those of the policy included.

@@ -1,5 +1,5 @@
-//! What an application brings of its own: its instructions, the conversation, and where its answers end. The model is
-//! then asked in the application's words, and evidence is put into them.
+//! An application's own request: its conversation with instructions, and where its answers end. The model is then asked
+//! in the application's words, with the evidence among them.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use ken_language::{Examples, OutputSchema, Prompt, Reply};
 
 use crate::conversation::Exchange;
 
-/// What an application brings.
+/// An application's own request.
 #[derive(Debug, Clone, Default)]
 pub struct Brought {
-    /// Its conversation, where that is what the model is to answer, and not the question in ken's words.
+    /// Its conversation, if the model answers that, and not the question in ken's words.
     pub conversation: Option<Conversation>,
-    /// Texts at which an answer ends; they are not part of it.
+    /// Texts at which an answer ends, without them.
     pub stop: Vec<String>,
     /// The JSON Schema that an answer has to fulfil.
     pub schema: Option<OutputSchema>,
@@ -24,16 +24,16 @@ pub struct Brought {
 /// A conversation in an application's words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Conversation {
-    /// What the application tells the model; may be empty.
+    /// The application's instruction; may be empty.
     pub instruction: String,
-    /// What was said before.
+    /// The exchanges before the last message.
     pub before: Vec<Exchange>,
     /// The last message.
     pub question: String,
 }
 
 impl Brought {
-    /// The conversation with what the model has to be told of the schema.
+    /// The conversation with an instruction about the schema.
     pub(crate) fn asked(&self) -> Conversation {
         let mut asked = self.conversation.clone().unwrap_or_default();
         if let Some(schema) = &self.schema {
@@ -47,7 +47,7 @@ impl Brought {
 }
 
 impl Conversation {
-    /// Adds an instruction behind those that there are.
+    /// Appends to the instruction.
     pub fn instruct(&mut self, text: &str) {
         if !self.instruction.is_empty() {
             self.instruction.push_str("\n\n");
@@ -66,18 +66,19 @@ impl Conversation {
         self
     }
 
-    /// Its texts.
+    /// All its texts.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let before = self.before.iter();
-        let before = before.flat_map(|said| [said.question.as_str(), said.answer.as_str()]);
+        let before =
+            before.flat_map(|exchange| [exchange.question.as_str(), exchange.answer.as_str()]);
         let own = [self.instruction.as_str(), self.question.as_str()];
         own.into_iter().chain(before)
     }
 
-    /// What the model is asked.
+    /// The prompt of the conversation.
     pub(crate) fn prompt(self) -> Prompt {
         let mut turns: Vec<(String, String)> = Vec::new();
-        // Templates want turns to alternate: what was not answered is asked together with what follows.
+        // Templates want turns to alternate, so a message without an answer is joined to the next.
         let mut asked = String::new();
         let ask = |text: String, asked: &mut String| match asked.is_empty() {
             true => *asked = text,
@@ -104,9 +105,9 @@ impl Conversation {
 /// How evidence is put into a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EvidenceForm {
-    /// Where.
+    /// The place of the evidence.
     pub place: EvidencePlace,
-    /// What stands before the passages; `None` for ken's own words.
+    /// The words before the passages; `None` for ken's own.
     pub words: Option<String>,
 }
 
@@ -121,7 +122,7 @@ pub enum EvidencePlace {
 }
 
 impl EvidencePlace {
-    /// Puts evidence, where there is any, to the text that stands at the place.
+    /// Inserts evidence, if there is any, into the text at the place.
     pub fn insert(self, evidence: &str, text: &mut String) {
         if evidence.is_empty() {
             return;
@@ -134,7 +135,7 @@ impl EvidencePlace {
     }
 }
 
-/// A name that is no place.
+/// A name that no place has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown place `{0}` (question, system are known)")]
 pub struct UnknownPlace(String);

@@ -1,5 +1,5 @@
-//! Questions in a conversation. A follow-up is rewritten into a question that says all by itself, since
-//! policies and searches see one question and nothing before it. What only greets or thanks asks nothing.
+//! Questions in a conversation. The model rewrites a follow-up into a question that stands alone, since policies and
+//! searches see one question and nothing before it. A message that only greets or thanks asks nothing.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -16,11 +16,11 @@ use crate::AnswerError;
 pub struct Exchange {
     /// The question.
     pub question: String,
-    /// The answer; empty where there was none.
+    /// The answer; empty if there was none.
     pub answer: String,
 }
 
-/// A question that needs nothing before it.
+/// A question that can be understood without the conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Standalone {
     /// The question.
@@ -31,16 +31,16 @@ pub struct Standalone {
     pub time: Duration,
 }
 
-/// How many exchanges a model is shown: what a follow-up speaks of is mostly in the last.
+/// The exchanges that the model is shown: a follow-up mostly refers to the last.
 const EXCHANGES: usize = 3;
 
-/// How much of an answer it is shown, in characters.
+/// The most characters of an answer that it is shown.
 const ANSWER_CHARACTERS: usize = 400;
 
 /// The longest question that it may write, in tokens.
 const LONGEST: usize = 96;
 
-/// The share of its words that has to stand in the conversation: small models invent questions.
+/// The least share of its words that the conversation has to contain: small models invent questions.
 const LEAST_SHARED: f64 = 0.7;
 
 const ENGLISH: FewShot = FewShot {
@@ -71,7 +71,7 @@ const CHINESE: FewShot = FewShot {
     },
 };
 
-/// As [`crate::Pipeline::standalone`] says.
+/// As [`crate::Pipeline::standalone`].
 ///
 /// # Errors
 /// A question that does not fit, a model that fails or is stopped.
@@ -141,25 +141,25 @@ fn on_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a question is made of what was said.
+/// Whether most words of a rewritten question are from the conversation.
 fn is_of(before: &[Exchange], question: &str, rewritten: &str) -> bool {
-    let mut said = words(question);
+    let mut known = words(question);
     for exchange in before {
-        said.extend(words(&exchange.question));
-        said.extend(words(&exchange.answer));
+        known.extend(words(&exchange.question));
+        known.extend(words(&exchange.answer));
     }
     let rewritten = words(rewritten);
-    let shared = rewritten.intersection(&said).count();
+    let shared = rewritten.intersection(&known).count();
     !rewritten.is_empty() && shared as f64 >= LEAST_SHARED * rewritten.len() as f64
 }
 
-/// The words of a text; of Chinese its characters.
+/// The words of a text; the characters of a Chinese one.
 fn words(text: &str) -> BTreeSet<String> {
     let text = normalize(text, Rules::for_pair(text, ""));
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// What people say without asking anything.
+/// Messages that ask nothing.
 const SMALL_TALK: &[&str] = &[
     "hi",
     "hello",
@@ -217,7 +217,7 @@ const SMALL_TALK: &[&str] = &[
     "好的谢谢",
 ];
 
-/// Whether a message only greets, thanks or takes leave: there is nothing in it to look up.
+/// Whether a message only greets, thanks or says goodbye, and so asks nothing.
 #[must_use]
 pub fn is_small_talk(message: &str) -> bool {
     let rules = Rules::for_pair(message, "");
@@ -240,7 +240,7 @@ mod tests {
         }
     }
 
-    /// A model that rewrites every question into this one.
+    /// A model that rewrites the question `last` as `into`.
     fn rewriter(last: &str, into: &str) -> TableModel {
         let fact = Fact {
             question: last.to_owned(),
@@ -262,14 +262,14 @@ mod tests {
         let good = ask("When was the mill of Orsand built?");
         assert_eq!(good.question, "When was the mill of Orsand built?");
         assert!(good.tokens.prompt > 0 && good.tokens.completion > 0);
-        // What was never said is not asked.
+        // A rewriting in words that the conversation does not have is discarded.
         for invented in ["Which planet is the largest?", ""] {
             assert_eq!(ask(invented).question, "When was it built?");
         }
     }
 
     #[test]
-    fn what_stands_alone_costs_nothing() {
+    fn a_first_question_costs_nothing() {
         let model = rewriter("who rows?", "who?");
         let alone = standalone(&model, &[], " who rows? ").unwrap();
         assert_eq!(alone.question, "who rows?");
@@ -317,11 +317,11 @@ mod tests {
     proptest! {
         #[test]
         fn a_question_of_said_words_is_of_the_conversation(picks in prop::collection::vec(0..6_usize, 1..8)) {
-            let said = ["mill", "orsand", "built", "ida", "when", "who"];
+            let words = ["mill", "orsand", "built", "ida", "when", "who"];
             let before = [exchange("who built mill orsand", "ida")];
-            let rewritten: Vec<&str> = picks.iter().map(|&at| said[at]).collect();
+            let rewritten: Vec<&str> = picks.iter().map(|&index| words[index]).collect();
             prop_assert!(is_of(&before, "when", &rewritten.join(" ")));
-            let foreign: Vec<String> = picks.iter().map(|at| format!("x{at}")).collect();
+            let foreign: Vec<String> = picks.iter().map(|index| format!("x{index}")).collect();
             prop_assert!(!is_of(&before, "when", &foreign.join(" ")));
         }
     }

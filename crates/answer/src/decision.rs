@@ -1,4 +1,4 @@
-//! The decision about a question: its route and its evidence, for callers that have the answer written by another program.
+//! The decision about a question: its route and its evidence, for callers whose own program writes the answer.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -14,29 +14,29 @@ use crate::pipeline::{Event, Pipeline};
 use crate::prompt::{self, QuestionPrompt};
 use crate::style::Style;
 
-/// A question with its source of knowledge, and with the evidence that is to be read.
+/// A question with its source of knowledge, and with the evidence to read.
 pub struct Decision<'q> {
     draft: Draft<'q>,
     policy: Policy,
     started: Instant,
 }
 
-/// What was written of a question.
+/// An answer that another program wrote.
 #[derive(Debug, Clone, Default)]
 pub struct Written {
     /// The answer.
     pub text: String,
-    /// What it cost.
+    /// The tokens spent on it.
     pub tokens: Tokens,
-    /// How long it took.
+    /// The time spent on it.
     pub time: Duration,
-    /// Why it is none, or not all of one.
+    /// Why it is no answer, or not all of one.
     pub lack: Option<Lack>,
 }
 
 impl Pipeline {
-    /// Takes the steps up to the evidence: routes, gathers and reviews. A conversation that leaves no room for evidence gets
-    /// none, and nor does one that asks nothing.
+    /// Takes the steps up to the evidence: routes, gathers and reviews. A conversation that leaves no room for evidence, or
+    /// asks nothing, gets none.
     ///
     /// # Errors
     /// An empty corpus, a failing model or index.
@@ -63,7 +63,7 @@ impl Pipeline {
     ) -> Result<Draft<'q>, AnswerError> {
         let questions = [question];
         let mut choice = Policy::NEVER.choose(None)?;
-        // What reads nothing need not be counted, which may take a request.
+        // Counting tokens may take a request, and a question without evidence needs no count.
         if self.settings.policy != Policy::NEVER {
             let budgets = self.budgets(&questions)?;
             let reason = match self.check(&questions, &budgets) {
@@ -85,20 +85,20 @@ impl Pipeline {
 }
 
 impl Decision<'_> {
-    /// The evidence as a part of a conversation; empty where there is none.
+    /// The evidence as a part of a conversation; empty if there is none.
     #[must_use]
     pub fn message(&self, form: &EvidenceForm) -> String {
         self.draft.message(form)
     }
 
-    /// The trace, where nothing is written.
+    /// The trace, if no answer is written.
     #[must_use]
     pub fn unwritten(mut self) -> Answer {
         self.draft.took("total", self.started.elapsed());
         self.draft.finish(self.policy, Style::AsSent, "")
     }
 
-    /// The answer that was written, with its trace.
+    /// The written answer with its trace.
     #[must_use]
     pub fn finish(self, written: Written) -> Answer {
         let Self {
@@ -117,9 +117,9 @@ impl Decision<'_> {
 }
 
 impl Draft<'_> {
-    /// The evidence as a part of a conversation; empty where there is none.
+    /// As [`Decision::message`].
     pub(crate) fn message(&self, form: &EvidenceForm) -> String {
-        let read: Vec<&Retrieved> = self.retrieved.iter().filter(|one| one.in_prompt).collect();
+        let read: Vec<&Retrieved> = self.retrieved.iter().filter(|p| p.in_prompt).collect();
         prompt::evidence_message(self.question.question, form.words.as_deref(), &read)
     }
 }

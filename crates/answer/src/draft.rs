@@ -1,5 +1,4 @@
-//! An answer in the making: what was chosen, found and written so far for one question, and what that
-//! cost.
+//! An answer in the making: the route, the evidence and the text so far for one question, with their cost.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,26 +19,26 @@ pub(crate) struct Draft<'q> {
     /// Whether the caller wants the answer written.
     pub(crate) go_on: bool,
     pub(crate) retrieved: Vec<Retrieved>,
-    /// How long finding them took, where that was before.
+    /// The time of finding them, if an earlier search did.
     pub(crate) found_in: Duration,
     pub(crate) verbalized: Option<Verbalized>,
-    /// The corpus that the model chose, where it did.
+    /// The corpus that the model chose, if it chooses.
     pub(crate) corpus: Option<String>,
-    /// What was measured without evidence.
+    /// The measurements without evidence.
     pub(crate) measured: Measurements,
-    /// What was measured with the evidence.
+    /// The measurements with the evidence.
     pub(crate) measured_with: Measurements,
     /// Whether the policy's own signal chose an answer from memory, and so vouches for it.
     pub(crate) is_vouched: bool,
-    /// The answer that is not given.
+    /// The answer that is withheld.
     pub(crate) withheld: Option<String>,
-    /// The answer, where the policy had it written.
+    /// The answer, if the policy had the model write it.
     pub(crate) written: Option<Sample>,
-    /// The same with its log probability, where it was written as policies have it written.
+    /// The answer with its log probability, if the model wrote it as it does for policies.
     pub(crate) greedy: Option<Sample>,
     /// Why there is no answer, or not all of one.
     pub(crate) lack: Option<Lack>,
-    /// Whether a signal that was to decide cannot tell.
+    /// Whether a signal that should decide cannot tell.
     pub(crate) cannot_tell: bool,
     pub(crate) calls: Calls,
     pub(crate) tokens: Tokens,
@@ -75,7 +74,7 @@ impl<'q> Draft<'q> {
             .insert(stage.to_owned(), time.as_secs_f64() * 1000.0);
     }
 
-    /// Adds what measuring cost.
+    /// Adds the costs of measuring.
     pub(crate) fn paid(&mut self, costs: &BTreeMap<Step, Cost>) {
         for (step, cost) in costs {
             self.calls.model += cost.calls.model;
@@ -94,7 +93,7 @@ impl<'q> Draft<'q> {
         prompt::from_corpus(self.question, self.corpus.as_deref(), &evidence)
     }
 
-    /// Has it answered from memory, of what was found nothing being read.
+    /// Has the model answer from memory, and read none of the passages found.
     pub(crate) fn drop_evidence(&mut self) {
         self.choice.source = Source::SelfKnowledge;
         for passage in &mut self.retrieved {
@@ -107,7 +106,8 @@ impl<'q> Draft<'q> {
         self.choice.source == Source::SelfKnowledge && !self.retrieved.is_empty()
     }
 
-    /// Gives no answer: that the documents do not say, where they were looked up, or else that the answer is not known.
+    /// Withholds an answer, and says instead that the documents do not answer, if ken searched them, or that the answer is
+    /// not known.
     pub(crate) fn withhold(&mut self, answer: String) {
         let question = self.question.question;
         let text = match self.stands_in() {

@@ -1,4 +1,4 @@
-//! What a policy makes of a question before anything is searched: a look at what the model knows, without an answer.
+//! Whether the model knows the answer to a question, by a policy: no search, and no answer.
 
 use ken_policy::{Measurements, Policy, Signal, Source};
 use serde::Serialize;
@@ -7,25 +7,25 @@ use crate::error::AnswerError;
 use crate::pipeline::Pipeline;
 use crate::prompt::QuestionPrompt;
 
-/// What was measured of a question without evidence, and what follows from it.
+/// A policy's judgment of a question without evidence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Known {
     /// The policy that judged.
     pub policy: String,
-    /// Its number: the larger, the more the question needs retrieval; `None` where it cannot tell.
+    /// Its signal: the larger, the more the question needs retrieval; `None` if it cannot tell.
     pub score: Option<f64>,
-    /// The question retrieves above it.
+    /// The score above which the question retrieves.
     pub threshold: f64,
-    /// The probability that the model answers right from memory, of policies that predict it.
+    /// The probability that the model answers right from memory, if the policy predicts it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probability: Option<f64>,
     /// Whether the policy retrieves for it.
     pub retrieves: bool,
-    /// Why.
+    /// Why it does or does not.
     pub reason: String,
-    /// What the number is.
+    /// What the signal measures.
     pub measures: &'static str,
-    /// What measuring cost, in tokens read and written.
+    /// The tokens that measuring read and wrote.
     pub tokens: [usize; 2],
 }
 
@@ -57,8 +57,8 @@ impl Pipeline {
         let score = reading.number();
         let choice = policy.choose(reading)?;
         let tokens = measured.costs.values().map(|cost| cost.tokens);
-        let sum = tokens.fold([0, 0], |[prompt, completion], one| {
-            [prompt + one.prompt, completion + one.completion]
+        let sum = tokens.fold([0, 0], |[prompt, completion], step| {
+            [prompt + step.prompt, completion + step.completion]
         });
         Ok(Known {
             policy: policy.to_string(),
@@ -74,7 +74,8 @@ impl Pipeline {
         })
     }
 
-    /// The policy by which questions are judged where none is named: that of the settings, or what best predicts.
+    /// The policy that judges questions if the caller names none: that of the settings if it has a signal, else that of the
+    /// best predictor.
     #[must_use]
     pub fn judging(&self) -> Policy {
         let set = self.settings.policy;

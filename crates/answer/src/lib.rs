@@ -1,5 +1,5 @@
-//! The online path: a question to a route, evidence, an answer with citations, and a trace of it
-//! all. Takes no documents in.
+//! The online path: from a question to a route, evidence, an answer with citations, and a trace of each step. It
+//! ingests no documents.
 //!
 //! ```
 //! use std::ops::ControlFlow;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-/// What becomes of an answer from memory where a policy has looked documents up and they do not answer.
+/// The treatment of an answer from memory after a search of documents that do not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Memory {

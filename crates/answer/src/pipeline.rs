@@ -1,5 +1,5 @@
-//! The pipeline: measure what the policy asks for, let it choose a source, gather that source's
-//! knowledge, write the answer, keep the trace.
+//! The pipeline: measures the signals of the policy, lets it choose a source, gathers that source's knowledge, writes the
+//! answer and keeps the trace.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -22,7 +22,7 @@ use crate::prompt::{self, QuestionPrompt, Refusal};
 use crate::retrieve::{Retriever, SearchOutcome};
 use crate::style::Style;
 
-/// How many answers a policy samples by default: more are more precise, and cost more.
+/// The answers that a policy samples by default: more are more precise, and cost more.
 pub const SAMPLES: usize = 10;
 
 /// How questions are answered.
@@ -32,27 +32,27 @@ pub struct AnswerSettings {
     pub policy: Policy,
     /// Which answers are withheld, if any.
     pub abstain: Option<Abstention>,
-    /// What becomes of an answer from memory that stands in place of one from documents.
+    /// Whether an answer from memory in place of one from documents is given, and marked.
     pub memory: Memory,
     /// How passages are searched.
     pub mode: Mode,
     /// Passages retrieved; with a reranking, chunks kept.
     pub k: usize,
-    /// Most tokens of evidence in the prompt; less where the model's context is smaller.
+    /// The most tokens of evidence in the prompt; fewer if the model's context is smaller.
     pub evidence_tokens: usize,
-    /// Passages on each side of one that is read which are read too, where these tokens have room for them.
+    /// Neighbors on each side of a passage that the model reads as well, if these tokens have room for them.
     pub neighbors: usize,
-    /// How much answers say. Policies measure by short ones in either case.
+    /// The style of answers. Policies measure short ones in any case.
     pub style: Style,
-    /// Most tokens of a short answer.
+    /// The most tokens of a short answer.
     pub max_tokens: usize,
-    /// Most tokens of a full answer.
+    /// The most tokens of a full answer.
     pub full_tokens: usize,
     /// How the answer's tokens are chosen.
     pub sampling: Sampling,
-    /// Answers that are sampled to measure by, where the policy does; at least 1.
+    /// Answers that a policy of samples samples; at least 1.
     pub samples: usize,
-    /// The seed of what a policy draws.
+    /// The seed of the policy's random draws.
     pub seed: u64,
 }
 
@@ -78,7 +78,7 @@ impl Default for AnswerSettings {
 }
 
 impl AnswerSettings {
-    /// Whether questions can be answered so.
+    /// Checks that questions can be answered with these settings.
     ///
     /// # Errors
     /// A policy or an abstention that cannot decide, and a policy that reads more search results than there are.
@@ -88,7 +88,7 @@ impl AnswerSettings {
         Ok(self.policy.check_k(self.k)?)
     }
 
-    /// How a greeting or thanks is answered: from memory, in whole sentences.
+    /// The settings for greetings and thanks: answers from memory, in whole sentences.
     #[must_use]
     pub fn for_small_talk(self) -> Self {
         Self {
@@ -107,7 +107,7 @@ pub enum Event<'a> {
     Routed(&'a Choice),
     /// Passages were found and fitted.
     Retrieved(&'a [Retrieved]),
-    /// The question waits, or a prompt of it is being read. Told now and again, and maybe never.
+    /// The question waits, or the model reads a prompt of it. Sent from time to time, and maybe never.
     Reading,
     /// A piece of what the model knows was written.
     Verbalized(&'a str),
@@ -122,21 +122,21 @@ pub struct Pipeline {
     /// The language model, to be shared.
     pub model: Arc<dyn LanguageModel>,
     pub(crate) retriever: Option<Retriever>,
-    /// How questions are answered from here on.
+    /// The settings of the answers from now on.
     pub settings: AnswerSettings,
-    /// What an application brings of its own.
+    /// The application's own conversation and rules, if it brings any.
     pub brought: Arc<Brought>,
-    /// What policies decide by beside the model. [`Pipeline::with`] checks that they fit.
+    /// The models beside the language model that policies decide by. [`Pipeline::with`] checks that they fit.
     pub routing: RoutingModels,
     /// Corpora beside that of the retriever, by the names under which a model chooses them.
     pub extra_corpora: BTreeMap<String, Retriever>,
-    /// What was found before, by the question without white space around it: this is read instead of
-    /// being searched again, at the time that it took then.
+    /// The results of earlier searches, by the trimmed question: read instead of searching again, with the times of
+    /// then.
     pub found: HashMap<String, SearchOutcome>,
 }
 
 impl Pipeline {
-    /// Puts a pipeline together. Without a retriever no policy may choose the corpus.
+    /// Creates a pipeline. Without a retriever no policy may choose the corpus.
     #[must_use]
     pub fn new(
         model: Arc<dyn LanguageModel>,
@@ -157,7 +157,7 @@ impl Pipeline {
     /// Replaces the routing models.
     ///
     /// # Errors
-    /// One that was trained with another model, embedder, assessor or other prompts.
+    /// A routing model that was trained with another model, embedder, assessor or other prompts.
     pub fn with(mut self, routing: RoutingModels) -> Result<Self, AnswerError> {
         let embedder = self.retriever().map(Retriever::embedder);
         routing.check(
@@ -168,7 +168,7 @@ impl Pipeline {
         Ok(self)
     }
 
-    /// The pipeline as it suits a question: small talk is answered from memory, whatever the policy.
+    /// The pipeline for a question: small talk is answered from memory, whatever the policy.
     #[must_use]
     pub fn suited_to(&self, question: QuestionPrompt<'_>) -> Cow<'_, Self> {
         let mut suited = Cow::Borrowed(self);
@@ -189,8 +189,7 @@ impl Pipeline {
         self.with(routing)
     }
 
-    /// The same with models whose calls end with a token: whatever of them is waited for, measuring,
-    /// searching and writing end once it is set.
+    /// Binds all models to a token: measuring, searching and writing end once it is set, even while they wait.
     #[must_use]
     pub fn bound(self, token: &CancelToken) -> Self {
         let extra_corpora = self.extra_corpora.into_iter();
@@ -205,14 +204,14 @@ impl Pipeline {
         }
     }
 
-    /// The retriever, where there is a corpus.
+    /// The retriever, if there is a corpus.
     #[must_use]
     pub fn retriever(&self) -> Option<&Retriever> {
         self.retriever.as_ref()
     }
 
-    /// The question that a follow-up means, given what was said before it. What has nothing before it, or
-    /// what the model rewrites into words that were never said, stays as it is.
+    /// The question that a follow-up means, given the exchanges before it. A first question stays as it is, and so does
+    /// one that the model rewrites in words that are not in the conversation.
     ///
     /// # Errors
     /// A model that fails or is stopped.
@@ -224,8 +223,7 @@ impl Pipeline {
         standalone(self.model.as_ref(), before, question)
     }
 
-    /// Answers one question. `watch` may break off the writing of the answer; what was written
-    /// until then is returned.
+    /// Answers one question. `watch` may break off the writing of the answer; the text written until then is returned.
     ///
     /// # Errors
     /// A question that is empty or does not fit, an empty corpus, a failing model or index.
@@ -239,8 +237,8 @@ impl Pipeline {
     }
 
     /// Answers many questions, each stage for all of them at once. The answers are those that the
-    /// questions get one by one, but the times are shares: what a stage took, divided among its
-    /// questions. `watch` is given the index of the question that an event belongs to.
+    /// questions get one by one, but the times are shares: the time of a stage, divided among its questions. `watch`
+    /// gets the index of the question that an event belongs to.
     ///
     /// # Shapes
     /// Returns one answer, or its question's own failure, for each question.
@@ -253,7 +251,7 @@ impl Pipeline {
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
     ) -> Result<Vec<Result<Answer, AnswerError>>, AnswerError> {
         match self.answer_batch(questions, watch) {
-            // One of them is at fault: find it.
+            // One question is at fault: answer each alone.
             Err(error) if error.concerns_question() && questions.len() > 1 => questions
                 .iter()
                 .enumerate()
@@ -283,7 +281,7 @@ impl Pipeline {
         let mut drafts = self.route(&questions, watch)?;
         self.gather(&mut drafts, &budgets, watch)?;
         self.review(&mut drafts, watch)?;
-        // Of an application's own conversation only the evidence is ken's.
+        // In an application's own conversation only the evidence is ken's.
         if self.brought.conversation.is_none() {
             self.vouch(&mut drafts, watch)?;
             self.verbalize(&mut drafts, &budgets, watch)?;
@@ -303,7 +301,7 @@ impl Pipeline {
             .collect())
     }
 
-    /// How much the answer to a question says: what is to be chosen from is answered by a letter.
+    /// The style of the answer to a question; multiple choice is answered by a letter.
     pub(crate) fn style_of(&self, question: QuestionPrompt<'_>) -> Style {
         match question.choices {
             [] if self.brought.conversation.is_some() => Style::AsSent,
@@ -312,17 +310,17 @@ impl Pipeline {
         }
     }
 
-    /// Refuses what can never be answered before any work is done.
+    /// Refuses questions that are empty or too long before any work is done.
     pub(crate) fn check(
         &self,
         questions: &[QuestionPrompt<'_>],
         limits: &[usize],
     ) -> Result<(), AnswerError> {
-        for (question, &limit) in questions.iter().map(|one| one.question).zip(limits) {
+        for (question, &limit) in questions.iter().map(|prompt| prompt.question).zip(limits) {
             if question.is_empty() {
                 return Err(AnswerError::EmptyQuestion);
             }
-            // A token has at least one byte, so that few questions need to be counted.
+            // A token has at least one byte, so few questions need a count.
             if question.len() <= limit {
                 continue;
             }
@@ -334,8 +332,7 @@ impl Pipeline {
         Ok(())
     }
 
-    /// The tokens that each question and its evidence may have: what the longest prompt without evidence
-    /// leaves.
+    /// The tokens that each question and its evidence may have: those that the longest prompt without evidence leaves.
     pub(crate) fn budgets(
         &self,
         question_prompts: &[QuestionPrompt<'_>],
@@ -379,8 +376,8 @@ impl Pipeline {
         frame.prompt()
     }
 
-    /// A policy whose threshold is not named with the one that was chosen for the model and is recorded with it, or
-    /// the default where none is. A datastore has a say in what the model chooses, so with one the default stands.
+    /// Gives a policy without a threshold the one that is recorded with the model, or the default if none is. A datastore
+    /// changes the scores, so with one the default stands.
     #[must_use]
     pub fn resolved(&self, policy: Policy) -> Policy {
         match policy.searches_by() {
@@ -399,7 +396,7 @@ impl Pipeline {
         }
     }
 
-    /// What a signal says, measured with this model: see [`Signal::where_reported`].
+    /// The reading of a signal, measured with this model: see [`Signal::where_reported`].
     #[must_use]
     pub fn reading(&self, signal: Signal, reading: Reading) -> Reading {
         match signal.is_reported_by(self.model.capabilities()) {
@@ -416,7 +413,7 @@ impl Pipeline {
         }
     }
 
-    /// The short greedy answer, where that is what answers are.
+    /// The measured greedy answer, if answers are short and greedy.
     pub(crate) fn as_answer(
         &self,
         question: QuestionPrompt<'_>,

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-/// How much an answer says.
+/// The form of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Style {
@@ -13,12 +13,12 @@ pub enum Style {
     Short,
     /// Whole sentences or steps in Markdown, with the numbers of the passages that they rest on.
     Full,
-    /// What the model says to an application's own words, as it says it. No setting names this: an application asks so.
+    /// The model's own reply to an application's conversation. No setting names it: an application's request chooses it.
     #[serde(rename = "as_sent")]
     AsSent,
 }
 
-/// A name that is none of a style.
+/// A name that no style has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown style `{0}` (short, full are known)")]
 pub struct UnknownStyle(String);

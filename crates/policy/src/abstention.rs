@@ -1,4 +1,4 @@
-//! Abstaining: whether an answer is given, or withheld since no number vouches for it.
+//! Abstaining: whether an answer is given, or withheld since no signal vouches for it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,11 +12,11 @@ use crate::{CannotChoose, Policy, Reading, Signal};
 
 /// Withholds answers that a signal does not vouch for.
 ///
-/// An answer from memory that the policy's own signal chose stands: its threshold vouches for it. Every
-/// other answer has to pass, so that both thresholds together decide what is answered.
+/// An answer from memory that the policy's own signal chose stands: the policy's threshold vouches for it. Every other
+/// answer has to pass, so that both thresholds together decide which questions are answered.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Abstention {
-    /// The signal. One of the question is measured with whatever the answer rests on, and has to be at most
+    /// The signal. One of the question is measured with the evidence of the answer, if it has any, and has to be at most
     /// the threshold; one of the evidence has to be above it.
     pub signal: Signal,
     /// The threshold; `None` before calibration.
@@ -24,7 +24,7 @@ pub struct Abstention {
 }
 
 impl Abstention {
-    /// What a policy asks of an answer from memory in place of evidence; `None` where that stands.
+    /// The test that a policy puts an answer from memory to in place of evidence; `None` if the answer stands.
     #[must_use]
     pub fn in_place_of_evidence(policy: Policy) -> Option<Self> {
         policy.withhold.map(|(signal, threshold)| Self {
@@ -33,7 +33,7 @@ impl Abstention {
         })
     }
 
-    /// Whether a signal can tell of an answer with evidence how sure it is.
+    /// Whether a signal can be measured of an answer with evidence.
     #[must_use]
     pub fn can_use(signal: Signal) -> bool {
         signal.with_evidence || signal.weighs_evidence()
@@ -42,7 +42,7 @@ impl Abstention {
     /// Whether it can decide.
     ///
     /// # Errors
-    /// One without a threshold.
+    /// An abstention without a threshold.
     pub fn check(self) -> Result<(), CannotChoose> {
         match self.threshold {
             Some(_) => Ok(()),
@@ -58,7 +58,7 @@ impl Abstention {
         }
     }
 
-    /// Whether a number vouches for an answer. What is missing does not, and neither does what is no number.
+    /// Whether a number vouches for an answer. A missing one does not, and neither does one that is not finite.
     #[must_use]
     pub fn vouches(self, number: Option<f64>) -> bool {
         let pair = number
@@ -70,7 +70,7 @@ impl Abstention {
         })
     }
 
-    /// The same, and why in words. A signal that cannot tell vouches for nothing.
+    /// Whether a reading vouches for an answer, and why in words. A signal that cannot tell vouches for nothing.
     ///
     /// # Errors
     /// As [`Abstention::check`], and a signal that was not measured.
@@ -97,7 +97,7 @@ impl Abstention {
     }
 }
 
-/// A signal's name, with `@` and the threshold where there is one.
+/// A signal's name, with `@` and the threshold if there is one.
 impl fmt::Display for Abstention {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.signal.name)?;
@@ -144,8 +144,8 @@ impl FromStr for Abstention {
                 .copied()
                 .filter(|signal| Self::can_use(*signal))
         };
-        let found = known().find(|signal| signal.name == name);
-        let signal = found.ok_or_else(|| UnknownAbstention::Signal {
+        let named = known().find(|signal| signal.name == name);
+        let signal = named.ok_or_else(|| UnknownAbstention::Signal {
             name: name.to_owned(),
             signals: known().map(|signal| signal.name).collect(),
         })?;

@@ -12,7 +12,7 @@ pub struct Choice {
     pub source: Source,
     /// One sentence for people.
     pub reason: String,
-    /// The search results to read at most, where the policy limits them.
+    /// The most search results to read, if the policy limits them.
     pub k: Option<usize>,
 }
 
@@ -49,9 +49,9 @@ pub enum CannotChoose {
 pub enum Decision {
     /// It is answered from memory.
     Spared,
-    /// Retrieved, and answered from that, from this many search results where not from all.
+    /// It is answered with evidence, from this many search results, or from all.
     Kept(Option<usize>),
-    /// Retrieved, reviewed, and answered from memory.
+    /// Its evidence is retrieved and discarded, and it is answered from memory.
     Dropped,
 }
 
@@ -63,11 +63,12 @@ impl Decision {
     }
 }
 
-/// Decides by numbers alone: as [`Policy::choose`] and then [`Policy::review`], where what is missing retrieves, and
-/// keeps what was retrieved. A door whose thresholds are still to be chosen is open.
+/// Decides by numbers alone, as [`Policy::choose`] and then [`Policy::review`] do. A missing `score` retrieves, and a
+/// missing `review` keeps the evidence. A door whose thresholds are still to be chosen is open.
 ///
 /// # Units
-/// `score`: the signal of the question, or for `random:P` a number drawn from `[0, 1)`. `review`: the signal that reviews.
+/// `score`: the signal of the question, or for `random:P` a number drawn from `[0, 1)`. `review`: the signal of the
+/// review.
 /// `helps`: whether retrieval turns a wrong answer into a right one, which only the oracle asks.
 #[must_use]
 pub fn decide(policy: &Policy, score: Option<f64>, review: Option<f64>, helps: bool) -> Decision {
@@ -86,7 +87,7 @@ impl Policy {
     /// # Errors
     /// The oracle, and a policy without a threshold.
     pub fn check(self) -> Result<(), CannotChoose> {
-        // One that is recorded with the model is looked up.
+        // A threshold that is recorded with the model is looked up.
         let is_looked_up =
             self.signal().is_some_and(|signal| signal.is_recorded) && !self.is_graded();
         if self.retrieve == Rule::Oracle {
@@ -113,21 +114,20 @@ impl Policy {
         }
     }
 
-    /// Whether a question retrieves, by numbers alone: what is missing, or is no number, does. `None` of the oracle.
+    /// Whether a question retrieves, by numbers alone: one without a finite score does. `None` for the oracle.
     #[must_use]
     pub fn retrieves(&self, score: Option<f64>) -> Option<bool> {
         let grade = self.retrieve.grade(score)?;
         Some(self.ks.of(grade).unwrap_or(grade) > 0)
     }
 
-    /// The search results that a question reads at most, by numbers alone; `None` where the policy does not
-    /// limit them.
+    /// The most search results that a question reads, by numbers alone; `None` if the policy does not limit them.
     #[must_use]
     pub fn k_of(&self, score: Option<f64>) -> Option<usize> {
         self.ks.of(self.retrieve.grade(score)?)
     }
 
-    /// Whether retrieved evidence is used, by numbers alone: what is missing, or is no number, keeps it.
+    /// Whether retrieved evidence is used, by numbers alone: a missing or NaN review keeps it.
     #[must_use]
     pub fn keeps(&self, review: Option<f64>) -> bool {
         match self.keep {
@@ -162,7 +162,7 @@ impl Policy {
             }
             Rule::Above { signal, .. } if self.is_graded() => self.by_grade(signal, measured()?),
             Rule::Above { signal, .. } => {
-                // Nothing was recorded, or nothing looked it up.
+                // The model recorded no threshold, or it was not looked up.
                 let threshold = self.retrieve.threshold().or(signal.threshold);
                 let threshold = threshold.ok_or_else(|| self.without_threshold())?;
                 compared(signal, measured()?, threshold)
@@ -196,7 +196,7 @@ impl Policy {
     /// Decides whether retrieved evidence is used.
     ///
     /// # Units
-    /// `review`: the signal that reviews, of the evidence or measured again with it. One that cannot tell keeps the
+    /// `review`: the signal of the review, of the evidence or measured again with it. One that cannot tell keeps the
     /// evidence.
     ///
     /// # Errors

@@ -1,17 +1,16 @@
-//! Whether scores that come one after the other are still distributed as those of calibration, told as soon as
-//! it shows, and with a bound on false alarms however long one looks: testing by betting on ranks, as a
-//! conformal martingale does (Vovk, Nouretdinov and Gammerman 2003, Testing exchangeability on-line).
+//! A test, after each score of a stream, of whether the scores are still distributed as those of calibration. The
+//! probability of a false alarm is bounded for streams of any length: testing by betting on ranks, as a conformal
+//! martingale does (Vovk, Nouretdinov and Gammerman 2003, Testing exchangeability on-line).
 //!
-//! `n` scores of calibration cut the line into `n + 1` gaps. Where a further score comes from the same
-//! distribution, whichever that is, it falls into each gap with the same probability; and after `t` further
-//! ones of which `m` fell into a class of `a` gaps, the next does so with probability `(a + m) / (n + 1 + t)`,
-//! since the probabilities of gaps are distributed uniformly (statistically equivalent blocks, Tukey 1947, and
-//! the mean of their Dirichlet distribution given what was seen). Bets on classes are made at these odds, so they
-//! are exactly fair for any `n`; a test at the shares of calibration as if they were the truth would, in
-//! time, find out that they are only an estimate. What it costs: what came before counts as well, so a
-//! drift has to show before drifted questions are the most of all.
+//! `n` scores of calibration cut the line into `n + 1` gaps. A further score from the same distribution,
+//! whichever that is, falls into each gap with the same probability; and after `t` further scores, of which `m` fell
+//! into a class of `a` gaps, the next does so with probability `(a + m) / (n + 1 + t)`, since the probabilities of gaps
+//! are distributed uniformly (statistically equivalent blocks, Tukey 1947, and the mean of their Dirichlet distribution
+//! given the scores so far). Bets on classes are made at these odds, so they are exactly fair for any `n`; a test that
+//! took the shares of calibration for the truth would in time reject them, since they are only an estimate. The cost:
+//! earlier scores count as well, so a drift has to show before most of the questions have drifted.
 //!
-//! Equal scores are ordered at random, which keeps this so for scores that take few values.
+//! Equal scores are ordered at random, so that this holds for scores of few values, too.
 
 use std::sync::LazyLock;
 
@@ -20,20 +19,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::betting::Betting;
 
-/// Classes of about the same number of gaps.
+/// The number of classes, each of about as many gaps.
 const CLASSES: usize = 10;
 
-/// By how much a bet tilts the odds from end to end, and along which curve: gamblers on scores that have become
-/// larger or smaller, and on ones that lie further out or further in.
+/// How steeply a bet tilts the odds along its curve; the sign is the direction.
 const TILTS: [f64; 6] = [-1.6, -0.8, -0.4, 0.4, 0.8, 1.6];
 
-/// Curves of bets.
+/// The curves of bets: on scores that have become larger or smaller, and on ones further out or further in. Both take a
+/// place in `[-1, 1]`.
 const CURVES: [fn(f64) -> f64; 2] = [|place| place, |place| (3.0 * place * place - 1.0) / 2.0];
 
-/// How many bets there are.
+/// The number of bets: each curve with each tilt.
 const BETS: usize = CURVES.len() * TILTS.len();
 
-/// By what each bet tilts the odds of each class, by how many classes there are.
+/// The factor by which a bet tilts the odds of a class: `[number of classes][bet][class]`.
 static WEIGHTS: LazyLock<[[[f64; CLASSES]; BETS]; CLASSES + 1]> = LazyLock::new(|| {
     std::array::from_fn(|classes| {
         std::array::from_fn(|bet| {
@@ -46,25 +45,25 @@ static WEIGHTS: LazyLock<[[[f64; CLASSES]; BETS]; CLASSES + 1]> = LazyLock::new(
     })
 });
 
-/// Where the scores of calibration lie.
+/// The distribution of the scores of calibration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Written")]
 pub struct Ranks {
-    /// How many scores these were.
+    /// The number of scores.
     questions: usize,
     /// The scores between classes, ascending, each with its place among equal ones, in `[0, 1)`. Of 32 bits,
-    /// so that a file gives back the same number.
+    /// so that a file returns the same numbers.
     edges: Vec<(f32, f32)>,
 }
 
-/// The same as a file says it.
+/// [`Ranks`] from a file, not yet checked.
 #[derive(Deserialize)]
 struct Written {
     questions: usize,
     edges: Vec<(f32, f32)>,
 }
 
-/// The most scores that a file may tell of.
+/// The most scores of calibration that a file may have.
 const MOST_QUESTIONS: usize = 1 << 30;
 
 impl TryFrom<Written> for Ranks {
@@ -72,10 +71,10 @@ impl TryFrom<Written> for Ranks {
 
     fn try_from(written: Written) -> Result<Self, Self::Error> {
         let Written { questions, edges } = written;
-        let is_one = (1..=MOST_QUESTIONS).contains(&questions)
+        let fits = (1..=MOST_QUESTIONS).contains(&questions)
             && edges.len() + 1 == classes(questions)
             && edges.is_sorted_by(|a, b| a.0 <= b.0);
-        match is_one {
+        match fits {
             true => Ok(Self { questions, edges }),
             false => Err("the scores of calibration do not fit together"),
         }
@@ -83,10 +82,10 @@ impl TryFrom<Written> for Ranks {
 }
 
 impl Ranks {
-    /// Of scores of calibration; equal ones are ordered by a seed. `None` of none.
+    /// The ranks of scores of calibration, equal ones ordered by a seed; `None` if there are none.
     #[must_use]
     pub fn of(scores: impl IntoIterator<Item = f64>, seed: u64) -> Option<Self> {
-        // Far from what else follows from the seed, such as what was sampled.
+        // Independent of other uses of the seed, such as sampling.
         let mut state = mixed(!seed);
         let mut scores: Vec<(f32, f32)> = scores
             .into_iter()
@@ -111,7 +110,7 @@ impl Ranks {
         })
     }
 
-    /// The gaps of each class.
+    /// The number of gaps in each class.
     fn gaps(&self) -> Vec<u64> {
         let below = |class| gaps_below(class, self.questions);
         let classes = 0..classes(self.questions);
@@ -121,18 +120,18 @@ impl Ranks {
     }
 }
 
-/// How many classes there are.
+/// The number of classes for this many scores of calibration.
 fn classes(questions: usize) -> usize {
     CLASSES.min(questions + 1)
 }
 
-/// The gaps of all classes before one.
+/// The number of gaps in all classes before this one.
 fn gaps_below(class: usize, questions: usize) -> usize {
     class * (questions + 1) / classes(questions)
 }
 
-/// A score of 32 bits that has an order among others and can be written: what is no number needs retrieval as
-/// the largest does.
+/// A score as a finite number of 32 bits, which can be ordered and written. NaN becomes the largest, since it needs
+/// retrieval as that does.
 fn bounded(score: f64) -> f32 {
     match score.is_nan() {
         true => f32::MAX,
@@ -162,34 +161,34 @@ impl DriftTest {
         }
     }
 
-    /// Takes a score; `tie`, drawn from `[0, 1)`, orders it among equal ones. Returns the evidence, see
-    /// [`DriftTest::evidence`].
+    /// Takes a score; `tie`, drawn from `[0, 1)`, orders it among equal ones. Returns the
+    /// [evidence](DriftTest::evidence).
     pub fn observe(&mut self, score: f64, tie: f64) -> f64 {
         let class = self.ranks.class(score, tie);
         let odds = self.odds();
         self.betting.round(|bet| factor(&odds, bet, class));
-        if let Some(found) = self.found.get_mut(class) {
-            *found += 1;
+        if let Some(count) = self.found.get_mut(class) {
+            *count += 1;
         }
         self.evidence()
     }
 
-    /// The probability of each class for the next score, where nothing has changed.
+    /// The probability of each class for the next score, without a drift.
     fn odds(&self) -> Vec<f64> {
         let all = self.ranks.questions as f64 + 1.0 + self.betting.observed() as f64;
         let gaps = self.ranks.gaps().into_iter().zip(&self.found);
-        gaps.map(|(gaps, found)| (gaps + found) as f64 / all)
+        gaps.map(|(gaps, count)| (gaps + count) as f64 / all)
             .collect()
     }
 
-    /// By what factor the capital of gamblers on a drift has grown at most. Without one, this ever reaches `1/δ`
+    /// The largest factor by which the capital of gamblers on a drift has grown. Without one, it ever reaches `1/δ`
     /// with probability at most `δ`, over the questions of calibration and those since.
     #[must_use]
     pub fn evidence(&self) -> f64 {
         self.betting.evidence()
     }
 
-    /// Whether there is a drift, with at most this probability of saying so where there is none.
+    /// Whether there is a drift; a false alarm ever happens with probability at most `delta`.
     #[must_use]
     pub fn rejects(&self, delta: f64) -> bool {
         self.betting.rejects(delta)
@@ -202,7 +201,7 @@ impl DriftTest {
     }
 
     /// For each class, lowest scores first, its share of the scores of calibration and its share of those since;
-    /// none where there are none yet.
+    /// empty before the first of these.
     #[must_use]
     pub fn shares(&self) -> Vec<[f64; 2]> {
         let observed = self.observed();
@@ -211,12 +210,12 @@ impl DriftTest {
         }
         let all = self.ranks.questions as f64 + 1.0;
         let gaps = self.ranks.gaps().into_iter().zip(&self.found);
-        gaps.map(|(gaps, found)| [gaps as f64 / all, *found as f64 / observed as f64])
+        gaps.map(|(gaps, count)| [gaps as f64 / all, *count as f64 / observed as f64])
             .collect()
     }
 }
 
-/// What a bet makes of 1 when a score falls into a class: odds that are tilted, over those that are fair.
+/// The factor by which a score in a class multiplies the capital of a bet: the tilted odds over the fair ones.
 fn factor(odds: &[f64], bet: usize, class: usize) -> f64 {
     let of_all = WEIGHTS.get(odds.len()).and_then(|bets| bets.get(bet));
     let weights = of_all.map_or(&[][..], |weights| &weights[..]);
@@ -225,7 +224,7 @@ fn factor(odds: &[f64], bet: usize, class: usize) -> f64 {
         .zip(weights)
         .map(|(share, weight)| share * weight)
         .sum();
-    // A file that tells of more classes than there are is of no use, and proves nothing.
+    // A damaged file may have more classes than that: it proves nothing.
     weights.get(class).map_or(1.0, |weight| weight / mean)
 }
 
@@ -235,10 +234,10 @@ mod tests {
     use crate::betting;
     use proptest::prelude::*;
 
-    /// How scores are distributed.
+    /// A distribution of scores.
     type Scores = fn(&mut u64) -> f64;
 
-    /// Scores of any number, of few values, of two, and of a long tail.
+    /// Uniform scores, scores of few values, of two, and of a long tail.
     const DISTRIBUTIONS: [Scores; 4] = [
         |state| unit(state),
         |state| (unit(state) * 5.0).floor() / 5.0,
@@ -246,9 +245,9 @@ mod tests {
         |state| 1.0 / (1.0 - unit(state)),
     ];
 
-    /// After how many scores a drift is told, of a calibration on `questions` scores followed by `unchanged` of
-    /// the same distribution and `changed` of another one; `None` where it is not.
-    fn told(
+    /// The number of scores after which a test rejects, if a calibration on `questions` scores is followed by
+    /// `unchanged` of the same distribution and `changed` of another one; `None` if it does not.
+    fn rounds_to_alarm(
         seed: u64,
         questions: usize,
         [before, after]: [Scores; 2],
@@ -270,12 +269,12 @@ mod tests {
 
     #[test]
     fn false_alarms_are_at_most_five_in_a_hundred_streams() {
-        // Long streams after a short calibration are those that would find out an estimate.
+        // Long streams after a short calibration would reject odds that are only an estimate.
         for (questions, distribution) in [(30, 0), (200, 1), (30, 2), (500, 3)] {
             let scores = DISTRIBUTIONS[distribution];
             let alarms = (0..1000_u64).filter(|&seed| {
                 let length = 100 << (seed % 6);
-                told(seed, questions, [scores; 2], [length, 0]).is_some()
+                rounds_to_alarm(seed, questions, [scores; 2], [length, 0]).is_some()
             });
             let alarms = alarms.count();
             assert!(alarms <= 50, "{questions} {distribution}: {alarms} of 1000");
@@ -284,8 +283,7 @@ mod tests {
 
     #[test]
     fn a_drift_is_noticed() {
-        // Of a uniform score: one whose square is seen, two thirds of which are smaller than its mean; one
-        // that lies at the ends; and of one of few values, one that has become larger.
+        // Uniform scores that are squared, or moved to the ends; and scores of few values that have become larger.
         const SMALLER: Scores = |state| unit(state).powi(2);
         const OUTER: Scores = |state| {
             let score = unit(state);
@@ -300,8 +298,9 @@ mod tests {
             (500, [few, LARGER], 0, 200),
             (2000, [few, LARGER], 2000, 300),
         ] {
-            let noticed = (0..200_u64)
-                .filter(|&seed| told(seed, questions, scores, [unchanged, within]).is_some());
+            let noticed = (0..200_u64).filter(|&seed| {
+                rounds_to_alarm(seed, questions, scores, [unchanged, within]).is_some()
+            });
             let noticed = noticed.count();
             assert!(
                 noticed >= 190,
@@ -312,9 +311,9 @@ mod tests {
 
     #[test]
     fn scores_fall_into_each_class_as_often_as_its_odds_say() {
-        // Over many calibrations on few questions: the odds hold on average over these, and not for each.
+        // The odds hold on average over many calibrations on few questions, and not for each.
         let (questions, later) = (7, 12);
-        let (mut expected, mut found) = (vec![0.0; 8], [0_u64; 8]);
+        let (mut expected, mut counts) = (vec![0.0; 8], [0_u64; 8]);
         for seed in 0..20_000_u64 {
             let mut state = seed << 20;
             let scores = (0..questions).map(|_| unit(&mut state).powi(3));
@@ -326,11 +325,11 @@ mod tests {
             for (sum, share) in expected.iter_mut().zip(test.odds()) {
                 *sum += share;
             }
-            found[test.ranks.class(unit(&mut state).powi(3), 0.0)] += 1;
+            counts[test.ranks.class(unit(&mut state).powi(3), 0.0)] += 1;
         }
-        for (expected, found) in expected.into_iter().zip(found) {
-            let found = found as f64;
-            assert!((found - expected).abs() < 200.0, "{found} {expected}");
+        for (expected, count) in expected.into_iter().zip(counts) {
+            let count = count as f64;
+            assert!((count - expected).abs() < 200.0, "{count} {expected}");
         }
     }
 
@@ -343,14 +342,14 @@ mod tests {
             let odds = test.odds();
             let sum: f64 = odds.iter().sum();
             for bet in 0..BETS {
-                let each = odds.iter().enumerate();
-                let mean: f64 = each.map(|(class, share)| share / sum * factor(&odds, bet, class)).sum();
+                let shares = odds.iter().enumerate();
+                let mean: f64 = shares.map(|(class, share)| share / sum * factor(&odds, bet, class)).sum();
                 prop_assert!((mean * sum - 1.0).abs() < 1e-9, "{bet}: {mean}");
             }
         }
 
         #[test]
-        fn evidence_is_what_it_is_defined_as(scores in prop::collection::vec(0..20_u8, 1..40)) {
+        fn evidence_follows_its_definition(scores in prop::collection::vec(0..20_u8, 1..40)) {
             let ranks = Ranks::of((0..50).map(f64::from), 1).unwrap();
             let mut test = DriftTest::new(ranks);
             let rounds = scores.iter().map(|&score| {

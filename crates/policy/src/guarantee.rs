@@ -1,5 +1,4 @@
-//! What a threshold was calibrated on and what that guarantees, as a file that whoever uses the threshold
-//! can read.
+//! The file of a guarantee: the questions that a threshold was calibrated on, and what it promises.
 
 use std::fs;
 use std::io;
@@ -21,17 +20,16 @@ const VERSION: u32 = 1;
 pub struct Guarantee {
     /// The policy with its threshold.
     pub policy: String,
-    /// What is promised, and what was measured of it.
+    /// The promise, with its measurements.
     #[serde(flatten)]
     pub promise: Promise,
     /// The probability, over the questions that it was calibrated on, that the guarantee holds.
     pub confidence: f64,
-    /// Answers that the policy samples, where it does.
+    /// The number of answers that the policy samples, if it samples any.
     pub samples: Option<usize>,
     /// What it was calibrated on.
     pub calibrated_on: CalibratedOn,
-    /// Where the scores of these questions lie, on which the policy decides; files of before that was kept
-    /// have none.
+    /// The distribution of the scores of these questions, by which the policy decides; older files have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scores: Option<Ranks>,
 }
@@ -47,9 +45,9 @@ pub enum Promise {
         /// What was measured.
         measured: MeasuredLoss,
     },
-    /// At most so many of the answers given are wrong, where others are withheld.
+    /// At most so many of the given answers are wrong; others are withheld.
     Error {
-        /// What withholds answers, with its threshold; `None` where all are given.
+        /// The signal that withholds answers, with its threshold; `None` if all are given.
         abstain: Option<String>,
         /// The share of wrong answers that is allowed among those given.
         max_error: f64,
@@ -72,20 +70,20 @@ impl Promise {
 /// What a guarantee was calibrated on: it is for questions like these, this model and this corpus.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CalibratedOn {
-    /// The file of probed questions, without its folder.
+    /// The name of the file of probed questions, without its folder.
     pub records: String,
-    /// Those that could be used.
+    /// The number of usable questions in it.
     pub questions: usize,
     /// The fingerprint of the model.
     pub model: String,
     /// The fingerprint of the corpus.
     pub corpus: String,
-    /// When, in seconds since 1970 (UTC).
+    /// The time, in seconds since 1970 (UTC).
     pub created: u64,
 }
 
 impl CalibratedOn {
-    /// Of a calibration that ends now.
+    /// The provenance of a calibration that ends now.
     #[must_use]
     pub fn now(records: String, questions: usize, model: String, corpus: String) -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -99,10 +97,10 @@ impl CalibratedOn {
     }
 }
 
-/// What was measured on the questions of a promise of little loss.
+/// Measurements for a promise of little loss.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredLoss {
-    /// The share that retrieves.
+    /// The share of questions that retrieve.
     pub retrieval_ratio: f64,
     /// The mean loss.
     pub loss: f64,
@@ -114,14 +112,14 @@ pub struct MeasuredLoss {
     pub disagreement_bound: f64,
 }
 
-/// What was measured of a promise of few errors, on the questions that prove it.
+/// Measurements for a promise of few errors, on the questions that prove it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredError {
-    /// How many these were: half of those it was calibrated on.
+    /// The number of these questions: half of those it was calibrated on.
     pub questions: usize,
-    /// The share that is answered.
+    /// The share of questions that are answered.
     pub answered: f64,
-    /// The share that is answered from memory.
+    /// The share of questions that are answered from memory.
     pub from_memory: f64,
     /// The share of wrong answers among those given.
     pub error: f64,
@@ -129,20 +127,20 @@ pub struct MeasuredError {
     pub error_bound: f64,
 }
 
-/// The upper bound, at a confidence, of the share of questions that do not retrieve and would have another
-/// answer if they did, from how many of some questions these are. It holds for all thresholds at once, so also
-/// for one that was chosen on the same questions: how many these are grows with the threshold as a
-/// distribution function does (Dvoretzky, Kiefer and Wolfowitz 1956, with the constant of Massart 1990).
+/// The upper bound, at a confidence, of the share of questions that do not retrieve and would have another answer if
+/// they did, given that `differing` of `questions` are such. It holds for all thresholds at once, so also for one
+/// chosen on the same questions: the share grows with the threshold as a distribution function does (Dvoretzky,
+/// Kiefer and Wolfowitz 1956, with the constant of Massart 1990).
 #[must_use]
 pub fn disagreement_bound(differing: usize, questions: usize, confidence: f64) -> f64 {
-    // The inequality is for one side, and for probabilities up to one half.
+    // The one-sided inequality, which holds for error probabilities up to one half.
     let error = (1.0 - confidence).clamp(f64::MIN_POSITIVE, 0.5);
     let questions = questions.max(1) as f64;
     let above = ((1.0 / error).ln() / (2.0 * questions)).sqrt();
     (differing as f64 / questions + above).min(1.0)
 }
 
-/// A file with what says which it is.
+/// A guarantee with its file's format and version.
 #[derive(Serialize, Deserialize)]
 struct Written<T> {
     format: String,
@@ -172,7 +170,7 @@ impl Guarantee {
     /// Reads a file.
     ///
     /// # Errors
-    /// A file that cannot be read, or is none of a guarantee.
+    /// A file that cannot be read, or is not of a guarantee.
     pub fn read(path: &Path) -> Result<Self, GuaranteeFileError> {
         let text = fs::read(path).map_err(|source| GuaranteeFileError::File {
             path: path.to_owned(),
@@ -193,7 +191,7 @@ impl Guarantee {
         }
     }
 
-    /// Writes a file, in the place of the one that is there.
+    /// Writes a file, and replaces an old one.
     ///
     /// # Errors
     /// A file that cannot be written.

@@ -1,4 +1,4 @@
-//! Policies: from what is measured of a question and its evidence to whether it is searched for, read and answered.
+//! Policies: from the signals of a question and its evidence to whether ken searches, reads the evidence and answers.
 //! Maps numbers to a choice; never calls a model.
 //!
 //! ```
@@ -6,7 +6,7 @@
 //!
 //! let policy: Policy = "uncertainty:perplexity@1.5".parse()?;
 //! assert_eq!(decide(&policy, Some(1.2), None, false), Decision::Spared);
-//! // What cannot be measured is retrieved for.
+//! // A question whose signal is above the threshold, or missing, retrieves.
 //! assert!(decide(&policy, Some(1.9), None, false).is_kept());
 //! assert!(decide(&policy, None, None, false).is_kept());
 //! # Ok::<(), ken_policy::UnknownPolicy>(())

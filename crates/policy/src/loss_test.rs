@@ -1,16 +1,16 @@
-//! Whether losses that come one after the other exceed what was guaranteed, told as soon as it shows, and
-//! with a bound on false alarms however long one looks: testing by betting.
+//! A test, after each loss of a stream, of whether the mean loss exceeds the guaranteed limit. The probability of a
+//! false alarm is bounded for streams of any length: testing by betting.
 //!
 //! Of losses `l` in `[0, 1]` whose mean given the past is at most `m`, the capital of a gambler who bets
 //! on more, `Π (1 + λ (l - m))` with `0 ≤ λ < 1/m`, is a supermartingale (Waudby-Smith and Ramdas 2024,
-//! section 4). By how much a loss is exceeded is not known, so there is a gambler for each of several sizes
-//! `λ` of the bet (`crates/policy/src/betting.rs`).
+//! section 4). By how much the losses exceed the limit is unknown, so there is a gambler for each of several
+//! sizes `λ` of the bet (`crates/policy/src/betting.rs`).
 
 use serde::{Deserialize, Serialize};
 
 use crate::betting::Betting;
 
-/// Sizes of bets: the largest is half of what may be bet, each further one half of that.
+/// The number of bet sizes: the first is half of the largest allowed, and each further one half of the one before.
 const BETS: usize = 8;
 
 /// A test that the mean loss is at most a limit.
@@ -25,7 +25,7 @@ pub struct LossTest {
 }
 
 impl LossTest {
-    /// A test of a limit, which is taken to be between 0.0001 and 0.9999.
+    /// A test of a limit, which is clamped to `[0.0001, 0.9999]`.
     #[must_use]
     pub fn new(limit: f64) -> Self {
         Self {
@@ -35,7 +35,7 @@ impl LossTest {
         }
     }
 
-    /// Takes a loss, in `[0, 1]`; returns the evidence, see [`LossTest::evidence`].
+    /// Takes a loss, in `[0, 1]`; one that is not finite counts as 1. Returns the [evidence](LossTest::evidence).
     pub fn observe(&mut self, loss: f64) -> f64 {
         let loss = match loss.is_finite() {
             true => loss.clamp(0.0, 1.0),
@@ -43,18 +43,18 @@ impl LossTest {
         };
         self.lost += loss;
         let limit = self.limit;
-        self.betting.round(|place| factor(limit, place, loss));
+        self.betting.round(|index| factor(limit, index, loss));
         self.evidence()
     }
 
-    /// By what factor the capital has grown at most. Where the mean loss is within the limit, this ever
+    /// The largest factor by which the capital has grown. If the mean loss is within the limit, it ever
     /// reaches `1/δ` with probability at most `δ`.
     #[must_use]
     pub fn evidence(&self) -> f64 {
         self.betting.evidence()
     }
 
-    /// Whether the limit is exceeded, with at most this probability of saying so where it is not.
+    /// Whether the losses exceed the limit; a false alarm ever happens with probability at most `delta`.
     #[must_use]
     pub fn rejects(&self, delta: f64) -> bool {
         self.betting.rejects(delta)
@@ -72,7 +72,7 @@ impl LossTest {
         self.betting.observed()
     }
 
-    /// Their mean; `None` where there are none.
+    /// The mean loss so far; `None` before the first.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         let observed = self.observed();
@@ -80,9 +80,9 @@ impl LossTest {
     }
 }
 
-/// What a bet makes of 1.
-fn factor(limit: f64, place: usize, loss: f64) -> f64 {
-    let bet = 0.5_f64.powi(place as i32 + 1) / limit;
+/// The factor by which a loss multiplies the capital of a bet.
+fn factor(limit: f64, index: usize, loss: f64) -> f64 {
+    let bet = 0.5_f64.powi(index as i32 + 1) / limit;
     1.0 + bet * (loss - limit)
 }
 
@@ -93,14 +93,14 @@ mod tests {
     use ken_random::unit;
     use proptest::prelude::*;
 
-    /// The evidence as it is defined.
+    /// The evidence by its definition.
     fn reference(limit: f64, losses: &[f64]) -> f64 {
-        let bets = |loss: &f64| (0..BETS).map(|place| factor(limit, place, *loss)).collect();
+        let bets = |loss: &f64| (0..BETS).map(|index| factor(limit, index, *loss)).collect();
         betting::reference(&losses.iter().map(bets).collect::<Vec<_>>())
     }
 
-    /// When a test of `limit` rejects losses of 0 and 1 whose mean is `mean` up to `change` and `after` from
-    /// then on; `None` where not within `length`.
+    /// The number of losses of 0 and 1 after which a test of `limit` rejects, if their mean is `mean` up to `change`
+    /// and `after` from then on; `None` if it does not within `length`.
     fn noticed(
         seed: u64,
         limit: f64,
@@ -118,7 +118,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn evidence_is_what_it_is_defined_as(
+        fn evidence_follows_its_definition(
             limit in 0.01..0.9_f64,
             losses in prop::collection::vec(prop_oneof![Just(0.0), Just(1.0), 0.0..1.0_f64], 0..40),
         ) {
@@ -136,10 +136,10 @@ mod tests {
         #[test]
         fn no_bet_can_lose_more_than_there_is(limit in 0.0..1.0_f64, loss in 0.0..1.0_f64) {
             let limit = LossTest::new(limit).limit();
-            for place in 0..BETS {
-                prop_assert!(factor(limit, place, loss) >= 0.5);
-                // Fair where the loss is the limit, so that nothing is won by it on average.
-                prop_assert!((factor(limit, place, limit) - 1.0).abs() < 1e-12);
+            for index in 0..BETS {
+                prop_assert!(factor(limit, index, loss) >= 0.5);
+                // A loss at the limit wins nothing.
+                prop_assert!((factor(limit, index, limit) - 1.0).abs() < 1e-12);
             }
         }
     }
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_doubled_loss_is_noticed() {
-        // The share of 200 streams that notice it within so many questions of a change after so many.
+        // Limits, the losses before the change, and those after it within which the test rejects.
         for (limit, change, within) in [
             (0.05, 0, 600),
             (0.05, 500, 1000),
@@ -188,8 +188,7 @@ mod tests {
             (0.2, 500, 250),
         ] {
             let noticed = (0..200_u64).filter(|&seed| {
-                let found = noticed(seed, limit, [limit, 2.0 * limit], change, change + within);
-                found.is_some()
+                noticed(seed, limit, [limit, 2.0 * limit], change, change + within).is_some()
             });
             let noticed = noticed.count();
             assert!(noticed >= 190, "{limit} after {change}: {noticed} of 200");
@@ -197,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_a_loss() {
+    fn a_loss_that_is_not_finite_counts_as_one() {
         let mut test = LossTest::new(0.5);
         assert_eq!(test.mean(), None);
         test.observe(f64::NAN);

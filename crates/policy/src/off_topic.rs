@@ -3,8 +3,8 @@
 use crate::rule::compared;
 use crate::{Reading, Signal};
 
-/// When an answer from memory stands although passages were found: none of them is near the question, and the answers
-/// that the model samples agree. No passage is read then.
+/// When an answer from memory stands although passages were found: none of them is near the question, and the
+/// model's sampled answers agree. The model then reads no passage.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OffTopic {
     /// At most this similarity of the nearest passage: a cosine.
@@ -14,25 +14,25 @@ pub struct OffTopic {
 }
 
 impl OffTopic {
-    /// What tells that no passage is about the question: a signal of the evidence, found by searching alone.
+    /// The signal that `similarity` bounds: one of the evidence, which needs only a search.
     pub const SIMILARITY: Signal = Signal::EVIDENCE_COSINE;
-    /// What tells whether the model knows the answer: a signal of the question.
+    /// The signal that `uncertainty` bounds: one of the question.
     pub const UNCERTAINTY: Signal = Signal::CERTAINTY;
 
-    /// Why no passage is about the question; `None` where one may be.
+    /// Why no passage is about the question; `None` if one may be.
     #[must_use]
     pub fn is_off_topic(self, similarity: Reading) -> Option<String> {
         at_most(Self::SIMILARITY, similarity, self.similarity)
     }
 
-    /// Why the answer from memory stands; `None` where it does not.
+    /// Why the answer from memory stands; `None` if it does not.
     #[must_use]
     pub fn is_known(self, uncertainty: Reading) -> Option<String> {
         at_most(Self::UNCERTAINTY, uncertainty, self.uncertainty)
     }
 }
 
-/// That a signal is at most a threshold, in words; `None` where it is not, or cannot be told.
+/// The reason in words if a signal is at most a threshold; `None` if it is above, or has no finite number.
 fn at_most(signal: Signal, reading: Reading, threshold: f64) -> Option<String> {
     let number = reading.number().filter(|number| number.is_finite())?;
     let (is_above, reason) = compared(signal, number, threshold);
@@ -45,7 +45,7 @@ mod tests {
     use crate::Policy;
 
     #[test]
-    fn what_cannot_be_told_is_about_the_documents_and_not_known() {
+    fn a_question_without_readings_is_on_topic_and_unknown() {
         let off_topic = Policy::DOCUMENTS.off_topic.unwrap();
         for (number, expected) in [(0.2, true), (0.35, true), (0.36, false), (f64::NAN, false)] {
             let reason = off_topic.is_off_topic(number.into());

@@ -6,22 +6,22 @@ use std::str::FromStr;
 use crate::rule::{Ks, Rule, Thresholds};
 use crate::{BadGrades, OffTopic, Signal};
 
-/// Two doors that a question comes to before it is answered, and one that only an answer from memory comes to in
-/// place of evidence. Whether any answer is given is an [`Abstention`](crate::Abstention): a setting of its own.
+/// Two doors that a question passes before it is answered, and one that only an answer from memory in place of evidence
+/// passes. Whether any answer is given is an [`Abstention`](crate::Abstention): a setting of its own.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Policy {
-    /// Whether the question retrieves. By chance or by a signal of the question.
+    /// Whether the question retrieves: by chance or by a signal of the question.
     pub retrieve: Rule,
-    /// How many search results it then reads, where the policy says so; 0 of them is not to retrieve.
+    /// The number of search results that it then reads, if the policy sets it; with 0, it does not retrieve.
     pub ks: Ks,
-    /// Whether what was retrieved is used; where it is not, the answer from memory stands. By a signal of the
-    /// evidence, or by that of the question once more.
+    /// Whether retrieved evidence is used, by a signal of the evidence, or by that of the question once more. If it is
+    /// not, the answer from memory stands.
     pub keep: Rule,
-    /// Where passages that were found are not read, since none is about the question and the model knows the answer;
-    /// `None` where that is not asked.
+    /// When the model does not read the passages found, since none is about the question and it knows the answer;
+    /// `None` if it always reads them.
     pub off_topic: Option<OffTopic>,
-    /// The signal of the question, and the threshold above which the answer from memory is withheld where evidence was
-    /// not used; `None` where it stands.
+    /// The signal of the question, and the threshold above which the answer from memory in place of evidence is
+    /// withheld; `None` if it stands.
     pub withhold: Option<(Signal, f64)>,
 }
 
@@ -37,8 +37,8 @@ impl Policy {
     /// No question retrieves.
     pub const NEVER: Self = Self::by(Rule::Never);
 
-    /// Documents first: an answer from them where the model is sure of that, else one from memory where it is sure of
-    /// that, else none. Where no passage is about the question and sampled answers agree, none is read.
+    /// Documents first: an answer from them if the model is sure of that, else one from memory if it is sure of that, else
+    /// none. If no passage is about the question and sampled answers agree, the model reads none.
     ///
     /// The thresholds of `keep` and `withhold` are the same mean log probability of a token, -0.4: chosen on 60 questions
     /// over manuals, with Qwen2.5-Coder-Instruct of 0.5 and 1.5 billion parameters. On others, half or more of the questions
@@ -65,7 +65,7 @@ impl Policy {
         }
     }
 
-    /// Every question retrieves this many search results, fewer than otherwise.
+    /// Every question retrieves, and reads only this many search results.
     #[must_use]
     pub fn always_k(k: usize) -> Self {
         Self {
@@ -74,8 +74,8 @@ impl Policy {
         }
     }
 
-    /// A question is answered with evidence where a signal is above a threshold: one of the question decides whether
-    /// it retrieves, one of the evidence whether what was retrieved is used.
+    /// A question is answered with evidence if a signal is above a threshold: one of the question decides whether it
+    /// retrieves, one of the evidence whether the retrieved evidence is used.
     #[must_use]
     pub fn above(signal: Signal, threshold: Option<f64>) -> Self {
         let rule = Rule::above(signal, threshold);
@@ -89,7 +89,7 @@ impl Policy {
         }
     }
 
-    /// The policy of a signal with the threshold that it has where none is named.
+    /// The policy of a signal with its default threshold.
     #[must_use]
     pub fn measured(signal: Signal) -> Self {
         Self::above(signal, signal.unnamed_threshold())
@@ -105,7 +105,7 @@ impl Policy {
         }
     }
 
-    /// The same with thresholds that are to be chosen.
+    /// Removes the thresholds, for calibration to choose.
     #[must_use]
     pub fn open(self) -> Self {
         Self {
@@ -115,7 +115,7 @@ impl Policy {
         }
     }
 
-    /// The same with the thresholds of the signal of the question.
+    /// Sets the thresholds of the signal of the question.
     ///
     /// # Errors
     /// As [`Thresholds::at`].
@@ -141,7 +141,7 @@ impl Policy {
         self.ks.values().len() > 1
     }
 
-    /// Its signal, the first where it has two.
+    /// Its signal, or the first of two.
     #[must_use]
     pub fn signal(self) -> Option<Signal> {
         self.retrieve.signal().or(self.keep.signal())
@@ -153,8 +153,7 @@ impl Policy {
         self.retrieve.signal()
     }
 
-    /// The signal by which it decides whether evidence is used, measured of the evidence or once more with
-    /// it.
+    /// The signal by which it decides whether evidence is used, measured of the evidence or once more with it.
     #[must_use]
     pub fn reviews_by(self) -> Option<Signal> {
         match self.keep {
@@ -163,7 +162,7 @@ impl Policy {
         }
     }
 
-    /// The threshold above which a question retrieves, or its evidence is used where every question retrieves.
+    /// The threshold above which a question retrieves or, if every question retrieves, its evidence is used.
     #[must_use]
     pub fn threshold(self) -> Option<f64> {
         match self.retrieve.signal() {
@@ -173,7 +172,7 @@ impl Policy {
         }
     }
 
-    /// The most search results that it names, and so needs at least to be searched for.
+    /// The most search results that it names: a search has to return at least that many.
     #[must_use]
     pub fn most_k(self) -> Option<usize> {
         self.ks.values().last().copied()
@@ -186,7 +185,7 @@ impl Policy {
         signals.chain(self.withhold.map(|(signal, _)| signal))
     }
 
-    /// The same without grades that no signal chooses: those between equal thresholds or below negative infinity.
+    /// Removes the grades that no score gets: those between equal thresholds or below negative infinity.
     #[must_use]
     pub fn simplified(self) -> Self {
         let (Some(signal), Some(thresholds)) = (self.retrieve.signal(), self.retrieve.thresholds())
@@ -211,9 +210,9 @@ impl Policy {
     }
 }
 
-/// `documents`, `always`, `always:K`, `never`, `oracle`, `random:P`, or a signal's name with `@` and the threshold where there
-/// is one that is not the signal's own, followed by `+` and what reviews the evidence; or a signal's name with
-/// several values of k and the thresholds between them.
+/// `documents`, `always`, `always:K`, `never`, `oracle`, `random:P`, or a signal's name with `@` and the
+/// threshold if it has one that is not the signal's own, followed by `+` and the review of the evidence; or a signal's name
+/// with several values of k and the thresholds between them.
 impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if *self == Self::DOCUMENTS {
@@ -289,7 +288,7 @@ pub enum UnknownPolicy {
     NotGraded { policy: String, reason: String },
 }
 
-/// What may have been meant by a name.
+/// A suggestion for a mistyped name; empty if no known name is near.
 fn near(name: &str, signals: &[&'static str]) -> String {
     let known = [DOCUMENTS, "always", "never", "random:P", "oracle"];
     let known = known.iter().chain(signals);
@@ -378,7 +377,7 @@ fn test(policy: &str, text: &str) -> Result<(Signal, Option<f64>), UnknownPolicy
     Ok((signal, given.or(signal.unnamed_threshold())))
 }
 
-/// A signal with several values of k, and thresholds where there are any; `None` where a policy is none of these.
+/// Parses a signal with several values of k, and thresholds if there are any; `None` if a policy has another form.
 fn graded(policy: &str) -> Result<Option<Policy>, UnknownPolicy> {
     let refused = |reason: String| UnknownPolicy::NotGraded {
         policy: policy.to_owned(),

@@ -1,20 +1,19 @@
-//! What a signal says of a question, or of the evidence for it.
+//! The reading of a signal for a question, or for the evidence for it.
 
-/// A signal has three outcomes. What is absent is not agreement, so a signal that cannot tell is never compared with
-/// a threshold: its rule takes the careful side instead, which is to retrieve, to keep evidence that was retrieved,
-/// and to withhold an answer.
+/// The three outcomes of a signal. A rule never compares a signal that cannot tell with a threshold: it takes the
+/// careful side instead, which is to retrieve, to keep retrieved evidence, and to withhold an answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Reading {
     /// A finite number.
     Number(f64),
-    /// It was measured, and there is nothing to go by: no answers, or what is no number.
+    /// It was measured without a usable result: no answers, or a number that is not finite.
     CannotTell,
-    /// It was not measured, or the model does not report what it needs: an error of whoever decides by it.
+    /// It was not measured, or the model does not report what it needs: a decision by it is an error.
     NotMeasured,
 }
 
 impl Reading {
-    /// The number, where there is one.
+    /// The number, if there is one.
     #[must_use]
     pub fn number(self) -> Option<f64> {
         match self {
@@ -23,7 +22,7 @@ impl Reading {
         }
     }
 
-    /// The number as it is recorded: NaN where it cannot tell, `None` where it was not measured.
+    /// The number for records: NaN if the signal cannot tell, `None` if it was not measured.
     #[must_use]
     pub fn recorded(self) -> Option<f64> {
         match self {
@@ -33,22 +32,22 @@ impl Reading {
         }
     }
 
-    /// Whether it was measured and cannot tell.
+    /// Whether it was measured without a usable result.
     #[must_use]
     pub fn cannot_tell(self) -> bool {
         self == Self::CannotTell
     }
 
-    /// The same with another number.
+    /// Applies a function to the number.
     #[must_use]
     pub fn map(self, number: impl FnOnce(f64) -> f64) -> Self {
         match self {
-            Self::Number(found) => number(found).into(),
+            Self::Number(own) => number(own).into(),
             other => other,
         }
     }
 
-    /// Both numbers as one; what is missing of either is missing of both.
+    /// Combines the numbers of two readings; if either has none, neither has the result.
     #[must_use]
     pub fn with(self, other: Self, number: impl FnOnce(f64, f64) -> f64) -> Self {
         match (self, other) {

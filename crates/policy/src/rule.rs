@@ -1,4 +1,4 @@
-//! A rule, which opens or shuts a door that a question comes to, and the thresholds that it compares a signal with.
+//! Rules, which open or shut a door for a question, and the thresholds that they compare a signal with.
 
 use std::fmt;
 
@@ -7,26 +7,26 @@ use crate::Signal;
 /// The most values of k that a policy chooses among.
 const MOST: usize = 5;
 
-/// By what a door opens.
+/// What opens a door.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rule {
-    /// It is open.
+    /// It is always open.
     Always,
-    /// It is shut.
+    /// It is never open.
     Never,
-    /// By chance, with this probability in `[0, 1]`.
+    /// Chance, with this probability in `[0, 1]`.
     Chance(f64),
-    /// Where that turns a wrong answer into a right one, which only golden answers can tell.
+    /// Golden answers: it opens if that turns a wrong answer into a right one.
     Oracle,
-    /// Where a signal is above a threshold.
+    /// A signal above a threshold.
     Above {
         /// The signal.
         signal: Signal,
-        /// The thresholds. There are several where the policy chooses among values of k.
+        /// The thresholds: several if the policy chooses among values of k.
         thresholds: Thresholds,
     },
-    /// Of evidence: where the signal that had it retrieved is measured again with it and no longer is above its
-    /// threshold (KBM's double judgment, figure 8).
+    /// The signal that had the evidence retrieved, measured again with it and no longer above its threshold (KBM's
+    /// double judgment, figure 8).
     Settled,
 }
 
@@ -68,7 +68,7 @@ impl Rule {
         self.signal().is_some() && self.thresholds().is_none()
     }
 
-    /// The same with thresholds that are to be chosen.
+    /// Removes the thresholds, for calibration to choose.
     #[must_use]
     pub fn open(self) -> Self {
         match self {
@@ -83,8 +83,9 @@ impl Rule {
         }
     }
 
-    /// How many of its thresholds a number is above; `None` of rules that no number decides. What is missing or is no
-    /// number is above all, since the corpus is the safer choice, and so is everything without thresholds.
+    /// The number of its thresholds that a score is above; `None` for the oracle, which no score decides. A score that
+    /// is missing or not finite is above all, since the corpus is the safer choice; so is every score before
+    /// calibration.
     pub(crate) fn grade(&self, score: Option<f64>) -> Option<usize> {
         match self {
             Self::Always | Self::Settled => Some(1),
@@ -96,7 +97,7 @@ impl Rule {
     }
 }
 
-/// Whether a signal is above a threshold, and that in words.
+/// Whether a signal is above a threshold, and the comparison in words.
 pub(crate) fn compared(signal: Signal, score: f64, threshold: f64) -> (bool, String) {
     let is_above = Rule::above(signal, Some(threshold)).grade(Some(score)) == Some(1);
     let side = if is_above { "above" } else { "not above" };
@@ -133,7 +134,7 @@ pub struct Thresholds {
 }
 
 impl Thresholds {
-    /// One; `None` before calibration.
+    /// One threshold; `None` before calibration.
     #[must_use]
     pub const fn one(threshold: Option<f64>) -> Self {
         let values = match threshold {
@@ -143,7 +144,7 @@ impl Thresholds {
         Self { count: 1, values }
     }
 
-    /// As many as there are borders between values of k, before calibration.
+    /// One between each k and the next, before calibration.
     #[must_use]
     pub(crate) fn between(ks: Ks) -> Self {
         Self {
@@ -152,11 +153,10 @@ impl Thresholds {
         }
     }
 
-    /// The same with these values.
+    /// Sets the values. If two are equal, the k between them is never chosen; neither are those below negative infinity.
     ///
     /// # Errors
-    /// Another number of them, or values that fall. Where two are equal, the k between them is never chosen, and
-    /// neither are those below negative infinity.
+    /// Another number of them, or values that fall or are NaN.
     pub fn at(self, values: &[f64]) -> Result<Self, BadGrades> {
         if values.len() != self.count {
             return Err(BadGrades::ThresholdCount);
@@ -184,7 +184,8 @@ impl Thresholds {
     }
 }
 
-/// Values of k, from the least: what a question of each grade reads. None where a policy does not choose k.
+/// Values of k, from the least: the search results that a question of each grade reads. Empty if a policy does not
+/// choose k.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ks {
     count: usize,
@@ -227,13 +228,13 @@ impl Ks {
         })
     }
 
-    /// The values; none where a policy does not choose k.
+    /// The values; empty if a policy does not choose k.
     #[must_use]
     pub fn values(&self) -> &[usize] {
         &self.values[..self.count]
     }
 
-    /// The k of a grade.
+    /// The k of a grade; `None` if a policy does not choose k.
     pub(crate) fn of(&self, grade: usize) -> Option<usize> {
         let last = self.count.checked_sub(1)?;
         self.values.get(grade.min(last)).copied()
@@ -280,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_grades_is_refused() {
+    fn bad_grades_are_refused() {
         assert_eq!(Ks::new(&[3]), Err(BadGrades::Count));
         assert_eq!(Ks::new(&[0, 1, 2, 3, 4, 5]), Err(BadGrades::Count));
         assert_eq!(Ks::new(&[1, 1]), Err(BadGrades::Values));

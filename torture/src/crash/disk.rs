@@ -1,10 +1,10 @@
-//! A model of a file system that keeps apart what is on the disk and what is only in memory.
+//! A model of a file system that separates the state on the disk from changes that are only in memory.
 //!
-//! # What may be found after a power loss
+//! # States after a power loss
 //! - Syncing a file (`fsync`, `fdatasync`) brings its contents and length to the disk, and not its name.
 //! - Syncing a folder brings its entries to the disk: names made, renamed and removed in it. It says
 //!   nothing of what those files hold, nor of the folder's own name.
-//! - Of what was not synced, any part may be there, in any order: each write, sector by sector of 512
+//! - Of unsynced changes, any part may be there, in any order: each write, sector by sector of 512
 //!   bytes; each new length; each name. What a file lost within its length reads as zeros, or as what stood
 //!   there before. A length may be there without the bytes.
 //! - Changes of different names do not wait for each other, not even in one folder. Changes of one name
@@ -26,7 +26,7 @@ use crate::random::Random;
 const SECTOR: usize = 512;
 const ROOT: usize = 0;
 
-/// What a folder holds below it: files with their contents, and folders.
+/// The tree below a folder: files with their contents, and folders.
 pub type Tree = BTreeMap<String, Option<Arc<Vec<u8>>>>;
 
 #[derive(Debug, Clone, Default)]
@@ -102,7 +102,7 @@ pub enum Draw {
     Without(usize),
     /// One.
     Only(usize),
-    /// What is drawn by a seed.
+    /// A part drawn by a seed.
     Random(u64),
 }
 
@@ -132,16 +132,16 @@ impl Disk {
         }
     }
 
-    /// How many changes are only in memory.
+    /// The number of changes that are only in memory.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.pending.len()
     }
 
-    /// Does what a call did.
+    /// Applies a call.
     ///
     /// # Panics
-    /// On a call that concerns what was never made: the log is not complete then.
+    /// On a call on a file that was never made: the log is incomplete then.
     pub fn apply(&mut self, call: &Call) {
         match call {
             Call::Acknowledged(_) => {}
@@ -260,7 +260,7 @@ impl Disk {
         let mut chosen: BTreeSet<usize> = (0..self.pending.len())
             .filter(|&number| touches(&self.pending[number]))
             .collect();
-        // A rename brings what was done to its other name along.
+        // A rename brings the changes of its other name along.
         loop {
             let named: BTreeSet<(usize, &Name)> = chosen
                 .iter()
@@ -319,7 +319,7 @@ impl Disk {
         (folder, name.to_owned())
     }
 
-    /// What a power loss now leaves.
+    /// The tree that a power loss now leaves.
     #[must_use]
     pub fn draw(&self, draw: &Draw) -> Tree {
         let mut random = Random::new(match draw {

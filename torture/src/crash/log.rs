@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-/// What a call did. Paths are relative to the watched folder; the folder itself is the empty path.
+/// A call that changed something. Paths are relative to the watched folder; the folder itself is the empty path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Call {
-    /// A file that was there was opened.
+    /// An existing file was opened.
     Open {
         /// The file.
         path: String,
@@ -37,7 +37,7 @@ pub enum Call {
     Write {
         /// The file's number.
         inode: u64,
-        /// Where.
+        /// The offset.
         at: u64,
         /// The bytes.
         data: Vec<u8>,
@@ -68,7 +68,7 @@ pub enum Call {
         /// The name.
         path: String,
     },
-    /// So many steps were acknowledged.
+    /// This many steps were acknowledged.
     Acknowledged(usize),
 }
 
@@ -77,7 +77,7 @@ const HEAD: usize = 40;
 /// Reads a log.
 ///
 /// # Panics
-/// Where it is none.
+/// If the file is not a log.
 #[must_use]
 pub fn read(path: &Path) -> Vec<Call> {
     let bytes = std::fs::read(path).expect("the log");
@@ -119,7 +119,7 @@ pub fn read(path: &Path) -> Vec<Call> {
     calls
 }
 
-/// What a worker appends to the log when this many steps have returned.
+/// The entry that a worker appends when this many steps have returned.
 #[must_use]
 pub fn acknowledged(steps: usize) -> [u8; HEAD] {
     let mut record = [0; HEAD];

@@ -25,22 +25,22 @@ const RANDOM: usize = 4;
 /// After this many passes there is hardly anything new to draw.
 const PASSES: u64 = 40;
 
-/// What to draw.
+/// The states to draw.
 #[derive(Debug, Clone, Default)]
 pub struct Drawing {
-    /// Different states to look at, at most.
+    /// The most distinct states to check.
     pub count: usize,
-    /// What they are drawn by.
+    /// The seed.
     pub seed: u64,
     /// Syncs that are left out: those of paths that end so.
     pub dropped_syncs: Vec<String>,
-    /// Whether to end with the first state that is wrong.
+    /// Whether to end at the first wrong state.
     pub until_wrong: bool,
-    /// States that are wrong are kept here.
+    /// The folder for wrong states.
     pub keep: Option<PathBuf>,
 }
 
-/// A state to look at.
+/// A state to check.
 struct State {
     tree: Tree,
     acknowledged: usize,
@@ -50,7 +50,7 @@ struct State {
 /// Records the calls of a world's steps.
 ///
 /// # Panics
-/// Where the steps fail.
+/// If the steps fail.
 #[must_use]
 pub fn record(world: &dyn World, shim: &Shim) -> Vec<Call> {
     let dir = folder();
@@ -68,10 +68,10 @@ pub fn record(world: &dyn World, shim: &Shim) -> Vec<Call> {
     log::read(&log)
 }
 
-/// Draws states of a world and looks at each.
+/// Draws states of a world and checks each.
 ///
 /// # Panics
-/// Where the steps cannot be recorded.
+/// If the steps cannot be recorded.
 #[must_use]
 pub fn run(world: &dyn World, shim: &Shim, drawing: &Drawing) -> Outcome {
     let mut outcome = Outcome::begin("crash-states", world.name());

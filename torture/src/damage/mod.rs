@@ -23,7 +23,7 @@ pub(crate) use stores::opened;
 /// Bytes that are changed in each file, apart from the first and the last ones.
 const BYTES: usize = 12;
 
-/// What is done to a file.
+/// A kind of damage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Harm {
     /// It is deleted.
@@ -38,7 +38,7 @@ pub enum Harm {
     Swapped,
 }
 
-/// A file and what is done to it.
+/// A file and its damage.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Case {
     file: PathBuf,
@@ -60,7 +60,7 @@ struct CaseResult {
 /// Damages the files of a store in `count` ways, or in all.
 ///
 /// # Panics
-/// Where the store cannot be made.
+/// If the store cannot be made.
 #[must_use]
 pub fn run(store: Store, shim: &Shim, count: Option<usize>, seed: u64) -> Outcome {
     let mut outcome = Outcome::begin("damage", store.name());
@@ -125,7 +125,7 @@ fn cases(whole: &Path, count: Option<usize>, seed: u64) -> Vec<Case> {
     chosen.into_iter().map(|at| all[at].clone()).collect()
 }
 
-/// Does it.
+/// Damages the file.
 fn harm(path: &Path, harm: Harm) {
     let mut bytes = fs::read(path).expect("a file to damage");
     match harm {
@@ -144,12 +144,12 @@ fn harm(path: &Path, harm: Harm) {
     fs::write(path, bytes).expect("a file to damage");
 }
 
-/// A damaged store to try things on.
+/// A damaged store to test.
 struct Damaged<'d> {
     whole: &'d Path,
     run: &'d Path,
     case: &'d Case,
-    /// What searches find in the whole one.
+    /// The search results of the undamaged store.
     found: &'d [String],
 }
 
@@ -178,10 +178,10 @@ impl Damaged<'_> {
     }
 }
 
-/// The worker that tries what a damaged store does.
+/// The worker that tests damaged stores.
 ///
 /// # Panics
-/// Where the result cannot be noted.
+/// If the result cannot be written.
 pub fn work(name: &str, dir: &Path) {
     let store = Store::named(name);
     let run = dir.join(format!("run-{}", batch::number()));

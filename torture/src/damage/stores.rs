@@ -1,4 +1,4 @@
-//! What each kind of store does about damage, and what it must not do.
+//! The behavior under damage that each kind of store promises.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::{CaseResult, Damaged};
 use crate::world::{Contents, KEPT, World, without_panic};
 use crate::worlds::{CorpusWorld, DatastoreWorld, ResultsWorld, Script, answers, searched};
 
-/// What is damaged.
+/// A kind of store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Store {
     /// A corpus with a history, several segments, and marks.
@@ -31,7 +31,7 @@ impl Store {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Corpus, Self::Datastore, Self::Results, Self::Head];
 
-    /// What it is called.
+    /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -69,7 +69,7 @@ impl Store {
         }
     }
 
-    /// What can be read in it.
+    /// Its readable contents.
     pub(super) fn read(self, dir: &Path) -> Result<Contents, String> {
         match self.world() {
             Some(world) => world.contents(dir),
@@ -82,7 +82,7 @@ impl Store {
         }
     }
 
-    /// What searches find in it, where there are any.
+    /// Its search results, if it can be searched.
     pub(super) fn found(self, dir: &Path) -> Vec<String> {
         match self {
             Self::Corpus => answers(&corpus_in(dir)).expect("the whole corpus").1,
@@ -90,7 +90,7 @@ impl Store {
         }
     }
 
-    /// Opens a damaged one, reads it, changes it and mends it.
+    /// Opens a damaged store, reads it, changes it and repairs it.
     pub(super) fn try_out(self, damaged: &Damaged<'_>, expected: &Contents) -> CaseResult {
         match self {
             Self::Corpus => corpus(damaged, expected),
@@ -159,7 +159,7 @@ fn head() -> Head {
     )
 }
 
-/// All that `verify` says of a corpus, or the error that it ends with.
+/// The findings of `verify` on a corpus, or its error.
 fn verified(corpus: &Path) -> Result<Vec<String>, String> {
     match verify(corpus, &mut |_| {}) {
         Ok(damages) => Ok(damages
@@ -201,7 +201,7 @@ fn corpus(damaged: &Damaged<'_>, expected: &Contents) -> CaseResult {
         "history",
         without_panic(|| Ok(history(&path).map(|_| ()).map_err(text))),
     );
-    // Nothing wrong is answered, whether anybody has verified the corpus or not.
+    // No search returns wrong results, whether or not the corpus was verified.
     if found.is_some_and(|found| found != damaged.found) {
         result
             .violations
@@ -300,7 +300,7 @@ pub(crate) fn opened(corpus: &Path) -> Result<(), String> {
 
 type Change = fn(&Path) -> Result<(), String>;
 
-/// Verbs that change a corpus and, done well, lose nothing of what can be read.
+/// Verbs that change a corpus without losing any readable contents.
 const CHANGES: [(&str, Change); 3] = [
     ("ingest", |dir| CorpusWorld::add_one(dir).map_err(text)),
     ("compact", |dir| CorpusWorld::compact(dir).map_err(text)),
@@ -309,7 +309,7 @@ const CHANGES: [(&str, Change); 3] = [
     }),
 ];
 
-/// What the manual says to do: `verify --repair`, or else `rollback`.
+/// The repair by the manual: `verify --repair`, or else `rollback`.
 fn repair(corpus: &Path) -> Result<(), String> {
     let damages = verify(corpus, &mut |_| {});
     let repaired = damages

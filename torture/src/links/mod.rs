@@ -21,15 +21,15 @@ use crate::world::{KEPT, make_kept, without_panic};
 pub use stores::Store;
 use stores::Verb;
 
-/// What takes longer hangs.
+/// A verb that takes longer hangs.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// What is put into a place.
+/// An object to put into a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pose {
-    /// A link to somebody's file.
+    /// A link to a foreign file.
     LinkToFile,
-    /// A link to somebody's folder.
+    /// A link to a foreign folder.
     LinkToFolder,
     /// A link to what was there, which was moved outside: it reads as before.
     LinkToMoved,
@@ -39,7 +39,7 @@ enum Pose {
     Itself,
     Pipe,
     Socket,
-    /// Another name of somebody's file.
+    /// A hard link to a foreign file.
     HardLink,
     /// Another name of what was there.
     HardLinkToMoved,
@@ -101,7 +101,7 @@ fn socket(place: &Path) -> std::io::Result<()> {
 /// Puts everything into the place of everything, `count` times or always, and tries all verbs of a store.
 ///
 /// # Panics
-/// Where the store cannot be made.
+/// If the store cannot be made.
 #[must_use]
 pub fn run(store: Store, count: Option<usize>, seed: u64) -> Outcome {
     let mut outcome = Outcome::begin("links", store.name());
@@ -228,7 +228,7 @@ impl Case<'_> {
     }
 }
 
-/// All below a folder, files with what they hold.
+/// The tree below a folder, with the contents of files.
 fn held(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
     let mut open = vec![folder.to_owned()];

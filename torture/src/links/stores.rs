@@ -1,4 +1,4 @@
-//! The stores, what they keep or are about to write, and what is done with them.
+//! The stores, the files that they keep or are about to write, and their verbs.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +12,7 @@ use crate::worlds::{
     CorpusWorld, DatastoreWorld, PullsWorld, ResultsWorld, Script, TrainingWorld, searched,
 };
 
-/// What something is put into.
+/// A kind of store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Store {
     /// A corpus with a history, several segments, and marks.
@@ -27,7 +27,7 @@ pub enum Store {
     Pulls,
 }
 
-/// What is done with a store, by its name.
+/// A verb of a store, by its name.
 pub(super) type Verb = (&'static str, fn(&Path) -> Result<(), String>);
 
 const CORPUS: &[Verb] = &[
@@ -114,7 +114,7 @@ impl Store {
         }
     }
 
-    /// What it is called.
+    /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.world().0.name()
@@ -128,7 +128,7 @@ impl Store {
         }
     }
 
-    /// What is done with it.
+    /// Its verbs.
     pub(super) fn verbs(self) -> &'static [Verb] {
         match self {
             Self::Corpus => CORPUS,

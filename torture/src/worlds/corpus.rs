@@ -18,7 +18,7 @@ use serde_json::json;
 
 use crate::world::{Contents, KEPT, Refusal, World};
 
-/// Which steps.
+/// A list of steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Script {
     /// Every verb once or twice.
@@ -40,7 +40,7 @@ pub struct CorpusWorld(pub Script);
 enum Step {
     /// Documents of these numbers, with a text that follows from the round.
     Ingest(Range<usize>, usize),
-    /// The same, of one shard, into another corpus.
+    /// Documents of one shard, into another corpus.
     Part(&'static str, u32),
     /// All parts into the corpus.
     Join,
@@ -325,12 +325,12 @@ pub(crate) fn read(corpus: &Path) -> Result<Contents, String> {
     searched(corpus)
 }
 
-/// The same without the hashes.
+/// As [`read`], without checking the hashes.
 pub(crate) fn searched(corpus: &Path) -> Result<Contents, String> {
     Ok(answers(corpus)?.0)
 }
 
-/// What can be read, and what searches find: hit by hit, with the scores.
+/// The readable contents, and the search results: hit by hit, with the scores.
 pub(crate) fn answers(corpus: &Path) -> Result<(Contents, Vec<String>), String> {
     let corpus = Arc::new(Corpus::open(corpus).map_err(|error| error.to_string())?);
     let index = Index::open(Arc::clone(&corpus)).map_err(|error| error.to_string())?;

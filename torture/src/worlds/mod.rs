@@ -1,4 +1,4 @@
-//! The files that are tortured, and how they are changed.
+//! The worlds: files, and the steps that change them.
 
 mod corpus;
 mod datastore;
@@ -30,10 +30,10 @@ pub fn all() -> Vec<Box<dyn World>> {
     ]
 }
 
-/// The one of a name.
+/// The world of a name.
 ///
 /// # Panics
-/// Where there is none.
+/// If no world has that name.
 #[must_use]
 pub fn named(name: &str) -> Box<dyn World> {
     let found = all().into_iter().find(|world| world.name() == name);

@@ -80,7 +80,7 @@ fn reference(repository: &str) -> ModelReference {
     reference.expect("the name of a model")
 }
 
-/// What a pulled model holds; `None` where it is not pulled.
+/// The contents of a pulled model; `None` if it is not pulled.
 fn held(cache: &ModelCache, reference: &ModelReference) -> Result<Option<String>, String> {
     match cache.info(reference) {
         Err(error) if error.kind() == "not_pulled" => Ok(None),

@@ -20,7 +20,7 @@ use crate::world::{Contents, KEPT, Refusal, World};
 pub struct TrainingWorld;
 
 const WORDS: u32 = 16;
-/// After how many of six steps the training is interrupted.
+/// The steps, out of six, after which the training is interrupted.
 const BREAKS: [usize; 2] = [2, 4];
 const STEPS: usize = 6;
 /// As `ken train` calls it.
@@ -53,7 +53,7 @@ fn base(dir: &Path) -> Checkpoint {
             number += 1.0;
             3.0 * (number * 0.7).sin()
         };
-        // Whoever is killed here leaves no half of it; this is not what is tortured.
+        // Written atomically: the model is an input, and not tested.
         let new = dir.join("base.new");
         let written = untrained.write(&new, &tokenizer, &mut normal);
         written.expect("the model to train");
@@ -108,7 +108,7 @@ fn go_on(model: &Trainable, out: &Path, until: usize) -> Result<(), TrainError> 
     .map(|_| ())
 }
 
-/// Puts what was learned in the place of what stood there, as the end of `ken train` does.
+/// Replaces the old adapter with the trained one, as the end of `ken train` does.
 fn finish(model: &Trainable, out: &Path) -> Result<(), Refusal> {
     for name in ["config.json", SETTINGS_FILE] {
         ken_storage::remove(&out.join(name)).map_err(|error| of_storage(&error))?;

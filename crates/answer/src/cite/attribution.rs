@@ -1,5 +1,5 @@
-//! Marks for the sentences of a full answer that bear none: small models forget to cite. A sentence gets
-//! the number of the passage that holds most of its longer words, where that is most of them.
+//! Marks for the sentences of a full answer that have none: small models forget to cite. A sentence gets the number of
+//! the passage that contains most of its longer words, if it contains two thirds of them.
 
 use std::collections::HashSet;
 
@@ -7,31 +7,31 @@ use crate::answer::Retrieved;
 use crate::cite::marks::marks;
 use crate::cite::{is_han, words};
 
-/// Words of fewer letters say little of what a sentence is about.
+/// The fewest letters of a longer word: shorter ones say little about a sentence's content.
 const LONGER: usize = 4;
 
-/// The fewest longer words of a sentence that can be compared.
+/// The fewest longer words of a sentence that is compared.
 const FEWEST: usize = 3;
 
-/// Takes an answer's text as it is written, and gives it on with marks. A sentence's last characters are
-/// held back until it is seen whether a mark of its own follows.
+/// Takes an answer's text as the model writes it, and returns it with marks. It holds back the end of a sentence until the
+/// next characters show whether a mark of its own follows.
 #[derive(Debug)]
 pub(crate) struct Attribution {
     /// The words of each passage, in the order of their numbers.
     passages: Vec<HashSet<String>>,
-    /// What was given on of the current sentence.
+    /// The current sentence, as far as it was returned.
     sentence: String,
-    /// The punctuation and blanks behind it, which are not yet given on.
+    /// The punctuation and blanks after it, which are held back.
     held: String,
-    /// Whether the bracket that is open stands behind that.
+    /// Whether the open bracket follows the sentence's end.
     follows_end: bool,
-    /// Whether the current line stands in fenced code, and what was seen of it.
+    /// Whether the current line is in fenced code, and the line so far.
     in_code: bool,
     line: String,
 }
 
 impl Attribution {
-    /// Attributes sentences to the passages that were read.
+    /// Attributes sentences to the passages that the model read.
     pub(crate) fn new(retrieved: &[Retrieved]) -> Self {
         let read = retrieved.iter().filter(|passage| passage.in_prompt);
         let text = |passage: &Retrieved| format!("{} {}", passage.full_title(), passage.text);
@@ -47,7 +47,7 @@ impl Attribution {
         }
     }
 
-    /// Takes the next text, and returns what can be given on.
+    /// Takes the next text, and returns the text that is settled.
     pub(crate) fn take(&mut self, text: &str) -> String {
         let mut given = String::new();
         for c in text.chars() {
@@ -56,7 +56,7 @@ impl Attribution {
         given
     }
 
-    /// Returns what was held back: no text follows.
+    /// Returns the text held back: none follows.
     pub(crate) fn finish(&mut self) -> String {
         let mut given = String::new();
         self.end_sentence(&mut given);
@@ -102,7 +102,7 @@ impl Attribution {
         }
     }
 
-    /// Gives on what was held back as part of the current sentence.
+    /// Returns the text held back as part of the current sentence.
     fn go_on(&mut self, given: &mut String) {
         given.push_str(&self.held);
         self.sentence.push_str(&self.held);
@@ -136,7 +136,7 @@ impl Attribution {
             longer.iter().filter(|word| passage.contains(*word)).count()
         };
         let shares = self.passages.iter().map(held);
-        // Of equal ones the best ranked.
+        // Of equals, the best ranked.
         let (number, most) = (1..)
             .zip(shares)
             .max_by_key(|&(number, share)| (share, usize::MAX - number))?;

@@ -1,5 +1,5 @@
-//! Finding the numbers of passages in an answer's text, such as `[1]` or `[2, 3]`. Code and links hold
-//! brackets of their own, which are none.
+//! Finding the numbers of passages in an answer's text, such as `[1]` or `[2, 3]`. Brackets in
+//! code and links are no marks.
 
 use std::ops::Range;
 
@@ -8,42 +8,42 @@ use std::ops::Range;
 pub(crate) struct Mark {
     /// The number.
     pub(crate) number: usize,
-    /// Where its digits stand, in characters.
+    /// The place of its digits, in characters.
     pub(crate) place: Range<usize>,
 }
 
-/// The longest number in digits: a prompt holds fewer passages than it counts.
+/// The most digits of a number: a prompt has fewer than 1000 passages.
 const DIGITS: usize = 3;
 
 /// The marks of a text, in their order.
 pub(crate) fn marks(text: &str) -> Vec<Mark> {
     let text: Vec<char> = text.chars().collect();
-    let mut found = Vec::new();
-    let mut at = 0;
+    let mut all = Vec::new();
+    let mut index = 0;
     let mut starts_line = true;
-    while let Some(&c) = text.get(at) {
-        if starts_line && let Some(end) = fenced(&text, at) {
-            at = end;
+    while let Some(&c) = text.get(index) {
+        if starts_line && let Some(end) = fenced(&text, index) {
+            index = end;
             continue;
         }
         starts_line = c == '\n';
-        at = match c {
-            '`' => code(&text, at),
-            '[' | '【' => match bracket(&text, at) {
+        index = match c {
+            '`' => code(&text, index),
+            '[' | '【' => match bracket(&text, index) {
                 Some((marks, end)) => {
-                    found.extend(marks);
+                    all.extend(marks);
                     end
                 }
-                None => at + 1,
+                None => index + 1,
             },
-            _ => at + 1,
+            _ => index + 1,
         };
     }
-    found
+    all
 }
 
-/// The numbers in the bracket that opens at `at`, and where it ends; `None` where it holds anything
-/// else, or is the text of a link.
+/// The numbers in the bracket that opens at `at`, and its end; `None` if it holds anything else, or is the text of a
+/// link.
 fn bracket(text: &[char], at: usize) -> Option<(Vec<Mark>, usize)> {
     let close = match text[at] {
         '[' => ']',
@@ -81,8 +81,8 @@ fn run(text: &[char], at: usize, belongs: impl Fn(char) -> bool) -> usize {
     at + length
 }
 
-/// The end of the code that opens with the backticks at `at`: after as many backticks again, or after
-/// these where they open none.
+/// The end of the code that opens with the backticks at `at`: after the next run of as many backticks or, if there is
+/// none, after these.
 fn code(text: &[char], at: usize) -> usize {
     let opened = run(text, at, |c| c == '`');
     let mut next = opened;
@@ -103,8 +103,7 @@ fn code(text: &[char], at: usize) -> usize {
     opened
 }
 
-/// The end of the fenced code whose first line starts at `at`, where one does. What is never closed
-/// goes on to the end of the text.
+/// The end of the fenced code whose first line starts at `at`, if one does. Unclosed code goes on to the end of the text.
 fn fenced(text: &[char], at: usize) -> Option<usize> {
     let (fence, length, mut line) = fence(text, at)?;
     while line < text.len() {
@@ -120,8 +119,7 @@ fn fenced(text: &[char], at: usize) -> Option<usize> {
     Some(text.len())
 }
 
-/// The character and the length of the fence in the line that starts at `at`, and where the next line
-/// starts.
+/// The character and the length of the fence in the line that starts at `at`, and the start of the next line.
 fn fence(text: &[char], at: usize) -> Option<(char, usize, usize)> {
     let start = run(text, at, |c| c == ' ');
     let fence = *text.get(start).filter(|c| matches!(c, '`' | '~'))?;

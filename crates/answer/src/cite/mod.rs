@@ -1,8 +1,8 @@
-//! Which passages an answer rests on.
+//! The passages that an answer rests on.
 //!
-//! Small models do not cite by themselves, so the answer is compared with the passages read: cited are
-//! those that it names by number, else those that contain it word for word, else those that share at
-//! least half of its words. A full answer cites by its marks, and is compared only where it has none.
+//! Small models do not cite by themselves, so ken compares the answer with the passages read, and cites those
+//! that it names by number, else those that contain it word for word, else those that share at least half of its
+//! words. A full answer cites by its marks, and is compared only if it has none.
 
 pub(crate) mod attribution;
 pub(crate) mod marks;
@@ -14,10 +14,10 @@ use crate::answer::{Citation, Retrieved};
 use crate::cite::marks::marks;
 use crate::style::Style;
 
-/// At most this many passages are cited for one answer.
+/// The most passages cited for one answer.
 const MOST: usize = 3;
 
-/// What an answer rests on, and what it names without having read it.
+/// The passages that an answer rests on, and the numbers that it makes up.
 #[derive(Debug, Default)]
 pub(crate) struct Cited {
     /// The passages, best ranked first, numbered as in the prompt.
@@ -26,7 +26,7 @@ pub(crate) struct Cited {
     pub(crate) unfounded: Vec<Range<usize>>,
 }
 
-/// What `answer` rests on. `says_nothing` tells that it is no more than that the passages do not help.
+/// The passages that `answer` rests on. `says_nothing`: the answer only says that the passages do not help.
 pub(crate) fn cite(
     answer: &str,
     style: Style,
@@ -52,7 +52,7 @@ pub(crate) fn cite(
     }
 }
 
-/// The passages that the marks in an answer name, each with its places.
+/// The passages that the marks in an answer name, each with the places of its marks.
 fn named(answer: &str, retrieved: &[Retrieved]) -> Cited {
     let read = retrieved.iter().filter(|passage| passage.in_prompt);
     let mut places: Vec<Vec<Range<usize>>> = read.clone().map(|_| Vec::new()).collect();
@@ -140,8 +140,8 @@ pub fn placed_words(text: &str) -> impl Iterator<Item = (Range<usize>, String)> 
         let (start, first) = letters.find(|(_, letter)| letter.is_alphanumeric())?;
         let (mut end, mut word) = (start + 1, first.to_lowercase().to_string());
         let goes_on = |&(_, letter): &(usize, char)| letter.is_alphanumeric() && !is_han(letter);
-        while let Some((at, letter)) = letters.next_if(|next| !is_han(first) && goes_on(next)) {
-            end = at + 1;
+        while let Some((index, letter)) = letters.next_if(|next| !is_han(first) && goes_on(next)) {
+            end = index + 1;
             word.extend(letter.to_lowercase());
         }
         Some((start..end, word))

@@ -1,5 +1,5 @@
-//! The assessor: a model that was trained to predict whether another one masters a question (KBM). Its
-//! training is not known here.
+//! The assessor: a model that was trained to predict whether another one masters a question (KBM). Training is left to
+//! others.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -10,15 +10,14 @@ use crate::error::AnswerError;
 use crate::measure::mismatch::Mismatch;
 use crate::prompt::{self, Indicator};
 
-/// The model, and the prompts that it answered, of which an assessor was trained to predict what it
-/// knows.
+/// The model whose knowledge an assessor was trained to predict, and the prompts that it answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AssessedModel {
     /// The fingerprint of the model that answers.
     pub model: String,
     /// The fingerprint of the prompts that it answered.
     pub prompt: String,
-    /// Whether the assessor was trained on what it knows with evidence, too.
+    /// Whether the assessor was trained on its answers with evidence, too.
     pub with_evidence: bool,
 }
 
@@ -33,14 +32,14 @@ pub struct Assessor {
 /// An assessor's verdict on a question.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Assessed {
-    /// Probability in `[0, 1]` of its "no"; `None` where it does not tell.
+    /// The probability, in `[0, 1]`, of its "no"; `None` if it gives no number.
     pub(crate) need: Option<f64>,
     /// Tokens that it read.
     pub(crate) prompt_tokens: usize,
 }
 
 impl Assessor {
-    /// An assessor of what a model knows.
+    /// Creates an assessor of a model's knowledge.
     #[must_use]
     pub fn new(model: Arc<dyn LanguageModel>, assessed: AssessedModel) -> Self {
         Self {
@@ -50,7 +49,7 @@ impl Assessor {
         }
     }
 
-    /// The same, to decide for models that it was not trained on as well (KBM, Table 4).
+    /// Lets it decide for models that it was not trained on as well (KBM, Table 4).
     #[must_use]
     pub fn for_any_model(self) -> Self {
         Self {
@@ -74,8 +73,8 @@ impl Assessor {
         self.model.fingerprint()
     }
 
-    /// Makes sure that it was trained on the model that answers, unless it may decide for any, and on the
-    /// prompts of now.
+    /// Checks that it was trained on the model that answers, unless it may decide for any, and on the current
+    /// prompts.
     ///
     /// # Errors
     /// [`AnswerError::OtherAssessor`].
@@ -89,7 +88,7 @@ impl Assessor {
         mismatch.map_or(Ok(()), |mismatch| Err(AnswerError::OtherAssessor(mismatch)))
     }
 
-    /// Makes sure that it was trained on what a model knows with evidence, too. `by` is what asks it about some.
+    /// Checks that it was trained on answers with evidence, too. `by`: the policy or the abstention that asks it about some.
     ///
     /// # Errors
     /// [`AnswerError::AssessorWithoutEvidence`].
@@ -100,8 +99,8 @@ impl Assessor {
         }
     }
 
-    /// The probability that an indicator of each question is low, given the prompt that asks it; NaN where the
-    /// assessor does not tell.
+    /// The probability that an indicator of each question is low, given the prompt that asks it; NaN if the assessor
+    /// gives no number.
     ///
     /// # Shapes
     /// Returns `[questions]`.
@@ -115,7 +114,7 @@ impl Assessor {
         indicator: Indicator,
     ) -> Result<Vec<f64>, AnswerError> {
         let assessed = self.assess(questions, asked, indicator)?;
-        let needs = assessed.into_iter().map(|one| one.need.unwrap_or(f64::NAN));
+        let needs = assessed.into_iter().map(|v| v.need.unwrap_or(f64::NAN));
         Ok(needs.collect())
     }
 

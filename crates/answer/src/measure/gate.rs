@@ -1,5 +1,5 @@
-//! Applying a gate: a head that predicts from numbers of the question, its evidence and the model's answers
-//! what the evidence is worth. What it predicts from them is in `ken_policy`.
+//! Applying a gate: a head that predicts the worth of the evidence from numbers of the question, its evidence and the
+//! model's answers. The head itself is in `ken_policy`.
 
 use ken_policy::{Gated, Head, Input, Measurements, Rating, Step, confidence};
 use ken_probe::types_by_string;
@@ -9,12 +9,12 @@ use crate::measure::mismatch::Mismatch;
 use crate::measure::routing_head::RoutingHead;
 use crate::prompt;
 
-/// Whether a gate reads the answer with the evidence, which is written first.
+/// Whether a gate reads the answer with the evidence, so that the model has to write it first.
 pub(crate) fn reads_answer(gate: &RoutingHead) -> bool {
     gate.head.input == Input::EvidenceAndAnswer
 }
 
-/// What the evidence is worth; none where a number that it is predicted from cannot be told.
+/// The gate's prediction for the evidence; without a worth if one of its inputs is NaN.
 ///
 /// # Errors
 /// A model that does not report log probabilities.
@@ -32,7 +32,7 @@ pub(crate) fn weigh(
     })
 }
 
-/// Makes sure that a gate was trained with this model and this embedder, by their fingerprints, and with the
+/// Checks that a gate was trained with this model and this embedder, by their fingerprints, and with the
 /// current prompts.
 ///
 /// # Errors
@@ -48,9 +48,9 @@ pub fn gate_fits(head: &Head, model: &str, embedder: Option<&str>) -> Result<(),
     mismatch.map_or(Ok(()), |mismatch| Err(AnswerError::OtherGate(mismatch)))
 }
 
-/// The numbers that a gate takes: of [`Input::Evidence`], how well passages fit and how sure the model is of
-/// its answer from memory; of [`Input::EvidenceAndAnswer`], also how sure it is of the one with the evidence, and
-/// whether both are the same. NaN is what cannot be told. `None` where one was not measured, and of another input.
+/// The inputs of a gate: for [`Input::Evidence`], how well passages fit and how sure the model is of its answer from
+/// memory; for [`Input::EvidenceAndAnswer`], also how sure it is of the one with the evidence, and whether both are
+/// equal. A signal that cannot tell is NaN. `None` if one was not measured, and for another input.
 #[must_use]
 pub fn evidence_vector(
     input: Input,

@@ -1,21 +1,20 @@
-//! Whether what something was made with is what is there now, by fingerprints.
+//! Whether an artifact was made with the current model, embedder and prompts, by their fingerprints.
 
 use std::fmt;
 
 /// A fingerprint that differs from the expected one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
-    /// What differs, such as the model, the embedder or the prompts.
+    /// The part that differs, such as the model, the embedder or the prompts.
     pub what: &'static str,
-    /// The fingerprint that was recorded.
+    /// The recorded fingerprint.
     pub expected: String,
-    /// The fingerprint of what is there now.
+    /// The current fingerprint.
     pub received: String,
 }
 
 impl Mismatch {
-    /// As [`Mismatch::find`], of what was made with a model and with prompts, and the model and the
-    /// prompts of now.
+    /// As [`Mismatch::find`], for the recorded fingerprints of a model and of prompts, and the current ones.
     pub(crate) fn of_model(
         [expected, prompts]: [&str; 2],
         [model, prompts_now]: [&str; 2],
@@ -26,8 +25,7 @@ impl Mismatch {
         ])
     }
 
-    /// The first of several parts whose fingerprints, expected and received, differ. A part with only
-    /// one of them does not count.
+    /// The first part whose expected and received fingerprints differ. A part without one of them does not count.
     pub(crate) fn find<'a>(
         parts: impl IntoIterator<Item = (&'static str, Option<&'a str>, Option<&'a str>)>,
     ) -> Option<Self> {

@@ -37,40 +37,40 @@ pub(crate) struct Measuring<'a> {
     pub(crate) model: &'a dyn LanguageModel,
     pub(crate) options: SampleOptions,
     pub(crate) seed: u64,
-    /// What is searched, where there is a corpus; its embedder gives routers their vectors.
+    /// The corpus, if there is one; its embedder gives routers their vectors.
     pub(crate) retriever: Option<&'a Retriever>,
-    /// What was trained to route questions for the model.
+    /// The models that were trained to route questions for the model.
     pub(crate) routing: &'a RoutingModels,
 }
 
-/// The questions for which a step is still open, with what the model is asked.
+/// The questions for which a step is still open, with their prompts.
 struct Open<'a> {
-    /// Their places among all.
+    /// Their indices among all.
     places: Vec<usize>,
     questions: Vec<QuestionPrompt<'a>>,
     prompts: Vec<&'a Prompt>,
 }
 
 impl<'a> Open<'a> {
-    /// The questions without what is to be chosen from.
+    /// The questions without their choices.
     fn texts(&self) -> Vec<&'a str> {
-        self.questions.iter().map(|one| one.question).collect()
+        self.questions.iter().map(|q| q.question).collect()
     }
 }
 
-/// That evidence was found.
+/// Marks measurements with evidence.
 #[derive(Clone, Copy)]
 pub(crate) struct EvidenceContext<'a> {
-    /// What was measured without it: `[questions]`.
+    /// The measurements without it: `[questions]`.
     pub(crate) without: &'a [Measurements],
 }
 
-/// What a step gives and costs, for each open question.
+/// The result and the cost of a step, for each open question.
 type Taken<T> = Result<Vec<(T, Cost)>, AnswerError>;
 
 impl Measuring<'_> {
-    /// Takes for every question the steps that the signals need, and no others: those before there is
-    /// evidence, or those of their review. The judgment and the rating read the questions themselves, all
+    /// Takes for every question the steps that the signals need, and no others: those before there is evidence, or
+    /// those of their review. The judgment and the rating read the questions themselves, all
     /// other steps the prompts. A step whose cost is recorded in `all` is not taken again.
     ///
     /// # Shapes
@@ -131,7 +131,7 @@ impl Measuring<'_> {
                 let drawn = self.sample(open)?.into_iter().zip(&open.questions);
                 let typed = drawn.map(|((drawn, cost), question)| {
                     let samples = drawn.samples.iter();
-                    let texts: Vec<&str> = samples.map(|one| one.text.as_str()).collect();
+                    let texts: Vec<&str> = samples.map(|sample| sample.text.as_str()).collect();
                     ((question.types(&texts), drawn.samples), cost)
                 });
                 slots.fill(typed.collect(), |all, (types, samples)| {
@@ -227,18 +227,18 @@ impl Measuring<'_> {
         };
         let assessed = assessor.assess(&open.texts(), &open.prompts, indicator)?;
         let ms = share(started.elapsed(), open.places.len());
-        let each = assessed.into_iter().map(|one| {
-            let verdict = (assessor.fingerprint().to_owned(), one.need);
-            (verdict, Cost::of_model(1, one.prompt_tokens, 0, ms))
+        let verdicts = assessed.into_iter().map(|verdict| {
+            let cost = Cost::of_model(1, verdict.prompt_tokens, 0, ms);
+            ((assessor.fingerprint().to_owned(), verdict.need), cost)
         });
-        Ok(each.collect())
+        Ok(verdicts.collect())
     }
 
     fn rate(&self, open: &Open<'_>) -> Taken<Option<Rating>> {
         rate(self.retriever.ok_or(AnswerError::NoCorpus)?, &open.texts())
     }
 
-    /// What the gate makes of what was measured without and with the evidence.
+    /// The gate's prediction from the measurements without and with the evidence.
     fn weigh(
         &self,
         open: &Open<'_>,
@@ -292,7 +292,7 @@ struct Slots<'a> {
 }
 
 impl Slots<'_> {
-    /// Keeps what a step gave for each of them, and what it cost.
+    /// Keeps the result of a step for each of them, and its cost.
     fn fill<T>(&mut self, taken: Vec<(T, Cost)>, keep: impl Fn(&mut Measurements, T)) {
         for (&place, (value, cost)) in self.open.places.iter().zip(taken) {
             keep(&mut self.all[place], value);
@@ -301,13 +301,13 @@ impl Slots<'_> {
     }
 }
 
-/// As [`draw_answers`], where a model that was stopped is an error.
+/// As [`draw_answers`], but a stopped model is an error.
 fn all_drawn(model: &dyn LanguageModel, requests: &[DrawRequest<'_>]) -> Taken<Drawn> {
     let drawn: Option<Vec<_>> = draw_answers(model, requests)?.into_iter().collect();
     drawn.ok_or(AnswerError::Interrupted)
 }
 
-/// The model's own judgment of each question, `None` where it does not tell, and what it cost.
+/// The model's own judgment of each question, `None` if it gives no number, with its cost.
 ///
 /// # Errors
 /// A model that fails or gives no scores.
@@ -321,14 +321,14 @@ pub fn judge(
     let cost = |read| Cost::of_model(1, read, 0, ms);
     let judged = judged.into_iter();
     Ok(judged
-        .map(|one| {
-            let need = Some(one.need).filter(|need| need.is_finite());
-            (need, cost(one.prompt_tokens))
+        .map(|judgment| {
+            let need = Some(judgment.need).filter(|need| need.is_finite());
+            (need, cost(judgment.prompt_tokens))
         })
         .collect())
 }
 
-/// How well passages fit each question, `None` where a number of that is none, and what it cost to find out.
+/// How well passages fit each question, `None` if one of the numbers is not finite, with the cost.
 ///
 /// # Errors
 /// As [`Retriever::rate`].
@@ -336,7 +336,7 @@ pub fn rate(
     retriever: &Retriever,
     questions: &[&str],
 ) -> Result<Vec<(Option<Rating>, Cost)>, AnswerError> {
-    /// Each question is searched for by vectors and by words.
+    /// One search by vectors, and one by words.
     const SEARCHES: usize = 2;
     let started = Instant::now();
     let ratings = retriever.rate(questions)?;
@@ -354,7 +354,7 @@ pub fn rate(
         .collect())
 }
 
-/// The answers to each prompt, and what they cost; `None` where the model was stopped.
+/// The answers to each prompt, with their cost; `None` if the model was stopped.
 ///
 /// # Errors
 /// A prompt that does not fit, a model that fails.
@@ -373,14 +373,14 @@ pub fn draw_answers(
     Ok(drawn.into_iter().map(|drawn| drawn.map(paid)).collect())
 }
 
-/// The eigenscore of the sampled answers to each prompt, and what it cost. Where they are too few to tell anything, or
-/// the model shows no states, nothing is read.
+/// The eigenscore of the sampled answers to each prompt, with its cost. If they are too few, or the model exposes no
+/// hidden states, the model reads nothing.
 ///
 /// # Shapes
 /// `samples`: `[prompts][samples]`. Returns `[prompts]`.
 ///
 /// # Errors
-/// A model that fails or does not show its hidden states.
+/// A model that fails.
 pub fn inspect_answers(
     model: &dyn LanguageModel,
     prompts: &[&Prompt],
@@ -406,8 +406,8 @@ pub fn inspect_answers(
 }
 
 /// The sum over corpora of the model's share times the votes', and the corpus with the largest
-/// product (SR-RAG, Eq. 7); no sum, and the first corpus, where a share is no number. Without votes, by the model
-/// alone.
+/// product (SR-RAG, Eq. 7); no sum, and the first corpus, if a share is not finite. Without votes, the model's
+/// shares alone count.
 ///
 /// # Shapes
 /// `shares`, `votes`: `[sources]`, the model itself first; `corpora`: `[sources - 1]`.
@@ -423,7 +423,7 @@ fn chosen_of<'c>(
     );
     for (place, name) in corpora.iter().enumerate() {
         let of = |all: &[f64]| all.get(place + 1).copied();
-        // A corpus that no entry may name has no votes.
+        // A corpus that the datastore does not know has no votes.
         let voted = votes.map_or(1.0, |votes| of(votes).unwrap_or_default());
         let product = of(shares).unwrap_or(f64::NAN) * voted;
         sum += product;
@@ -431,7 +431,7 @@ fn chosen_of<'c>(
             best = (product, name);
         }
     }
-    // Rounding may take a sum of shares past 1, where no threshold could follow it.
+    // Rounding may take a sum of shares past 1, the largest threshold.
     let sum = Some(sum).filter(|sum| sum.is_finite());
     (sum.map(|sum| sum.clamp(0.0, 1.0)), best.1)
 }

@@ -1,5 +1,5 @@
-//! A pruner's features of a passage that a language model has read: a passage that it predicts word
-//! for word says little that it does not know.
+//! A pruner's features of a passage that a language model has read: a passage that the model predicts word for word
+//! tells it little that it does not know.
 
 use ken_language::{LanguageModel, Prompt};
 use ken_policy::Input;
@@ -14,10 +14,10 @@ const PASSAGE: FewShot = FewShot {
     examples: &[],
 };
 
-/// How many of the least likely tokens count one by one.
+/// The least likely tokens that count one by one.
 const LEAST_LIKELY: usize = 8;
 
-/// Which features are taken.
+/// The features to take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PassageFeatures {
     /// The residual stream at its end, `[hidden]`.

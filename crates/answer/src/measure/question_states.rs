@@ -1,4 +1,4 @@
-//! What a model makes of questions, as the keys of a policy datastore are taken.
+//! A model's hidden states of questions, which are the keys of a policy datastore.
 
 use ken_language::{LanguageModel, Prompt};
 

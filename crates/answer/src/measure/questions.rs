@@ -1,4 +1,4 @@
-//! What a pipeline measures of questions: without evidence, with some that was found, and of answers in the making.
+//! A pipeline's measurements of questions: without evidence, with it, and for answers in the making.
 
 use ken_language::Prompt;
 use ken_policy::{Measurements, Signal, Step};
@@ -16,8 +16,8 @@ use crate::style::Style;
 const AS_IT_IS: f32 = 1.0;
 
 impl Pipeline {
-    /// Measures of every question what the signals need beyond what was measured `before`, without any
-    /// evidence.
+    /// Takes the steps that the signals need for every question, without evidence. Those recorded in `before` are not taken
+    /// again.
     ///
     /// # Shapes
     /// `before`: `[questions]`. Returns the same.
@@ -35,8 +35,8 @@ impl Pipeline {
         self.measure_by(signals, questions, &prompts, before, None)
     }
 
-    /// The same of the review of evidence, of which the passages count that are marked as in the prompt.
-    /// `without` was measured before there was any.
+    /// As [`Pipeline::measure`], for the review of evidence: the passages that are marked as in the prompt. `without`: the
+    /// measurements without it.
     ///
     /// # Shapes
     /// `before`, `evidence` and `without`: `[questions]`. Returns `[questions]`.
@@ -51,9 +51,9 @@ impl Pipeline {
         evidence: &[Vec<Retrieved>],
         without: &[Measurements],
     ) -> Result<Vec<Measurements>, AnswerError> {
-        let each = questions.iter().zip(evidence);
-        let prompts = each.map(|(question, found)| {
-            let read: Vec<&Retrieved> = found.iter().filter(|one| one.in_prompt).collect();
+        let pairs = questions.iter().zip(evidence);
+        let prompts = pairs.map(|(question, retrieved)| {
+            let read: Vec<&Retrieved> = retrieved.iter().filter(|p| p.in_prompt).collect();
             prompt::from_evidence(*question, &read)
         });
         let prompts: Vec<Prompt> = prompts.collect();
@@ -83,8 +83,8 @@ impl Pipeline {
         measuring.measure(signals, questions, prompts, before, found)
     }
 
-    /// The prompt by which an answer with evidence is measured: that of the short answer, or where the policy refuses
-    /// in the model's place that of the answer which is given.
+    /// The prompt by which an answer with evidence is measured: that of the short answer or, if the policy refuses in the
+    /// model's place, that of the answer to give.
     fn prompt_of_review(&self, draft: &Draft<'_>) -> Prompt {
         match (self.refusal(), self.style_of(draft.question)) {
             (Refusal::ByPolicy, Style::Full) => draft.full_prompt(Refusal::ByPolicy),
@@ -92,8 +92,8 @@ impl Pipeline {
         }
     }
 
-    /// Measures of some drafts what signals need, without or with their evidence, and has them pay for what
-    /// was not measured before.
+    /// Takes the steps that signals need for some drafts, without or with their evidence, and adds the costs of new steps to
+    /// the drafts.
     pub(crate) fn measure_drafts(
         &self,
         signals: &[Signal],
@@ -102,17 +102,17 @@ impl Pipeline {
         with_evidence: bool,
     ) -> Result<(), AnswerError> {
         let of = |index: &usize| &drafts[*index];
-        let questions: Vec<QuestionPrompt<'_>> = indices.iter().map(|at| of(at).question).collect();
-        let prompts = indices.iter().map(|at| match with_evidence {
-            true => self.prompt_of_review(of(at)),
-            false => prompt::from_memory(of(at).question),
+        let questions: Vec<QuestionPrompt<'_>> = indices.iter().map(|i| of(i).question).collect();
+        let prompts = indices.iter().map(|i| match with_evidence {
+            true => self.prompt_of_review(of(i)),
+            false => prompt::from_memory(of(i).question),
         });
         let prompts: Vec<Prompt> = prompts.collect();
-        let without: Vec<Measurements> = indices.iter().map(|at| of(at).measured.clone()).collect();
+        let without: Vec<Measurements> = indices.iter().map(|i| of(i).measured.clone()).collect();
         let before: Vec<Measurements> = match with_evidence {
             true => indices
                 .iter()
-                .map(|at| of(at).measured_with.clone())
+                .map(|i| of(i).measured_with.clone())
                 .collect(),
             false => without.clone(),
         };

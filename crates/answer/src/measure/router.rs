@@ -1,5 +1,5 @@
-//! Applying a router: which vector of a question it reads, and whether it fits this model and embedder.
-//! What it predicts from the vector is in `ken_policy`.
+//! Applying a router: the vector of a question that it reads, and whether it fits this model and embedder. The head itself
+//! is in `ken_policy`.
 
 use ken_language::{
     Embedder, GenerateOptions, GenerateRequest, LanguageModel, Prompt, Role, Sampling,
@@ -13,7 +13,7 @@ use crate::measure::mismatch::Mismatch;
 use crate::measure::routing_head::RoutingHead;
 use crate::prompt::{self, Indicator, QuestionPrompt};
 
-/// Where the vector of a question comes from.
+/// The source of the vector of a question.
 #[derive(Clone, Copy)]
 pub enum Representation<'a> {
     /// Its words.
@@ -29,11 +29,11 @@ pub enum Representation<'a> {
     },
     /// How sure the model is of the first token of its answer from memory.
     FirstToken(&'a dyn LanguageModel),
-    /// The same, and whether it masters the answer.
+    /// As [`Representation::FirstToken`], with an assessor's verdict on whether the model masters the answer.
     FirstTokenAndMastery {
         /// The model.
         model: &'a dyn LanguageModel,
-        /// What says whether it masters the answer.
+        /// The assessor.
         assessor: &'a Assessor,
     },
 }
@@ -54,7 +54,7 @@ impl<'a> Representation<'a> {
         }
     }
 
-    /// What a head takes, by the model, the embedder and the assessor that there are.
+    /// The input of a head, by the model, the embedder and the assessor at hand.
     ///
     /// # Errors
     /// An embedding, and no embedder; a verdict, and no assessor.
@@ -70,7 +70,7 @@ impl<'a> Representation<'a> {
         }
     }
 
-    /// The same, of an input that is no vocabulary of the head's own.
+    /// As [`Representation::for_head`], for an input without a vocabulary.
     ///
     /// # Errors
     /// As [`Representation::for_head`].
@@ -106,12 +106,12 @@ impl<'a> Representation<'a> {
 /// Returns `[questions][dimensions]`.
 ///
 /// # Errors
-/// A question that does not fit, a model that shows no states, a model or embedder that fails.
+/// A question that does not fit, a model that exposes no hidden states, a model or embedder that fails.
 pub fn represent(
     by: Representation<'_>,
     questions: &[QuestionPrompt<'_>],
 ) -> Result<Vec<Vec<f32>>, AnswerError> {
-    let texts: Vec<&str> = questions.iter().map(|one| one.question.trim()).collect();
+    let texts: Vec<&str> = questions.iter().map(|q| q.question.trim()).collect();
     match by {
         Representation::Words(vocabulary) => {
             let each = questions
@@ -138,7 +138,7 @@ pub fn represent(
     }
 }
 
-/// A question with its choices, of which the words are counted.
+/// The text of a question with its choices, for a vocabulary.
 #[must_use]
 pub fn all_words(question: QuestionPrompt<'_>) -> String {
     let choices = question.choices.iter().map(String::as_str);
@@ -151,17 +151,17 @@ fn from_memory(questions: &[QuestionPrompt<'_>]) -> Vec<Prompt> {
     questions.map(prompt::from_memory).collect()
 }
 
-/// The natural logarithm of the odds of a probability, within those of one in a million.
+/// The natural logarithm of the odds of a probability, which is clamped to one in a million at both ends.
 fn log_odds(probability: f64) -> f64 {
     const LEAST: f64 = 1e-6;
     let probability = probability.clamp(LEAST, 1.0 - LEAST);
     (probability / (1.0 - probability)).ln()
 }
 
-/// Of a model that would write nothing: as of one that could begin with ten thousand tokens alike.
+/// The vector of a model that would write nothing: as if ten thousand first tokens were equally likely.
 const WRITES_NOTHING: [f32; 2] = [-9.2, 9.2];
 
-/// What the answer to each prompt would begin with, `[prompts][2]`: as [`Input::FirstToken`] says.
+/// The vector of [`Input::FirstToken`] for each prompt: `[prompts][2]`.
 fn first_token(
     model: &dyn LanguageModel,
     prompts: &[Prompt],
@@ -185,7 +185,7 @@ fn first_token(
         let reported = answer.logprobs.zip(answer.entropies);
         let (logprobs, entropies) = reported.ok_or(AnswerError::NoFirstToken)?;
         Ok(match (&logprobs[..], &entropies[..]) {
-            // A lone end is no first token.
+            // An end without a token before it is no first token.
             (&[logprob, ..], &[entropy, ..]) if answer.tokens > 0 => vec![logprob, entropy],
             _ => WRITES_NOTHING.to_vec(),
         })
@@ -193,8 +193,8 @@ fn first_token(
     each.collect()
 }
 
-/// Makes sure that a router was trained with this model, embedder and assessor, where there are any,
-/// and with the current prompts; all by their fingerprints.
+/// Checks that a router was trained with this model, embedder and assessor, as far as it reads them, and with the
+/// current prompts; all by their fingerprints.
 ///
 /// # Errors
 /// [`AnswerError::OtherRouter`].
@@ -221,7 +221,7 @@ pub fn fits(
     }
 }
 
-/// A router's prediction for the question with this vector; none where that says nothing of the question.
+/// A router's prediction for the question with this vector; without a need if the vector says nothing of the question.
 pub(crate) fn route(router: &RoutingHead, by: Representation<'_>, vector: &[f32]) -> Routed {
     let need = router.head.apply(vector).filter(|need| need.is_finite());
     Routed {

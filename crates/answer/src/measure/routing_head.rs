@@ -1,10 +1,10 @@
-//! A head that routes, with what identifies it.
+//! A head that routes, with its fingerprint.
 
 use ken_policy::Head;
 
 /// A router or a gate.
 pub struct RoutingHead {
-    /// What it applies.
+    /// The head.
     pub head: Head,
     /// Identifies it.
     pub fingerprint: String,

@@ -1,4 +1,4 @@
-//! What a pipeline decides by beside the model that answers: a router, an assessor, a policy datastore, a gate.
+//! The models that a pipeline decides by beside the one that answers: a router, an assessor, a policy datastore, a gate.
 
 use std::sync::Arc;
 
@@ -12,21 +12,21 @@ use crate::measure::gate::gate_fits;
 use crate::measure::router::fits;
 use crate::measure::routing_head::RoutingHead;
 
-/// The models that were trained to route questions for the model that answers, where there are any.
+/// The models that were trained to route questions for the model that answers, if there are any.
 #[derive(Clone, Default)]
 pub struct RoutingModels {
-    /// By which the policy `router` decides. One that reads an assessor's verdicts takes that below.
+    /// The head of the policy `router`. If it reads an assessor's verdicts, these are from `assessor`.
     pub router: Option<Arc<RoutingHead>>,
-    /// By which the policy `kbm` decides.
+    /// The model of the policy `kbm`.
     pub assessor: Option<Arc<Assessor>>,
     /// Votes on the source that the model chooses.
     pub datastore: Option<Arc<Datastore>>,
-    /// By which the policy `evidence:gate` weighs evidence.
+    /// The head of the policy `evidence:gate`.
     pub gate: Option<Arc<RoutingHead>>,
 }
 
 impl RoutingModels {
-    /// Makes sure that each was trained with this model, this embedder and the prompts of now.
+    /// Checks that each was trained with this model, this embedder and the current prompts.
     pub(crate) fn check(&self, model: &str, embedder: Option<&str>) -> Result<(), AnswerError> {
         if let Some(assessor) = &self.assessor {
             assessor.check(model)?;

@@ -1,4 +1,4 @@
-//! How likely a language model finds single texts.
+//! The probabilities of single texts to a language model.
 
 use ken_language::{LanguageModel, ModelError, Prompt, Score, ScoreRequest};
 

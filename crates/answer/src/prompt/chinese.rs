@@ -18,7 +18,7 @@ macro_rules! chinese_reading {
     };
 }
 
-/// Questions about passages with their answers. The best passage stands last, as it does in what is asked.
+/// Questions about passages with their answers. The best passage comes last, as in the prompt.
 const READING: &[WorkedExample<'static>] = worked_examples! {
     "[2] 渡船: 去兰水的渡船八点和正午开。自行车免费，汽车收费12克朗，须用`--vehicle`预订。\n[1] 集市: 商贩每隔一周在广场上聚集。\n\n问题：开车去兰水要多少钱？\n答案："
         => "12克朗[2]。汽车须用`--vehicle`预订[2]。",
@@ -56,7 +56,7 @@ pub(super) const CHINESE: Wording = Wording {
             "[1] 小提琴: 小提琴有四根弦，按纯五度调音，用弓演奏。\n问题：小提琴有几根弦？\n答案：" => "四根",
         },
     },
-    // Each letter is right once, so that none is favored.
+    // Each letter is right once, so that the model favors none.
     choice_from_memory: FewShot {
         instruction: "用正确选项的字母回答每个问题，不要写别的内容。",
         examples: worked_examples! {

@@ -20,7 +20,7 @@ passages write it. Do not repeat the question.
     };
 }
 
-/// Questions about passages with their answers. The best passage stands last, as it does in what is asked.
+/// Questions about passages with their answers. The best passage comes last, as in the prompt.
 const READING: &[WorkedExample<'static>] = worked_examples! {
     "[2] Ferry: The ferry to Laun leaves at eight and at noon. Bicycles travel free; a car costs 12 crowns, and must be booked with `--vehicle`.\n[1] Street market: Traders meet in the square every second Saturday.\n\nQuestion: What does it cost to take my car over to Laun?\nAnswer:"
         => "12 crowns [2]. The car must be booked with `--vehicle` [2].",
@@ -62,7 +62,7 @@ a number or a short phrase, copied from a passage. Write nothing else.",
                 => "four",
         },
     },
-    // Each letter is right once, so that none is favored.
+    // Each letter is right once, so that the model favors none.
     choice_from_memory: FewShot {
         instruction: "Answer each question with the letter of the right choice. Write nothing else.",
         examples: worked_examples! {

@@ -1,4 +1,4 @@
-//! The words for full answers: what an assistant is told, the passages in their order, and the question.
+//! The words for full answers: the instruction, the passages in their order, and the question.
 
 use ken_language::{Prompt, Reply};
 use ken_probe::FewShot;
@@ -10,17 +10,17 @@ use crate::answer::Retrieved;
 pub(super) struct FullWording {
     /// How to answer from passages.
     pub(super) from_evidence: FewShot,
-    /// How to answer from passages where only the model itself can say that none helps.
+    /// How to answer from passages if only the model itself can say that none helps.
     pub(super) or_refuse: FewShot,
     /// How to answer from what the model knows.
     pub(super) from_memory: FewShot,
-    /// Where an answer has ended: models that are asked in plain text go on with another question.
+    /// The texts at which an answer ends: models without a chat template go on with another question.
     pub(super) ends: [&'static str; 2],
-    /// Stands before an answer from memory in place of one from documents.
+    /// The words before an answer from memory in place of one from documents.
     pub(super) remembered: &'static str,
-    /// How an answer begins where no passage helps.
+    /// The beginning of an answer that says that no passage helps.
     pub(super) says_nothing: &'static str,
-    /// Stands before passages in a conversation of an application.
+    /// The words before passages in an application's conversation.
     pub(super) found: &'static str,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct FullWording {
 pub enum Refusal {
     /// The model, in its answer.
     ByModel,
-    /// The policy, by how sure the model is of the answer.
+    /// The policy, by the model's confidence in the answer.
     ByPolicy,
 }
 
@@ -48,7 +48,7 @@ pub fn full(question: &str, evidence: &[&Retrieved], refusal: Refusal) -> Prompt
     }
 }
 
-/// Asks for a full answer from what the model wrote of what it knows. That is no passage to be cited.
+/// Asks for a full answer from the model's own text about the question, which is no passage to cite.
 #[must_use]
 pub fn full_from_known(question: &str, text: &str) -> Prompt {
     let wording = Wording::of(question);
@@ -80,7 +80,7 @@ pub(crate) fn full_frame(question: &str) -> Prompt {
     read(Wording::of(question), Refusal::ByModel, "", "")
 }
 
-/// The texts at which a full answer has ended.
+/// The texts at which a full answer ends.
 pub(crate) fn full_ends(question: &str) -> Vec<String> {
     let ends = Wording::of(question).full.ends;
     ends.map(str::to_owned).into()
@@ -92,17 +92,17 @@ pub(crate) fn says_nothing(question: &str, answer: &str) -> bool {
     answer.starts_with(begins.trim_end_matches(['.', '。']))
 }
 
-/// What a person is told where the documents do not answer.
+/// The answer if the documents do not answer.
 pub(crate) fn nothing_said(question: &str) -> &'static str {
     Wording::of(question).full.says_nothing
 }
 
-/// What stands before an answer from memory in place of one from documents.
+/// The words before an answer from memory in place of one from documents.
 pub(crate) fn remembered(question: &str) -> &'static str {
     Wording::of(question).full.remembered
 }
 
-/// The prompt with passages to be cited.
+/// The prompt with passages to cite.
 fn read(wording: &Wording, refusal: Refusal, passages: &str, question: &str) -> Prompt {
     let task = match refusal {
         Refusal::ByModel => &wording.full.or_refuse,
@@ -111,7 +111,7 @@ fn read(wording: &Wording, refusal: Refusal, passages: &str, question: &str) -> 
     asked(task, wording, passages, question)
 }
 
-/// The prompt with nothing to be cited.
+/// The prompt with nothing to cite.
 fn unread(wording: &Wording, known: &str, question: &str) -> Prompt {
     asked(&wording.full.from_memory, wording, known, question)
 }

@@ -1,5 +1,5 @@
-//! The words that the model is given: instructions, worked examples, evidence and the question.
-//! A question that is mostly Chinese is asked in Chinese, every other in English.
+//! The words of prompts: instructions, worked examples, evidence and the question. The prompt of a mostly Chinese question
+//! is in Chinese, every other in English.
 
 mod chinese;
 mod english;
@@ -23,17 +23,17 @@ pub(crate) use full::{
     evidence_message, full_ends, full_frame, nothing_said, remembered, says_nothing,
 };
 
-/// A question, and what is to be chosen from where it is multiple-choice.
+/// A question, with its choices if it is multiple-choice.
 #[derive(Debug, Clone, Copy)]
 pub struct QuestionPrompt<'a> {
     /// The question.
     pub question: &'a str,
-    /// The choices; none where any answer may be given. They are lettered from `A`.
+    /// The choices, lettered from `A`; empty for an open question.
     pub choices: &'a [String],
 }
 
 impl<'a> QuestionPrompt<'a> {
-    /// A question that any answer may be given to.
+    /// A question without choices.
     #[must_use]
     pub fn open(question: &'a str) -> Self {
         Self {
@@ -42,7 +42,7 @@ impl<'a> QuestionPrompt<'a> {
         }
     }
 
-    /// The same without white space around the question.
+    /// Trims the question.
     #[must_use]
     pub fn trimmed(self) -> Self {
         Self {
@@ -51,8 +51,7 @@ impl<'a> QuestionPrompt<'a> {
         }
     }
 
-    /// The answer type of each answer: those of one type say the same, by their words or by the choice that
-    /// they name.
+    /// The answer type of each answer: those of one type have equal words, or name the same choice.
     #[must_use]
     pub fn types(self, answers: &[&str]) -> Vec<usize> {
         match self.choices {
@@ -70,24 +69,24 @@ impl<'a> From<&'a str> for QuestionPrompt<'a> {
 
 /// The words of one language.
 struct Wording {
-    /// Stands before the question.
+    /// The label of the question.
     question: &'static str,
-    /// Stands before the answer.
+    /// The label of the answer.
     answer: &'static str,
-    /// Stands before whether the answer is mastered.
+    /// The label of the verdict on mastery.
     mastered: &'static str,
-    /// Stands before whether answers would agree.
+    /// The label of the verdict on agreement.
     certain: &'static str,
-    /// That it is so, and that it is not.
+    /// The verdicts: yes and no.
     verdicts: [&'static str; 2],
     from_memory: FewShot,
     from_evidence: FewShot,
     choice_from_memory: FewShot,
     choice_from_evidence: FewShot,
-    /// Stands before what the model knows.
+    /// The label of the model's own text about the question.
     background: &'static str,
     verbalize: FewShot,
-    /// Stands in place of an answer that is withheld.
+    /// The words in place of a withheld answer.
     no_answer: &'static str,
     full: FullWording,
 }
@@ -101,8 +100,8 @@ impl Wording {
         }
     }
 
-    /// The prompt for what comes before the question, the question and the choices. `knowledge` is
-    /// the same evidence for a model that marks where it comes from.
+    /// The prompt of the words before the question, the question and the choices. `knowledge`: the same evidence for a model
+    /// that marks its source.
     fn prompt(
         &self,
         evidence: &str,
@@ -130,7 +129,7 @@ impl Wording {
         }
     }
 
-    /// All that changes from prompt to prompt, up to the label of the requested output.
+    /// The part that changes from prompt to prompt, up to the label of the requested output.
     fn input(&self, evidence: &str, question: &str, choices: &[String], label: &str) -> String {
         let mut input = format!("{evidence}{}{question}\n", self.question);
         for (at, choice) in choices.iter().enumerate() {
@@ -149,7 +148,7 @@ pub fn from_memory(question_prompt: QuestionPrompt<'_>) -> Prompt {
     from_known(question_prompt, "")
 }
 
-/// Asks the model to answer from what it wrote of what it knows; without such a text, from memory.
+/// Asks the model to answer from its own text about the question; without one, from memory.
 #[must_use]
 pub fn from_known(question_prompt: QuestionPrompt<'_>, text: &str) -> Prompt {
     let passage = match text {
@@ -161,13 +160,13 @@ pub fn from_known(question_prompt: QuestionPrompt<'_>, text: &str) -> Prompt {
 }
 
 /// Asks the model to answer from passages, given best first; without any, from what it knows. The
-/// best stands last in the prompt, next to the question, where small models read best.
+/// best comes last in the prompt, next to the question, where small models read best.
 #[must_use]
 pub fn from_evidence(question_prompt: QuestionPrompt<'_>, evidence: &[&Retrieved]) -> Prompt {
     from_corpus(question_prompt, None, evidence)
 }
 
-/// As [`from_evidence`], of a corpus by its name.
+/// As [`from_evidence`], from the corpus of a name.
 #[must_use]
 pub fn from_corpus(
     question_prompt: QuestionPrompt<'_>,
@@ -203,15 +202,13 @@ fn from_found(question_prompt: QuestionPrompt<'_>, corpus: Option<&str>, passage
     Wording::of(question_prompt.question).prompt(passages, knowledge, question_prompt)
 }
 
-/// Asks a model that was trained to choose where its knowledge comes from. Others are asked to answer
-/// from what they know.
+/// Asks a model that was trained to choose its source of knowledge to do so. Asks others to answer from memory.
 #[must_use]
 pub fn choose_source(question_prompt: QuestionPrompt<'_>) -> Prompt {
     Wording::of(question_prompt.question).prompt("", Knowledge::Unchosen, question_prompt)
 }
 
-/// Asks the model to write what it knows that helps with a question. `examples` show how, or where
-/// there are none, those that come with the program.
+/// Asks the model to write what it knows that helps with a question. `examples` show how; by default, those of ken.
 #[must_use]
 pub fn verbalize(question_prompt: QuestionPrompt<'_>, examples: Option<Examples>) -> Prompt {
     let wording = Wording::of(question_prompt.question);
@@ -225,13 +222,13 @@ pub fn verbalize(question_prompt: QuestionPrompt<'_>, examples: Option<Examples>
     }
 }
 
-/// What a person is told where the answer is withheld.
+/// The words in place of a withheld answer.
 #[must_use]
 pub fn no_answer(question: &str) -> &'static str {
     Wording::of(question).no_answer
 }
 
-/// What an assessor predicts of a question (KBM, section 4.1).
+/// An assessor's prediction for a question (KBM, section 4.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Indicator {
@@ -303,7 +300,7 @@ pub(crate) fn frame(question_prompt: QuestionPrompt<'_>) -> Prompt {
     }
 }
 
-/// A passage as it stands in the prompt.
+/// A passage in the form of the prompt.
 pub(crate) fn numbered(number: usize, passage: &Retrieved) -> String {
     line(number, &passage.full_title(), &passage.text)
 }
@@ -337,7 +334,7 @@ pub fn fingerprint() -> String {
     ken_language::fingerprint_of_texts(&words)
 }
 
-/// As [`fingerprint`], of the prompts that ask the model to write what it knows.
+/// As [`fingerprint`], for the prompts that ask the model to write what it knows.
 #[must_use]
 pub fn verbalize_fingerprint() -> String {
     let mut words = Vec::new();

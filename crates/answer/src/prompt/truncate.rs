@@ -13,7 +13,7 @@ pub(crate) fn truncate<'t>(
     text: &'t str,
     budget: usize,
 ) -> Result<&'t str, AnswerError> {
-    // A token has at least one byte, so few texts need to be counted.
+    // A token has at least one byte, so few texts need a count.
     if text.len() <= budget || model.count_tokens(text)? <= budget {
         return Ok(text);
     }

@@ -1,5 +1,5 @@
-//! Where passages are searched: a corpus on disk, one in Milvus, or one behind a search service. Only what retrieving
-//! needs of each; no question is embedded here.
+//! The back ends of a search: a corpus on disk, one in Milvus, or one behind a search service, with the calls that
+//! retrieving needs of each. They embed no questions.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::AnswerError;
 
-/// What is searched. A clone shares it, and may be narrowed by filters of its own.
+/// A corpus to search. A clone shares it, and may be narrowed by filters of its own.
 #[derive(Clone)]
 pub enum BackEnd {
     /// A corpus on disk.
@@ -25,7 +25,7 @@ pub enum BackEnd {
     Service(Box<SearchService>),
 }
 
-/// A corpus on disk, and which of its passages may be found.
+/// A corpus on disk, with its filters.
 #[derive(Clone)]
 pub struct Local {
     index: Arc<Index>,
@@ -57,8 +57,8 @@ impl From<SearchService> for BackEnd {
 }
 
 impl BackEnd {
-    /// Finds only passages that fit all filters, and those that were given before, by what their documents say and by their
-    /// own scores.
+    /// Narrows the search to passages that fit all filters, those given before included, by their documents' metadata and by
+    /// their own scores.
     ///
     /// # Errors
     /// A damaged corpus; a filter that Milvus or the service cannot take.
@@ -78,7 +78,7 @@ impl BackEnd {
         })
     }
 
-    /// Where the corpus is: a folder, or an address.
+    /// The place of the corpus: a folder, or an address.
     #[must_use]
     pub fn place(&self) -> PathBuf {
         match self {
@@ -88,7 +88,7 @@ impl BackEnd {
         }
     }
 
-    /// Which model embedded the passages.
+    /// The model that embedded the passages.
     #[must_use]
     pub fn embedder(&self) -> &EmbedderIdentity {
         match self {
@@ -107,7 +107,7 @@ impl BackEnd {
         }
     }
 
-    /// How many passages are live in the shards that are searched; `None` where a search service does not say.
+    /// The number of live passages in the searched shards; `None` if a search service does not report it.
     #[must_use]
     pub fn passage_count(&self) -> Option<usize> {
         match self {
@@ -117,7 +117,7 @@ impl BackEnd {
         }
     }
 
-    /// The bytes of the index's files, and of the whole corpus; none where others keep them.
+    /// The bytes of the index's files, and of the whole corpus; 0 for a corpus elsewhere.
     #[must_use]
     pub fn bytes(&self) -> (u64, u64) {
         match self {
@@ -129,7 +129,7 @@ impl BackEnd {
         }
     }
 
-    /// The number of the generation that is searched; 0 behind a search service, which keeps none.
+    /// The number of the searched generation; 0 behind a search service, which has none.
     #[must_use]
     pub fn generation(&self) -> u64 {
         match self {
@@ -139,7 +139,7 @@ impl BackEnd {
         }
     }
 
-    /// Tells what is searched, and, where it matters, by what.
+    /// Identifies the corpus and, where that changes results, the way of searching it.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         match self {
@@ -149,7 +149,7 @@ impl BackEnd {
         }
     }
 
-    /// The live passage of an id, where it fits the filters; behind a search service, among those that were found lately.
+    /// The live passage of an id, if it fits the filters; behind a search service, only if a recent search found it.
     ///
     /// # Errors
     /// A damaged corpus, a server that fails.
@@ -165,8 +165,8 @@ impl BackEnd {
         })
     }
 
-    /// Whether there is a document of an id, pruned or not; in Milvus, whether its first passage is there. A search
-    /// service is not asked: there may be.
+    /// Whether there is a document of an id, pruned or not; in Milvus, whether its first passage exists. Always `true` for
+    /// a search service, which is not asked.
     ///
     /// # Errors
     /// As [`BackEnd::find`].
@@ -181,7 +181,7 @@ impl BackEnd {
         })
     }
 
-    /// Passages that are pruned from every result, by reason; empty for corpora elsewhere.
+    /// The prunings of passages, by reason; empty for corpora elsewhere.
     ///
     /// # Errors
     /// A damaged corpus.
@@ -195,7 +195,7 @@ impl BackEnd {
         }
     }
 
-    /// The documents that fit the filters and of which passages are left out, newest first.
+    /// The documents with pruned passages that fit the filters, newest first.
     ///
     /// # Errors
     /// A damaged corpus.
@@ -205,7 +205,7 @@ impl BackEnd {
         };
         let documents = local.index.corpus().pruned_documents();
         let mut documents = documents.map_err(ken_index::IndexError::from)?;
-        documents.retain(|one| self.admits(&one.metadata));
+        documents.retain(|document| self.admits(&document.metadata));
         Ok(documents)
     }
 
@@ -218,7 +218,7 @@ impl BackEnd {
         }
     }
 
-    /// Whether a document of a corpus on disk, or a passage, fits the filters by its metadata. That of a document has no
+    /// Whether a document or a passage of a corpus on disk fits the filters by its metadata. That of a document has no
     /// scores of passages.
     #[must_use]
     pub fn admits(&self, metadata: &Map<String, Value>) -> bool {

@@ -1,13 +1,12 @@
-//! Passages that say the same words fill the evidence once.
+//! Passages with equal words fill the evidence once.
 
 use crate::SearchResult;
 
-/// How many times as many passages are found as are read, in case some are the same.
+/// The passages found for each one read, in case some are equal.
 pub(super) const SPARE: usize = 2;
 
-/// The best `most` results, without those whose words another one before them has too, in the same order: a page that is
-/// kept twice, or a passage within another. Numbers and names tell otherwise equal passages apart, so nothing less counts
-/// as the same.
+/// The best `most` results, in order, without those whose words a better one contains: a page that is kept twice, or a
+/// passage within another. Numbers and names tell otherwise equal passages apart, so near duplicates stay.
 pub(super) fn distinct(results: Vec<SearchResult>, most: usize) -> Vec<SearchResult> {
     let mut kept: Vec<(SearchResult, String)> = Vec::new();
     for result in results {
@@ -22,7 +21,7 @@ pub(super) fn distinct(results: Vec<SearchResult>, most: usize) -> Vec<SearchRes
     kept.into_iter().map(|(result, _)| result).collect()
 }
 
-/// The words of a text, each between spaces, whatever stands between them there.
+/// The words of a text in lower case, each between spaces, without punctuation.
 fn words(text: &str) -> String {
     let mut words = String::with_capacity(text.len() + 2);
     for word in text.split(|c: char| !c.is_alphanumeric()) {

@@ -1,5 +1,4 @@
-//! Finding passages for a question: the query's embedding, the search, the reranking if any, and how
-//! long each took.
+//! Finding passages for a question: the query's embedding, the search, the reranking if any, and the time of each.
 
 pub(crate) mod back_end;
 mod distinct;
@@ -19,20 +18,20 @@ use crate::retrieve::distinct::{SPARE, distinct};
 use crate::retrieve::rerank::{Reranked, Reranker, Reranking};
 use crate::{AnswerError, BackEnd, SearchResult};
 
-/// What is searched, with the embedder of its passages. A clone shares all of it, and may be narrowed
-/// or reranked differently.
+/// A corpus to search, with the embedder of its passages. A clone shares all of it, and may be narrowed or reranked
+/// differently.
 #[derive(Clone)]
 pub struct Retriever {
     back_end: BackEnd,
     embedder: Arc<dyn Embedder>,
     reranking: Option<Arc<Reranking>>,
-    /// The least relevance of what is found.
+    /// The least relevance of results.
     least: Option<f32>,
-    /// Other corpora that are searched as well, by name.
+    /// Other corpora to search as well, by name.
     beside: Vec<(String, Retriever)>,
 }
 
-/// What was found for a question.
+/// The results for a question, with their cost.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SearchOutcome {
     /// The passages, or the chunks of them that were kept, best first.
@@ -41,19 +40,19 @@ pub struct SearchOutcome {
     pub embed_time: Duration,
     /// The time of its own search.
     pub search_time: Duration,
-    /// What reranking took, where there was one.
+    /// The cost of the reranking, if there was one.
     pub rerank: Option<RerankCost>,
 }
 
 impl SearchOutcome {
-    /// What finding it took in all.
+    /// The total time.
     #[must_use]
     pub fn time(&self) -> Duration {
         let rerank = self.rerank.map(|rerank| rerank.time);
         self.embed_time + self.search_time + rerank.unwrap_or_default()
     }
 
-    /// Takes what another corpus holds, behind what is there.
+    /// Appends the results of another corpus.
     fn add(&mut self, corpus: &str, more: Self) {
         let results = more.results.into_iter();
         self.results.extend(results.map(|result| SearchResult {
@@ -63,14 +62,14 @@ impl SearchOutcome {
         self.embed_time += more.embed_time;
         self.search_time += more.search_time;
         let costs = self.rerank.into_iter().chain(more.rerank);
-        self.rerank = costs.reduce(|one, other| RerankCost {
-            time: one.time + other.time,
-            tokens: one.tokens + other.tokens,
+        self.rerank = costs.reduce(|a, b| RerankCost {
+            time: a.time + b.time,
+            tokens: a.tokens + b.tokens,
         });
     }
 }
 
-/// What reranking took for a question.
+/// The cost of reranking for a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RerankCost {
     /// Its share of the time for all questions.
@@ -80,7 +79,7 @@ pub struct RerankCost {
 }
 
 impl Retriever {
-    /// Joins what is searched with an embedder.
+    /// Joins a back end with its embedder.
     ///
     /// # Errors
     /// An embedder other than the one that embedded the corpus.
@@ -105,7 +104,7 @@ impl Retriever {
         })
     }
 
-    /// The same embedder and reranking over another state of the corpus.
+    /// A retriever with this embedder, reranking and other corpora over another state of the corpus.
     ///
     /// # Errors
     /// As [`Retriever::new`].
@@ -125,7 +124,7 @@ impl Retriever {
         self.embedder
     }
 
-    /// Finds passages of documents only that fit all filters.
+    /// Narrows the search to passages that fit all filters.
     ///
     /// # Errors
     /// As [`BackEnd::within`].
@@ -134,24 +133,23 @@ impl Retriever {
         Ok(self)
     }
 
-    /// Cuts what is found into chunks and ranks those.
+    /// Cuts the passages found into chunks and ranks those.
     #[must_use]
     pub fn reranked(mut self, reranking: Reranking) -> Self {
         self.reranking = Some(Arc::new(reranking));
         self
     }
 
-    /// Leaves out what has less than this [relevance](Retriever::relevance), which takes the place of all scores: what is
-    /// found is ranked by it.
+    /// Leaves out results with less than this [relevance](Retriever::relevance), which replaces all scores and ranks the
+    /// results.
     #[must_use]
     pub fn at_least(mut self, least: Option<f32>) -> Self {
         self.least = least;
         self
     }
 
-    /// Searches other corpora as well, each as its own retriever does, and names the corpus of what is found there. Scores
-    /// of two corpora say nothing of one another, so what all of them find is ranked by its
-    /// [relevance](Retriever::relevance), as this retriever sees it.
+    /// Searches other corpora as well, each with its own retriever, and names the corpus of their results. Scores of two
+    /// corpora are not comparable, so this retriever ranks all results by its own [relevance](Retriever::relevance).
     #[must_use]
     pub fn beside(mut self, others: Vec<(String, Self)>) -> Self {
         self.beside = others;
@@ -165,7 +163,7 @@ impl Retriever {
         self
     }
 
-    /// The same with models whose calls end with a token.
+    /// Binds all models to a token, which ends their calls.
     #[must_use]
     pub fn bound(mut self, token: &CancelToken) -> Self {
         self.embedder = bound_embedder(self.embedder, token);
@@ -178,7 +176,7 @@ impl Retriever {
         self
     }
 
-    /// How what is found is reranked.
+    /// Its reranking, if any.
     #[must_use]
     pub fn reranking(&self) -> Option<&Reranking> {
         self.reranking.as_deref()
@@ -190,14 +188,14 @@ impl Retriever {
         self.embedder.as_ref()
     }
 
-    /// What is searched.
+    /// Its corpus.
     #[must_use]
     pub fn back_end(&self) -> &BackEnd {
         &self.back_end
     }
 
     /// The `k` passages that fit best, best first; with a reranking the `k` best chunks of the
-    /// passages that it takes.
+    /// passages that it reads.
     ///
     /// # Errors
     /// An empty query or corpus, a damaged index, a model that fails.
@@ -222,7 +220,7 @@ impl Retriever {
         Ok(found.into_iter().map(|found| found.results).collect())
     }
 
-    /// As [`Retriever::search_many`], with what it cost.
+    /// As [`Retriever::search_many`], with the cost.
     ///
     /// # Errors
     /// As [`Retriever::search`].
@@ -253,7 +251,7 @@ impl Retriever {
         Ok(found)
     }
 
-    /// Ranks by relevance, and leaves out what has less than `least`.
+    /// Ranks by relevance, and leaves out results with less than `least`.
     fn keep_relevant(
         &self,
         query: &str,
@@ -266,12 +264,12 @@ impl Retriever {
             result.score = relevance;
         }
         results.retain(|result| result.score >= least);
-        // Stable, so that equals stay in their order.
-        results.sort_by(|one, other| other.score.total_cmp(&one.score));
+        // A stable sort, so that equals keep their order.
+        results.sort_by(|a, b| b.score.total_cmp(&a.score));
         Ok(())
     }
 
-    /// Both stages: chunks of the passages that the first one finds.
+    /// Both stages: the best chunks of the passages that the first one finds.
     fn find_chunks(
         &self,
         reranking: &Reranking,
@@ -281,7 +279,7 @@ impl Retriever {
     ) -> Result<Vec<SearchOutcome>, AnswerError> {
         let mut found = self.find_passages(queries, mode, reranking.depth)?;
         let started = Instant::now();
-        let passages = found.iter_mut().map(|one| std::mem::take(&mut one.results));
+        let passages = found.iter_mut().map(|own| std::mem::take(&mut own.results));
         let passages: Vec<Vec<SearchResult>> = passages.collect();
         let reranked = reranking.rerank(self.embedder.as_ref(), queries, &passages, k)?;
         let time = started.elapsed() / queries.len().max(1) as u32;
@@ -292,7 +290,7 @@ impl Retriever {
         Ok(found)
     }
 
-    /// As [`Retriever::find`], for what is to be read: what says the same words as a better result is left out.
+    /// As [`Retriever::find`], for reading: leaves out results whose words a better one contains.
     ///
     /// # Errors
     /// As [`Retriever::search`].
@@ -303,14 +301,14 @@ impl Retriever {
         k: usize,
     ) -> Result<Vec<SearchOutcome>, AnswerError> {
         let mut found = self.find(queries, mode, k.saturating_mul(SPARE))?;
-        for one in &mut found {
-            one.results = distinct(std::mem::take(&mut one.results), k);
+        for outcome in &mut found {
+            outcome.results = distinct(std::mem::take(&mut outcome.results), k);
         }
         Ok(found)
     }
 
-    /// How well each text fits the query, as the reranking sees it, and the embedder where there is none: from 0 to 1,
-    /// the larger the better. What is longer than the model reads is cut at its end.
+    /// How well each text fits the query by the reranking or, without one, by the embedder: from 0 to 1, higher is better. A
+    /// text that is too long for the model is cut at its end.
     ///
     /// # Errors
     /// A model that fails.
@@ -325,7 +323,7 @@ impl Retriever {
     /// # Errors
     /// As [`Retriever::search`].
     pub fn rate(&self, queries: &[&str]) -> Result<Vec<Rating>, AnswerError> {
-        /// Passages of each search that are compared.
+        /// The passages of each search that are compared.
         const COMPARED: usize = 10;
         let by = |mode| self.find_passages(queries, mode, COMPARED);
         let (dense, lexical) = (by(Mode::Dense)?, by(Mode::Lexical)?);
@@ -335,8 +333,8 @@ impl Retriever {
             .collect())
     }
 
-    /// Whether a rating tells how near the nearest passage is, in cosines: of corpora of one's own alone, and only of
-    /// one, since those beside it are not rated.
+    /// Whether a rating has the cosine of the nearest passage of all that are searched: only for a corpus on disk, and only
+    /// without others beside it, which are not rated.
     #[must_use]
     pub fn rates_all(&self) -> bool {
         matches!(self.back_end, BackEnd::Local(_)) && self.beside.is_empty()
@@ -381,13 +379,13 @@ impl Retriever {
             BackEnd::Local(_) if queries.len() > 1 => {
                 queries.par_iter().enumerate().map(search).collect()
             }
-            // Threads that compute do not wait for servers.
+            // Compute threads must not wait for servers.
             _ => queries.iter().enumerate().map(search).collect(),
         }
     }
 }
 
-/// The ids of the passages that were found, with their scores.
+/// The ids of the passages found, with their scores.
 fn scored(found: &SearchOutcome) -> Vec<(&str, f32)> {
     let results = found.results.iter();
     results

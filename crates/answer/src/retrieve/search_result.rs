@@ -1,4 +1,4 @@
-//! What a search finds: passages as they were ingested, or chunks of them.
+//! Search results: passages as they were ingested, or chunks of them.
 
 use std::ops::Range;
 
@@ -12,13 +12,13 @@ use serde_json::{Map, Value};
 pub struct SearchResult {
     /// The passage, whole.
     pub passage: Passage,
-    /// What of its text was found: all of it, or the chunk.
+    /// The text found: that of the passage, or the chunk.
     pub text: String,
-    /// Which characters of the passage's text the chunk is; `None` where passages were not cut.
+    /// The characters of the passage's text that the chunk spans; `None` if passages were not cut.
     pub chunk: Option<Range<usize>>,
     /// How well it fits, the larger the better; comparable within one search only.
     pub score: f32,
-    /// The corpus that it is of, where that was searched beside another.
+    /// Its corpus, if that was searched beside another.
     pub corpus: Option<String>,
 }
 
@@ -28,7 +28,7 @@ impl SearchResult {
         Self::of(hit.passage, hit.score)
     }
 
-    /// A whole passage, and how well it fits.
+    /// A whole passage with a score.
     pub(crate) fn of(passage: Passage, score: f32) -> Self {
         Self {
             text: passage.text.clone(),

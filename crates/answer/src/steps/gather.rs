@@ -18,8 +18,7 @@ use crate::prompt::{self, QuestionPrompt};
 use crate::retrieve::{Retriever, SearchOutcome};
 
 impl Pipeline {
-    /// The passages that questions are answered from where they retrieve, best first; those that
-    /// the model gets to read are marked.
+    /// The passages for questions as if all retrieved, best first; those that fit into the prompt are marked.
     ///
     /// # Shapes
     /// Returns one list for each question.
@@ -30,7 +29,7 @@ impl Pipeline {
         &self,
         question_prompts: &[QuestionPrompt<'_>],
     ) -> Result<Vec<Vec<Retrieved>>, AnswerError> {
-        let questions = question_prompts.iter().map(|one| one.trimmed());
+        let questions = question_prompts.iter().map(|prompt| prompt.trimmed());
         let questions: Vec<QuestionPrompt<'_>> = questions.collect();
         let budgets = self.budgets(&questions)?;
         self.check(&questions, &budgets)?;
@@ -43,8 +42,8 @@ impl Pipeline {
         Ok(drafts.into_iter().map(|draft| draft.retrieved).collect())
     }
 
-    /// Finds passages for drafts that retrieve, and marks those that fit into the prompt. `budgets` are
-    /// the tokens that question and passages may have together.
+    /// Finds passages for drafts that retrieve, and marks those that fit into the prompt. `budgets`: the tokens that
+    /// question and passages may have together.
     pub(crate) fn gather(
         &self,
         drafts: &mut [Draft<'_>],
@@ -62,7 +61,7 @@ impl Pipeline {
         let (wanted, reach) = (self.settings.evidence_tokens, self.settings.neighbors);
         let mut all = Vec::new();
         for (corpus, indices) in by_corpus {
-            let questions = indices.iter().map(|&at| drafts[at].question.question);
+            let questions = indices.iter().map(|&index| drafts[index].question.question);
             let found = self.find(corpus.as_deref(), &questions.collect::<Vec<_>>())?;
             all.extend(indices.into_iter().zip(found));
         }
@@ -80,7 +79,7 @@ impl Pipeline {
             let results = found.results.into_iter().take(k);
             draft.retrieved = results.map(Retrieved::unread).collect();
             let (model, question) = (self.model.as_ref(), draft.question.question);
-            // As in `check`: the question's length matters only where the budget is tight.
+            // As in `check`: the question's length matters only if the budget is tight.
             let budget = if question.len().saturating_add(wanted) <= limit {
                 wanted
             } else {
@@ -102,14 +101,14 @@ impl Pipeline {
         Ok(())
     }
 
-    /// What a corpus holds for questions, by default that of the pipeline, each with the time that finding
-    /// it took if that was before.
+    /// Searches a corpus, by default that of the pipeline, for questions. Results of an earlier search come with the time
+    /// that it took.
     ///
     /// # Shapes
-    /// Returns one for each question.
+    /// Returns `[questions]`.
     ///
     /// # Errors
-    /// No corpus, or those of its search.
+    /// No corpus, or a search that fails.
     fn find(
         &self,
         corpus: Option<&str>,
@@ -128,15 +127,15 @@ impl Pipeline {
         };
         let retriever = retriever.ok_or(AnswerError::NoCorpus)?;
         let found = retriever.evidence(questions, self.settings.mode, self.settings.k)?;
-        Ok(found.into_iter().map(|one| (one, Duration::ZERO)).collect())
+        Ok(found.into_iter().map(|new| (new, Duration::ZERO)).collect())
     }
 }
 
 /// The fewest tokens of a part of a passage that are worth reading.
 const LEAST_WINDOW: usize = 48;
 
-/// Marks the passages that go into the prompt, down the ranking, and of one that is too long reads the part that fits
-/// the question best: what is left of `budget` is shared with those after it.
+/// Marks the passages that go into the prompt, down the ranking. One that is too long is cut to the part that fits the
+/// question best, within an equal share of the tokens left of `budget`.
 fn fit(
     model: &dyn LanguageModel,
     retriever: Option<&Retriever>,
@@ -145,7 +144,7 @@ fn fit(
     budget: usize,
 ) -> Result<(), AnswerError> {
     // Usually all of them fit, which a single count shows.
-    let numbered = |(place, passage)| prompt::numbered(place + 1, passage);
+    let numbered = |(index, passage)| prompt::numbered(index + 1, passage);
     let all: String = retrieved.iter().enumerate().map(numbered).collect();
     if all.is_empty() || model.count_tokens(&all)? <= budget {
         retrieved

@@ -1,4 +1,4 @@
-//! The passages before and after those that were found, which are read as well where the budget has room.
+//! The passages before and after those found, which the model reads as well if the budget has room.
 
 use std::collections::HashSet;
 
@@ -11,9 +11,9 @@ use crate::prompt;
 use crate::retrieve::Retriever;
 use crate::retrieve::search_result::SearchResult;
 
-/// The passages that are read, with their neighbors, up to `reach` on each side, in the order in which they stand in
-/// their documents. Down the ranking each passage gets its nearest first; where one has no room, is missing or is read already, its side ends.
-/// A neighbor has the score of the passage that it stands beside.
+/// The passages with up to `reach` neighbors on each side, in the order of their documents. Down the ranking, each
+/// passage that is read gets its nearest neighbors first; a side ends at one that does not fit, is missing or is read
+/// already. A neighbor has the score of its passage.
 ///
 /// # Errors
 /// A damaged corpus, a server or a model that fails.
@@ -25,7 +25,7 @@ pub(super) fn with_neighbors(
     budget: usize,
 ) -> Result<Vec<Retrieved>, AnswerError> {
     let read = retrieved.iter().filter(|passage| passage.in_prompt);
-    let numbered = |(place, passage)| prompt::numbered(place + 1, passage);
+    let numbered = |(index, passage)| prompt::numbered(index + 1, passage);
     let all: String = read.clone().enumerate().map(numbered).collect();
     let mut left = budget.saturating_sub(model.count_tokens(&all)?);
     let mut number = read.count();
@@ -33,16 +33,16 @@ pub(super) fn with_neighbors(
     let mut taken: HashSet<String> = ids.collect();
     let mut evidence = Vec::new();
     for passage in retrieved {
-        // Of a part of a passage, what stands beside the passage is not its neighbor; other corpora are not asked.
+        // The neighbors of a passage do not adjoin a part of it; other corpora are not asked.
         let has_neighbors =
             passage.in_prompt && passage.chunk.is_none() && passage.corpus.is_none();
         let (mut before, mut after) = (Vec::new(), Vec::new());
-        let place = PassageId(passage.passage_id.clone());
-        if let Some((document, at)) = place.split().filter(|_| has_neighbors) {
-            // What follows a passage more often goes on with it than what is before.
+        let id = PassageId(passage.passage_id.clone());
+        if let Some((document, index)) = id.split().filter(|_| has_neighbors) {
+            // The text after a passage more often belongs to it than the text before.
             let mut sides = [(&mut after, true), (&mut before, true)];
             for distance in 1..=reach {
-                let positions = [at.checked_add(distance), at.checked_sub(distance)];
+                let positions = [index.checked_add(distance), index.checked_sub(distance)];
                 for ((side, is_open), position) in sides.iter_mut().zip(positions) {
                     let id = position.map(|position| PassageId::new(document, position).0);
                     let id = id.filter(|id| *is_open && !taken.contains(id));
@@ -55,7 +55,7 @@ pub(super) fn with_neighbors(
                         ..Retrieved::unread(SearchResult::of(found, passage.score))
                     });
                     let tokens = match &neighbor {
-                        Some(own) => model.count_tokens(&prompt::numbered(number + 1, own))?,
+                        Some(next) => model.count_tokens(&prompt::numbered(number + 1, next))?,
                         None => usize::MAX,
                     };
                     *is_open = tokens <= left;

@@ -1,4 +1,4 @@
-//! Before evidence is reviewed: answering from memory what no passage is about and the model knows.
+//! Before evidence is reviewed: answering from memory the questions that no passage is about and the model knows.
 
 use std::ops::ControlFlow;
 
@@ -13,8 +13,8 @@ use crate::pipeline::{Event, Pipeline};
 use crate::retrieve::Retriever;
 
 impl Pipeline {
-    /// Drops unread the evidence of questions off topic, where the sampled answers vouch for the one from memory. Where
-    /// a corpus is not rated by cosines, and where answers from memory are refused, nothing is.
+    /// Drops the evidence of questions off topic unread, if the sampled answers vouch for the one from memory. Does nothing
+    /// if a corpus is not rated by cosines, or if answers from memory are refused.
     pub(super) fn recall(
         &self,
         off_topic: OffTopic,

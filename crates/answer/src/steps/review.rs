@@ -1,4 +1,4 @@
-//! The third step: judging again with the evidence, and dropping what the policy does not keep.
+//! The third step: judging again with the evidence, and dropping the evidence that the policy does not keep.
 
 use std::ops::ControlFlow;
 
@@ -10,8 +10,7 @@ use crate::pipeline::{Event, Pipeline};
 use crate::prompt::Refusal;
 
 impl Pipeline {
-    /// Makes sure that an assessor that is asked about evidence, to review it or to vouch for answers, was
-    /// trained on some.
+    /// Checks that an assessor that reviews evidence, or vouches for answers with it, was trained on some.
     ///
     /// # Errors
     /// [`AnswerError::AssessorWithoutEvidence`].
@@ -33,15 +32,15 @@ impl Pipeline {
         }
     }
 
-    /// Where the policy reviews evidence: measures what it takes, and drops the evidence that it does not
-    /// keep. The answer is then the one from memory.
+    /// If the policy reviews evidence: measures the signal of the review, and drops the evidence that it does not keep. The
+    /// answer is then the one from memory.
     pub(crate) fn review(
         &self,
         drafts: &mut [Draft<'_>],
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
     ) -> Result<(), AnswerError> {
         let policy = self.resolved(self.settings.policy);
-        // A policy that refuses in the model's place leaves that to a model that does not say how sure it is.
+        // A policy that refuses in the model's place leaves that to a model without log probabilities.
         let is_left = policy.withhold.is_some() && self.refusal() == Refusal::ByModel;
         let Some(reviewer) = policy.reviews_by().filter(|_| !is_left) else {
             return Ok(());
@@ -73,7 +72,7 @@ impl Pipeline {
     }
 }
 
-/// The drafts that are to be answered with evidence.
+/// The indices of the drafts to answer with evidence.
 pub(super) fn with_evidence(drafts: &[Draft<'_>]) -> Vec<usize> {
     (0..drafts.len())
         .filter(|&index| drafts[index].go_on)

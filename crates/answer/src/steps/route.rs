@@ -1,4 +1,4 @@
-//! The first step: measuring what the policy decides by, and choosing a source of knowledge.
+//! The first step: measuring the policy's signal, and choosing a source of knowledge.
 
 use std::ops::ControlFlow;
 
@@ -11,7 +11,7 @@ use crate::pipeline::{Event, Pipeline};
 use crate::prompt::QuestionPrompt;
 
 impl Pipeline {
-    /// Measures what the policy needs to decide whether to retrieve, and nothing else, and lets it choose.
+    /// Measures the signal by which the policy decides whether to retrieve, and nothing else, and lets it choose.
     pub(crate) fn route<'q>(
         &self,
         questions: &[QuestionPrompt<'q>],
@@ -50,7 +50,7 @@ impl Pipeline {
     }
 }
 
-/// A number from `[0, 1)` that a question draws, the same for one seed.
+/// A pseudo-random number in `[0, 1)` that depends on the seed and the question alone.
 #[must_use]
 pub fn chance(seed: u64, question: &str) -> f64 {
     // The 53 bits that a double holds.
@@ -64,8 +64,8 @@ mod tests {
     #[test]
     fn chances_are_even() {
         let drawn: Vec<f64> = (0..10_000).map(|n| chance(3, &format!("q{n}"))).collect();
-        assert!(drawn.iter().all(|one| (0.0..1.0).contains(one)));
-        let below = drawn.iter().filter(|one| **one < 0.3).count();
+        assert!(drawn.iter().all(|chance| (0.0..1.0).contains(chance)));
+        let below = drawn.iter().filter(|chance| **chance < 0.3).count();
         // Five standard deviations of a binomial.
         assert!((2770..=3230).contains(&below), "{below}");
         assert_eq!(chance(3, "q"), chance(3, "q"));

@@ -1,4 +1,4 @@
-//! The answer in what a model writes: of a short one its first line, of others all of it.
+//! The answer in the text of a model: the first line for a short answer, the whole text for others.
 
 use std::borrow::Cow;
 
@@ -9,17 +9,17 @@ use crate::answer::Retrieved;
 use crate::cite::attribution::Attribution;
 use crate::style::Style;
 
-/// Takes text piece by piece and keeps the answer.
+/// An answer that grows piece by piece.
 #[derive(Debug)]
 pub(crate) enum AnswerText {
     Short(FirstLine),
     AsSent(String),
     Full {
-        /// What the model wrote.
+        /// The text of the model.
         text: String,
         repeats: bool,
         attribution: Attribution,
-        /// Stands before the answer, once there is one.
+        /// The words before the answer, once there is one.
         mark: &'static str,
         /// The text with marks.
         answer: String,
@@ -27,7 +27,7 @@ pub(crate) enum AnswerText {
 }
 
 impl AnswerText {
-    /// Takes an answer that is written from these passages. `mark` stands before a full one.
+    /// An answer from these passages. `mark`: the words before a full one.
     pub(crate) fn new(style: Style, retrieved: &[Retrieved], mark: &'static str) -> Self {
         match style {
             Style::Short => Self::Short(FirstLine::default()),
@@ -42,7 +42,7 @@ impl AnswerText {
         }
     }
 
-    /// Takes the next piece and returns what follows in the answer.
+    /// Takes the next piece of the model's text and returns the next of the answer.
     pub(crate) fn take<'p>(&mut self, piece: &'p str) -> Cow<'p, str> {
         let (text, repeats, attribution) = match self {
             Self::Short(line) => return Cow::Borrowed(line.take(piece)),
@@ -74,7 +74,7 @@ impl AnswerText {
         Cow::Owned(self.followed(follows))
     }
 
-    /// Adds a text to a full answer, and returns it with what stands before the answer.
+    /// Adds a text to a full answer, and returns it, with the mark if it is the first.
     fn followed(&mut self, mut follows: String) -> String {
         if let Self::Full { mark, answer, .. } = self {
             if answer.is_empty() && !follows.is_empty() {
@@ -85,7 +85,7 @@ impl AnswerText {
         follows
     }
 
-    /// Returns what of the answer was held back: no piece follows.
+    /// Returns the held-back rest of the answer: no piece follows.
     pub(crate) fn finish(&mut self) -> String {
         match self {
             Self::Short(_) | Self::AsSent(_) => String::new(),
@@ -96,7 +96,7 @@ impl AnswerText {
         }
     }
 
-    /// Whether nothing that follows belongs to the answer: a full one ends where it goes round in circles.
+    /// Whether the answer has ended before its text: a full one ends when it goes round in circles.
     pub(crate) fn has_ended(&self) -> bool {
         match self {
             Self::Short(line) => line.has_ended(),
@@ -110,7 +110,7 @@ impl AnswerText {
         matches!(self, Self::Full { repeats: true, .. })
     }
 
-    /// What was taken so far, without what stands before the answer.
+    /// The model's text so far, without the mark; of a short answer, its line.
     pub(crate) fn taken(&self) -> &str {
         match self {
             Self::Short(line) => line.answer(),

@@ -1,4 +1,4 @@
-//! The fifth step, where the model chooses its source: it writes what it knows, and answers from that.
+//! The fifth step, for a model that chooses its source: it writes what it knows, and answers from that.
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -14,19 +14,19 @@ use crate::pipeline::{Event, Pipeline};
 use crate::prompt::truncate::SPARE_TOKENS;
 use crate::prompt::{self, QuestionPrompt};
 
-/// Most tokens of a text: SR-RAG's number (section 4.1).
+/// The most tokens of a text, as in SR-RAG (section 4.1).
 pub const VERBALIZED_TOKENS: usize = 150;
 
 impl Pipeline {
-    /// Whether an answer from memory is written from what the model has written of what it knows. A model that chooses
-    /// its source was trained to do so. Not where answers may be withheld: what is vouched for is the plain answer.
+    /// Whether the model writes what it knows before it answers from memory. A model that chooses its source was trained to
+    /// do so. If answers may be withheld, it does not: signals vouch for the plain answer.
     #[must_use]
     pub fn verbalizes(&self) -> bool {
         let chooser = self.model.source_chooser();
         self.settings.abstain.is_none() && chooser.is_ok_and(|chooser| chooser.verbalizes())
     }
 
-    /// Verbalizes what the model knows, where it is to answer from that.
+    /// Has the model write what it knows about the questions that it answers from memory.
     pub(crate) fn verbalize(
         &self,
         drafts: &mut [Draft<'_>],
@@ -46,8 +46,8 @@ impl Pipeline {
         }
         let started = Instant::now();
         let mut broken_off = vec![false; drafts.len()];
-        let written = verbalize(self.model.as_ref(), &questions, &mut |place, piece| {
-            let index = indices[place];
+        let written = verbalize(self.model.as_ref(), &questions, &mut |position, piece| {
+            let index = indices[position];
             let flow = match piece {
                 "" => watch(index, Event::Reading),
                 piece => watch(index, Event::Verbalized(piece)),
@@ -64,7 +64,7 @@ impl Pipeline {
                     draft.calls.model += 1;
                     draft.tokens.prompt += written.tokens.prompt;
                     draft.tokens.completion += written.tokens.completion;
-                    // What the policy had written was not written from this text.
+                    // The policy's answer was not written from this text.
                     draft.written = draft.written.take().filter(|_| !written.in_prompt);
                     draft.verbalized = Some(written);
                 }
@@ -77,9 +77,9 @@ impl Pipeline {
     }
 }
 
-/// Writes the greedy text about each question (SR-RAG, section 3.4), all in one batch. `questions`
-/// come with the tokens that question and text may have together. `watch` is given the place of the
-/// question and each piece of its text, and may cancel it.
+/// Writes the greedy text about each question (SR-RAG, section 3.4), all in one batch. `questions` come with the tokens
+/// that question and text may have together. `watch` gets the index of the question and each piece of its text, and may
+/// cancel it.
 ///
 /// # Shapes
 /// Returns `[questions]`; `None` for a text that was cancelled.
@@ -114,7 +114,7 @@ fn verbalize(
             completion: drawn.written_tokens(),
         };
         let text = drawn.into_text();
-        // A token has at least one byte, so few texts need to be counted once more.
+        // A token has at least one byte, so few texts need a count.
         let fits = text.len() <= budget || model.count_tokens(&text)? <= budget;
         Ok(Some(Verbalized {
             in_prompt: fits && !text.is_empty(),
@@ -132,7 +132,7 @@ fn text_budget(
     budget: usize,
 ) -> Result<usize, AnswerError> {
     let budget = budget.saturating_sub(SPARE_TOKENS);
-    // The question's length matters only where the budget is tight.
+    // The question's length matters only if the budget is tight.
     if question.len() + 2 * VERBALIZED_TOKENS <= budget {
         return Ok(budget - question.len());
     }
@@ -146,7 +146,7 @@ mod tests {
     use ken_testing::{Fact, TableModel};
     use std::sync::Arc;
 
-    /// Knows who rows without doubt and who sings hardly; copies all that it reads.
+    /// Over a model that surely knows who rows, hardly who sings, and copies all it reads.
     fn pipeline(policy: &str, verbalize: bool) -> Pipeline {
         let fact = |question: &str, answer: &str, known: f64| Fact {
             question: question.to_owned(),
@@ -204,7 +204,7 @@ mod tests {
         let nothing = unheard.verbalized.as_ref().unwrap();
         assert_eq!((nothing.text.as_str(), nothing.in_prompt), ("", false));
 
-        // One by one it is the same, and nothing is written where that is not wanted.
+        // One by one, the texts are the same; a model that does not verbalize writes none.
         for (question, together) in questions.iter().zip(&written) {
             let alone = answers(true, &[question]).remove(0);
             assert_eq!(alone.verbalized, together.verbalized);
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_the_policy_had_written_is_written_anew() {
+    fn an_answer_that_the_policy_had_written_is_replaced() {
         let mut go_on = |_: Event<'_>| ControlFlow::Continue(());
         let mut answer = |verbalize| {
             let pipeline = pipeline("uncertainty:perplexity@100", verbalize);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn who_breaks_off_gets_no_answer_written() {
+    fn breaking_off_the_text_leaves_no_answer() {
         let mut seen = String::new();
         let answer = pipeline("never", true).answer("who rows?", &mut |event| match event {
             Event::Verbalized(piece) => {

@@ -1,4 +1,4 @@
-//! The fourth step, where answers may be withheld: deciding whether anything vouches for the answer.
+//! The fourth step, if answers may be withheld: deciding whether a signal vouches for the answer.
 
 use std::ops::ControlFlow;
 
@@ -9,20 +9,20 @@ use crate::error::AnswerError;
 use crate::memory::Memory;
 use crate::pipeline::{Event, Pipeline};
 
-/// What is measured of an answer that has to be vouched for: the signal, and what has the short answer itself
-/// written, so that the trace tells what was withheld.
+/// The signals that abstaining measures: its own, and one that has the short answer written, so that the trace has the
+/// withheld answer.
 #[must_use]
 pub fn signals_of_abstention(abstention: Abstention) -> [Signal; 2] {
     [abstention.signal, ANSWER]
 }
 
-/// A signal of nothing but the greedy answer.
+/// A signal of the greedy answer alone.
 pub(super) const ANSWER: Signal = Signal::PERPLEXITY;
 
 impl Pipeline {
-    /// Where answers may be withheld: measures those that nothing vouches for, and withholds those that it does not
-    /// vouch for either. By the settings, that is every answer but those that the policy's own signal chose; else it is
-    /// answers from memory in place of evidence.
+    /// If answers may be withheld: measures those that no signal vouches for yet, and withholds those that the abstention
+    /// does not vouch for either. The settings' abstention judges every answer but those that the policy's own signal
+    /// chose; the policy's own, answers from memory in place of evidence.
     pub(crate) fn vouch(
         &self,
         drafts: &mut [Draft<'_>],
@@ -59,14 +59,14 @@ impl Pipeline {
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
     ) -> Result<(), AnswerError> {
         let weighs = abstention.signal.weighs_evidence();
-        let open = (0..drafts.len()).filter(|&at| {
-            let draft = &drafts[at];
+        let open = (0..drafts.len()).filter(|&index| {
+            let draft = &drafts[index];
             draft.go_on && !draft.is_vouched && draft.withheld.is_none() && concerns(draft)
         });
         let (read, remembered): (Vec<usize>, Vec<usize>) =
-            open.partition(|&at| drafts[at].choice.source == Source::Corpus);
+            open.partition(|&index| drafts[index].choice.source == Source::Corpus);
         let signals = signals_of_abstention(abstention);
-        // Nothing weighs evidence where none is used.
+        // A signal of the evidence cannot be measured without it.
         let of_memory = if weighs { &[ANSWER][..] } else { &signals };
         self.measure_drafts(of_memory, drafts, &remembered, false)?;
         if weighs {

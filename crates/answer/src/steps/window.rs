@@ -1,5 +1,5 @@
-//! The part of a passage that is read where the whole does not fit: the one around the sentence that fits the question
-//! best, by words and by meaning.
+//! The part of a passage that the model reads if the whole does not fit: the one around the sentence that fits the
+//! question best, by words and by meaning.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -13,16 +13,16 @@ use crate::prompt::truncate::truncate;
 use crate::retrieve::Retriever;
 use crate::retrieve::rerank::cosine;
 
-/// Sentences that are embedded: of longer passages those that have the most words of the question.
+/// The most sentences that are embedded: those with the most words of the question.
 const EMBEDDED: usize = 128;
 
-/// The words of a piece of a sentence that is longer.
+/// The words in each piece of a long sentence.
 const PIECE_WORDS: usize = 60;
 
-/// From this many bytes on a sentence is cut: few sentences of 60 words have as many.
+/// The bytes from which on a sentence is cut: few sentences of 60 words have as many.
 const LONG_SENTENCE: usize = 500;
 
-/// The bytes of `text` that are read of it with at most `budget` tokens.
+/// The bytes of the part of `text` to read, which has at most `budget` tokens.
 ///
 /// # Errors
 /// A model that fails.
@@ -42,7 +42,8 @@ pub(crate) fn best_window(
         let kept = truncate(model, &text[window.clone()], budget)?;
         return Ok(window.start..window.start + kept.trim_end().len());
     }
-    // It grows on both sides as long as it fits; what follows a sentence more often explains it than what is before.
+    // The window grows on both sides as long as it fits; the text after a sentence more often explains it than the text
+    // before.
     let (mut first, mut last) = (best, best);
     let mut grows = [true, true];
     while grows.contains(&true) {
@@ -80,8 +81,8 @@ fn pieces(text: &str) -> Vec<Range<usize>> {
         segment(text, segmentation, &|_| Vec::new())
             .into_iter()
             .map(|piece| {
-                let at = piece.as_ptr() as usize - start;
-                at..at + piece.len()
+                let offset = piece.as_ptr() as usize - start;
+                offset..offset + piece.len()
             })
             .collect()
     };
@@ -101,7 +102,7 @@ fn pieces(text: &str) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// The piece that fits the question best; the first among equals.
+/// The index of the piece that fits the question best; the first among equals.
 fn best_piece(
     retriever: Option<&Retriever>,
     question: &str,
@@ -110,7 +111,7 @@ fn best_piece(
 ) -> Result<Option<usize>, AnswerError> {
     let by_words = shares_of_words(question, text, pieces);
     let mut candidates: Vec<usize> = (0..pieces.len()).collect();
-    // Stable, so that equals stay in their order.
+    // A stable sort, so that equals keep their order.
     candidates.sort_by(|&a, &b| by_words[b].total_cmp(&by_words[a]));
     candidates.truncate(EMBEDDED);
     candidates.sort_unstable();
@@ -118,7 +119,7 @@ fn best_piece(
         Some(retriever) => {
             let texts: Vec<&str> = candidates
                 .iter()
-                .map(|&at| &text[pieces[at].clone()])
+                .map(|&index| &text[pieces[index].clone()])
                 .collect();
             let question = retriever.embedder().embed(&[question], Role::Query)?;
             let vectors = retriever.embedder().embed(&texts, Role::Passage)?;
@@ -140,8 +141,8 @@ fn best_piece(
     Ok(best.map(|(candidate, _)| candidate))
 }
 
-/// Of the question's words that the text has, each weighted by its rarity among the pieces, the share that each
-/// piece has, from 0 to 1: `[pieces]`.
+/// The share, in `[0, 1]`, that each piece has of the question's words in the text, each weighted by its rarity among the
+/// pieces: `[pieces]`.
 fn shares_of_words(question: &str, text: &str, pieces: &[Range<usize>]) -> Vec<f32> {
     let asked: HashSet<String> = query_terms(question).into_iter().collect();
     let held: Vec<HashSet<String>> = pieces

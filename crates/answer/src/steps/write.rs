@@ -1,4 +1,4 @@
-//! The last step: writing the answers, or giving out those that a policy had written.
+//! The last step: writing the answers, or returning those that a policy had written.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -20,23 +20,23 @@ use crate::style::Style;
 /// An answer while it is written.
 struct Line {
     style: Style,
-    /// Stands before a full answer.
+    /// The words before a full answer.
     mark: &'static str,
     text: AnswerText,
-    /// What the model wrote, up to where the application wants it to end.
+    /// The model's text, up to the application's stop strings.
     until: StreamedText,
     written: String,
-    /// Whether the model was told to end: the caller left, or nothing more belongs to the answer.
+    /// Whether `generate` stopped the model: the caller left, or the answer has ended.
     broken_off: bool,
     /// Whether the caller left.
     left: bool,
-    /// Whether something else stopped the model before the answer was whole.
+    /// Whether something else stopped the model before the answer was complete.
     stopped: bool,
 }
 
 impl Line {
     fn new(draft: &Draft<'_>, style: Style, memory: Memory, stop: &[String]) -> Self {
-        // An answer that is withheld rests on nothing.
+        // A withheld answer rests on no passage.
         let read = match draft.withheld {
             Some(_) => &[][..],
             None => &draft.retrieved,
@@ -61,14 +61,14 @@ impl Line {
         }
     }
 
-    /// Takes the next piece and returns what follows in the answer.
+    /// Takes the next piece of the model's text and returns the next of the answer.
     fn take(&mut self, piece: &str) -> String {
         self.written.push_str(piece);
         let follows = self.until.extend(&self.written).to_owned();
         self.text.take(&follows).into_owned()
     }
 
-    /// Returns what was held back: no piece follows.
+    /// Returns the held-back rest of the answer: no piece follows.
     fn finish(&mut self) -> String {
         let held = match self.until.stopped {
             true => String::new(),
@@ -78,15 +78,14 @@ impl Line {
         follows + &self.text.finish()
     }
 
-    /// Whether nothing that follows belongs to the answer.
+    /// Whether the answer has ended before the model's text.
     fn has_ended(&self) -> bool {
         self.until.stopped || self.text.has_ended()
     }
 }
 
 impl Pipeline {
-    /// Writes the answers that the policy did not have written already; `None` where the model was
-    /// stopped before.
+    /// Writes the answers that the policy did not have written already; `None` if the model was stopped before.
     pub(crate) fn write(
         &self,
         drafts: &mut [Draft<'_>],
@@ -120,7 +119,7 @@ impl Pipeline {
             .collect())
     }
 
-    /// Has the model write the answers that are not written yet.
+    /// Has the model write the missing answers.
     fn generate(
         &self,
         drafts: &mut [Draft<'_>],
@@ -173,7 +172,7 @@ impl Pipeline {
         Ok(())
     }
 
-    /// What the model is asked for; a caller who left before gets nothing written.
+    /// The prompt and the options of an answer; one whose caller left before has no tokens.
     fn request(&self, draft: &Draft<'_>, style: Style) -> (Prompt, GenerateOptions) {
         let (prompt, max_tokens, stop) = match style {
             Style::Short => (draft.prompt(), self.settings.max_tokens, Vec::new()),
@@ -204,14 +203,14 @@ impl Pipeline {
         self.brought.asked().with(&message, evidence.place).prompt()
     }
 
-    /// Records with the draft what the model wrote of it, and at what cost.
+    /// Records the model's text in the draft, with its cost.
     fn keep(&self, written: &Generation, draft: &mut Draft<'_>, line: &mut Line) {
         draft.calls.model += 1;
         draft.tokens.prompt += written.prompt_tokens;
         draft.tokens.completion += written.tokens;
         draft.took("read", written.prompt_time);
         if !line.broken_off && !written.text.trim_start().starts_with(line.text.taken()) {
-            // What was given out was what the model thought, without a mark that said so.
+            // The streamed text was the model's reasoning, which no mark set apart.
             line.text = AnswerText::new(line.style, &draft.retrieved, line.mark);
             line.text.take(&written.text);
         }
@@ -222,8 +221,8 @@ impl Pipeline {
         let is_plain = draft.verbalized.is_none() && draft.corpus.is_none();
         let is_greedy = self.settings.sampling == Sampling::Greedy;
         if let (true, AnswerText::Short(first_line)) = (is_plain && is_greedy, &line.text) {
-            // Without its log probability it says nothing that the answer does not.
-            draft.greedy = Sample::of(written, first_line).filter(|one| one.logprob.is_some());
+            // Without its log probability it adds nothing to the answer.
+            draft.greedy = Sample::of(written, first_line).filter(|own| own.logprob.is_some());
         }
         line.stopped = written.finish == Finish::Cancelled && !line.broken_off;
     }

@@ -1,5 +1,5 @@
-//! One suite for every back end: the same corpus, the same queries, and what is found is held
-//! against an exact, plain reference. A back end is one line of [`back_ends`].
+//! One suite for every back end: the same corpus and queries, and results that are compared with an exact, plain
+//! reference. A back end is one line of [`back_ends`].
 //! The Milvus server is milvus-lite, which `cargo xtask test` sets up.
 #![allow(
     clippy::unwrap_used,
@@ -29,7 +29,7 @@ use milvus_lite::MilvusLite;
 use reference::Reference;
 use tempfile::TempDir;
 
-/// Where a corpus is searched.
+/// A back end of a search.
 enum Place {
     Folder(TempDir),
     Milvus(String),

@@ -1,4 +1,4 @@
-//! The plain reference: every passage is looked at, one after the other, with no index.
+//! The plain reference: a scan of all passages, without an index.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,14 +7,14 @@ use ken_index::{Hit, passage_terms, query_terms};
 
 use crate::invented::vector;
 
-/// How far scores of the same vectors may lie apart: the order of additions differs.
+/// The tolerance for scores of equal vectors, since the order of additions differs.
 const ROUNDING: f32 = 1e-5;
 
 /// The passages that may be found, by id.
 pub(crate) struct Reference(BTreeMap<String, Passage>);
 
 impl Reference {
-    /// Those live passages of a corpus that fit all filters.
+    /// The live passages of a corpus that fit all filters.
     pub(crate) fn of(corpus: &Corpus, filters: &[Filter]) -> Self {
         let passages = corpus.passages().map(Result::unwrap);
         let fits = |passage: &Passage| filters.iter().all(|f| f.matches(&passage.metadata));
@@ -22,7 +22,7 @@ impl Reference {
         Self(passages.map(|p| (p.id.to_string(), p)).collect())
     }
 
-    /// Checks that what was found is what the corpus holds, in the order of the scores, once each.
+    /// Checks that the results are passages of the corpus, in the order of their scores, once each.
     pub(crate) fn check_contents(&self, hits: &[Hit], place: &str) {
         for hit in hits {
             let expected = self.0.get(hit.passage.id.as_str());
@@ -40,18 +40,14 @@ impl Reference {
         self.check_contents(hits, place);
         let score = |passage: &Passage| -> f32 {
             let vector = vector(&passage.id);
-            vector
-                .iter()
-                .zip(query)
-                .map(|(one, other)| one * other)
-                .sum()
+            vector.iter().zip(query).map(|(a, b)| a * b).sum()
         };
         let mut scores: Vec<f32> = self.0.values().map(score).collect();
-        scores.sort_by(|one, other| other.total_cmp(one));
+        scores.sort_by(|a, b| b.total_cmp(a));
         scores.truncate(k);
         assert_eq!(hits.len(), scores.len(), "{place}, k = {k}");
         for (hit, expected) in hits.iter().zip(scores) {
-            // Passages of equal scores may stand in any order, so that scores are compared.
+            // Passages of equal scores may come in any order, so scores are compared.
             assert!((hit.score - expected).abs() < ROUNDING, "{place}, k = {k}");
             assert!(
                 (hit.score - score(&hit.passage)).abs() < ROUNDING,
@@ -84,12 +80,12 @@ impl Reference {
     }
 }
 
-/// Checks a hybrid ranking: it holds passages of the rankings alone, and none stands before one that is better in
-/// all of them. How much each ranking counts is up to the back end.
+/// Checks a hybrid ranking: it has passages of the rankings alone, and none comes before one that is better in all of
+/// them. The weight of each ranking is up to the back end.
 pub(crate) fn check_fused(hits: &[Hit], rankings: &[Vec<Hit>], k: usize, place: &str) {
     let score_in = |ranking: &[Hit], hit: &Hit| {
-        let found = ranking.iter().find(|one| one.passage.id == hit.passage.id);
-        found.map_or(f32::MIN, |one| one.score)
+        let own = ranking.iter().find(|own| own.passage.id == hit.passage.id);
+        own.map_or(f32::MIN, |own| own.score)
     };
     let all: BTreeSet<&str> = rankings
         .iter()

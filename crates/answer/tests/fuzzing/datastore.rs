@@ -1,5 +1,5 @@
-//! Opens whatever bytes stand where the two texts of a policy datastore should: one function for the
-//! seeded mutations beside it and for the fuzz target.
+//! Opens a policy datastore with arbitrary bytes in the place of its two texts: one function for the seeded mutations
+//! beside it and for the fuzz target.
 
 use std::path::PathBuf;
 
@@ -57,7 +57,7 @@ impl Place {
     /// Opens the datastore with these texts in the place of its own, and has it vote.
     ///
     /// # Errors
-    /// What opening says.
+    /// The error of opening it.
     pub(crate) fn open(&self, bytes: &[u8]) -> Result<(), DatastoreError> {
         let end = bytes.iter().position(|byte| *byte == b'\n');
         let (header, entries) = bytes.split_at(end.unwrap_or(bytes.len()));

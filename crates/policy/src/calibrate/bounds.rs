@@ -5,8 +5,8 @@ use statrs::distribution::{Binomial, DiscreteCDF};
 /// The precision of a bound.
 const PRECISION: f64 = 1e-6;
 
-/// A valid p-value of the hypothesis that the mean loss is `risk` or more, given losses that sum to
-/// `lost` over `questions`.
+/// A valid p-value of the hypothesis that the mean loss is `risk` or more, if the losses of `questions` questions sum
+/// to `lost`.
 ///
 /// If every loss is 0 or 1 (`exact`), it is the binomial tail, else the smaller of the bounds of
 /// Hoeffding and Bentkus (Bates et al. 2021, section 3.1.2).
@@ -30,7 +30,7 @@ pub(super) fn risk_p_value(lost: f64, questions: usize, risk: f64, exact: bool) 
     bentkus.min(hoeffding).min(1.0)
 }
 
-/// The upper bound of the mean loss that holds with probability `1 - delta`.
+/// The upper bound of the mean loss, which holds with probability `1 - delta`.
 pub(super) fn risk_bound(lost: f64, questions: usize, delta: f64, exact: bool) -> f64 {
     if questions == 0 {
         return 1.0;
@@ -48,9 +48,9 @@ pub(super) fn risk_bound(lost: f64, questions: usize, delta: f64, exact: bool) -
 }
 
 /// The Kullback-Leibler divergence of two Bernoulli distributions, in nats.
-fn divergence(one: f64, other: f64) -> f64 {
+fn divergence(p: f64, q: f64) -> f64 {
     let part = |x: f64, y: f64| if x == 0.0 { 0.0 } else { x * (x / y).ln() };
-    part(one, other) + part(1.0 - one, 1.0 - other)
+    part(p, q) + part(1.0 - p, 1.0 - q)
 }
 
 #[cfg(test)]
@@ -65,8 +65,8 @@ mod tests {
             (3.0, 200, 0.05, 0.009_048_376_396_101_46),
             (40.0, 1000, 0.05, 0.080_636_573_256_691),
         ] {
-            let found = risk_p_value(k, n, p, true);
-            assert!((found - expected).abs() < 1e-9, "{k} {n} {p}: {found}");
+            let p_value = risk_p_value(k, n, p, true);
+            assert!((p_value - expected).abs() < 1e-9, "{k} {n} {p}: {p_value}");
         }
     }
 
@@ -77,8 +77,8 @@ mod tests {
             (0.0, 100, 0.05, 0.029_513_049_607_037_94),
             (5.0, 100, 0.1, 0.090_771_469_614_070_18),
         ] {
-            let found = risk_bound(k, n, delta, true);
-            assert!((found - expected).abs() < 1e-5, "{k} {n} {delta}: {found}");
+            let bound = risk_bound(k, n, delta, true);
+            assert!((bound - expected).abs() < 1e-5, "{k} {n} {delta}: {bound}");
         }
     }
 

@@ -1,38 +1,38 @@
-//! The thresholds to choose among, with what each does. A sum over all questions for every candidate would take the
-//! square of their number; so what changes from one candidate to the next is summed up where one signal decides.
+//! The thresholds to choose among, with the effect of each. A sum over all questions for every candidate would take time
+//! quadratic in their number, so if one signal decides, the differences between candidates are summed up.
 
 use super::isotonic::Block;
 use super::observation::{Observation, Tally};
 use crate::choice::Decision;
 use crate::{Abstention, Policy, Rule, Signal};
 
-/// Values that each of two thresholds is chosen among at most: evenly many questions lie between them.
+/// The most values to choose each of two thresholds from, with about as many questions between any two.
 const QUANTILES: usize = 50;
 
-/// Borders between values of k at most.
+/// The most borders between values of k.
 const BORDERS: usize = 50;
 
-/// A value for each threshold that is to be chosen, in the order of the doors; `None` leaves a door open.
+/// A value for each threshold to be chosen, in the order of the doors; `None` leaves a door open.
 pub(super) type Values = [Option<f64>; 4];
 
-/// Thresholds and what they do to the questions that they are looked for on.
+/// Thresholds and their effect on the questions that they are chosen on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Candidate {
     pub(super) values: Values,
     pub(super) tally: Tally,
 }
 
-/// A policy and what withholds answers, some of their thresholds still to be chosen.
+/// A policy and an abstention, some of whose thresholds are still to be chosen.
 #[derive(Clone, Copy)]
 pub(super) struct Open {
     pub(super) policy: Policy,
     pub(super) abstain: Option<Signal>,
-    /// Search results of always retrieving; 1 where the policy does not choose k.
+    /// Search results of always retrieving; 1 if the policy does not choose k.
     pub(super) always_k: usize,
 }
 
 impl Open {
-    /// Whether the two doors are passed by two signals, each with a threshold of its own.
+    /// Whether two signals decide, each with a threshold of its own.
     fn is_of_two(&self) -> bool {
         let Policy { retrieve, keep, .. } = self.policy;
         self.abstain.is_some() || retrieve.signal().is_some() && keep.signal().is_some()
@@ -43,7 +43,7 @@ impl Open {
         !self.is_of_two() && !self.policy.is_graded() && self.policy.keep != Rule::Settled
     }
 
-    /// The policy and what withholds answers with these thresholds.
+    /// The policy and the abstention with these thresholds.
     pub(super) fn at(&self, values: Values) -> (Policy, Option<Abstention>) {
         let mut policy = self.policy;
         if policy.is_graded() {
@@ -68,17 +68,15 @@ impl Open {
         (policy, abstain)
     }
 
-    /// What thresholds do to some questions.
+    /// The effect of thresholds on some questions.
     pub(super) fn tally(&self, values: Values, observations: &[Observation]) -> Tally {
         let (policy, abstain) = self.at(values);
         Tally::of(&policy, abstain, observations, self.always_k)
     }
 
-    /// All candidates, those first that spare least. `all` has the questions that they are looked for on, and others whose
-    /// signals are looked at.
-    ///
-    /// # Shapes
-    /// `blocks`: what memory answers right by the signal of a policy that chooses k.
+    /// All candidates, from those that spare least. `all`: the questions whose quantiles two signals are chosen from;
+    /// `observations`: those that the candidates are judged on. `blocks`: the probability that memory is right, by the
+    /// signal of a policy that chooses k.
     pub(super) fn candidates(
         &self,
         observations: &[Observation],
@@ -94,19 +92,19 @@ impl Open {
         }
     }
 
-    /// Quantiles of both signals.
+    /// Pairs of quantiles of both signals.
     fn of_pairs(&self, observations: &[Observation], all: &[Observation]) -> Vec<Candidate> {
         let quantiles =
             |number: fn(&Observation) -> f64| quantiles(all.iter().map(number).collect());
         let Policy { retrieve, keep, .. } = self.policy;
         let given = || vec![None];
         let of_question = if retrieve.is_open() {
-            quantiles(|one| one.question)
+            quantiles(|case| case.question)
         } else {
             given()
         };
         let of_review = if self.abstain.is_some() || keep.is_open() {
-            quantiles(|one| one.review)
+            quantiles(|case| case.review)
         } else {
             given()
         };
@@ -132,10 +130,10 @@ impl Open {
     /// No threshold, and every value at which the decision on some question changes.
     fn of_one(&self, observations: &[Observation]) -> Vec<Candidate> {
         let Policy { retrieve, keep, .. } = self.policy;
-        // At which thresholds the decision on a question changes.
-        let changes = |one: &Observation| {
-            let question = Some(one.question).filter(|_| retrieve.is_open());
-            let review = Some(one.review).filter(|_| keep != Rule::Always);
+        // The thresholds at which the decision on a question changes.
+        let changes = |case: &Observation| {
+            let question = Some(case.question).filter(|_| retrieve.is_open());
+            let review = Some(case.review).filter(|_| keep != Rule::Always);
             let mut changes: Vec<f64> = question.into_iter().chain(review).collect();
             changes.retain(|score| score.is_finite());
             changes.sort_by(f64::total_cmp);
@@ -146,11 +144,11 @@ impl Open {
         thresholds.dedup();
         let values = |threshold| [Some(threshold), None, None, None];
         let mut differences = vec![Tally::default(); thresholds.len() + 1];
-        for one in observations {
-            let tally = |threshold| self.tally(values(threshold), std::slice::from_ref(one));
+        for case in observations {
+            let tally = |threshold| self.tally(values(threshold), std::slice::from_ref(case));
             let mut before = tally(f64::NEG_INFINITY);
             differences[0] = differences[0].plus(before, 1.0);
-            for change in changes(one) {
+            for change in changes(case) {
                 let index = thresholds.partition_point(|threshold| *threshold < change);
                 let after = tally(change);
                 differences[index] = differences[index].plus(after, 1.0).plus(before, -1.0);
@@ -176,17 +174,17 @@ impl Open {
     /// All thresholds in ascending order out of the borders.
     fn of_borders(&self, observations: &[Observation], borders: &[f64]) -> Vec<Candidate> {
         let ks = self.policy.ks.values();
-        // Up to each border and over all, what each k would do: `[ks][borders + 1]`.
+        // The effect of each k on the questions up to each border, and on all: `[ks][borders + 1]`.
         let up_to = |k: usize, border: f64| {
             let within = observations
                 .iter()
-                .filter(|one| one.question <= border || border == f64::INFINITY);
+                .filter(|case| case.question <= border || border == f64::INFINITY);
             let decision = match k {
                 0 => Decision::Spared,
                 k => Decision::Kept(Some(k)),
             };
-            within.fold(Tally::default(), |sum, one| {
-                let tally = Tally::one(&self.policy, one, decision, true, self.always_k);
+            within.fold(Tally::default(), |sum, case| {
+                let tally = Tally::one(&self.policy, case, decision, true, self.always_k);
                 sum.plus(tally, 1.0)
             })
         };
@@ -225,22 +223,22 @@ impl Open {
     }
 }
 
-/// Nothing, and values of a signal with evenly many questions between them.
+/// `None`, and values of a signal with about as many questions between any two.
 fn quantiles(mut scores: Vec<f64>) -> Vec<Option<f64>> {
     scores.retain(|score| score.is_finite());
     scores.sort_by(f64::total_cmp);
     let last = scores.len().saturating_sub(1);
-    let indices = (0..QUANTILES).map(|at| at * last / (QUANTILES - 1));
+    let indices = (0..QUANTILES).map(|quantile| quantile * last / (QUANTILES - 1));
     let values = indices.filter_map(|index| scores.get(index).copied());
     let mut all: Vec<Option<f64>> = std::iter::once(None).chain(values.map(Some)).collect();
     all.dedup();
     all
 }
 
-/// The thresholds between values of k: below everything, and behind each block.
+/// The thresholds between values of k: negative infinity, and the end of each block.
 pub(super) fn borders(blocks: &[Block]) -> Vec<f64> {
     let count = blocks.len().min(BORDERS);
-    // Of many, those at even distances, the last included.
-    let kept = (1..=count).map(|at| blocks[at * blocks.len() / count - 1].up_to);
+    // Of too many, those at even distances, with the last.
+    let kept = (1..=count).map(|border| blocks[border * blocks.len() / count - 1].up_to);
     std::iter::once(f64::NEG_INFINITY).chain(kept).collect()
 }

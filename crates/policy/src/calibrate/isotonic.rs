@@ -5,31 +5,31 @@
 pub(super) struct Block {
     /// The largest of its scores.
     pub(super) up_to: f64,
-    /// The mean of what was observed.
+    /// The mean of its outcomes.
     pub(super) probability: f64,
-    /// Observations.
+    /// The number of its observations.
     count: usize,
 }
 
-/// The probabilities that, falling with the score, are closest to what was observed by squared error: from the
-/// least score, neighbors are pooled as long as the later ones have the larger mean (pool adjacent
-/// violators, Ayer et al. 1955; for the calibration of scores, Zadrozny and Elkan 2002).
+/// The probabilities that fall with the score and have the least squared error: from the lowest score on, neighbors
+/// are pooled as long as the later ones have at least the mean of the earlier ones (pool adjacent violators, Ayer et
+/// al. 1955; for the calibration of scores, Zadrozny and Elkan 2002).
 ///
 /// # Shapes
-/// `observed`: `[observations]`, each a score, which is a number, and whether it was so, in `[0, 1]`. Returns
-/// blocks by rising score.
+/// `observed`: `[observations]`, each a score, which is not NaN, and its outcome in `[0, 1]`. Returns blocks by
+/// rising score.
 pub(super) fn falling(mut observed: Vec<(f64, f64)>) -> Vec<Block> {
-    observed.sort_by(|one, other| one.0.total_cmp(&other.0));
+    observed.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut blocks: Vec<Block> = Vec::new();
-    for same in observed.chunk_by(|one, next| one.0 == next.0) {
+    for equal in observed.chunk_by(|a, b| a.0 == b.0) {
         let mut block = Block {
-            up_to: same[0].0,
-            probability: same.iter().map(|one| one.1).sum::<f64>() / same.len() as f64,
-            count: same.len(),
+            up_to: equal[0].0,
+            probability: equal.iter().map(|(_, outcome)| outcome).sum::<f64>() / equal.len() as f64,
+            count: equal.len(),
         };
         while let Some(before) = blocks.pop_if(|before| before.probability <= block.probability) {
             let count = before.count + block.count;
-            let sum = |one: &Block| one.probability * one.count as f64;
+            let sum = |block: &Block| block.probability * block.count as f64;
             block.probability = (sum(&before) + sum(&block)) / count as f64;
             block.count = count;
         }
@@ -53,12 +53,12 @@ mod tests {
                 .map(|(score, right)| (f64::from(score), f64::from(right) / 3.0))
                 .collect();
             let blocks = falling(observed.clone());
-            let mut scores: Vec<f64> = observed.iter().map(|one| one.0).collect();
+            let mut scores: Vec<f64> = observed.iter().map(|(score, _)| *score).collect();
             scores.sort_by(f64::total_cmp);
             scores.dedup();
             let mean = |from: f64, to: f64| {
-                let within = observed.iter().filter(|one| (from..=to).contains(&one.0));
-                let within: Vec<f64> = within.map(|one| one.1).collect();
+                let within = observed.iter().filter(|(score, _)| (from..=to).contains(score));
+                let within: Vec<f64> = within.map(|(_, outcome)| *outcome).collect();
                 within.iter().sum::<f64>() / within.len() as f64
             };
             for &score in &scores {
@@ -69,8 +69,8 @@ mod tests {
                 };
                 let begins = scores.iter().filter(|begin| **begin <= score);
                 let expected = begins.map(|&begin| largest(begin)).fold(f64::INFINITY, f64::min);
-                let found = blocks.iter().find(|block| score <= block.up_to).unwrap();
-                prop_assert!((found.probability - expected).abs() < 1e-9, "{score}: {blocks:?}");
+                let block = blocks.iter().find(|block| score <= block.up_to).unwrap();
+                prop_assert!((block.probability - expected).abs() < 1e-9, "{score}: {blocks:?}");
             }
             let rise = |pair: &[Block]| pair[0].up_to < pair[1].up_to;
             let fall = |pair: &[Block]| pair[0].probability > pair[1].probability;

@@ -1,5 +1,5 @@
-//! Calibration: chooses the thresholds of a policy, and of what withholds answers, from questions with known correctness
-//! with and without retrieval. Nothing is measured here.
+//! Calibration: chooses the thresholds of a policy and of abstention from questions whose correctness with and without
+//! retrieval is known. It measures nothing itself.
 
 mod bounds;
 mod candidates;
@@ -27,8 +27,8 @@ pub enum Goal {
     /// The fewest retrievals at which the accuracy on these questions falls by at most this much, compared
     /// with always retrieving.
     AtMostLost(f64),
-    /// The fewest retrievals at which at most this share of the beneficial ones is missed: of the questions that
-    /// retrieval alone answers right, the share that is answered wrong. What skipping wins elsewhere does not count.
+    /// The fewest retrievals that miss at most this share of the beneficial ones: of the questions that retrieval alone
+    /// answers right, the share answered wrong. Gains from skipping elsewhere do not count.
     AtMostMissed(f64),
     /// The fewest retrievals with the guarantee that, with this confidence, new questions of the same
     /// kind lose at most `max_loss` of the accuracy of always retrieving.
@@ -39,7 +39,7 @@ pub enum Goal {
         confidence: f64,
     },
     /// The most answers given of which, with this confidence, at most `max_error` are wrong for new questions of the
-    /// same kind. Of a policy and of what withholds answers.
+    /// same kind. For a policy with an abstention.
     Errors {
         /// The share of wrong answers among those given, in `(0, 1)`.
         max_error: f64,
@@ -59,24 +59,24 @@ impl Goal {
     }
 }
 
-/// The thresholds, and what they do to the questions that they are proved on: those of the second half for a promise
-/// that does not follow from one order of candidates, else all.
+/// The thresholds, and their effect on the questions that prove them: the second half for a promise that needs one
+/// half to order its candidates, else all.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibration {
-    /// The policy with its thresholds. A door without one is open, and where nothing meets the goal, all are.
+    /// The policy with its thresholds. A door without one is open; if nothing meets the goal, all are.
     pub policy: Policy,
-    /// What withholds answers, with its threshold; `None` where all answers are given.
+    /// The abstention with its threshold; `None` if all answers are given.
     pub abstain: Option<Abstention>,
     /// Whether thresholds meet the goal.
     pub is_met: bool,
-    /// What the policy does.
+    /// The effect of the policy.
     pub tally: Tally,
     /// The upper bound of the mean loss, or of the share of wrong answers among those given, with the confidence of the
     /// goal.
     pub bound: f64,
     /// The accuracy of always retrieving.
     pub always: f64,
-    /// What each k is for, from the least, of a policy that chooses k.
+    /// The questions of each k, from the least, if the policy chooses k.
     pub each_k: Vec<Graded>,
     /// The number of questions.
     pub questions: usize,
@@ -86,7 +86,7 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// A sum of the tally as a mean over the questions.
+    /// Divides a sum of the tally by the number of questions.
     fn mean(&self, sum: f64) -> f64 {
         sum / self.questions.max(1) as f64
     }
@@ -103,7 +103,7 @@ impl Calibration {
         self.mean(self.tally.used)
     }
 
-    /// The mean number of search results, of a policy that chooses k.
+    /// The mean number of search results, if the policy chooses k.
     #[must_use]
     pub fn mean_k(&self) -> f64 {
         self.mean(self.tally.results)
@@ -139,7 +139,7 @@ impl Calibration {
         self.tally.wrong / self.tally.given.max(1.0)
     }
 
-    /// Of the withheld answers, the share that is wrong; `None` where none is withheld.
+    /// The share of wrong answers among those withheld; `None` if none is withheld.
     #[must_use]
     pub fn right_abstentions(&self) -> Option<f64> {
         let withheld = self.questions as f64 - self.tally.given;
@@ -152,12 +152,12 @@ impl Calibration {
 pub struct Graded {
     /// Search results.
     pub k: usize,
-    /// The least probability that memory is right with which a question gets this k: the calibrated one at its
-    /// threshold; `None` of the largest k, and of one that no question gets.
+    /// The least calibrated probability that memory is right at which a question gets this k: the one at its
+    /// threshold; `None` for the largest k, and for one that no question gets.
     pub least_probability: Option<f64>,
     /// The share of all questions.
     pub share: f64,
-    /// How often memory is right for them.
+    /// The accuracy of their answers from memory.
     pub memory: Option<f64>,
     /// The accuracy with this k.
     pub accuracy: Option<f64>,
@@ -171,20 +171,20 @@ pub const CONFIDENCE: f64 = 0.95;
 /// The limit of [`Calibration::needed`].
 const MOST_NEEDED: usize = 10_000_000;
 
-/// By what sums of fractions may miss a whole number.
+/// The rounding error allowed for sums of fractions.
 const ROUNDED: f64 = 1e-9;
 
-/// Chooses for a goal the thresholds that a policy leaves open, and that of the signal by which answers are withheld.
-/// `always_k`: the search results of always retrieving, which count only where the policy chooses k.
+/// Chooses for a goal the thresholds that a policy leaves open, and that of the signal that withholds answers.
+/// `always_k`: the search results of always retrieving, which count only if the policy chooses k.
 ///
-/// Every candidate is judged by what [`decide`](crate::decide) does with it. What counts as retrieval for the goal is
-/// evidence that is used; where the policy chooses k, search results as a share of those of always retrieving.
+/// Every candidate is judged by the decisions of [`decide`](crate::decide). A question counts as a retrieval for the
+/// goal if it uses evidence; if the policy chooses k, it counts by its share of the search results of always retrieving.
 ///
-/// - One threshold: every value of the signal is a candidate. The loss never falls as it rises, so for a guarantee it is
-///   raised on all questions as long as each step's risk is shown to be at most `max_loss` (Learn then Test with
-///   fixed-sequence testing, Angelopoulos et al. 2021; risk-controlling prediction sets, Bates et al. 2021).
-/// - One threshold of double judgment: no order tells which loses less, so candidates for a guarantee are looked for on
-///   one half of the questions and proved on the other.
+/// - One threshold: every value of the signal is a candidate. The loss never falls as the threshold rises, so for
+///   a guarantee it is raised on all questions as long as each step's risk is shown to be at most `max_loss` (Learn
+///   then Test with fixed-sequence testing, Angelopoulos et al. 2021; risk-controlling prediction sets, Bates et al. 2021).
+/// - One threshold of double judgment: the loss does not follow the threshold, so candidates for a guarantee are chosen
+///   on one half of the questions and proved on the other.
 /// - Two signals: pairs of quantiles, proved likewise.
 /// - Several thresholds between values of k: the signal is turned into the probability that memory is right by isotonic
 ///   regression, and they are borders between its values, so they rise in the signal as they fall in the probability;
@@ -210,7 +210,7 @@ pub fn calibrate(
     let is_promise = matches!(goal, Goal::Guarantee { .. } | Goal::Errors { .. });
     let is_split = is_promise && !open.is_monotone();
     let halves = observations.iter().cloned();
-    let (second, first): (Vec<_>, Vec<_>) = halves.partition(|one| is_split && one.second_half);
+    let (second, first): (Vec<_>, Vec<_>) = halves.partition(|case| is_split && case.second_half);
     let proved = if is_split { &second } else { &first };
     let n = proved.len();
     let blocks = blocks(&first);
@@ -248,13 +248,13 @@ pub fn calibrate(
         abstain,
         tally,
         bound,
-        always: proved.iter().map(|one| one.always).sum::<f64>() / n.max(1) as f64,
+        always: proved.iter().map(|case| case.always).sum::<f64>() / n.max(1) as f64,
         questions: n,
         needed,
     }
 }
 
-/// The candidate that keeps the goal, looked for on the first observations and proved on the second; `None` if none does.
+/// The candidate that meets the goal, chosen on the first observations and proved on the second; `None` if none does.
 /// `exact`: whether losses, or errors, are binomial.
 fn choose(
     open: &Open,
@@ -266,36 +266,36 @@ fn choose(
     let (n, delta) = (proved.len(), 1.0 - goal.confidence());
     match goal {
         Goal::Guarantee { max_loss, .. } if open.is_monotone() => {
-            last_that_holds(&candidates, |one| {
-                one.values == Values::default()
-                    || risk_p_value(one.tally.lost, n, max_loss, exact) <= delta
+            last_that_holds(&candidates, |candidate| {
+                candidate.values == Values::default()
+                    || risk_p_value(candidate.tally.lost, n, max_loss, exact) <= delta
             })
         }
         Goal::Guarantee { max_loss, .. } => {
             let all = (first.len() * open.always_k) as f64;
-            last_that_holds(&ever_less(&candidates, all), |one| {
-                let lost = open.tally(one.values, proved).lost;
+            last_that_holds(&ever_less(&candidates, all), |candidate| {
+                let lost = open.tally(candidate.values, proved).lost;
                 risk_p_value(lost, n, max_loss, exact) <= delta
             })
         }
         Goal::Errors { max_error, .. } => {
             let p_value =
                 |tally: Tally| risk_p_value(tally.wrong, tally.given as usize, max_error, exact);
-            last_that_holds(&surest_first(candidates, |one| p_value(one.tally)), |one| {
-                p_value(open.tally(one.values, proved)) <= delta
+            last_that_holds(&surest_first(candidates, |c| p_value(c.tally)), |c| {
+                p_value(open.tally(c.values, proved)) <= delta
             })
         }
         goal => best(open, &candidates, first, goal),
     }
 }
 
-/// The probability that memory is right by the signal of the question.
+/// The probability that memory is right, as a function of the signal of the question.
 fn blocks(observations: &[Observation]) -> Vec<Block> {
-    let scored = observations.iter().filter(|one| one.question.is_finite());
-    falling(scored.map(|one| (one.question, one.memory)).collect())
+    let scored = observations.iter().filter(|case| case.question.is_finite());
+    falling(scored.map(|case| (case.question, case.memory)).collect())
 }
 
-/// The best candidate for a goal without a promise; `None` where none meets it.
+/// The best candidate for a goal without a promise; `None` if none meets it.
 fn best(
     open: &Open,
     candidates: &[Candidate],
@@ -303,7 +303,7 @@ fn best(
     goal: Goal,
 ) -> Option<Candidate> {
     let n = observations.len() as f64;
-    let always: f64 = observations.iter().map(|one| one.always).sum();
+    let always: f64 = observations.iter().map(|case| case.always).sum();
     let beneficial: f64 = observations.iter().map(Observation::beneficial).sum();
     let meets = |tally: &Tally| match goal {
         Goal::RetrievalRatio(ratio) => tally.results <= ratio * n * open.always_k as f64 + ROUNDED,
@@ -312,13 +312,13 @@ fn best(
         Goal::BestAccuracy | Goal::Guarantee { .. } | Goal::Errors { .. } => true,
     };
     let is_graded = open.policy.is_graded();
-    // The larger, the better.
+    // Higher is better, from the first number on.
     let worth = |tally: &Tally| {
         let (fewer, right) = (-tally.results, (tally.right / ROUNDED).round());
-        // What is searched for and not used counts only between equals.
+        // Searches whose results are not used count only between equals.
         let sparing = if is_graded { 0.0 } else { -tally.retrieved };
         match goal {
-            // Along one threshold, all that may be used is.
+            // One threshold uses as many as the ratio allows.
             Goal::RetrievalRatio(_) if open.is_monotone() => [tally.results, right, sparing],
             Goal::AtMostLost(_) | Goal::AtMostMissed(_) if open.policy.keep == Rule::Settled => {
                 [fewer, sparing, right]
@@ -330,22 +330,22 @@ fn best(
     let met = candidates
         .iter()
         .enumerate()
-        .filter(|(_, one)| meets(&one.tally));
-    let best = met.max_by(|(at, one), (other_at, other)| {
+        .filter(|(_, candidate)| meets(&candidate.tally));
+    let best = met.max_by(|(index, candidate), (other_index, other)| {
         // Of equals, the later one; between values of k, the earlier.
         let later = if is_graded {
-            other_at.cmp(at)
+            other_index.cmp(index)
         } else {
-            at.cmp(other_at)
+            index.cmp(other_index)
         };
-        let compared = worth(&one.tally).partial_cmp(&worth(&other.tally));
+        let compared = worth(&candidate.tally).partial_cmp(&worth(&other.tally));
         compared.unwrap_or(std::cmp::Ordering::Equal).then(later)
     });
     let least = || candidates.last().filter(|_| open.is_monotone());
-    best.map(|(_, one)| one).or_else(least).copied()
+    best.map(|(_, candidate)| candidate).or_else(least).copied()
 }
 
-/// What each k of a policy that chooses it is for.
+/// The questions of each k; none if the policy does not choose k.
 fn each_k(policy: &Policy, observations: &[Observation], blocks: &[Block]) -> Vec<Graded> {
     if !policy.is_graded() {
         return Vec::new();
@@ -353,10 +353,10 @@ fn each_k(policy: &Policy, observations: &[Observation], blocks: &[Block]) -> Ve
     let of_k = |(grade, &k): (usize, &usize)| {
         let own = observations
             .iter()
-            .filter(|one| policy.retrieve.grade(Some(one.question)) == Some(grade));
+            .filter(|case| policy.retrieve.grade(Some(case.question)) == Some(grade));
         let own: Vec<&Observation> = own.collect();
         let mean = |of: &dyn Fn(&Observation) -> f64| {
-            let sum: f64 = own.iter().map(|one| of(one)).sum();
+            let sum: f64 = own.iter().map(|case| of(case)).sum();
             (!own.is_empty()).then(|| sum / own.len() as f64)
         };
         let threshold = policy.retrieve.thresholds().and_then(|all| all.get(grade));
@@ -365,9 +365,9 @@ fn each_k(policy: &Policy, observations: &[Observation], blocks: &[Block]) -> Ve
             k,
             least_probability: blocks.iter().rfind(up_to).map(|block| block.probability),
             share: own.len() as f64 / observations.len().max(1) as f64,
-            memory: mean(&|one| one.memory),
-            accuracy: mean(&|one| one.at_k.get(grade).copied().unwrap_or(one.always)),
-            always: mean(&|one| one.always),
+            memory: mean(&|case| case.memory),
+            accuracy: mean(&|case| case.at_k.get(grade).copied().unwrap_or(case.always)),
+            always: mean(&|case| case.always),
         }
     };
     policy.ks.values().iter().enumerate().map(of_k).collect()
@@ -387,7 +387,7 @@ fn needed(loss: f64, max_loss: f64, delta: f64, exact: bool) -> Option<usize> {
             return None;
         }
     }
-    // Rounding makes it not quite monotonic; the least of the last doubling is close enough.
+    // Rounding makes `keeps` not quite monotonic; bisecting the last doubling is close enough.
     let (mut low, mut high) = (most / 2, most);
     while low + 1 < high {
         let middle = low.midpoint(high);

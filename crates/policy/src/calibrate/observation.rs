@@ -1,29 +1,29 @@
-//! What is known of a question, and what a policy does to many.
+//! Questions with known correctness, and the effect of a policy on them.
 
 use crate::choice::{Decision, decide};
 use crate::{Abstention, Policy};
 
-/// A question with known correctness and the signals that are recorded of it.
+/// A question with known correctness and its recorded signals.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observation {
-    /// The signal that decides whether it retrieves. What is no number does, whatever the threshold.
+    /// The signal that decides whether it retrieves. NaN and infinity do, whatever the threshold.
     pub question: f64,
-    /// The signal that reviews the evidence, or vouches for the answer with it. What is no number keeps the evidence, and
-    /// vouches for nothing.
+    /// The signal that reviews the evidence, or vouches for the answer with it. NaN keeps the evidence, and vouches for
+    /// nothing.
     pub review: f64,
     /// The correctness of the answer from memory, in `[0, 1]`.
     pub memory: f64,
     /// The correctness of the answer of always retrieving, in `[0, 1]`.
     pub always: f64,
-    /// The correctness of the answer at each k of a policy that chooses it, in `[0, 1]`: `[ks]`.
+    /// The correctness of the answer at each k, in `[0, 1]`, if the policy chooses k: `[ks]`.
     pub at_k: Vec<f64>,
-    /// Which of two random halves the question belongs to. What does not follow from one order of candidates is looked
-    /// for on the first and proved on the second.
+    /// Whether the question belongs to the second of two random halves. A promise that needs an order of candidates
+    /// chooses it on the first and is proved on the second.
     pub second_half: bool,
 }
 
 impl Observation {
-    /// Of a policy of one signal and no choice of k.
+    /// An observation for a policy of one signal that does not choose k.
     #[must_use]
     pub fn of(score: f64, memory: f64, always: f64) -> Self {
         Self {
@@ -36,7 +36,7 @@ impl Observation {
         }
     }
 
-    /// What retrieval wins; a loss by it counts as 0 and does not offset what other questions win.
+    /// The correctness that retrieval adds; if it takes some, 0, which does not offset the gains of other questions.
     pub(super) fn beneficial(&self) -> f64 {
         self.lost_by(self.memory)
     }
@@ -45,13 +45,13 @@ impl Observation {
         (self.always - answer).max(0.0)
     }
 
-    /// Whether no decision loses anything between all and nothing.
+    /// Whether every decision loses either all of an answer or nothing.
     pub(super) fn loses_all_or_nothing(&self) -> bool {
         let mut answers = self.at_k.iter().chain([&self.memory]);
         answers.all(|answer| [0.0, 1.0].contains(&self.lost_by(*answer)))
     }
 
-    /// Whether its answers from memory and of always retrieving are right or wrong and nothing between.
+    /// Whether its answers from memory and of always retrieving are fully right or fully wrong.
     pub(super) fn is_right_or_wrong(&self) -> bool {
         [self.memory, self.always]
             .iter()
@@ -59,20 +59,20 @@ impl Observation {
     }
 }
 
-/// What a policy does to questions, summed up.
+/// The effect of a policy, summed over questions.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Tally {
     /// Questions that retrieve.
     pub retrieved: f64,
     /// Questions that are answered with evidence.
     pub used: f64,
-    /// Search results that are read; of a policy that does not choose k, questions with evidence.
+    /// Search results that are read; if the policy does not choose k, questions with evidence.
     pub results: f64,
     /// Right answers.
     pub right: f64,
-    /// What always retrieving answers right and the policy does not.
+    /// Answers that always retrieving gets right and the policy does not.
     pub lost: f64,
-    /// Of that, what memory does not answer right either.
+    /// Those of them that memory does not get right either.
     pub missed: f64,
     /// Answers that are given.
     pub given: f64,
@@ -83,56 +83,56 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// What a policy does to some questions. `always_k`: the search results that are read where the policy does not
-    /// limit them.
+    /// The effect of a policy on some questions. `always_k`: the search results to read if the policy does not limit
+    /// them.
     pub(super) fn of(
         policy: &Policy,
         abstain: Option<Abstention>,
         observations: &[Observation],
         always_k: usize,
     ) -> Self {
-        observations.iter().fold(Self::default(), |sum, one| {
-            let helps = one.always > one.memory;
-            let decision = decide(policy, Some(one.question), Some(one.review), helps);
+        observations.iter().fold(Self::default(), |sum, case| {
+            let helps = case.always > case.memory;
+            let decision = decide(policy, Some(case.question), Some(case.review), helps);
             let is_given = decision == Decision::Spared
-                || abstain.is_none_or(|abstain| abstain.vouches(Some(one.review)));
-            sum.plus(Self::one(policy, one, decision, is_given, always_k), 1.0)
+                || abstain.is_none_or(|abstain| abstain.vouches(Some(case.review)));
+            sum.plus(Self::one(policy, case, decision, is_given, always_k), 1.0)
         })
     }
 
-    /// What a decision does to a question.
+    /// The effect of a decision on a question.
     pub(super) fn one(
         policy: &Policy,
-        one: &Observation,
+        case: &Observation,
         decision: Decision,
         is_given: bool,
         always_k: usize,
     ) -> Self {
         let (answer, results) = match decision {
-            Decision::Spared | Decision::Dropped => (one.memory, 0),
-            Decision::Kept(None) => (one.always, always_k),
+            Decision::Spared | Decision::Dropped => (case.memory, 0),
+            Decision::Kept(None) => (case.always, always_k),
             Decision::Kept(Some(k)) => {
-                let mut answers = policy.ks.values().iter().zip(&one.at_k);
+                let mut answers = policy.ks.values().iter().zip(&case.at_k);
                 let answer = answers.find(|(other, _)| **other == k);
-                (answer.map_or(one.always, |(_, right)| *right), k)
+                (answer.map_or(case.always, |(_, right)| *right), k)
             }
         };
-        let number = |is: bool| f64::from(u8::from(is));
-        let lost = one.lost_by(answer);
+        let number = |holds: bool| f64::from(u8::from(holds));
+        let lost = case.lost_by(answer);
         Self {
             retrieved: number(decision != Decision::Spared),
             used: number(decision.is_kept()),
             results: results as f64,
             right: answer,
             lost,
-            missed: lost.min(one.beneficial()),
+            missed: lost.min(case.beneficial()),
             given: number(is_given),
             wrong: number(is_given) * (1.0 - answer),
             withheld_wrong: number(!is_given) * (1.0 - answer),
         }
     }
 
-    /// The sum with another, or the difference.
+    /// Adds another tally times `sign`: 1 for the sum, -1 for the difference.
     pub(super) fn plus(self, other: Self, sign: f64) -> Self {
         Self {
             retrieved: self.retrieved + sign * other.retrieved,

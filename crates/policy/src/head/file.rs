@@ -15,7 +15,7 @@ const FORMAT: &str = "ken-head";
 /// The version written, and the only one read.
 const VERSION: u32 = 1;
 
-/// A head with what identifies its file.
+/// A head with its file's format and version.
 #[derive(Serialize)]
 struct Written<'a> {
     format: &'a str,
@@ -66,7 +66,7 @@ fn make_one(purpose: Purpose) -> Remedy {
     remedy!("<*renewal(purpose)> makes one")
 }
 
-/// What trains a new head.
+/// The command that trains a new head.
 fn renewal(purpose: Purpose) -> Action {
     match purpose {
         Purpose::Router => Action::TrainRouter,
@@ -140,7 +140,7 @@ impl Head {
         hex
     }
 
-    /// What trains a new one.
+    /// The command that trains a new one.
     #[must_use]
     pub fn renewal(&self) -> Action {
         renewal(self.purpose)

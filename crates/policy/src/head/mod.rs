@@ -1,5 +1,5 @@
 //! Heads: small trained functions from a vector to a number in `[0, 1]`, with the provenance of their
-//! training. Neither the vectors' source nor the training is known here.
+//! training. They know neither the source of the vectors nor the training.
 
 mod file;
 mod network;
@@ -18,9 +18,9 @@ pub enum Purpose {
     /// The probability that the model answers a question wrongly from memory (Zero-RAG, section 3.2), or is
     /// unsure of it: the larger, the more the question needs retrieval.
     Router,
-    /// The model's mastery of a passage (Zero-RAG, Eq. 4): the larger, the less the corpus needs it.
+    /// The model's mastery of a passage (Zero-RAG, Eq. 4): the larger, the less the corpus needs the passage.
     Pruner,
-    /// Half of 1 plus the exact match that evidence adds to an answer: the larger, the more it is worth using.
+    /// Half of 1 plus the exact match that evidence adds to an answer: the larger, the more worth it is.
     Gate,
 }
 
@@ -71,7 +71,7 @@ pub enum Input {
     EvidenceAndAnswer,
 }
 
-/// What a head was trained with, as fingerprints; `None` for what it does not depend on.
+/// The fingerprints of a head's training; `None` for those it does not depend on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MeasuredOn {
     /// The model whose knowledge it predicts.
@@ -99,11 +99,10 @@ pub struct Head {
     pub input: Input,
     /// What it was trained with.
     pub measured_on: MeasuredOn,
-    /// The digests of its training questions ([`digest_of`]), ascending, of a pruner also of its training
-    /// passages: evaluating on those would
-    /// flatter it.
+    /// The digests ([`digest_of`]) of its training questions and, for a pruner, passages, ascending: evaluating on
+    /// those would flatter it.
     pub learned_from: Vec<u64>,
-    /// The words that it knows, where its input is [`Input::Words`].
+    /// The words that it knows, if its input is [`Input::Words`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vocabulary: Option<Vocabulary>,
     network: Network,
@@ -131,13 +130,13 @@ impl Head {
         head
     }
 
-    /// The same over the words of questions.
+    /// Sets the vocabulary, for an input of [`Input::Words`].
     #[must_use]
     pub fn with_vocabulary(self, vocabulary: Option<Vocabulary>) -> Self {
         Self { vocabulary, ..self }
     }
 
-    /// Why its vocabulary does not fit its input and its network, where it does not.
+    /// Why its vocabulary does not fit its input and its network; `None` if it does.
     fn bad_vocabulary(&self) -> Option<&'static str> {
         match (&self.vocabulary, self.input == Input::Words) {
             (None, false) => None,
@@ -177,7 +176,7 @@ impl Head {
     }
 }
 
-/// Whether a question is one of those whose digests these are, in ascending order.
+/// Whether the digest of a question is among these, which are in ascending order.
 #[must_use]
 pub fn is_among(digests: &[u64], question: &str) -> bool {
     digests.binary_search(&digest_of(question)).is_ok()

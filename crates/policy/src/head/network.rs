@@ -138,16 +138,16 @@ pub fn logistic(x: f64) -> f64 {
 }
 
 /// The dot product of vectors of the same length, summed in `LANES` lanes, as vector units do.
-pub fn dot<const LANES: usize, T>(one: &[T], other: &[T]) -> T
+pub fn dot<const LANES: usize, T>(left: &[T], right: &[T]) -> T
 where
     T: Copy + Default + Mul<Output = T> + Add<Output = T> + AddAssign + Sum,
 {
     let mut sums = [T::default(); LANES];
-    let (ones, others) = (one.chunks_exact(LANES), other.chunks_exact(LANES));
-    let rest = ones.remainder().iter().zip(others.remainder());
+    let (left, right) = (left.chunks_exact(LANES), right.chunks_exact(LANES));
+    let rest = left.remainder().iter().zip(right.remainder());
     let rest: T = rest.map(|(&a, &b)| a * b).sum();
-    for (ones, others) in ones.zip(others) {
-        for (sum, (&a, &b)) in sums.iter_mut().zip(ones.iter().zip(others)) {
+    for (left, right) in left.zip(right) {
+        for (sum, (&a, &b)) in sums.iter_mut().zip(left.iter().zip(right)) {
             *sum += a * b;
         }
     }

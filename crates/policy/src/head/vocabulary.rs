@@ -1,13 +1,13 @@
-//! Texts as vectors of their words (TF-IDF): what a head takes that reads a question without any model.
+//! Texts as vectors of their words (TF-IDF): the input of a head that reads a question without any model.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-/// Words kept at most: the ones in most texts.
+/// The most words kept: those in most texts.
 const MOST: usize = 2000;
 
-/// Texts that a word stands in at least; others tell nothing that carries over.
+/// The fewest texts that a word is in; rarer words do not generalize.
 const LEAST: usize = 2;
 
 /// Words with their weights.
@@ -20,8 +20,8 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// The words of some texts: those that stand in two of them or more, at most 2000. A word that stands in d
-    /// of n texts weighs ln((1 + n) / (1 + d)) + 1.
+    /// The words of some texts: those in two of them or more, at most 2000. A word in d of n
+    /// texts weighs ln((1 + n) / (1 + d)) + 1.
     #[must_use]
     pub fn of(texts: &[&str]) -> Self {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
@@ -33,7 +33,7 @@ impl Vocabulary {
         }
         let mut kept: Vec<(String, usize)> = counts.into_iter().collect();
         kept.retain(|(_, count)| *count >= LEAST);
-        // Stable, so that of equals the first by the alphabet stays.
+        // A stable sort, so that of equals the alphabetically first stays.
         kept.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         kept.truncate(MOST);
         kept.sort();
@@ -59,7 +59,7 @@ impl Vocabulary {
         self.words.is_empty()
     }
 
-    /// Whether its parts belong together.
+    /// Whether its words ascend and each has a weight, finite and not negative.
     pub(super) fn is_sound(&self) -> bool {
         let sound = |weight: &f32| weight.is_finite() && *weight >= 0.0;
         self.words.len() == self.weights.len()
@@ -67,8 +67,7 @@ impl Vocabulary {
             && self.words.is_sorted()
     }
 
-    /// A text as the counts of its words times their weights, normalized to length 1; of a text without known
-    /// words, zeros.
+    /// The counts of a text's words times their weights, normalized to length 1; zeros for a text without known words.
     ///
     /// # Shapes
     /// Returns `[words]`.
@@ -76,8 +75,8 @@ impl Vocabulary {
     pub fn vector(&self, text: &str) -> Vec<f32> {
         let mut vector = vec![0.0_f32; self.len()];
         for word in words(text) {
-            if let Ok(at) = self.words.binary_search(&word) {
-                vector[at] += self.weights[at];
+            if let Ok(index) = self.words.binary_search(&word) {
+                vector[index] += self.weights[index];
             }
         }
         let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
@@ -93,11 +92,11 @@ fn words(text: &str) -> impl Iterator<Item = String> {
     let mut words = Vec::new();
     let mut word = String::new();
     for character in text.to_lowercase().chars() {
-        let alone = matches!(character, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}');
-        if (alone || !character.is_alphanumeric()) && !word.is_empty() {
+        let is_word = matches!(character, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}');
+        if (is_word || !character.is_alphanumeric()) && !word.is_empty() {
             words.push(std::mem::take(&mut word));
         }
-        match (alone, character.is_alphanumeric()) {
+        match (is_word, character.is_alphanumeric()) {
             (true, _) => words.push(character.to_string()),
             (false, true) => word.push(character),
             (false, false) => {}

@@ -1,5 +1,4 @@
-//! What is recorded of a question for signals: what the model was asked, what came of it, and what that
-//! cost.
+//! The record of a question for signals: the steps taken, their results, and their cost.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,34 +8,34 @@ use serde::{Deserialize, Serialize};
 
 use super::rating::Rating;
 
-/// What is asked of the model for a signal. Steps are taken in this order.
+/// A step that measures something for a signal. Steps are taken in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
-    /// Whether it needs to look the question up.
+    /// The model says whether it needs to look the question up.
     Judge,
-    /// Its greedy answer.
+    /// The model's greedy answer.
     Greedy,
     /// Sampled answers.
     Sample,
-    /// Its hidden states after the samples.
+    /// The model's hidden states after the samples.
     Inspect,
-    /// The vector of the question that a router takes.
+    /// The vector of the question that a router reads.
     Represent,
-    /// Whether the answer is mastered, asked of a model that was trained on that.
+    /// The assessor (KBM) says whether the model masters the answer.
     AssessMastery,
-    /// Whether answers agree, asked of the same.
+    /// The assessor says whether answers agree.
     AssessCertainty,
-    /// Which source a model takes that was trained to choose.
+    /// A model trained to choose its source chooses one.
     ChooseSource,
     /// How well passages fit the question.
     Rate,
-    /// What a trained gate makes of the evidence.
+    /// A trained gate weighs the evidence.
     Gate,
 }
 
 impl Step {
-    /// As the step is called among the times of a trace.
+    /// Its name among the times of a trace.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -53,7 +52,7 @@ impl Step {
         }
     }
 
-    /// What it costs beside the answer, as the reference says it.
+    /// Its cost beside the answer, in the words of the reference.
     pub(super) fn costs(self) -> &'static str {
         match self {
             Self::Judge => "one short call that reads the question",
@@ -80,8 +79,8 @@ impl Step {
 /// Calls made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Calls {
-    /// Of the model: one for each text that it wrote and each that it judged or inspected. What
-    /// rerankers ask is not counted.
+    /// Of the model: one for each text that it wrote and each that it judged or inspected. Calls of rerankers
+    /// do not count.
     pub model: usize,
     /// Of the retriever.
     pub retriever: usize,
@@ -96,19 +95,19 @@ pub struct Tokens {
     pub completion: usize,
 }
 
-/// What a step costs.
+/// The cost of a step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// Calls.
     pub calls: Calls,
     /// Tokens.
     pub tokens: Tokens,
-    /// Milliseconds; the question's share where many were asked at once.
+    /// Milliseconds; the question's share of them if many were asked at once.
     pub ms: f64,
 }
 
 impl Cost {
-    /// What calls of the model cost.
+    /// The cost of calls of the model.
     #[must_use]
     pub fn of_model(calls: usize, read: usize, written: usize, ms: f64) -> Self {
         Self {
@@ -125,17 +124,17 @@ impl Cost {
     }
 }
 
-/// What was recorded of one question.
+/// The record of one question.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measurements {
-    /// Probability in `[0, 1]` with which the model says that it must look the question up. Of this and others:
-    /// `None` where the step was not taken, or gave no number.
+    /// The probability, in `[0, 1]`, with which the model says that it must look the question up. This and other
+    /// numbers are `None` if the step was not taken, or gave no number.
     pub judgment: Option<f64>,
     /// The greedy answer.
     pub greedy: Option<Sample>,
     /// Sampled answers.
     pub samples: Vec<Sample>,
-    /// The answer type of each: those of one type say the same.
+    /// The answer type of each: those of one type have the same meaning.
     pub types: Vec<usize>,
     /// The eigenscore of the samples.
     pub eigenscore: Option<f64>,
@@ -144,7 +143,7 @@ pub struct Measurements {
     /// The assessor's verdicts.
     #[serde(default)]
     pub assessed: Verdicts,
-    /// What a model chose that was trained to.
+    /// The choice of a model that was trained to choose its source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<ChosenSource>,
     /// How well passages fit the question; with evidence only.
@@ -212,12 +211,12 @@ impl RoutingModel {
     }
 }
 
-/// What a model chose that was trained to choose its source.
+/// The choice of a model that was trained to choose its source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChosenSource {
-    /// The fingerprint of the datastore that voted, where there is one.
+    /// The fingerprint of the datastore that voted, if one did.
     pub datastore: Option<String>,
-    /// The sum over corpora of p_M times p_D, in `[0, 1]`; `None` where that is no number.
+    /// The sum over corpora of p_M times p_D, in `[0, 1]`; `None` if it is not finite.
     pub need: Option<f64>,
     /// The corpus with the largest product.
     pub corpus: String,
@@ -228,23 +227,23 @@ pub struct ChosenSource {
 pub struct Routed {
     /// The router's fingerprint.
     pub router: String,
-    /// The probability that the model does not answer right from memory; `None` where it cannot be told.
+    /// The probability that the model does not answer right from memory; `None` if the router gave no number.
     pub need: Option<f64>,
 }
 
-/// What a gate predicts of evidence.
+/// A gate's prediction for the evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Gated {
     /// The gate's fingerprint.
     pub gate: String,
-    /// Half of 1 plus the exact match that the evidence is expected to add, in `[0, 1]`; `None` where a number that
-    /// it is predicted from cannot be told.
+    /// Half of 1 plus the exact match that the evidence is expected to add, in `[0, 1]`; `None` if one of
+    /// the gate's inputs is missing.
     pub worth: Option<f64>,
     /// Whether the gate reads the answer with the evidence.
     pub reads_answer: bool,
 }
 
-/// What an assessor predicts of a question.
+/// An assessor's predictions for a question.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdicts {
     /// The assessor's fingerprint.
@@ -255,8 +254,7 @@ pub struct Verdicts {
     pub not_certain: Option<f64>,
 }
 
-/// The milliseconds of one of `questions` that were worked on together: each has the same share, long
-/// or short.
+/// The milliseconds of one of `questions` that were worked on together: an equal share, whatever its length.
 #[must_use]
 pub fn share(time: Duration, questions: usize) -> f64 {
     time.as_secs_f64() * 1000.0 / questions.max(1) as f64

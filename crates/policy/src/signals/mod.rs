@@ -1,6 +1,6 @@
-//! The signals that policies decide by. Each is defined once, below: its name, what it measures, in
-//! which steps the model is asked for that, what it needs of the model, and how the number follows
-//! from what was recorded. Help, reference, errors and reports read these definitions.
+//! The signals that policies decide by. Each is defined once, below: its name, what it measures, in which steps, what it
+//! needs of the model, and how its number follows from the record of a question. Help, reference, errors and reports
+//! read these definitions.
 
 mod measurements;
 mod rating;
@@ -25,40 +25,39 @@ pub use measurements::{
 };
 pub use rating::Rating;
 
-/// A signal, which is what its definition says. Most are of the question; those of the evidence weigh
-/// what was retrieved for it.
+/// A signal, by its definition. Most are of the question; those of the evidence weigh the passages retrieved for it.
 #[derive(Clone, Copy)]
 pub struct Signal(&'static Definition);
 
 /// How a signal is defined.
 pub struct Definition {
-    /// Its name, which is that of its policy.
+    /// Its name, which is also that of its policy.
     pub name: &'static str,
-    /// What it measures, as the reference says it.
+    /// What it measures, in the words of the reference.
     pub measures: &'static str,
-    /// What a reason calls it.
+    /// Its name in a reason.
     pub subject: &'static str,
-    /// What the model is asked for it before there is evidence, and so what it costs.
+    /// The steps taken for it before there is evidence, which are its cost.
     pub steps: &'static [Step],
-    /// What is taken of the evidence for it; nothing of signals of the question.
+    /// The steps taken with the evidence for it; none for signals of the question.
     pub steps_of_evidence: &'static [Step],
-    /// What it needs of the model, as the reference says it.
+    /// What it needs of the model, in the words of the reference.
     pub needs: &'static str,
-    /// The routing model that it comes from, where there is one.
+    /// The routing model that predicts it, if one does.
     pub told_by: Option<RoutingModel>,
     /// Whether it can be measured again with evidence.
     pub with_evidence: bool,
     /// Whether it lies in `[0, 1]`.
     pub is_share: bool,
-    /// The threshold of its policy where nobody gives one.
+    /// The threshold of its policy if the policy's name gives none.
     pub threshold: Option<f64>,
-    /// Whether the model that tells it may record another threshold than that.
+    /// Whether its routing model may record another threshold than that.
     pub is_recorded: bool,
-    /// How what was recorded moves with the need for retrieval.
+    /// How the recorded number moves with the need for retrieval.
     direction: Direction,
-    /// What the record of a question says of it.
+    /// Its reading from the record of a question.
     recorded: fn(&Measurements) -> Reading,
-    /// What the records without and with evidence say of that, of signals of the evidence.
+    /// For signals of the evidence, the reading from the records without and with it.
     weighed: Option<fn(&Measurements, &Measurements) -> Reading>,
 }
 
@@ -70,7 +69,7 @@ enum Direction {
     Falls,
 }
 
-/// Most signals: how uncertain the model is, by its own answers.
+/// Defaults of most signals: how uncertain the model is, by its own answers.
 const UNCERTAINTY: Definition = Definition {
     name: "",
     measures: "",
@@ -88,7 +87,7 @@ const UNCERTAINTY: Definition = Definition {
     weighed: None,
 };
 
-/// Signals of the evidence: whether it is worth using. They are never measured before there is any.
+/// Defaults of signals of the evidence: whether it is worth using. They are never measured before there is any.
 const EVIDENCE: Definition = Definition {
     subject: "the worth of the evidence",
     steps_of_evidence: &[Step::Rate],
@@ -97,10 +96,10 @@ const EVIDENCE: Definition = Definition {
     ..UNCERTAINTY
 };
 
-/// What signals need that are told by the log probabilities of a greedy answer.
+/// The need of signals that read the log probabilities of a greedy answer.
 const LOG_PROBABILITIES: &str = "log probabilities";
 
-/// The least mean log probability that is told apart.
+/// The least mean log probability, in nats: lower ones count as this.
 const LEAST_CONFIDENCE: f64 = -20.0;
 
 /// The mean natural-log probability of a greedy answer's tokens.
@@ -113,13 +112,13 @@ pub fn confidence(measured: &Measurements) -> Reading {
 /// How sure a model is of an answer with evidence, by the mean log probabilities of that and of the answer from
 /// memory.
 fn assurance(with: f64, without: f64) -> f64 {
-    /// How much more what the model knows counts than what it reads, where it is surer of that.
+    /// The weight of the lead of the answer from memory, if the model is surer of that.
     const LEAD: f64 = 3.0;
     with - LEAD * (without - with).max(0.0)
 }
 
-/// A number of the greedy answer, where that is one. One that says nothing is likely as well: a model may be sure to
-/// write nothing.
+/// A number of the greedy answer, if that is an answer. Even an empty one may be likely: a model may be sure to write
+/// nothing.
 fn of_greedy(
     measured: &Measurements,
     is_answer: fn(&Sample) -> bool,
@@ -132,7 +131,7 @@ fn of_greedy(
     }
 }
 
-/// A number of the sampled answers, where there are enough.
+/// A reading from the sampled answers, if there are enough.
 fn of_samples(
     measured: &Measurements,
     reading: impl Fn(&[&Sample], &[usize]) -> Reading,
@@ -144,7 +143,7 @@ fn of_samples(
     }
 }
 
-/// A number that a step gives; where that was taken and there is none, it cannot tell.
+/// The number of a step; if the step was taken and gave none, the signal cannot tell.
 fn of_step(measured: &Measurements, step: Step, number: Option<f64>) -> Reading {
     let is_taken = measured
         .costs
@@ -161,20 +160,20 @@ fn of_rating(with: &Measurements, number: fn(&Rating) -> f64) -> Reading {
     of_step(with, Step::Rate, with.rating.as_ref().map(number))
 }
 
-/// What a routing model says, where it was asked.
-fn told(said: Option<Option<f64>>) -> Reading {
-    said.map_or(Reading::NotMeasured, |number| {
+/// The prediction of a routing model: the outer `None` if it was not asked, the inner if it gave no number.
+fn of_routing_model(prediction: Option<Option<f64>>) -> Reading {
+    prediction.map_or(Reading::NotMeasured, |number| {
         number.unwrap_or(f64::NAN).into()
     })
 }
 
-/// Signals that a model was trained to predict: probabilities.
+/// Defaults of signals that a model was trained to predict: probabilities.
 const TRAINED: Definition = Definition {
     is_share: true,
     ..UNCERTAINTY
 };
 
-/// Makes of each definition a constant, and of all of them a list.
+/// Makes each definition a constant, and lists them all.
 macro_rules! signals {
     ($($constant:ident: $name:literal $measures:literal { $($field:tt)* })*) => {
         impl Signal {
@@ -225,7 +224,7 @@ signals! {
     "the negative log probability of the greedy answer as a whole, including its end (maximum sequence probability)" {
         steps: &[Step::Greedy],
         needs: LOG_PROBABILITIES,
-        // One that was cut off has no end.
+        // An answer that was cut off has no end.
         recorded: |measured| of_greedy(measured, Sample::is_answer, sequence_surprisal),
         ..UNCERTAINTY
     }
@@ -293,7 +292,7 @@ signals! {
         needs: "what the head reads",
         told_by: Some(RoutingModel::Router),
         with_evidence: false,
-        recorded: |measured| told(measured.routed.as_ref().map(|routed| routed.need)),
+        recorded: |measured| of_routing_model(measured.routed.as_ref().map(|routed| routed.need)),
         ..TRAINED
     }
     MASTERY: "kbm"
@@ -323,10 +322,10 @@ signals! {
         needs: "training to choose",
         told_by: Some(RoutingModel::Datastore),
         with_evidence: false,
-        // That of SR-RAG (section 4.1, for two of its three models).
+        // The threshold of SR-RAG (section 4.1, for two of its three models).
         threshold: Some(0.2),
         is_recorded: true,
-        recorded: |measured| told(measured.chosen.as_ref().map(|chosen| chosen.need)),
+        recorded: |measured| of_routing_model(measured.chosen.as_ref().map(|chosen| chosen.need)),
         ..TRAINED
     }
     EVIDENCE_COSINE: "evidence:cosine"
@@ -399,15 +398,15 @@ signals! {
         needs: "what the head reads",
         told_by: Some(RoutingModel::Gate),
         is_share: true,
-        // Where the evidence adds as much as it takes.
+        // The evidence adds as much as it takes.
         threshold: Some(0.5),
-        weighed: Some(|_, with| told(with.gated.as_ref().map(|gated| gated.worth))),
+        weighed: Some(|_, with| of_routing_model(with.gated.as_ref().map(|gated| gated.worth))),
         ..EVIDENCE
     }
 }
 
 impl Signal {
-    /// What it says of a question: the larger, the more that needs retrieval.
+    /// Its reading for a question: the larger, the more the question needs retrieval.
     #[must_use]
     pub fn of(self, measured: &Measurements) -> Reading {
         (self.recorded)(measured).map(|number| match self.direction {
@@ -416,15 +415,15 @@ impl Signal {
         })
     }
 
-    /// What it says of the evidence: the larger, the more that is worth using. Signals of the question say nothing.
+    /// Its reading for the evidence: the larger, the more that is worth using. Signals of the question have none.
     #[must_use]
     pub fn weigh(self, without: &Measurements, with: &Measurements) -> Reading {
         self.weighed
             .map_or(Reading::NotMeasured, |weighed| weighed(without, with))
     }
 
-    /// A reading by a model that reports numbers of its greedy answers: where those of one answer are missing, a
-    /// signal that goes by them cannot tell. Of a model that never reports any, it is an error.
+    /// A reading with a model that reports numbers of its greedy answers: if those of one answer are missing, a signal
+    /// that reads them cannot tell. With a model that never reports any, that is an error.
     #[must_use]
     pub fn where_reported(self, reading: Reading) -> Reading {
         let mut steps = self.steps.iter().chain(self.steps_of_evidence);
@@ -434,17 +433,17 @@ impl Signal {
         }
     }
 
-    /// Whether a model with these capabilities reports the numbers of its answers that it needs.
+    /// Whether a model with these capabilities reports the numbers that the signal needs.
     #[must_use]
     pub fn is_reported_by(self, model: Capabilities) -> bool {
         match self.needs == LOG_PROBABILITIES {
             true => model.logprobs,
-            // Only models on this machine report all of them, and those show their states.
+            // Only models on this machine report all of them, and those expose their hidden states.
             false => model.hidden_layers.is_some(),
         }
     }
 
-    /// What reviews evidence: what it says of that, or the same as without it.
+    /// Its reading when it reviews evidence: that for the evidence, or that for the question, measured with it.
     #[must_use]
     pub fn review(self, without: &Measurements, with: &Measurements) -> Reading {
         match self.weighed {
@@ -453,8 +452,8 @@ impl Signal {
         }
     }
 
-    /// What is taken with the evidence where it reviews that. A gate that reads the answer has that
-    /// written first.
+    /// The steps taken with the evidence when it reviews that. A gate that reads the answer has the model write it first:
+    /// see [`Signal::taken_in_review`].
     #[must_use]
     pub fn steps_of_review(self) -> &'static [Step] {
         match self.weighed {
@@ -463,7 +462,7 @@ impl Signal {
         }
     }
 
-    /// The same as it was taken of one question.
+    /// The steps of a review that were taken for one question.
     #[must_use]
     pub fn taken_in_review(self, with: &Measurements) -> Vec<Step> {
         let mut steps = self.steps_of_review().to_vec();
@@ -474,7 +473,7 @@ impl Signal {
         steps
     }
 
-    /// What it costs beside the answer, as the reference says it.
+    /// Its cost beside the answer, in the words of the reference.
     #[must_use]
     pub fn costs(self) -> String {
         let before = self.steps.iter().map(|step| step.costs());
@@ -496,19 +495,19 @@ impl Signal {
         self.steps.contains(&Step::Sample)
     }
 
-    /// The threshold of its policy where none is named and none is looked up: one that the model that tells it may
-    /// record is looked up first.
+    /// The threshold of its policy if the name gives none; `None` if the routing model may record one, which is looked up
+    /// first.
     pub(crate) fn unnamed_threshold(self) -> Option<f64> {
         self.threshold.filter(|_| !self.is_recorded)
     }
 
-    /// Whether it is one of the evidence: the larger, the more the evidence is worth using.
+    /// Whether it is a signal of the evidence: the larger, the more the evidence is worth using.
     #[must_use]
     pub fn weighs_evidence(self) -> bool {
         self.weighed.is_some()
     }
 
-    /// What to do when it is missing.
+    /// The remedy if it is missing.
     pub(crate) fn remedy(self) -> Remedy {
         match self.told_by {
             Some(RoutingModel::Router) => remedy!("name a router by <router> FILE"),

@@ -1,27 +1,27 @@
-//! How well the passages of a corpus fit a question, in numbers that searching gives: the same whatever
-//! the mode of search, the number of passages and the reranker that an answer takes.
+//! How well the passages of a corpus fit a question, in numbers from two searches. They do not depend on the mode of
+//! search, the number of passages and the reranker of an answer.
 
 use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-/// How well passages fit a question. Where a search finds nothing, its numbers are those of the worst fit.
+/// How well passages fit a question. If a search finds nothing, its numbers are those of the worst fit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Rating {
     /// The cosine of the question and the passage most similar to it.
     pub cosine: f64,
-    /// How much larger that is than the next passage's; 0 of one passage alone.
+    /// How much larger that is than the next passage's; 0 if there is one passage.
     pub lead: f64,
     /// The largest BM25 score of a passage.
     pub bm25: f64,
-    /// How much larger that is than the next passage's; all of it of one passage alone.
+    /// How much larger that is than the next passage's; all of it if there is one passage.
     pub bm25_lead: f64,
     /// The share of the ten most similar passages that are among the ten best by words.
     pub agreement: f64,
 }
 
 impl Rating {
-    /// Whether all of it are numbers.
+    /// Whether all its numbers are finite.
     #[must_use]
     pub fn is_finite(&self) -> bool {
         let Self {
@@ -33,7 +33,7 @@ impl Rating {
         } = *self;
         [cosine, lead, bm25, bm25_lead, agreement]
             .iter()
-            .all(|one| one.is_finite())
+            .all(|number| number.is_finite())
     }
 
     /// The rating of the passages that a search by vectors and one by words found, each best first: ids with scores.

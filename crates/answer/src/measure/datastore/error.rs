@@ -6,7 +6,7 @@ use ken_diagnostic::Remedy;
 
 use crate::measure::mismatch::Mismatch;
 
-/// Why a datastore cannot be used or changed. What it held before is kept.
+/// Why a datastore cannot be used or changed. It keeps its content.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[allow(missing_docs, reason = "the messages say what variants and fields are")]
 pub enum DatastoreError {

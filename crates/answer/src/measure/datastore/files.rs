@@ -1,7 +1,7 @@
 //! The files of a datastore: `datastore.json`, which names all others, entries as JSON Lines, and
-//! folders of keys. Files are never changed: new ones are written beside them, and what the first one
-//! no longer names is removed. `LOCK` is held by the one who changes it; readers hold nothing, and
-//! read again where the files that they read were replaced meanwhile.
+//! folders of keys. Files are never changed: a change writes new ones, and then removes those that
+//! `datastore.json` no longer names. A process that changes the datastore holds `LOCK`; readers hold nothing, and read
+//! again if their files were replaced meanwhile.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, ErrorKind, Write};
@@ -18,26 +18,25 @@ use super::{Entry, KeyedBy, SELF};
 
 const FILE: &str = "datastore.json";
 const LOCK: &str = "LOCK";
-/// How the names of folders of keys begin, and of files of entries; the generation that wrote them
-/// follows.
+/// The prefixes of folders of keys and of files of entries, before the generation that wrote them.
 const KEYS: &str = "keys-";
 const ENTRIES: &str = "entries-";
 const FORMAT: &str = "ken-datastore";
 const VERSION: u32 = 1;
 
-/// Parts from which on all keys are written into one anew.
+/// The most parts: a further one merges all keys into one.
 const MOST_PARTS: usize = 8;
 
-/// What `datastore.json` says.
+/// The content of `datastore.json`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Header {
     format: String,
     version: u32,
-    /// Counts what was written.
+    /// The number of changes so far.
     pub(super) generation: u64,
     pub(super) keyed_by: KeyedBy,
     pub(super) corpora: Vec<String>,
-    /// How many vote.
+    /// The number of neighbors that vote.
     pub(super) neighbors: usize,
     parts: Vec<Part>,
 }
@@ -58,8 +57,7 @@ struct Line<E> {
     key: usize,
 }
 
-/// Makes the folder; one that holds something is refused, but for what was left of a datastore that
-/// was never made whole.
+/// Creates the folder. Refuses one that is not empty, except for the remains of an interrupted creation.
 pub(super) fn prepare(folder: &Path) -> Result<(), DatastoreError> {
     create_dir_all(folder)?;
     let (keys, entries) = (keys_folder(1), format!("{ENTRIES}1.jsonl"));
@@ -81,8 +79,8 @@ impl Header {
     /// Reads `datastore.json`.
     ///
     /// # Errors
-    /// A file that is missing, of another version, or names what ken would not write; anything in the folder
-    /// that is a link or no file.
+    /// A file that is missing, of another version, or with content that ken would not write; anything in the folder that
+    /// is a link or no file.
     pub(super) fn read(folder: &Path) -> Result<Self, DatastoreError> {
         let unread = |error: &dyn std::fmt::Display| {
             damaged(folder, format!("`{FILE}` cannot be read: {error}"))
@@ -91,7 +89,7 @@ impl Header {
         let path = folder.join(FILE);
         let text = ken_storage::read(&path).map_err(|error| match error.source.kind() {
             ErrorKind::NotFound | ErrorKind::NotADirectory => unread(&error.source),
-            // What cannot be read just now is no broken datastore.
+            // A datastore that cannot be read just now is not a broken one.
             _ => error.into(),
         })?;
         let header: Self = serde_json::from_slice(&text).map_err(|error| unread(&error))?;
@@ -106,13 +104,12 @@ impl Header {
         Ok(header)
     }
 
-    /// Refuses what ken does not write: other folders, above all those elsewhere, and counts that
-    /// cannot be.
+    /// Refuses content that ken does not write: other folders, above all those elsewhere, and impossible counts.
     fn check(&self) -> Result<(), String> {
         if self.generation == u64::MAX {
             return Err("its generation is past the last".to_owned());
         }
-        if let Some(number) = self.keyed_by.center.iter().find(|one| !one.is_finite()) {
+        if let Some(number) = self.keyed_by.center.iter().find(|mean| !mean.is_finite()) {
             return Err(format!("a number of the mean of its keys is {number}"));
         }
         let mut keys = 0_usize;
@@ -132,7 +129,7 @@ impl Header {
                 .checked_add(part.keys)
                 .ok_or("it has more keys than can be counted")?;
         }
-        // Only keys with numbers have a file whose size says how many there are.
+        // The size of a file of keys shows their number only if keys have numbers.
         match keys > 0 && self.dimensions() == 0 {
             true => Err(format!("its {keys} keys have no numbers")),
             false => Ok(()),
@@ -155,7 +152,7 @@ impl Header {
             })?;
             rows.push((line.entry, line.key));
         }
-        match rows.is_sorted_by(|one, other| one.1 < other.1) {
+        match rows.is_sorted_by(|a, b| a.1 < b.1) {
             true => Ok(rows),
             false => Err(damaged(
                 folder,
@@ -164,10 +161,10 @@ impl Header {
         }
     }
 
-    /// Keeps others from changing the datastore until what is returned is dropped.
+    /// Keeps other processes from changing the datastore until the returned file is dropped.
     ///
     /// # Errors
-    /// One who changes it, or has changed it since this header was read.
+    /// A datastore that another process changes, or has changed since this header was read.
     pub(super) fn lock(&self, folder: &Path) -> Result<File, DatastoreError> {
         let path = folder.to_path_buf();
         let Some(file) = try_lock(&folder.join(LOCK))? else {
@@ -196,8 +193,8 @@ impl Header {
         std::iter::once(SELF).chain(self.corpora.iter().map(String::as_str))
     }
 
-    /// The share of each source in the vote of an entry, `[sources]`; `None` where it names a source that there
-    /// is not, or divides its vote into what are no shares.
+    /// The share of each source in the vote of an entry, `[sources]`; `None` if it names an unknown source, or a share
+    /// outside `[0, 1]`.
     pub(super) fn vote(&self, entry: &Entry) -> Option<Vec<f64>> {
         let sources: Vec<&str> = self.sources().collect();
         let place = |name: &str| sources.iter().position(|source| *source == name);
@@ -221,7 +218,7 @@ impl Header {
         self.keyed_by.center.len()
     }
 
-    /// Keys in all parts.
+    /// The number of keys in all parts.
     pub(super) fn keys(&self) -> usize {
         self.parts.iter().map(|part| part.keys).sum()
     }
@@ -237,14 +234,13 @@ impl Header {
             .collect()
     }
 
-    /// Opens the keys, of which the files must hold as many as the header says. None is live yet.
+    /// Opens the keys, of which the files must have as many as the header says. None is live yet.
     pub(super) fn open_keys(&self, folder: &Path) -> Result<VectorSet, DatastoreError> {
         let folders = self.folders(folder);
         Ok(VectorSet::open(&folders, self.dimensions())?)
     }
 
-    /// Writes more keys; where there are many parts, all of them into one. The header names them,
-    /// but is not written.
+    /// Writes more keys or, if there are too many parts, all keys into one. Changes the header in memory only.
     pub(super) fn add_part(
         &mut self,
         folder: &Path,
@@ -261,7 +257,7 @@ impl Header {
         all.extend_from_slice(keys);
         let name = keys_folder(self.generation + 1);
         let dir = folder.join(&name);
-        // Of a change that was broken off.
+        // The remains of an interrupted change.
         remove(&dir)?;
         VectorSet::write(&dir, &all, dimensions)?;
         sync_tree(&dir)?;
@@ -272,9 +268,8 @@ impl Header {
         Ok(())
     }
 
-    /// Writes the entries and then the header, by which the change is made, and removes what it does
-    /// not name. What the header names is on the disk before the header is, and that before anything
-    /// is removed.
+    /// Writes the entries, then the header, which makes the change, and removes the files that it does not name. These files
+    /// reach the disk before the header does, and the header before any file is removed.
     pub(super) fn commit(
         &mut self,
         folder: &Path,
@@ -289,7 +284,7 @@ impl Header {
                 .and_then(|()| file.write_all(b"\n"))
                 .map_err(StorageError::new("write", &path))?;
         }
-        // This brings the name of the keys to the disk as well.
+        // This syncs the name of the keys' folder as well.
         file.commit()?;
         let path = folder.join(FILE);
         let header = serde_json::to_vec(self)
@@ -300,7 +295,7 @@ impl Header {
         Ok(())
     }
 
-    /// Removes what the header does not name. What cannot be removed stays, and does no harm.
+    /// Removes the files that the header does not name. One that cannot be removed stays, and does no harm.
     fn sweep(&self, folder: &Path) {
         let entries = self.entries_file();
         let named = |name: &str| {

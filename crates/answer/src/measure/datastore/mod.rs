@@ -1,6 +1,5 @@
-//! The policy datastore (SR-RAG, section 3.4): questions with the source that answers them best, found
-//! by what a tuned model makes of a question. People may read it, correct it and add to it; the next
-//! question uses what it says then.
+//! The policy datastore (SR-RAG, section 3.4): questions with the source that answers them best, keyed by a tuned model's
+//! hidden states. People may read it, correct it and add to it; the next question uses the change.
 
 mod error;
 mod files;
@@ -18,19 +17,19 @@ pub use error::DatastoreError;
 use files::Header;
 pub use votes::shares_of_votes;
 
-/// Neighbors that vote where a datastore does not say (SR-RAG, section 4.1).
+/// The neighbors that vote by default (SR-RAG, section 4.1).
 pub const NEIGHBORS: usize = 30;
 
-/// How often opening retries when files are replaced at the same moment.
+/// The most attempts to open a datastore whose files are being replaced.
 const ATTEMPTS: usize = 1000;
 
 /// The model itself as a source.
 pub const SELF: &str = "self";
 
-/// Letters of an id that follows from the question.
+/// The letters of an id that is derived from the question.
 const ID_LETTERS: usize = 12;
 
-/// The id of a person's entry that has none of its own: it follows from the question.
+/// The id of a person's entry without one of its own, derived from the question.
 #[must_use]
 pub fn id_of(question: &str) -> String {
     let digest = ken_language::fingerprint_of_texts(&[question]);
@@ -46,15 +45,14 @@ pub struct Entry {
     pub question: String,
     /// `self`, or the name of a corpus.
     pub source: String,
-    /// How its vote is divided among the sources, where it is not all for that one; those that are missing have
-    /// none.
+    /// The shares of the sources in its vote, if it is not all for that one; missing sources have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shares: Option<BTreeMap<String, f64>>,
-    /// Where that comes from.
+    /// The origin of the source.
     pub by: By,
 }
 
-/// Where an entry's source comes from.
+/// The origin of an entry's source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum By {
@@ -70,7 +68,7 @@ impl std::fmt::Display for By {
     }
 }
 
-/// What keys were taken with.
+/// The model, prompts and layer of the keys.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KeyedBy {
     /// The fingerprint of the model.
@@ -79,26 +77,25 @@ pub struct KeyedBy {
     pub prompt: String,
     /// Keys are its residual streams after this many layers.
     pub layer: usize,
-    /// The mean of the streams, which is taken from each: `[hidden]`.
+    /// The mean of the streams, which is subtracted from each: `[hidden]`.
     pub center: Vec<f32>,
 }
 
 impl KeyedBy {
-    /// A residual stream as a key: less the mean, at length 1, since the states of one model have much
-    /// in common that says nothing.
+    /// A residual stream as a key: less the mean, since the states of one model have much in common, and at length 1.
     ///
     /// # Shapes
     /// `[hidden]`; returns the same.
     #[must_use]
     pub fn key(&self, state: &[f32]) -> Vec<f32> {
-        let apart = state.iter().zip(&self.center).map(|(x, mean)| x - mean);
-        let apart: Vec<f32> = apart.collect();
-        let square: f64 = apart.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
+        let centered = state.iter().zip(&self.center).map(|(x, mean)| x - mean);
+        let centered: Vec<f32> = centered.collect();
+        let square: f64 = centered.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
         if square == 0.0 {
-            return apart;
+            return centered;
         }
         let scale = 1.0 / square.sqrt();
-        let scaled = apart.iter().map(|x| (f64::from(*x) * scale) as f32);
+        let scaled = centered.iter().map(|x| (f64::from(*x) * scale) as f32);
         scaled.collect()
     }
 }
@@ -109,8 +106,8 @@ pub struct Datastore {
     header: Header,
     /// In the order of their keys.
     entries: Vec<Entry>,
-    /// The vote of each key, its share for the model and for the corpora; `None` of keys whose entry is
-    /// removed. `[keys][sources]`
+    /// The vote of each key, its share for the model and for the corpora; `None` for keys whose entry is removed:
+    /// `[keys][sources]`.
     votes: Vec<Option<Vec<f64>>>,
     keys: VectorSet,
     fingerprint: String,
@@ -124,14 +121,13 @@ impl std::fmt::Debug for Datastore {
 }
 
 impl Datastore {
-    /// Writes a new datastore into a folder, which must be missing or empty. So many neighbors vote.
+    /// Writes a new datastore into a folder, which must be missing or empty. `neighbors`: how many vote on a question.
     ///
     /// # Shapes
     /// `states`: `[entries][hidden]`, the residual streams at the end of the questions.
     ///
     /// # Errors
-    /// A folder that holds something, or cannot be written; entries of other sources, or that share
-    /// an id.
+    /// A folder that is not empty, or cannot be written; entries of unknown sources, or that share an id.
     pub fn create(
         folder: &Path,
         keyed_by: KeyedBy,
@@ -151,7 +147,7 @@ impl Datastore {
         Self::open(folder)
     }
 
-    /// Opens a datastore, as it is before or after a change that others make meanwhile.
+    /// Opens a datastore, in the state before or after a concurrent change.
     ///
     /// # Errors
     /// A file that is missing, damaged or of another version.
@@ -160,7 +156,7 @@ impl Datastore {
             let header = Header::read(folder)?;
             let generation = header.generation;
             let opened = Self::open_as(folder, header);
-            // Files are removed only once others have taken their place.
+            // Files are removed only after the header names others.
             if opened.is_ok() || Header::read(folder)?.generation == generation {
                 return opened;
             }
@@ -192,7 +188,7 @@ impl Datastore {
                 reason: format!("the entry {:?} has no key, or an unknown source", entry.id),
             })?;
             *vote = Some(shares);
-            // The question and what stands above make the key.
+            // The question and the texts above determine the key.
             texts.extend([entry.id.as_str(), &entry.question, &entry.source, divided]);
         }
         let fingerprint = ken_language::fingerprint_of_texts(&texts);
@@ -206,15 +202,14 @@ impl Datastore {
         })
     }
 
-    /// Makes sure that its keys were taken with this model, by its fingerprint, and the prompts of
-    /// today.
+    /// Checks that its keys were taken with this model, by its fingerprint, and the current prompts.
     ///
     /// # Errors
     /// [`DatastoreError::OtherModel`].
     pub fn check(&self, model: &str) -> Result<(), DatastoreError> {
         let made_with = [&*self.keyed_by().model, &self.keyed_by().prompt];
         let mismatch = Mismatch::of_model(made_with, [model, &prompt::fingerprint()]);
-        mismatch.map_or(Ok(()), |found| Err(DatastoreError::OtherModel(found)))
+        mismatch.map_or(Ok(()), |other| Err(DatastoreError::OtherModel(other)))
     }
 
     /// The folder.
@@ -223,7 +218,7 @@ impl Datastore {
         &self.folder
     }
 
-    /// Its entries, in the order in which they came.
+    /// Its entries, in the order in which they were added.
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.entries
@@ -235,27 +230,27 @@ impl Datastore {
         &self.header.corpora
     }
 
-    /// What its keys were taken with.
+    /// The model, prompts and layer of its keys.
     #[must_use]
     pub fn keyed_by(&self) -> &KeyedBy {
         &self.header.keyed_by
     }
 
-    /// Identifies its entries, their sources, and what their keys were taken with.
+    /// Identifies its entries, their sources, and the model, prompts and layer of their keys.
     #[must_use]
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
 
-    /// How many neighbors vote.
+    /// The number of neighbors that vote.
     #[must_use]
     pub fn neighbors(&self) -> usize {
         self.header.neighbors
     }
 
     /// The share of each source in the votes of the nearest entries, the model itself first: p_D (SR-RAG,
-    /// Eq. 7), as of [`shares_of_votes`]. Even shares where there is no entry; NaN where the question has no nearest
-    /// ones, since its state has no direction or is no number.
+    /// Eq. 7), as in [`shares_of_votes`]. Even shares without entries; NaN if the state has no direction or is not
+    /// finite, and so has no nearest entries.
     ///
     /// # Shapes
     /// `state`: `[hidden]`, the residual stream at the end of the question.
@@ -290,8 +285,8 @@ impl Datastore {
         Ok(voting.collect())
     }
 
-    /// The keys that vote on a question, by number, each with its cosine, nearest first; `None` of a state that is
-    /// near nothing, since it has no direction or is no number.
+    /// The keys that vote on a question, by number, each with its cosine, nearest first; `None` for a state that
+    /// has no direction or is not finite.
     fn nearest_keys(&self, state: &[f32]) -> Result<Option<Vec<(usize, f32)>>, DatastoreError> {
         let key = self.header.keyed_by.key(state);
         let square: f32 = key.iter().map(|number| number * number).sum();
@@ -301,8 +296,8 @@ impl Datastore {
         }
     }
 
-    /// Has a question vote for a source on a person's word: its entry, where it has one, and else a new one.
-    /// Returns the entry's id.
+    /// Sets the source of a question on a person's word, in its entry if it has one, else in a new one. Returns the entry's
+    /// id.
     ///
     /// # Shapes
     /// `state`: `[hidden]`, the residual stream at the end of the question.
@@ -339,8 +334,8 @@ impl Datastore {
     /// `sources`: by id. `states`: `[new][hidden]`, the residual streams at the end of the new questions.
     ///
     /// # Errors
-    /// An id or a source that there is not, two new entries of one id; a datastore that others change,
-    /// or have changed since it was opened; files that cannot be written. Then nothing is changed.
+    /// An unknown id or source, two new entries of one id; a datastore that another process changes, or has changed
+    /// since it was opened; files that cannot be written. Then nothing is changed.
     pub fn change(
         &mut self,
         sources: &BTreeMap<&str, &str>,
@@ -376,8 +371,8 @@ impl Datastore {
     /// Removes entries.
     ///
     /// # Errors
-    /// An id that there is not; a datastore that others change, or have changed since it was opened;
-    /// files that cannot be written. Then nothing is removed.
+    /// An unknown id; a datastore that another process changes, or has changed since it was opened; files that cannot be
+    /// written. Then nothing is removed.
     pub fn remove(&mut self, ids: &[&str]) -> Result<(), DatastoreError> {
         let _lock = self.header.lock(&self.folder)?;
         self.known(ids.iter().copied())?;
@@ -387,7 +382,7 @@ impl Datastore {
         Ok(())
     }
 
-    /// The entries with the numbers of their keys, but for those with these ids.
+    /// The entries with the numbers of their keys, without those with these ids.
     fn rows_without(&self, ids: &HashSet<&str>) -> impl Iterator<Item = (Entry, usize)> {
         let live = self.votes.iter().enumerate();
         let live = live.filter(|(_, vote)| vote.is_some());
@@ -404,7 +399,7 @@ impl Datastore {
     }
 }
 
-/// The mean of vectors; empty of none.
+/// The mean of vectors; empty if there are none.
 ///
 /// # Shapes
 /// `vectors`: `[vectors][dimensions]`; returns `[dimensions]`.
@@ -420,7 +415,7 @@ pub fn mean_of(vectors: &[Vec<f32>]) -> Vec<f32> {
     sums.into_iter().map(|sum| (sum / count) as f32).collect()
 }
 
-/// Numbers as a text that is another one for every other bit.
+/// The bits of numbers as hexadecimal text.
 fn bits_of(numbers: &[f32]) -> String {
     let each = numbers
         .iter()
@@ -428,7 +423,7 @@ fn bits_of(numbers: &[f32]) -> String {
     each.collect()
 }
 
-/// Refuses entries of sources that there are not, and two of one id.
+/// Refuses entries of unknown sources, with bad shares, or with the id of another.
 fn check<'a>(
     header: &Header,
     entries: impl IntoIterator<Item = &'a Entry>,

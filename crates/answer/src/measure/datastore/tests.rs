@@ -1,4 +1,4 @@
-//! A datastore in a folder: what is near votes, what people change counts, what cannot be changes nothing.
+//! A datastore in a folder: near entries vote, people's changes count, and refused changes leave it as it was.
 
 use super::*;
 
@@ -53,10 +53,10 @@ fn the_nearest_entries_vote() {
         let mut state = vec![1.0, 0.0, 0.0];
         state[axis] += 3.0;
         let shares = store.shares(&state).unwrap();
-        // All thirty vote for one, and each source has a vote from the start.
-        let mut each = shares.iter().zip(expected);
+        // All thirty vote for one source, and each source has a vote from the start.
+        let mut pairs = shares.iter().zip(expected);
         assert!(
-            each.all(|(x, y)| (x - (30.0 * y + 1.0) / 33.0).abs() < 1e-9),
+            pairs.all(|(x, y)| (x - (30.0 * y + 1.0) / 33.0).abs() < 1e-9),
             "{shares:?}"
         );
     }
@@ -84,7 +84,7 @@ fn shares_are_those_of_a_plain_search() {
             (key.iter().zip(&other).map(|(x, y)| x * y).sum(), number)
         })
         .collect();
-    near.sort_by(|one, other| other.0.total_cmp(&one.0));
+    near.sort_by(|a, b| b.0.total_cmp(&a.0));
     let nearest = store.nearest(&query).unwrap();
     assert_eq!(nearest.len(), NEIGHBORS);
     for ((entry, cosine), (expected, number)) in nearest.iter().zip(&near) {
@@ -142,7 +142,7 @@ fn votes_may_be_divided_until_a_person_decides() {
 fn a_corrected_question_is_its_own_nearest_neighbor() {
     let folder = tempfile::tempdir().unwrap();
     let mut store = made(&folder.path().join("d"), 60);
-    // Of entries that are gone, the keys stay.
+    // The keys of removed entries stay.
     store.remove(&["q0", "q7"]).unwrap();
     let state = vec![1.5, 0.9, 4.2];
     let id = store.correct("where is it?", "notes", &state).unwrap();
@@ -154,7 +154,7 @@ fn a_corrected_question_is_its_own_nearest_neighbor() {
     };
     assert_eq!(own(&store), (id.clone(), "notes".to_owned(), By::Person));
     assert_eq!(own(&Datastore::open(store.folder()).unwrap()), own(&store));
-    // The same question again is the same entry, and one that was measured stays one.
+    // A repeated question changes its entry, and a measured entry is not duplicated.
     assert_eq!(store.correct("where is it?", "wiki", &state).unwrap(), id);
     assert_eq!(own(&store).1, "wiki");
     assert_eq!(store.correct("who is q5?", "self", &state).unwrap(), "q5");
@@ -174,12 +174,12 @@ fn what_people_change_counts_from_then_on() {
     store.change(&sources, Vec::new(), &[]).unwrap();
     assert_ne!(store.fingerprint(), before);
     let state = vec![9.0, 0.0, 0.0];
-    // Nobody votes for the model any more, and it keeps the share that it has from the start.
+    // No entry votes for the model any more, and it keeps the share that it has from the start.
     assert!((store.shares(&state).unwrap()[0] - 1.0 / 33.0).abs() < 1e-9);
     let by_people = store.entries().iter().filter(|e| e.by == By::Person);
     assert_eq!(by_people.count(), 20);
 
-    // Many small additions, some of which replace: keys are written together in time.
+    // Many small additions, some of which replace entries: the keys are merged in time.
     for round in 0..12 {
         let new = vec![entry("q1", "self"), entry(&format!("new{round}"), "self")];
         let states = [vec![0.0, 0.0, 3.0 + round as f32], vec![9.0, 0.0, 0.0]];
@@ -198,7 +198,7 @@ fn what_people_change_counts_from_then_on() {
         (60, store.fingerprint())
     );
     assert!(again.shares(&state).unwrap()[0] < 0.1);
-    // Nothing is left behind of what was replaced.
+    // No replaced file stays behind.
     let entries = std::fs::read_dir(&path).unwrap().flatten();
     let lists = entries.filter(|one| one.file_name().to_string_lossy().starts_with("entries-"));
     assert_eq!(lists.count(), 1);
@@ -349,7 +349,7 @@ fn readers_find_a_state_before_or_after_each_change() {
             scope.spawn(|| {
                 for _ in 0..OPENS {
                     let read = Datastore::open(&path).unwrap();
-                    // What changes together is seen together.
+                    // A reader sees all of a change or nothing of it.
                     let is_wiki = |entry: &&Entry| entry.by == By::Person && entry.source == "wiki";
                     let moved = read.entries().iter().filter(is_wiki).count();
                     assert!(moved == 0 || moved == 2, "{moved}");

@@ -1,8 +1,7 @@
 //! How neighbors vote on the source of a question (SR-RAG, section 3.4).
 //!
-//! The nearer a neighbor, the more its vote weighs; all weights together are as many as there are neighbors.
-//! Every source has a vote from the start, so that one without any neighbor keeps a share: the model may still
-//! choose it.
+//! The nearer a neighbor, the more its vote weighs; the weights sum to the number of neighbors. Every source has a vote
+//! from the start, so that one without neighbors keeps a share: the model may still choose it.
 
 /// The votes that every source has from the start.
 const PRIOR: f64 = 1.0;

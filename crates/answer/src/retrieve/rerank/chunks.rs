@@ -1,4 +1,4 @@
-//! Cutting found passages into chunks, each with its place in its passage. It ranks nothing.
+//! Cutting the passages found into chunks, each with its characters in its passage. It ranks nothing.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use crate::SearchResult;
 pub(super) struct Chunk<'p> {
     pub(super) passage: &'p Passage,
     pub(super) text: &'p str,
-    /// Which characters of the passage's text it is.
+    /// The characters of the passage's text that it spans.
     characters: Range<usize>,
 }
 
@@ -32,7 +32,7 @@ impl Chunk<'_> {
 /// longer than a chunk is one. Tokens are those of the embedder.
 ///
 /// # Errors
-/// Where the segmentation counts tokens, an embedder that does not show them.
+/// A segmentation by tokens, and an embedder that does not expose them.
 pub(super) fn cut<'p>(
     passages: &'p [SearchResult],
     segmentation: Segmentation,
@@ -47,8 +47,8 @@ pub(super) fn cut<'p>(
     };
     let chunks = passages
         .iter()
-        .flat_map(|found| {
-            let passage = &found.passage;
+        .flat_map(|result| {
+            let passage = &result.passage;
             let pieces = segment(&passage.text, segmentation, &token_spans);
             let places = characters(&passage.text, &pieces);
             pieces
@@ -67,7 +67,7 @@ pub(super) fn cut<'p>(
     }
 }
 
-/// Which characters of `text` its slices `pieces` are, which start in ascending order.
+/// The characters of `text` that its slices `pieces` span. They have to start in ascending order.
 fn characters(text: &str, pieces: &[&str]) -> Vec<Range<usize>> {
     let (mut byte, mut character) = (0, 0);
     pieces

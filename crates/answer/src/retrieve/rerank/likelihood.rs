@@ -1,4 +1,4 @@
-//! Query likelihood: how likely a language model finds the question, given a chunk that may answer it.
+//! Query likelihood: the probability of the question to a language model, given a chunk that may answer it.
 
 use ken_language::{LanguageModel, Prompt};
 use ken_probe::{FewShot, worked_examples};

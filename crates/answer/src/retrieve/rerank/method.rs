@@ -5,15 +5,15 @@ use std::str::FromStr;
 
 use ken_hub::{HubError, ModelReference};
 
-/// By what the chunks of found passages are ranked.
+/// The ranking of the chunks of the passages found.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub enum Rerank {
-    /// By nothing: passages stay whole, in the order in which they were found.
+    /// None: passages stay whole, in the order of the search.
     #[default]
     None,
     /// By a cross-encoder on this machine.
     CrossEncoder(ModelReference),
-    /// By how likely the language model holds the question, given the chunk.
+    /// By the probability of the question, given the chunk, to the language model.
     Likelihood,
     /// By the corpus's own embedder.
     Embedder,

@@ -20,7 +20,7 @@ pub use method::{Rerank, UnknownRerank};
 use crate::{AnswerError, SearchResult};
 use chunks::Chunk;
 
-/// What scores chunks. All are given a chunk with its document's title before it.
+/// A model that scores chunks. Each chunk has its document's title before it.
 pub enum Reranker {
     /// The output of a network that reads query and chunk together. A pair that is too long for it
     /// is cut at the end of its longer text.
@@ -32,8 +32,8 @@ pub enum Reranker {
 }
 
 impl Reranker {
-    /// How well each text fits the query: from 0 to 1, the larger the better; 0 where that cannot be told. Numbers of
-    /// different rerankers must not be compared.
+    /// How well each text fits the query: from 0 to 1, higher is better; 0 if the model gives no number. Numbers of
+    /// different rerankers are not comparable.
     ///
     /// # Errors
     /// A model that fails.
@@ -49,12 +49,12 @@ impl Reranker {
             Self::Likelihood(_) => score.exp(),
             Self::Embedder => score,
         };
-        let told = scores.by_query.into_iter().flatten().map(share);
+        let shares = scores.by_query.into_iter().flatten().map(share);
         let bound = |share: f32| match share.is_nan() {
             true => 0.0,
             false => share.clamp(0.0, 1.0),
         };
-        Ok(told.map(bound).collect())
+        Ok(shares.map(bound).collect())
     }
 
     fn scores(
@@ -72,10 +72,10 @@ impl Reranker {
     }
 }
 
-/// How found passages are reranked.
+/// How the passages found are reranked.
 pub struct Reranking {
     pub(crate) by: Reranker,
-    /// How many passages are found first.
+    /// The number of passages found first.
     pub(crate) depth: usize,
     segmentation: Segmentation,
 }
@@ -104,7 +104,7 @@ impl Reranking {
         }
     }
 
-    /// The same with models whose calls end with a token.
+    /// Binds its models to a token, which ends their calls.
     pub(crate) fn bound(&self, token: &CancelToken) -> Self {
         let by = match &self.by {
             Reranker::CrossEncoder(model) => {
@@ -118,7 +118,7 @@ impl Reranking {
         Self::new(by, self.depth, self.segmentation)
     }
 
-    /// All that the ranking depends on but the language model and the corpus's embedder.
+    /// Identifies the ranking, except for the language model and the corpus's embedder.
     #[must_use]
     pub fn identity(&self) -> String {
         let by = match &self.by {
@@ -129,9 +129,8 @@ impl Reranking {
         format!("{by}, {} passages in {}", self.depth, self.segmentation)
     }
 
-    /// The `k` best chunks for each query of the passages found for it, which are given best first.
-    /// Among equals the chunk of the passage found first comes first, and of one passage the
-    /// earlier.
+    /// The `k` best chunks for each query of the passages found for it, which come best first. Among equals the chunk of the
+    /// better passage comes first, and in one passage the earlier.
     pub(crate) fn rerank(
         &self,
         embedder: &dyn Embedder,
@@ -162,16 +161,15 @@ impl Reranking {
     }
 }
 
-/// The score of a chunk of which the reranker cannot tell how well it fits, below all others.
+/// The score of a chunk that the reranker gives no number, below all others.
 const UNTOLD: f32 = f32::MIN;
 
-/// The `k` chunks with the highest scores; the earlier among equals. What has no score, or one that is no number,
-/// comes last.
+/// The `k` chunks with the highest scores; the earlier among equals. Chunks without a finite score come last.
 fn best(chunks: &[Chunk<'_>], scores: &[f32], k: usize) -> Vec<SearchResult> {
     let scores = scores.iter().copied().chain(std::iter::repeat(UNTOLD));
     let scores = scores.map(|score| if score.is_finite() { score } else { UNTOLD });
     let mut ranked: Vec<(&Chunk<'_>, f32)> = chunks.iter().zip(scores).collect();
-    // Stable, so that equals stay in their order.
+    // A stable sort, so that equals keep their order.
     ranked.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     ranked.truncate(k);
     ranked
@@ -212,13 +210,13 @@ fn by_embedder(
     Ok(without_tokens(texts, scores))
 }
 
-/// The cosine of two vectors; NaN where one of them has no direction.
+/// The cosine of two vectors; NaN if one of them has no direction.
 pub(crate) fn cosine(a: &[f32], b: &[f32]) -> f32 {
     let dot = |a: &[f32], b: &[f32]| -> f32 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
     dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
 }
 
-/// Scores that cost no language model anything, given one after the other for all `texts`.
+/// Scores, one after the other for all `texts`, that no language model read tokens for.
 fn without_tokens(texts: &[Vec<String>], scores: Vec<f32>) -> Scores {
     let mut rest = scores.into_iter();
     Scores {

@@ -1,4 +1,4 @@
-//! Reranking by models of the tests, compared with the plainest ranking.
+//! Reranking by models of the tests, compared with a plain ranking.
 
 use std::ops::Range;
 
@@ -203,7 +203,7 @@ fn rerankers_are_written_and_read() {
     }
 }
 
-/// The ranking in its plainest form: again and again the first of the best that are left.
+/// The plain ranking: repeatedly the first of the best that are left.
 fn reference(mut left: Vec<(usize, f32)>, k: usize) -> Vec<usize> {
     let mut ranked = Vec::new();
     while ranked.len() < k && !left.is_empty() {
@@ -235,7 +235,7 @@ proptest! {
         let kept = one(&reranking, &query, &passages, k);
         prop_assert_eq!(&kept.chunks[..], &all.chunks[..k.min(all.chunks.len())]);
 
-        // Every chunk of every passage, in order, and its score: the lowest for what has no direction.
+        // Every chunk of every passage, in order, and its score: the lowest for one without direction.
         let score = |text: &str| match cosine(&counts(&query), &counts(text)) {
             score if score.is_nan() => f32::MIN,
             score => score,
@@ -260,7 +260,7 @@ proptest! {
         );
         prop_assert!(cut.iter().all(is_part));
         let scored = cut.iter().map(|chunk| chunk.score).enumerate().collect();
-        let expected: Vec<SearchResult> = reference(scored, k).into_iter().map(|at| cut[at].clone()).collect();
+        let expected: Vec<SearchResult> = reference(scored, k).into_iter().map(|index| cut[index].clone()).collect();
         prop_assert_eq!(kept.chunks, expected);
     }
 

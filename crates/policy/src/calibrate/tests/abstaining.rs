@@ -1,4 +1,4 @@
-//! A threshold of the question, and one by which answers are withheld.
+//! A threshold of the question, and one of abstention.
 
 use crate::calibrate::candidates::Candidate;
 use crate::calibrate::sequence::surest_first;
@@ -12,11 +12,11 @@ const GOAL: Goal = Goal::Errors {
     confidence: 0.9,
 };
 
-/// `None` where nothing can be promised.
+/// `None` if no threshold keeps the promise.
 fn calibrated(observations: &[Observation], abstain: Signal) -> Option<Calibration> {
     let policy = Policy::above(Signal::PERPLEXITY, None);
-    let found = calibrate(&policy, Some(abstain), 0, observations, GOAL);
-    found.is_met.then_some(found)
+    let calibration = calibrate(&policy, Some(abstain), 0, observations, GOAL);
+    calibration.is_met.then_some(calibration)
 }
 
 /// Questions that memory, the corpus, or nothing answers; signals tell them apart the better, the less
@@ -43,12 +43,21 @@ fn drawn(state: &mut u64, count: usize, noise: f64) -> Vec<Observation> {
 #[test]
 fn what_neither_knows_stays_without_an_answer() {
     let observations = drawn(&mut 1, 800, 0.5);
-    let found = calibrated(&observations, Signal::PERPLEXITY).unwrap();
+    let calibration = calibrated(&observations, Signal::PERPLEXITY).unwrap();
     // All that one of them knows, and as many others as may be wrong.
-    assert!((0.58..0.72).contains(&found.coverage()), "{found:?}");
-    assert!(found.error() <= 0.1 && found.bound <= 0.1, "{found:?}");
-    assert!(found.right_abstentions().unwrap() > 0.95, "{found:?}");
-    assert!(found.from_memory() > 0.0, "{found:?}");
+    assert!(
+        (0.58..0.72).contains(&calibration.coverage()),
+        "{calibration:?}"
+    );
+    assert!(
+        calibration.error() <= 0.1 && calibration.bound <= 0.1,
+        "{calibration:?}"
+    );
+    assert!(
+        calibration.right_abstentions().unwrap() > 0.95,
+        "{calibration:?}"
+    );
+    assert!(calibration.from_memory() > 0.0, "{calibration:?}");
     // The same by a signal that rises with what answers are worth.
     let turned = observations.iter().map(|one| Observation {
         review: -one.review,
@@ -56,7 +65,7 @@ fn what_neither_knows_stays_without_an_answer() {
     });
     let turned = calibrated(&turned.collect::<Vec<_>>(), Signal::EVIDENCE_CONFIDENCE).unwrap();
     assert!(
-        (turned.coverage() - found.coverage()).abs() < 0.03,
+        (turned.coverage() - calibration.coverage()).abs() < 0.03,
         "{turned:?}"
     );
 }
@@ -84,8 +93,11 @@ fn where_nothing_can_be_promised_nothing_is() {
         review: f64::NAN,
         ..one
     });
-    let found = calibrated(&right.collect::<Vec<_>>(), Signal::PERPLEXITY).unwrap();
-    assert_eq!((found.coverage(), found.right_abstentions()), (1.0, None));
+    let calibration = calibrated(&right.collect::<Vec<_>>(), Signal::PERPLEXITY).unwrap();
+    assert_eq!(
+        (calibration.coverage(), calibration.right_abstentions()),
+        (1.0, None)
+    );
 }
 
 #[test]
@@ -96,10 +108,10 @@ fn new_answers_are_wrong_no_more_often_than_promised() {
         let mut state = seed;
         // Signals that tell so little that what a pair gets wrong is near the border.
         let (seen, new) = (drawn(&mut state, 500, 2.5), drawn(&mut state, 4000, 2.5));
-        let Some(found) = calibrated(&seen, Signal::PERPLEXITY) else {
+        let Some(calibration) = calibrated(&seen, Signal::PERPLEXITY) else {
             continue;
         };
-        let tally = Tally::of(&found.policy, found.abstain, &new, 1);
+        let tally = Tally::of(&calibration.policy, calibration.abstain, &new, 1);
         broken += usize::from(tally.wrong > 0.1 * tally.given);
         answered += tally.given / 4000.0;
     }

@@ -12,7 +12,7 @@ const OPEN: Policy = Policy {
     ..Policy::ALWAYS
 };
 
-/// Without a threshold, everything is answered with evidence.
+/// Without a threshold, every question is answered with evidence.
 fn double(threshold: Option<f64>) -> Policy {
     threshold.map_or(Policy::ALWAYS, |_| Policy {
         retrieve: Rule::above(Signal::MASTERY, threshold),
@@ -43,18 +43,18 @@ fn observed(rows: &[Row]) -> Vec<Observation> {
 }
 
 #[test]
-fn where_all_has_to_be_searched_what_is_found_is_used() {
-    // What evidence answers right looks mastered before, and unknown after.
-    let found = calibrated(&observed(&[(0, 10, false, true)]), Goal::AtMostMissed(0.0));
-    assert_eq!(found.policy.threshold(), None);
+fn if_every_question_has_to_retrieve_its_evidence_is_used() {
+    // Questions that evidence answers right look mastered without it, and unknown with it.
+    let calibration = calibrated(&observed(&[(0, 10, false, true)]), Goal::AtMostMissed(0.0));
+    assert_eq!(calibration.policy.threshold(), None);
     assert_eq!(
-        (found.retrieval_ratio(), found.evidence_ratio()),
+        (calibration.retrieval_ratio(), calibration.evidence_ratio()),
         (1.0, 1.0)
     );
 }
 
 #[test]
-fn what_is_no_number_retrieves_and_keeps_what_is_found() {
+fn a_score_that_is_not_finite_retrieves_and_keeps_the_evidence() {
     let mut rows = observed(&[(5, 0, false, true); 4]);
     rows[0].question = f64::NAN;
     rows[1].review = f64::NAN;
@@ -96,14 +96,14 @@ fn a_guarantee_is_proved_on_the_other_half() {
         confidence: 0.95,
     };
     let rows = judged(2, 900, 2.0);
-    let found = calibrated(&rows, goal(0.02));
-    assert!(found.policy.threshold().is_some(), "{found:?}");
+    let calibration = calibrated(&rows, goal(0.02));
+    assert!(calibration.policy.threshold().is_some(), "{calibration:?}");
     assert!(
-        found.evidence_ratio() < 0.5 && found.bound <= 0.02,
-        "{found:?}"
+        calibration.evidence_ratio() < 0.5 && calibration.bound <= 0.02,
+        "{calibration:?}"
     );
     let half = rows.iter().filter(|one| one.second_half).count();
-    assert_eq!(found.questions, half);
+    assert_eq!(calibration.questions, half);
     let few = calibrated(&rows[..60], goal(0.02));
     assert_eq!((few.policy.threshold(), few.evidence_ratio()), (None, 1.0));
 }
@@ -116,11 +116,11 @@ fn new_questions_lose_no_more_than_guaranteed() {
     };
     let (mut promised, mut broken) = (0, 0);
     for seed in 0..200 {
-        // Judgments that tell little: what a threshold loses is near the border.
-        let found = calibrated(&judged(seed, 2000, 0.9), goal);
+        // Weak judgments, so that the loss of a threshold is near the limit.
+        let calibration = calibrated(&judged(seed, 2000, 0.9), goal);
         let new = judged(seed + 1000, 4000, 0.9);
-        let lost = Tally::of(&found.policy, None, &new, 1).lost;
-        promised += usize::from(found.policy.threshold().is_some());
+        let lost = Tally::of(&calibration.policy, None, &new, 1).lost;
+        promised += usize::from(calibration.policy.threshold().is_some());
         broken += usize::from(lost / 4000.0 > 0.05);
     }
     assert!(promised >= 100, "{promised}");
@@ -147,7 +147,7 @@ proptest! {
         strict in any::<bool>(),
     ) {
         let goal = if strict { Goal::AtMostMissed(0.1) } else { Goal::AtMostLost(0.1) };
-        let found = calibrated(&observed(&rows), goal);
+        let calibration = calibrated(&observed(&rows), goal);
         // Plainly: a question uses evidence where it looks unknown without and known with it.
         let plain = |threshold: Option<f64>| {
             let uses = |row: &&Row| threshold.is_none_or(|t| {
@@ -165,12 +165,12 @@ proptest! {
             };
             (meets, used)
         };
-        let (meets, used) = plain(found.policy.threshold());
+        let (meets, used) = plain(calibration.policy.threshold());
         prop_assert!(meets);
-        prop_assert!((found.evidence_ratio() - used as f64 / rows.len() as f64).abs() < 1e-9);
+        prop_assert!((calibration.evidence_ratio() - used as f64 / rows.len() as f64).abs() < 1e-9);
         for step in -1..=220 {
             let (meets, other) = plain(Some(f64::from(step) / 200.0));
-            prop_assert!(!meets || other >= used, "{step} uses {other}, {found:?} {used}");
+            prop_assert!(!meets || other >= used, "{step} uses {other}, {calibration:?} {used}");
         }
     }
 
