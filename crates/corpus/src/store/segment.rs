@@ -116,7 +116,7 @@ impl Segment {
         self.files.dir()
     }
 
-    /// The same folder, for checked reads of its files.
+    /// The folder, for checked reads of its files.
     #[must_use]
     pub fn files(&self) -> &CheckedFolder {
         &self.files

@@ -225,7 +225,7 @@ pub struct SignalWork<'a> {
     pub pipeline: &'a Pipeline,
     /// The signals to measure.
     pub required: &'a RequiredSignals,
-    /// What is already known.
+    /// Measurements of earlier runs, which are not taken again.
     pub known: &'a Known,
 }
 

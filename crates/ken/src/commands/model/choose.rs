@@ -38,7 +38,7 @@ struct Room {
     disk_free_bytes: Option<u64>,
 }
 
-/// What is known before a model is chosen.
+/// The facts by which a model is chosen.
 #[derive(Debug, Serialize)]
 struct Findings {
     listed_on: &'static str,
