@@ -59,6 +59,8 @@ const WHOLE: &[&str] = &[
     "--workspace",
     "--features",
     EXTRAS,
+    // One run names every test that fails.
+    "--no-fail-fast",
     "--",
     "--include-ignored",
     "--skip",
