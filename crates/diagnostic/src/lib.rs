@@ -20,6 +20,7 @@
 //! let error = ModelError::NotPulled { reference: "hf:org/model".to_owned() };
 //! assert_eq!(error.kind(), "not_pulled");
 //! assert!(error.remedy().unwrap().mentions("PullModel(\"hf:org/model\")"));
+//! assert_eq!(error.remedy().unwrap().plain(), None);
 //! ```
 //!
 //! Attributes are set on a variant, or on the type for all variants without their own: `kind = "…"`
@@ -182,6 +183,16 @@ impl Remedy {
             Part::Action(named) => action(named),
         });
         parts.collect()
+    }
+
+    /// The remedy as text; `None` if it names a setting or an action.
+    #[must_use]
+    pub fn plain(&self) -> Option<String> {
+        let texts = self.0.iter().map(|part| match part {
+            Part::Text(text) => Some(text.to_string()),
+            Part::Setting(_) | Part::Action(_) => None,
+        });
+        texts.collect()
     }
 
     /// Whether its text, or the names of its settings and actions, contain this.

@@ -45,6 +45,8 @@ pub struct Documents {
     /// The remaining records of the open file.
     records: Records,
     /// The open file.
+    current_file: Option<PathBuf>,
+    /// Its path as documents record it.
     origin: Option<String>,
     copies: bool,
     metadata: Map<String, Value>,
@@ -143,6 +145,7 @@ impl Documents {
             files: files.into_iter(),
             skipped,
             records: Box::new(iter::empty()),
+            current_file: None,
             origin: None,
             copies: options.copies,
             metadata: options.metadata,
@@ -193,14 +196,20 @@ impl Documents {
     }
 
     /// The paths of the files still to be read, without standard input.
-    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
         let files = self.files.as_slice().iter();
         let on_disk = files.filter(|file| file.origin != Origin::Stdin);
         on_disk.map(|file| file.path.as_path())
     }
 
+    /// The file of the last item.
+    #[must_use]
+    pub fn current_file(&self) -> Option<&Path> {
+        self.current_file.as_deref()
+    }
+
     /// Keeps only the files for which the predicate is true.
-    pub(crate) fn retain_files(&mut self, mut is_kept: impl FnMut(&Path) -> bool) {
+    pub fn retain_files(&mut self, mut is_kept: impl FnMut(&Path) -> bool) {
         let mut files: Vec<_> = mem::take(&mut self.files).collect();
         files.retain(|file| is_kept(&file.path));
         self.bytes_total = files.iter().map(|file| file.bytes).sum();
@@ -252,6 +261,7 @@ impl Iterator for Documents {
             let origin = self.origin.as_deref();
             self.seen.origins.extend(origin.map(digest_of));
             self.records = self.opener.open(&file);
+            self.current_file = Some(file.path);
         }
     }
 }

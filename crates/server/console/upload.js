@@ -55,6 +55,7 @@ export function uploadPanel(name, path, changed) {
       const shown = progressOf(job.kind);
       jobs.append(shown.element);
       follow(job, shown, taking(0, 1)).then((ended) => {
+        shown.tell(failures(ended));
         shown.end(ended.status === "failed" ? `failed: ${ended.error?.message}` : ended.status === "cancelled" ? "cancelled" : done(ended),
           ended.status !== "failed");
         return changed();
@@ -85,17 +86,17 @@ async function filesOf(entry) {
 const done = ({ generation, progress: { added, replaced, unchanged } }) =>
   `searched as of generation ${generation}: ${count(added)} added, ${count(replaced)} replaced, ${count(unchanged)} unchanged`;
 
-/** The kind of a file, by its name. @param {Sent} file */
-const kind = ({ path }) => /\.[^./]*$/.exec(path)?.[0].toLowerCase() ?? "";
+/** The files of a job that were not taken in, each with why. @param {any} job @returns {[string, string][]} */
+const failures = (job) => job.failed.map((/** @type {any} */ { file, message, hint }) => [file, hint ? `${message}; ${hint}` : message]);
 
-/** Files that are sent together: of one kind each, so that one kind that is not read does not keep back others. @param {Sent[]} files */
+/** Files that are sent together. @param {Sent[]} files */
 function batches(files) {
   /** @type {Sent[][]} */
   const made = [];
   let bytes = 0;
-  for (const one of [...files].sort((a, b) => kind(a).localeCompare(kind(b)))) {
+  for (const one of files) {
     const last = made.at(-1);
-    const fits = last && kind(last[0]) === kind(one) && last.length < FILES && bytes + one.file.size <= BYTES;
+    const fits = last && last.length < FILES && bytes + one.file.size <= BYTES;
     if (fits) last.push(one);
     else made.push([one]);
     bytes = (fits ? bytes : 0) + one.file.size;
@@ -104,7 +105,7 @@ function batches(files) {
 }
 
 /**
- * Sends files batch by batch. One that cannot be read is named, and the others of its batch are sent without it.
+ * Sends files batch by batch, and names those that are not taken in.
  * @param {string} path
  * @param {Sent[]} files
  * @param {ReturnType<typeof progressOf>} shown
@@ -117,49 +118,56 @@ async function sendAll(path, files, shown, changed) {
   const failed = [];
   const sum = { generation: 0, progress: { added: 0, replaced: 0, unchanged: 0 } };
   let begun = 0;
-  for (let batch of batches(files)) {
+  for (const batch of batches(files)) {
+    if (stopped.signal.aborted) break;
     const size = batch.reduce((bytes, { file }) => bytes + file.size, 0) / all;
-    while (batch.length && !stopped.signal.aborted) {
-      const why = await sendBatch(path, batch, { shown, stopped, begun, size, sum, failed });
-      if (!why) break;
-      const named = batch.filter((one) => why.includes(one.path)).sort((a, b) => b.path.length - a.path.length)[0];
-      failed.push(...(named ? [named] : batch).map((one) => /** @type {[string, string]} */ ([one.path, why])));
-      batch = named ? batch.filter((one) => one !== named) : [];
-      shown.tell(failed);
-    }
+    failed.push(...await sendBatch(path, batch, { shown, stopped, begun, size, sum }));
+    shown.tell(failed);
     begun += size;
   }
   const taken = sum.generation ? done(sum) : "nothing was taken in";
-  if (stopped.signal.aborted) shown.end(sum.generation ? `cancelled; ${taken}` : "cancelled; nothing was taken in");
+  if (stopped.signal.aborted) shown.end(`cancelled; ${taken}`);
   else shown.end(sum.generation ? taken : `failed: ${taken}`, sum.generation > 0);
   await changed();
 }
 
 /**
- * Sends a batch and waits until it is taken in; returns why it was not.
+ * Sends a batch and waits until it is taken in; returns the files that are not, each with why.
  * @param {string} path
  * @param {Sent[]} batch
- * @param {{shown: ReturnType<typeof progressOf>, stopped: AbortController, begun: number, size: number, sum: any,
- *   failed: [string, string][]}} how
+ * @param {{shown: ReturnType<typeof progressOf>, stopped: AbortController, begun: number, size: number, sum: any}} how
+ * @returns {Promise<[string, string][]>}
  */
-async function sendBatch(path, batch, { shown, stopped, begun, size, sum, failed }) {
+async function sendBatch(path, batch, how) {
+  const { shown, stopped, begun, size, sum } = how;
   const body = new FormData();
   for (const { file, path: own } of batch) body.append("file", file, own);
   shown.cancelBy(() => stopped.abort());
   const sent = (/** @type {number} */ part) => shown.say(`sending: ${share(part, 1)}`, begun + size * SENT * part);
+  /** @param {string[]} names @param {string} why @returns {[string, string][]} */
+  const each = (names, why) => names.map((name) => [name, why]);
+  const names = batch.map((one) => one.path);
   try {
     const job = await follow(await upload(`${path}/documents`, body, sent, stopped.signal), shown,
       taking(begun + size * SENT, size * (1 - SENT)));
+    const failed = failures(job);
     if (job.status === "cancelled") stopped.abort();
-    if (job.status !== "done") return job.status === "failed" ? job.error?.message ?? "failed" : "";
-    sum.generation = job.generation;
-    for (const name of Object.keys(sum.progress)) sum.progress[name] += job.progress[name];
-    const without = batch.length - job.progress.documents;
-    if (without > 0) failed.push([`${without} of ${counted(batch.length, "file")} ${kind(batch[0])}`, "no documents are in them"]);
-    shown.tell(failed);
-    return "";
+    if (job.status === "failed") {
+      const named = new Set(failed.map(([name]) => name));
+      return [...failed, ...each(names.filter((name) => !named.has(name)), job.error.message)];
+    }
+    if (job.status === "done") {
+      sum.generation = job.generation;
+      for (const name of Object.keys(sum.progress)) sum.progress[name] += job.progress[name];
+    }
+    return failed;
   } catch (error) {
-    return stopped.signal.aborted ? "" : error.message;
+    if (stopped.signal.aborted) return [];
+    // A name that no file can have refuses the whole batch.
+    const refused = names.find((name) => error.message.includes(JSON.stringify(name)));
+    if (!refused) return each(names, error.message);
+    const rest = batch.filter((one) => one.path !== refused);
+    return [...each([refused], error.message), ...(rest.length ? await sendBatch(path, rest, how) : [])];
   }
 }
 

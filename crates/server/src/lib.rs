@@ -39,7 +39,7 @@ pub use routes::route::Route;
 pub use routes::table::routes;
 pub use service::corpora::Opened;
 pub use service::data_folder::DataFolderError;
-pub use service::library::intake::{Destination, Intake, Taken};
+pub use service::library::intake::{Destination, Intake, ReadFiles, Taken};
 pub use service::library::measurer::{Measured, Measurement, Measurer, Purpose};
 pub use service::library::tool_error::ToolError;
 pub use service::library::{Library, Tools};

@@ -179,7 +179,7 @@ table! {
     GET "/v1/ken/corpora/{name}" AnyKey changes::one;
     /// Remove a corpus that was made here
     DELETE "/v1/ken/corpora/{name}" WRITE changes::remove;
-    /// Upload documents; those of known ids are replaced
+    /// Upload documents; those of known ids are replaced, and files that cannot be read are left out
     POST "/v1/ken/corpora/{name}/documents" WRITE changes::upload;
     /// The documents, newest first
     GET "/v1/ken/corpora/{name}/documents" SEARCH documents::list, query DOCUMENTS.to_vec();

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ken::CorpusSummary;
 use super::prune::PruningObject;
-use crate::service::library::job::Job;
+use crate::service::library::job::{FailedFile, Job, JobError};
 
 /// A corpus to make.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -36,6 +36,9 @@ pub(crate) struct JobObject {
     status: &'static str,
     /// Its progress, if it ingests documents or measures policies.
     progress: JobProgress,
+    /// The files of an upload that cannot be taken in, in the order of their paths. The job takes in the others, and
+    /// fails if there are none.
+    failed: Vec<FailedFileObject>,
     /// The first generation with the change, or the one on which policies were measured; if it failed, the current
     /// one.
     generation: Option<u64>,
@@ -74,11 +77,41 @@ pub(crate) struct JobProgress {
     questions_total: usize,
 }
 
-/// Why a job failed.
+/// Why a job, or a file of it, failed.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct JobFailure {
     code: &'static str,
     message: String,
+    /// What would help.
+    hint: Option<String>,
+}
+
+impl From<JobError> for JobFailure {
+    fn from(error: JobError) -> Self {
+        Self {
+            code: error.code,
+            message: error.message,
+            hint: error.hint,
+        }
+    }
+}
+
+/// A file of an upload of which nothing is taken in, and why.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct FailedFileObject {
+    /// Its path in the upload.
+    file: String,
+    #[serde(flatten)]
+    failure: JobFailure,
+}
+
+impl From<FailedFile> for FailedFileObject {
+    fn from(failed: FailedFile) -> Self {
+        Self {
+            file: failed.file,
+            failure: failed.error.into(),
+        }
+    }
 }
 
 impl From<&Job> for JobObject {
@@ -104,13 +137,11 @@ impl From<&Job> for JobObject {
                 questions_done: state.measured.done,
                 questions_total: state.measured.total,
             },
+            failed: state.failed.into_iter().map(Into::into).collect(),
             generation: state.generation,
             study: evaluation.map(|evaluation| evaluation.study.clone()),
             chosen: state.chosen,
-            error: state.error.map(|error| JobFailure {
-                code: error.code,
-                message: error.message,
-            }),
+            error: state.error.map(JobFailure::from),
             created_at: job.order.created,
             ended_at: state.ended,
         }

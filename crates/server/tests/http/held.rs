@@ -1,11 +1,11 @@
 //! An intake that waits where the test wants it to, and otherwise is that of `ken serve`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ken_server::{Destination, Intake, Taken, ToolError};
+use ken_server::{Destination, Intake, ReadFiles, Taken, ToolError};
 
 use crate::intake::Documents;
 
@@ -24,17 +24,18 @@ pub(crate) struct Held {
 }
 
 impl Intake for Held {
-    fn recognize(&self, folder: &Path) -> Result<(), ToolError> {
-        self.documents.recognize(folder)
+    fn recognize(&self, path: &Path) -> Result<(), ToolError> {
+        self.documents.recognize(path)
     }
 
-    fn documents(&self, folder: &Path, stop: &Arc<AtomicBool>) -> Result<Vec<String>, ToolError> {
+    fn documents(&self, folder: &Path, stop: &Arc<AtomicBool>) -> Result<ReadFiles, ToolError> {
         self.documents.documents(folder, stop)
     }
 
     fn take(
         &self,
         folder: &Path,
+        left_out: &[PathBuf],
         into: Destination<'_>,
         progress: &mut dyn FnMut(Taken),
         stop: &Arc<AtomicBool>,
@@ -45,6 +46,6 @@ impl Intake for Held {
             std::thread::sleep(Duration::from_millis(2));
         }
         waits.store(false, Ordering::SeqCst);
-        self.documents.take(folder, into, progress, stop)
+        self.documents.take(folder, left_out, into, progress, stop)
     }
 }

@@ -34,7 +34,7 @@ pub(crate) fn ingested(server: &Running, corpus: &str, name: &str, content: &str
 }
 
 /// A job once it is over.
-fn ended(server: &Running, id: &str) -> Value {
+pub(crate) fn ended(server: &Running, id: &str) -> Value {
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {
         let job = server.get(&format!("/v1/ken/jobs/{id}")).json();

@@ -53,5 +53,6 @@ mod slow_model;
 mod spans;
 mod studies;
 mod traces;
+mod uploads;
 mod vector_stores;
 mod watch;

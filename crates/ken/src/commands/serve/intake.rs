@@ -8,7 +8,7 @@ use ken_corpus::{Cut, Settings as CorpusSettings};
 use ken_diagnostic::Diagnostic;
 use ken_documents::{Budget, ReadError, ReadOptions, read_documents_with};
 use ken_ingest::{Ingest, ingest};
-use ken_server::{Destination, Intake, Taken, ToolError};
+use ken_server::{Destination, Intake, ReadFiles, Taken, ToolError};
 use ken_setup::Settings;
 use serde_json::{Map, Value};
 
@@ -28,9 +28,10 @@ impl Documents {
         }
     }
 
+    /// The documents of a folder, or of a file, none of them read yet.
     fn read(
         &self,
-        folder: &Path,
+        path: &Path,
         metadata: Map<String, Value>,
         stop: &Arc<AtomicBool>,
     ) -> Result<ken_documents::Documents, ToolError> {
@@ -43,7 +44,7 @@ impl Documents {
             copies: true,
             ..ReadOptions::default()
         };
-        let paths: [PathBuf; 1] = [folder.to_owned()];
+        let paths: [PathBuf; 1] = [path.to_owned()];
         read_documents_with(&paths, options).map_err(|error| refused(&error))
     }
 }
@@ -53,28 +54,42 @@ fn refused(error: &dyn Diagnostic) -> ToolError {
 }
 
 impl Intake for Documents {
-    fn recognize(&self, folder: &Path) -> Result<(), ToolError> {
-        self.read(folder, Map::new(), &Arc::default()).map(drop)
+    fn recognize(&self, path: &Path) -> Result<(), ToolError> {
+        self.read(path, Map::new(), &Arc::default()).map(drop)
     }
 
-    fn documents(&self, folder: &Path, stop: &Arc<AtomicBool>) -> Result<Vec<String>, ToolError> {
-        let documents = self.read(folder, Map::new(), stop)?;
-        let ids = documents.map(|document| document.map(|document| document.id));
-        let ids: Result<Vec<String>, ReadError> = ids.collect();
-        ids.map_err(|error| refused(&error))
+    fn documents(&self, folder: &Path, stop: &Arc<AtomicBool>) -> Result<ReadFiles, ToolError> {
+        let mut documents = self.read(folder, Map::new(), stop)?;
+        let paths = documents.files().map(Path::to_owned);
+        let mut files: ReadFiles = paths.map(|path| (path, Ok(Vec::new()))).collect();
+        while let Some(document) = documents.next() {
+            let file = documents.current_file();
+            let file = file.and_then(|path| files.get_mut(path));
+            match (document, file) {
+                (Err(error @ ReadError::Stopped), _) => return Err(refused(&error)),
+                (Ok(document), Some(Ok(ids))) => ids.push(document.id),
+                (Err(error), Some(file)) if file.is_ok() => *file = Err(refused(&error)),
+                // More of a file that cannot be read.
+                _ => {}
+            }
+        }
+        Ok(files)
     }
 
     fn take(
         &self,
         folder: &Path,
+        left_out: &[PathBuf],
         into: Destination<'_>,
         progress: &mut dyn FnMut(Taken),
         stop: &Arc<AtomicBool>,
     ) -> Result<Taken, ToolError> {
         let known = CorpusSettings::of(into.corpus).map_err(|error| refused(&error))?;
         let own = known.and_then(|known| known.segmentation.parse().ok());
+        let mut documents = self.read(folder, into.metadata.clone(), stop)?;
+        documents.retain_files(|path| !left_out.iter().any(|left_out| left_out == path));
         let work = Ingest {
-            documents: self.read(folder, into.metadata.clone(), stop)?,
+            documents,
             corpus: into.corpus,
             cut: own.unwrap_or(self.cut),
             embedder: into.embedder,

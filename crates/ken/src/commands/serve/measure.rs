@@ -38,6 +38,7 @@ impl Measurer for Policies {
                 kind: "abstain_tuned",
                 message: "answers are withheld by the setting `abstain`, and tuning chooses when to retrieve alone"
                     .to_owned(),
+                hint: None,
             }),
             Purpose::Tune => {
                 let (_, labels) = usable(asked).map_err(|error| refused(&error))?;
@@ -178,20 +179,11 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// An error with its remedy, where that names no flag and no command.
+/// An error with its hint in the message.
 fn refused(error: &dyn Diagnostic) -> ToolError {
-    let is_worded = Cell::new(true);
-    let remedy = error.remedy().map(|remedy| {
-        let named = || {
-            is_worded.set(false);
-            String::new()
-        };
-        remedy.worded(|_| named(), |_| named())
-    });
-    let ToolError { kind, message } = ToolError::of(error);
-    let message = match remedy.filter(|_| is_worded.get()) {
-        Some(remedy) => format!("{message}; {remedy}"),
-        None => message,
-    };
-    ToolError { kind, message }
+    let mut error = ToolError::of(error);
+    if let Some(hint) = error.hint.take() {
+        error.message = format!("{}; {hint}", error.message);
+    }
+    error
 }

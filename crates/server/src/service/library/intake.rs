@@ -1,6 +1,7 @@
 //! What takes documents in. The server reads and cuts none itself: it is given something that does.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -9,27 +10,32 @@ use serde_json::{Map, Value};
 
 use super::tool_error::ToolError;
 
+/// Files: the ids of the documents of each, or why it cannot be read.
+pub type ReadFiles = BTreeMap<PathBuf, Result<Vec<String>, ToolError>>;
+
 /// Reads documents and adds them to corpora.
 pub trait Intake: Send + Sync {
-    /// Looks at the names of the files below a folder.
+    /// Looks at the name of a file, or of those below a folder.
     ///
     /// # Errors
     /// Where none of them is of a known format.
-    fn recognize(&self, folder: &Path) -> Result<(), ToolError>;
+    fn recognize(&self, path: &Path) -> Result<(), ToolError>;
 
-    /// The ids of all documents in the files below a folder: each is read, and none kept.
+    /// The files of known formats below a folder: each document is read, and none kept.
     ///
     /// # Errors
-    /// The first document that cannot be read; `stop`.
-    fn documents(&self, folder: &Path, stop: &Arc<AtomicBool>) -> Result<Vec<String>, ToolError>;
+    /// A folder without any; `stop`.
+    fn documents(&self, folder: &Path, stop: &Arc<AtomicBool>) -> Result<ReadFiles, ToolError>;
 
-    /// Adds them to a corpus. What is published by the time that `stop` is raised stays.
+    /// Adds the documents of a folder to a corpus, except those of the files in `left_out`. What is published by the
+    /// time that `stop` is raised stays.
     ///
     /// # Errors
     /// Documents that cannot be read, embedded or written.
     fn take(
         &self,
         folder: &Path,
+        left_out: &[PathBuf],
         into: Destination<'_>,
         progress: &mut dyn FnMut(Taken),
         stop: &Arc<AtomicBool>,

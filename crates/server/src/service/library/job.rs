@@ -12,6 +12,7 @@ use super::evaluation::Evaluation;
 use super::intake::Taken;
 use super::measurer::Measured;
 use super::pruning::{Prune, Restore};
+use super::tool_error::ToolError;
 use crate::service::clock::unix_seconds;
 use crate::wire::refusal::Refusal;
 
@@ -125,6 +126,26 @@ impl Status {
 pub(crate) struct JobError {
     pub(crate) code: &'static str,
     pub(crate) message: String,
+    /// What would help.
+    pub(crate) hint: Option<String>,
+}
+
+impl From<ToolError> for JobError {
+    fn from(error: ToolError) -> Self {
+        Self {
+            code: error.kind,
+            message: error.message,
+            hint: error.hint,
+        }
+    }
+}
+
+/// A file that was sent with a job, and of which nothing is taken in.
+#[derive(Debug, Clone)]
+pub(crate) struct FailedFile {
+    /// Its path in the upload.
+    pub(crate) file: String,
+    pub(crate) error: JobError,
 }
 
 impl From<Refusal> for JobError {
@@ -132,6 +153,7 @@ impl From<Refusal> for JobError {
         Self {
             code: refusal.code(),
             message: refusal.message().to_owned(),
+            hint: None,
         }
     }
 }
@@ -141,6 +163,7 @@ impl From<Refusal> for JobError {
 pub(crate) struct State {
     pub(crate) status: Status,
     pub(crate) taken: Taken,
+    pub(crate) failed: Vec<FailedFile>,
     pub(crate) measured: Measured,
     /// The policy that was chosen.
     pub(crate) chosen: Option<String>,
@@ -166,6 +189,7 @@ impl Job {
         let state = State {
             status: Status::Waiting,
             taken: Taken::default(),
+            failed: Vec::new(),
             measured: Measured::default(),
             chosen: None,
             place: None,
@@ -186,6 +210,11 @@ impl Job {
 
     pub(crate) fn progress(&self, taken: Taken) {
         self.state.send_modify(|state| state.taken = taken);
+    }
+
+    /// Says which files are not taken in.
+    pub(crate) fn leaves_out(&self, failed: Vec<FailedFile>) {
+        self.state.send_modify(|state| state.failed = failed);
     }
 
     pub(crate) fn measured(&self, measured: Measured) {

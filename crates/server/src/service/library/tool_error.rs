@@ -12,6 +12,8 @@ pub struct ToolError {
     pub kind: &'static str,
     /// For people. It may name paths of the server.
     pub message: String,
+    /// What would help, for people; `None` if that takes settings or commands.
+    pub hint: Option<String>,
 }
 
 impl ToolError {
@@ -21,14 +23,19 @@ impl ToolError {
         Self {
             kind: error.kind(),
             message: error.to_string(),
+            hint: error.remedy().and_then(|remedy| remedy.plain()),
         }
     }
 
     /// The same, without the path of a folder of the server.
     pub(crate) fn without(mut self, folder: &Path) -> Self {
         let folder = folder.display().to_string();
-        self.message = self.message.replace(&format!("{folder}/"), "");
-        self.message = self.message.replace(&folder, "the upload");
+        let stripped = |text: String| {
+            let text = text.replace(&format!("{folder}/"), "");
+            text.replace(&folder, "the upload")
+        };
+        self.message = stripped(self.message);
+        self.hint = self.hint.map(stripped);
         self
     }
 }

@@ -1,6 +1,6 @@
 //! Doing the jobs, on a thread of its own: whoever asks meanwhile reads the generation before.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -13,8 +13,8 @@ use tokio::runtime::Handle;
 
 use super::Library;
 use super::evaluation::{Evaluation, QUESTIONS};
-use super::intake::{Destination, Taken};
-use super::job::{Job, JobError, Status, Work};
+use super::intake::{Destination, ReadFiles, Taken};
+use super::job::{FailedFile, Job, JobError, Status, Work};
 use super::jobs::Jobs;
 use super::measurer::Measurement;
 use super::measuring;
@@ -107,6 +107,7 @@ impl Trouble {
             Self::Own(..) => JobError {
                 code: "server_error",
                 message: "the server could not do this; its log says why".to_owned(),
+                hint: None,
             },
         }
     }
@@ -116,8 +117,11 @@ impl Trouble {
     }
 
     fn theirs(code: &'static str, message: impl Into<String>) -> Self {
-        let message = message.into();
-        Self::Theirs(JobError { code, message })
+        Self::Theirs(JobError {
+            code,
+            message: message.into(),
+            hint: None,
+        })
     }
 }
 
@@ -157,15 +161,29 @@ impl From<CorpusError> for Trouble {
     }
 }
 
-/// The bytes of all files below a folder, as far as it can be read.
-fn bytes_below(folder: &Path) -> u64 {
+/// All files below a folder and their lengths in bytes, as far as it can be read.
+fn files_below(folder: &Path) -> Vec<(PathBuf, u64)> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let bytes = entries.map(|entry| match entry.metadata() {
-        Ok(kind) if kind.is_dir() => bytes_below(&entry.path()),
-        Ok(kind) if kind.is_file() => kind.len(),
-        _ => 0,
+    let files = entries.flat_map(|entry| match entry.metadata() {
+        Ok(kind) if kind.is_dir() => files_below(&entry.path()),
+        Ok(kind) if kind.is_file() => vec![(entry.path(), kind.len())],
+        _ => Vec::new(),
     });
-    bytes.sum()
+    files.collect()
+}
+
+/// Why a job fails that takes in no file of its upload.
+fn none_taken(failed: &[FailedFile]) -> Trouble {
+    match failed {
+        [only] => Trouble::Theirs(only.error.clone()),
+        _ => {
+            let message = format!(
+                "none of the {} files can be taken in; `failed` says why",
+                failed.len()
+            );
+            Trouble::theirs("all_files_failed", message)
+        }
+    }
 }
 
 struct Running<'a> {
@@ -304,34 +322,72 @@ impl Running<'_> {
                 let message = "a passage is too long for the embedder; cut documents smaller";
                 Trouble::theirs("context_length_exceeded", message)
             }
-            kind => Trouble::theirs(kind, error.without(&folder).message),
+            _ => Trouble::Theirs(error.without(&folder).into()),
         }
     }
 
-    /// The documents in a folder, each of which is read. How much there is to read is told at once.
-    fn documents(&self, folder: &Path) -> Result<Vec<String>, Trouble> {
+    /// The files in a folder, each of which is read. How much there is to read is told at once.
+    fn files(&self, folder: &Path) -> Result<ReadFiles, Trouble> {
+        let lengths = files_below(folder).into_iter().map(|(_, bytes)| bytes);
         self.job.progress(Taken {
-            bytes_total: bytes_below(folder),
+            bytes_total: lengths.sum(),
             ..Taken::default()
         });
-        let found = self.library.intake().documents(folder, &self.job.stop);
-        found.map_err(self.refused(folder))
+        let files = self.library.intake().documents(folder, &self.job.stop);
+        files.map_err(self.refused(folder))
     }
 
-    /// Takes documents in, all of which can be read: nothing is published where one cannot.
+    /// The documents in the folder of a file, all of which can be read.
+    fn documents(&self, folder: &Path) -> Result<Vec<String>, Trouble> {
+        let files = self.files(folder)?.into_values();
+        let documents: Result<Vec<Vec<String>>, ToolError> = files.collect();
+        Ok(documents.map_err(self.refused(folder))?.concat())
+    }
+
+    /// Takes in the files that can be read to their ends. Of the others nothing is published, and the job says why.
     fn take(&self, folder: &Path, place: &Path) -> Result<(), Trouble> {
-        let found = self.documents(folder)?;
-        if found.is_empty() {
-            return Err(Trouble::theirs("no_documents", "there are no documents"));
+        let mut files = self.files(folder)?;
+        let intake = self.library.intake();
+        for (path, _) in files_below(folder) {
+            let file = files.entry(path);
+            file.or_insert_with_key(|path| intake.recognize(path).map(|()| Vec::new()));
         }
-        self.library.check_ids(self.corpus(), &found, None)?;
-        self.embed(folder, &Map::new(), place)?;
-        Ok(self.library.stores.disown(self.corpus(), &found)?)
+        let (mut taken, mut left_out, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+        for (path, documents) in files {
+            let documents = documents.map_err(self.refused(folder));
+            match documents.and_then(|documents| self.admitted(documents)) {
+                Ok(documents) => taken.extend(documents),
+                Err(Trouble::Theirs(error)) => {
+                    let name = path.strip_prefix(folder).unwrap_or(&path);
+                    let file = name.display().to_string();
+                    failed.push(FailedFile { file, error });
+                    left_out.push(path);
+                }
+                Err(own) => return Err(own),
+            }
+        }
+        self.job.leaves_out(failed.clone());
+        if taken.is_empty() {
+            return Err(none_taken(&failed));
+        }
+        self.embed(folder, &left_out, &Map::new(), place)?;
+        Ok(self.library.stores.disown(self.corpus(), &taken)?)
+    }
+
+    /// The documents of a file, which has some, and none of which passes for one of another file.
+    fn admitted(&self, documents: Vec<String>) -> Result<Vec<String>, Trouble> {
+        if documents.is_empty() {
+            let message = "there are no documents in it";
+            return Err(Trouble::theirs("no_documents", message));
+        }
+        self.library.check_ids(self.corpus(), &documents, None)?;
+        Ok(documents)
     }
 
     fn embed(
         &self,
         folder: &Path,
+        left_out: &[PathBuf],
         metadata: &Map<String, Value>,
         place: &Path,
     ) -> Result<(), Trouble> {
@@ -348,7 +404,7 @@ impl Running<'_> {
         };
         let mut progress = |taken| self.job.progress(taken);
         let (intake, stop) = (self.library.intake(), &self.job.stop);
-        let taken = intake.take(folder, into, &mut progress, stop);
+        let taken = intake.take(folder, left_out, into, &mut progress, stop);
         self.job.progress(taken.map_err(self.refused(folder))?);
         match self.job.is_cancelled() {
             true => Err(Trouble::theirs("cancelled", "it was cancelled")),
@@ -368,7 +424,7 @@ impl Running<'_> {
             // Before any is published, so that each can be taken out again.
             member.documents = documents;
             stores.note(self.corpus(), &member)?;
-            self.embed(&folder, &member.attributes, place)
+            self.embed(&folder, &[], &member.attributes, place)
         });
         if taken.is_err() && self.is_broken_off() {
             return taken;
@@ -377,8 +433,13 @@ impl Running<'_> {
             Ok(()) => (Membership::Completed, None),
             Err(_) if self.job.is_cancelled() => (Membership::Cancelled, None),
             Err(trouble) => {
-                let JobError { code, message } = trouble.shown();
-                (Membership::Failed, Some((code.to_owned(), message)))
+                let JobError {
+                    code,
+                    message,
+                    hint,
+                } = trouble.shown();
+                let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+                (Membership::Failed, Some((code.to_owned(), message + &hint)))
             }
         };
         // `completed` means searchable.
@@ -408,7 +469,7 @@ impl Running<'_> {
                                out, and put it in again";
                 return Err(Trouble::theirs("documents_replaced", message));
             }
-            self.embed(&folder, attributes, place)?;
+            self.embed(&folder, &[], attributes, place)?;
             self.serve(place)?;
         }
         member.attributes.clone_from(attributes);
