@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ken_corpus::{Corpus, Passage, Selection};
 
 use crate::search::{Query, Rankings};
-use crate::top_k::Place;
+use crate::top_k::{Candidate, Place};
 use crate::{IndexError, Mode, Recall};
 
 /// A search result.
@@ -86,16 +86,25 @@ impl Index {
         k: usize,
         selection: Option<&Selection>,
     ) -> Result<Vec<Hit>, IndexError> {
+        Ok(self.search_with_nearest(query, mode, k, selection)?.0)
+    }
+
+    /// As [`Index::search`], with the cosine of the query and the nearest passage, whether or not that is among the best:
+    /// dense and hybrid search compute it anyway. `None` after a lexical search, or if there are no passages.
+    pub fn search_with_nearest(
+        &self,
+        query: &Query<'_>,
+        mode: Mode,
+        k: usize,
+        selection: Option<&Selection>,
+    ) -> Result<(Vec<Hit>, Option<f32>), IndexError> {
         let segments = self.corpus.segments();
-        let places = self.places(query, mode, k, selection)?.into_iter();
-        places
-            .map(|place| {
-                Ok(Hit {
-                    passage: segments[place.segment].passage(place.ordinal)?,
-                    score: place.score,
-                })
-            })
-            .collect()
+        let (ranking, nearest) = self.rank(query, mode, k, selection)?;
+        let hits = ranking.into_iter().map(|Candidate { score, place }| {
+            let passage = segments[place.segment as usize].passage(place.ordinal as usize)?;
+            Ok(Hit { passage, score })
+        });
+        Ok((hits.collect::<Result<_, IndexError>>()?, nearest))
     }
 
     /// As [`Index::search`], but returns only the places of the passages.
@@ -106,6 +115,22 @@ impl Index {
         k: usize,
         selection: Option<&Selection>,
     ) -> Result<Vec<RankedPlace>, IndexError> {
+        let (ranking, _) = self.rank(query, mode, k, selection)?;
+        let places = ranking.into_iter().map(|candidate| RankedPlace {
+            segment: candidate.place.segment as usize,
+            ordinal: candidate.place.ordinal as usize,
+            score: candidate.score,
+        });
+        Ok(places.collect())
+    }
+
+    fn rank(
+        &self,
+        query: &Query<'_>,
+        mode: Mode,
+        k: usize,
+        selection: Option<&Selection>,
+    ) -> Result<(Vec<Candidate>, Option<f32>), IndexError> {
         let segments = self.corpus.segments();
         let is_live = |place: Place| {
             let (segment, ordinal) = (place.segment as usize, place.ordinal as usize);
@@ -122,12 +147,6 @@ impl Index {
                 .get(segment as usize)
                 .map_or(0, |segment| segment.live_passage_count()),
         };
-        let ranking = self.rankings.rank(query, mode, k, &is_live, &live_count)?;
-        let places = ranking.into_iter().map(|candidate| RankedPlace {
-            segment: candidate.place.segment as usize,
-            ordinal: candidate.place.ordinal as usize,
-            score: candidate.score,
-        });
-        Ok(places.collect())
+        self.rankings.rank(query, mode, k, &is_live, &live_count)
     }
 }

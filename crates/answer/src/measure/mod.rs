@@ -98,6 +98,9 @@ impl Measuring<'_> {
         for step in steps {
             let is_open = |&place: &usize| !all[place].costs.contains_key(&step);
             let places: Vec<usize> = (0..all.len()).filter(is_open).collect();
+            if places.is_empty() {
+                continue;
+            }
             let open = Open {
                 questions: places.iter().map(|&place| questions[place]).collect(),
                 prompts: places.iter().map(|&place| &prompts[place]).collect(),

@@ -68,6 +68,7 @@ impl Pipeline {
         for (index, (found, before)) in all {
             let (draft, limit) = (&mut drafts[index], budgets[index]);
             draft.found_in = before;
+            draft.nearest = found.nearest;
             draft.calls.retriever += 1;
             draft.took("embed", found.embed_time);
             draft.took("search", found.search_time);
