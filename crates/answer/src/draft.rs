@@ -78,7 +78,7 @@ impl<'q> Draft<'q> {
     }
 
     /// Adds the costs of measuring.
-    pub(crate) fn paid(&mut self, costs: &BTreeMap<Step, Cost>) {
+    pub(crate) fn paid<'c>(&mut self, costs: impl IntoIterator<Item = (&'c Step, &'c Cost)>) {
         for (step, cost) in costs {
             self.calls.model += cost.calls.model;
             self.calls.retriever += cost.calls.retriever;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ken_corpus::{Corpus, Passage, Selection};
 
 use crate::search::{Query, Rankings};
-use crate::top_k::{Candidate, Place};
+use crate::top_k::Place;
 use crate::{IndexError, Mode, Recall};
 
 /// A search result.
@@ -99,38 +99,23 @@ impl Index {
         selection: Option<&Selection>,
     ) -> Result<(Vec<Hit>, Option<f32>), IndexError> {
         let segments = self.corpus.segments();
-        let (ranking, nearest) = self.rank(query, mode, k, selection)?;
-        let hits = ranking.into_iter().map(|Candidate { score, place }| {
-            let passage = segments[place.segment as usize].passage(place.ordinal as usize)?;
+        let (places, nearest) = self.places(query, mode, k, selection)?;
+        let hits = places.into_iter().map(|place| {
+            let passage = segments[place.segment].passage(place.ordinal)?;
+            let score = place.score;
             Ok(Hit { passage, score })
         });
         Ok((hits.collect::<Result<_, IndexError>>()?, nearest))
     }
 
-    /// As [`Index::search`], but returns only the places of the passages.
+    /// As [`Index::search_with_nearest`], with the places of the passages in place of them.
     pub fn places(
         &self,
         query: &Query<'_>,
         mode: Mode,
         k: usize,
         selection: Option<&Selection>,
-    ) -> Result<Vec<RankedPlace>, IndexError> {
-        let (ranking, _) = self.rank(query, mode, k, selection)?;
-        let places = ranking.into_iter().map(|candidate| RankedPlace {
-            segment: candidate.place.segment as usize,
-            ordinal: candidate.place.ordinal as usize,
-            score: candidate.score,
-        });
-        Ok(places.collect())
-    }
-
-    fn rank(
-        &self,
-        query: &Query<'_>,
-        mode: Mode,
-        k: usize,
-        selection: Option<&Selection>,
-    ) -> Result<(Vec<Candidate>, Option<f32>), IndexError> {
+    ) -> Result<(Vec<RankedPlace>, Option<f32>), IndexError> {
         let segments = self.corpus.segments();
         let is_live = |place: Place| {
             let (segment, ordinal) = (place.segment as usize, place.ordinal as usize);
@@ -147,6 +132,12 @@ impl Index {
                 .get(segment as usize)
                 .map_or(0, |segment| segment.live_passage_count()),
         };
-        self.rankings.rank(query, mode, k, &is_live, &live_count)
+        let (ranking, nearest) = (self.rankings).rank(query, mode, k, &is_live, &live_count)?;
+        let places = ranking.into_iter().map(|candidate| RankedPlace {
+            segment: candidate.place.segment as usize,
+            ordinal: candidate.place.ordinal as usize,
+            score: candidate.score,
+        });
+        Ok((places.collect(), nearest))
     }
 }

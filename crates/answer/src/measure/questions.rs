@@ -1,7 +1,7 @@
 //! A pipeline's measurements of questions: without evidence, with it, and for answers in the making.
 
 use ken_language::Prompt;
-use ken_policy::{Measurements, Signal, Step};
+use ken_policy::{Measurements, Signal};
 use ken_probe::SampleOptions;
 
 use super::Measuring;
@@ -119,9 +119,8 @@ impl Pipeline {
         let measured = self.measure_by(signals, &questions, &prompts, before.clone(), without)?;
         for ((&index, before), measured) in indices.iter().zip(before).zip(measured) {
             let draft = &mut drafts[index];
-            let is_new = |step: &Step| !before.costs.contains_key(step);
-            let paid = measured.costs.iter().filter(|(step, _)| is_new(step));
-            draft.paid(&paid.map(|(step, cost)| (*step, *cost)).collect());
+            let costs = measured.costs.iter();
+            draft.paid(costs.filter(|(step, _)| !before.costs.contains_key(*step)));
             match with_evidence {
                 true => draft.measured_with = measured,
                 false => draft.measured = measured,
