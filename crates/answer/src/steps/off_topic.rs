@@ -13,9 +13,9 @@ use crate::pipeline::{Event, Pipeline};
 use crate::retrieve::Retriever;
 
 impl Pipeline {
-    /// Drops the evidence of questions off topic unread, if the sampled answers vouch for the one from memory. Searches again
-    /// only after a search that gave no cosine. Does nothing
-    /// if a corpus is not rated by cosines, or if answers from memory are refused.
+    /// Drops the evidence of questions off topic unread, if the sampled answers vouch for the one from memory. Passages are
+    /// searched again only for questions whose search told no cosine. Does nothing if a corpus is not rated by cosines, or
+    /// if answers from memory are refused.
     pub(super) fn recall(
         &self,
         off_topic: OffTopic,
