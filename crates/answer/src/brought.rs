@@ -1,10 +1,10 @@
 //! An application's own request: its conversation with instructions, and where its answers end. The model is then asked
 //! in the application's words, with the evidence among them.
 
-use std::str::FromStr;
 use std::sync::Arc;
 
 use ken_language::{Examples, OutputSchema, Prompt, Reply};
+use ken_probe::named;
 
 use crate::conversation::Exchange;
 
@@ -135,21 +135,10 @@ impl EvidencePlace {
     }
 }
 
-/// A name that no place has.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown place `{0}` (question, system are known)")]
-pub struct UnknownPlace(String);
-
-impl FromStr for EvidencePlace {
-    type Err = UnknownPlace;
-
-    fn from_str(name: &str) -> Result<Self, UnknownPlace> {
-        match name {
-            "question" => Ok(Self::Question),
-            "system" => Ok(Self::System),
-            other => Err(UnknownPlace(other.to_owned())),
-        }
-    }
+named! {
+    EvidencePlace, "place of evidence",
+    EvidencePlace::Question => "question",
+    EvidencePlace::System => "system",
 }
 
 #[cfg(test)]

@@ -19,6 +19,8 @@ pub(crate) struct Draft<'q> {
     /// Whether the caller wants the answer written.
     pub(crate) go_on: bool,
     pub(crate) retrieved: Vec<Retrieved>,
+    /// The cosine of the question and the nearest passage, if the search for them computed it.
+    pub(crate) nearest: Option<f32>,
     /// The time of finding them, if an earlier search did.
     pub(crate) found_in: Duration,
     pub(crate) verbalized: Option<Verbalized>,
@@ -52,6 +54,7 @@ impl<'q> Draft<'q> {
             choice,
             go_on,
             retrieved: Vec::new(),
+            nearest: None,
             found_in: Duration::ZERO,
             verbalized: None,
             corpus: None,
@@ -75,7 +78,7 @@ impl<'q> Draft<'q> {
     }
 
     /// Adds the costs of measuring.
-    pub(crate) fn paid(&mut self, costs: &BTreeMap<Step, Cost>) {
+    pub(crate) fn paid<'c>(&mut self, costs: impl IntoIterator<Item = (&'c Step, &'c Cost)>) {
         for (step, cost) in costs {
             self.calls.model += cost.calls.model;
             self.calls.retriever += cost.calls.retriever;

@@ -49,7 +49,7 @@ mod steps;
 mod style;
 
 pub use answer::{Answer, Citation, Retrieved, Verbalized};
-pub use brought::{Brought, Conversation, EvidenceForm, EvidencePlace, UnknownPlace};
+pub use brought::{Brought, Conversation, EvidenceForm, EvidencePlace};
 pub use cite::{is_han, placed_words};
 pub use conversation::{Exchange, Standalone, is_small_talk};
 pub use decision::{Decision, Written};
@@ -69,7 +69,7 @@ pub use measure::router::{Representation, all_words, fits, represent};
 pub use measure::routing_head::RoutingHead;
 pub use measure::routing_models::RoutingModels;
 pub use measure::{draw_answers, inspect_answers, judge, rate};
-pub use memory::{Memory, UnknownMemory};
+pub use memory::Memory;
 pub use pipeline::{AnswerSettings, Event, Pipeline, SAMPLES};
 pub use prompt::QuestionPrompt;
 pub use prompt::truncate::SPARE_TOKENS;

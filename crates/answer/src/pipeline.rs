@@ -210,6 +210,12 @@ impl Pipeline {
         self.retriever.as_ref()
     }
 
+    /// The retriever of a corpus by the name under which a model chooses it; that of the pipeline for any other name.
+    pub(crate) fn retriever_of(&self, corpus: Option<&str>) -> Option<&Retriever> {
+        let extra = corpus.and_then(|name| self.extra_corpora.get(name));
+        extra.or(self.retriever())
+    }
+
     /// The question that a follow-up means, given the exchanges before it. A first question stays as it is, and so does
     /// one that the model rewrites in words that are not in the conversation.
     ///
@@ -352,17 +358,12 @@ impl Pipeline {
             .iter()
             .map(|question_prompt| {
                 let short = budget(prompt::frame(*question_prompt), self.settings.max_tokens)?;
-                Ok(match self.style_of(*question_prompt) {
-                    Style::Short => short,
-                    Style::Full => {
-                        let frame = prompt::full_frame(question_prompt.question);
-                        short.min(budget(frame, self.settings.full_tokens)?)
-                    }
-                    Style::AsSent => {
-                        let frame = self.sent_frame();
-                        short.min(budget(frame, self.settings.full_tokens)?)
-                    }
-                })
+                let frame = match self.style_of(*question_prompt) {
+                    Style::Short => return Ok(short),
+                    Style::Full => prompt::full_frame(question_prompt.question),
+                    Style::AsSent => self.sent_frame(),
+                };
+                Ok(short.min(budget(frame, self.settings.full_tokens)?))
             })
             .collect()
     }

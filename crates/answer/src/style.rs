@@ -25,11 +25,7 @@ pub struct UnknownStyle(String);
 
 impl fmt::Display for Style {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Short => "short",
-            Self::Full => "full",
-            Self::AsSent => "as_sent",
-        })
+        self.serialize(f)
     }
 }
 

@@ -7,6 +7,7 @@ mod fixture;
 use std::ops::ControlFlow;
 
 use ken_answer::{Answer, Event, Memory, Pipeline, Policy, Style};
+use ken_index::Mode;
 use ken_policy::Source;
 use ken_testing::{Fact, FnEmbedder};
 use tempfile::TempDir;
@@ -107,14 +108,43 @@ fn answers_from_memory_are_marked_given_or_refused() {
     );
 }
 
+/// An embedder for which no passage is about two of the questions.
+fn far() -> FnEmbedder {
+    FnEmbedder::new("far", 2, |text| match text {
+        KNOWN | NEITHER => vec![0.2, 0.98],
+        _ => vec![1.0, 0.0],
+    })
+}
+
+#[test]
+fn only_after_a_search_by_words_are_passages_searched_again_to_rate_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut pipeline = pipeline_with(&folder, far());
+    let mut reasons = Vec::new();
+    for (mode, searches) in [(Mode::Hybrid, 1), (Mode::Dense, 1), (Mode::Lexical, 3)] {
+        pipeline.settings.mode = mode;
+        for question in [READ, NEITHER] {
+            assert_eq!(ask(&pipeline, question).calls.retriever, searches, "{mode}");
+        }
+        let known = ask(&pipeline, KNOWN);
+        assert_eq!(known.calls.retriever, searches, "{mode}");
+        assert_eq!(known.timing_ms.contains_key("rate"), searches > 1, "{mode}");
+        reasons.push(known.reason);
+    }
+    let [hybrid, others @ ..] = reasons.as_slice() else {
+        panic!("no reasons");
+    };
+    assert!(
+        hybrid.contains("0.200") && hybrid.ends_with("so no passage is read"),
+        "{hybrid}"
+    );
+    assert!(others.iter().all(|reason| reason == hybrid), "{others:?}");
+}
+
 #[test]
 fn no_passage_is_read_that_is_not_about_a_question_which_the_model_knows() {
     let folder = tempfile::tempdir().unwrap();
-    let far = FnEmbedder::new("far", 2, |text| match text {
-        KNOWN | NEITHER => vec![0.2, 0.98],
-        _ => vec![1.0, 0.0],
-    });
-    let mut pipeline = pipeline_with(&folder, far);
+    let mut pipeline = pipeline_with(&folder, far());
     for style in [Style::Short, Style::Full] {
         pipeline.settings.style = style;
         let known = ask(&pipeline, KNOWN);

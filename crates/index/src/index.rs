@@ -86,26 +86,36 @@ impl Index {
         k: usize,
         selection: Option<&Selection>,
     ) -> Result<Vec<Hit>, IndexError> {
-        let segments = self.corpus.segments();
-        let places = self.places(query, mode, k, selection)?.into_iter();
-        places
-            .map(|place| {
-                Ok(Hit {
-                    passage: segments[place.segment].passage(place.ordinal)?,
-                    score: place.score,
-                })
-            })
-            .collect()
+        Ok(self.search_with_nearest(query, mode, k, selection)?.0)
     }
 
-    /// As [`Index::search`], but returns only the places of the passages.
+    /// As [`Index::search`], with the cosine of the query and the nearest passage, whether or not that is among the best:
+    /// dense and hybrid search compute it anyway. `None` after a lexical search, or if there are no passages.
+    pub fn search_with_nearest(
+        &self,
+        query: &Query<'_>,
+        mode: Mode,
+        k: usize,
+        selection: Option<&Selection>,
+    ) -> Result<(Vec<Hit>, Option<f32>), IndexError> {
+        let segments = self.corpus.segments();
+        let (places, nearest) = self.places(query, mode, k, selection)?;
+        let hits = places.into_iter().map(|place| {
+            let passage = segments[place.segment].passage(place.ordinal)?;
+            let score = place.score;
+            Ok(Hit { passage, score })
+        });
+        Ok((hits.collect::<Result<_, IndexError>>()?, nearest))
+    }
+
+    /// As [`Index::search_with_nearest`], with the places of the passages in place of them.
     pub fn places(
         &self,
         query: &Query<'_>,
         mode: Mode,
         k: usize,
         selection: Option<&Selection>,
-    ) -> Result<Vec<RankedPlace>, IndexError> {
+    ) -> Result<(Vec<RankedPlace>, Option<f32>), IndexError> {
         let segments = self.corpus.segments();
         let is_live = |place: Place| {
             let (segment, ordinal) = (place.segment as usize, place.ordinal as usize);
@@ -122,12 +132,12 @@ impl Index {
                 .get(segment as usize)
                 .map_or(0, |segment| segment.live_passage_count()),
         };
-        let ranking = self.rankings.rank(query, mode, k, &is_live, &live_count)?;
+        let (ranking, nearest) = (self.rankings).rank(query, mode, k, &is_live, &live_count)?;
         let places = ranking.into_iter().map(|candidate| RankedPlace {
             segment: candidate.place.segment as usize,
             ordinal: candidate.place.ordinal as usize,
             score: candidate.score,
         });
-        Ok(places.collect())
+        Ok((places.collect(), nearest))
     }
 }

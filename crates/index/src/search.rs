@@ -72,7 +72,8 @@ impl Rankings {
     }
 
     /// The best `k` live passages, best first; of equal scores the one that comes earlier in the
-    /// corpus. `live_count` returns how many passages of a segment are live.
+    /// corpus. With them the cosine of the nearest live passage, whether or not it is among them; `None` after a lexical
+    /// search, or without live passages. `live_count` returns how many passages of a segment are live.
     pub(crate) fn rank(
         &self,
         query: &Query<'_>,
@@ -80,13 +81,18 @@ impl Rankings {
         k: usize,
         is_live: &(impl Fn(Place) -> bool + Sync),
         live_count: &(impl Fn(u32) -> usize + Sync),
-    ) -> Result<Vec<Candidate>, IndexError> {
+    ) -> Result<(Vec<Candidate>, Option<f32>), IndexError> {
         let effort = Effort::Recall(self.recall);
         let dense = |vector, k| dense::search(&self.dense, vector, k, effort, is_live, live_count);
         let lexical = |k| self.lexical.search(query.text, k, is_live);
+        let nearest = |ranking: &[Candidate]| ranking.first().map(|best| best.score);
         match mode {
-            Mode::Dense => dense(query.checked_vector(mode, self.dimensions)?, k),
-            Mode::Lexical => lexical(k),
+            Mode::Dense => {
+                let ranking = dense(query.checked_vector(mode, self.dimensions)?, k)?;
+                let nearest = nearest(&ranking);
+                Ok((ranking, nearest))
+            }
+            Mode::Lexical => Ok((lexical(k)?, None)),
             Mode::Hybrid => {
                 let vector = query.checked_vector(mode, self.dimensions)?;
                 let depth = fused_depth(k);
@@ -98,7 +104,7 @@ impl Rankings {
                     passages: self.lexical.passages(),
                     most_lexical: self.lexical.most(query.text)?,
                 };
-                Ok(by_scores(&rankings, k))
+                Ok((by_scores(&rankings, k), nearest(rankings.dense)))
             }
         }
     }
@@ -147,7 +153,7 @@ mod tests {
     fn ordinals(query: &Query<'_>, mode: Mode, dead: Option<u32>) -> Vec<u32> {
         let is_live = |place: Place| Some(place.ordinal) != dead;
         let (rankings, _dirs) = opened();
-        let ranking = rankings.rank(query, mode, 10, &is_live, &|_| 3).unwrap();
+        let (ranking, _) = rankings.rank(query, mode, 10, &is_live, &|_| 3).unwrap();
         ranking.iter().map(|c| c.place.ordinal).collect()
     }
 
@@ -200,7 +206,7 @@ mod tests {
         };
         for mode in [Mode::Dense, Mode::Lexical, Mode::Hybrid] {
             let ranking = rankings.rank(&query, mode, 3, &|_| true, &|_| 3);
-            assert_eq!(ranking.unwrap(), []);
+            assert_eq!(ranking.unwrap(), (Vec::new(), None));
         }
     }
 }

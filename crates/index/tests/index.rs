@@ -28,7 +28,7 @@ fn settings() -> Settings {
 }
 
 /// Publishes one generation of documents, each of one passage, or of none if the text is empty:
-/// id, text, vector.
+/// id, text, vector. Their number in the generation is `n` in their metadata.
 fn publish(dir: &Path, documents: &[(&str, &str, [f32; 2])]) {
     publish_as(dir, documents, DenseLayout::default());
 }
@@ -38,11 +38,12 @@ fn publish_as(dir: &Path, documents: &[(&str, &str, [f32; 2])], layout: DenseLay
     let mut staged = writer.stage(0).unwrap();
     let mut passages = Vec::new();
     let mut vectors = Vec::new();
-    for &(id, text, vector) in documents {
+    for (number, &(id, text, vector)) in documents.iter().enumerate() {
         let document = Document {
             id: id.to_owned(),
             title: String::new(),
             text: text.to_owned(),
+            metadata: serde_json::Map::from_iter([("n".to_owned(), number.into())]),
             record: true,
             ..Document::default()
         };
@@ -95,6 +96,46 @@ fn finds_passages_of_all_segments() {
     let hybrid = index.search(&TIDE, Mode::Hybrid, 2, None).unwrap();
     assert_eq!(ids(&hybrid), ["moon#0", "wind#0"]);
     assert!(hybrid[0].score > hybrid[1].score);
+}
+
+#[test]
+fn hybrid_search_tells_the_cosine_that_dense_search_finds() {
+    let dir = tempfile::tempdir().unwrap();
+    let words: Vec<&str> = TIDE.text.split(' ').chain(["fox", "waves"]).collect();
+    for half in 0..2 {
+        let numbers = half * 60..(half + 1) * 60;
+        let documents = numbers.map(|number: usize| {
+            let text = [words[number % 6], words[number / 6 % 6]].join(" ");
+            let (sin, cos) = (number as f32 * 2.4).sin_cos();
+            (number.to_string(), text, [cos, sin])
+        });
+        let documents: Vec<(String, String, [f32; 2])> = documents.collect();
+        let borrowed = documents.iter();
+        let borrowed = borrowed.map(|(id, text, vector)| (id.as_str(), text.as_str(), *vector));
+        publish(dir.path(), &borrowed.collect::<Vec<_>>());
+    }
+    let index = open(dir.path());
+    for turn in 0..40 {
+        let (sin, cos) = (turn as f32 * 0.7).sin_cos();
+        let vector = [cos, sin];
+        let query = Query {
+            text: TIDE.text,
+            vector: Some(&vector),
+        };
+        // From turn 30 on it leaves nothing.
+        let filter = format!("n>={}", 2 * turn).parse().unwrap();
+        let selection = Selection::new(index.corpus(), &[filter]).unwrap();
+        for selection in [None, Some(&selection)] {
+            let best = index.search(&query, Mode::Dense, 10, selection).unwrap();
+            let best = best.first().map(|hit| hit.score);
+            assert_eq!(best.is_some(), selection.is_none() || turn < 30);
+            let nearest = |mode| {
+                let found = index.search_with_nearest(&query, mode, 1, selection);
+                found.unwrap().1
+            };
+            assert_eq!(MODES.map(nearest), [best, None, best], "{turn}");
+        }
+    }
 }
 
 #[test]

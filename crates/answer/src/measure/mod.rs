@@ -58,23 +58,16 @@ impl<'a> Open<'a> {
     }
 }
 
-/// Marks measurements with evidence.
-#[derive(Clone, Copy)]
-pub(crate) struct EvidenceContext<'a> {
-    /// The measurements without it: `[questions]`.
-    pub(crate) without: &'a [Measurements],
-}
-
 /// The result and the cost of a step, for each open question.
 type Taken<T> = Result<Vec<(T, Cost)>, AnswerError>;
 
 impl Measuring<'_> {
-    /// Takes for every question the steps that the signals need, and no others: those before there is evidence, or
-    /// those of their review. The judgment and the rating read the questions themselves, all
+    /// Takes for every question the steps that the signals need, and no others: those before there is evidence or, given
+    /// the measurements without it, those of their review. The judgment and the rating read the questions themselves, all
     /// other steps the prompts. A step whose cost is recorded in `all` is not taken again.
     ///
     /// # Shapes
-    /// `questions`, `prompts` and `all`: `[questions]`. Returns the same.
+    /// `questions`, `prompts`, `all` and `without`: `[questions]`. Returns the same.
     ///
     /// # Errors
     /// A prompt that does not fit, a model that does not score, fails, or is stopped.
@@ -84,9 +77,9 @@ impl Measuring<'_> {
         questions: &[QuestionPrompt<'_>],
         prompts: &[Prompt],
         mut all: Vec<Measurements>,
-        evidence: Option<EvidenceContext<'_>>,
+        without: Option<&[Measurements]>,
     ) -> Result<Vec<Measurements>, AnswerError> {
-        let steps = signals.iter().flat_map(|signal| match evidence {
+        let steps = signals.iter().flat_map(|signal| match without {
             Some(_) => signal.steps_of_review(),
             None => signal.steps,
         });
@@ -98,6 +91,9 @@ impl Measuring<'_> {
         for step in steps {
             let is_open = |&place: &usize| !all[place].costs.contains_key(&step);
             let places: Vec<usize> = (0..all.len()).filter(is_open).collect();
+            if places.is_empty() {
+                continue;
+            }
             let open = Open {
                 questions: places.iter().map(|&place| questions[place]).collect(),
                 prompts: places.iter().map(|&place| &prompts[place]).collect(),
@@ -108,17 +104,13 @@ impl Measuring<'_> {
                 open: &open,
                 all: &mut all,
             };
-            self.take(&mut slots, evidence)?;
+            self.take(&mut slots, without.unwrap_or_default())?;
         }
         Ok(all)
     }
 
     /// Takes a step of the questions for which it is open.
-    fn take(
-        &self,
-        slots: &mut Slots<'_>,
-        evidence: Option<EvidenceContext<'_>>,
-    ) -> Result<(), AnswerError> {
+    fn take(&self, slots: &mut Slots<'_>, without: &[Measurements]) -> Result<(), AnswerError> {
         let (step, open) = (slots.step, slots.open);
         match step {
             Step::Judge => slots.fill(judge(self.model, &open.texts())?, |all, judgment| {
@@ -160,7 +152,6 @@ impl Measuring<'_> {
             }),
             Step::Rate => slots.fill(self.rate(open)?, |all, rating| all.rating = rating),
             Step::Gate => {
-                let without = evidence.map_or(&[][..], |evidence| evidence.without);
                 let gated = self.weigh(open, without, slots.all)?;
                 slots.fill(gated, |all, gated| all.gated = Some(gated));
             }

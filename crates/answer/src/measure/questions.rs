@@ -1,10 +1,10 @@
 //! A pipeline's measurements of questions: without evidence, with it, and for answers in the making.
 
 use ken_language::Prompt;
-use ken_policy::{Measurements, Signal, Step};
+use ken_policy::{Measurements, Signal};
 use ken_probe::SampleOptions;
 
-use super::{EvidenceContext, Measuring};
+use super::Measuring;
 use crate::answer::Retrieved;
 use crate::draft::Draft;
 use crate::error::AnswerError;
@@ -57,8 +57,7 @@ impl Pipeline {
             prompt::from_evidence(*question, &read)
         });
         let prompts: Vec<Prompt> = prompts.collect();
-        let found = Some(EvidenceContext { without });
-        self.measure_by(signals, questions, &prompts, before, found)
+        self.measure_by(signals, questions, &prompts, before, Some(without))
     }
 
     fn measure_by(
@@ -67,7 +66,7 @@ impl Pipeline {
         questions: &[QuestionPrompt<'_>],
         prompts: &[Prompt],
         before: Vec<Measurements>,
-        found: Option<EvidenceContext<'_>>,
+        without: Option<&[Measurements]>,
     ) -> Result<Vec<Measurements>, AnswerError> {
         let measuring = Measuring {
             model: self.model.as_ref(),
@@ -80,7 +79,7 @@ impl Pipeline {
             retriever: self.retriever(),
             routing: &self.routing,
         };
-        measuring.measure(signals, questions, prompts, before, found)
+        measuring.measure(signals, questions, prompts, before, without)
     }
 
     /// The prompt by which an answer with evidence is measured: that of the short answer or, if the policy refuses in the
@@ -116,13 +115,12 @@ impl Pipeline {
                 .collect(),
             false => without.clone(),
         };
-        let found = with_evidence.then_some(EvidenceContext { without: &without });
-        let measured = self.measure_by(signals, &questions, &prompts, before.clone(), found)?;
+        let without = with_evidence.then_some(without.as_slice());
+        let measured = self.measure_by(signals, &questions, &prompts, before.clone(), without)?;
         for ((&index, before), measured) in indices.iter().zip(before).zip(measured) {
             let draft = &mut drafts[index];
-            let is_new = |step: &Step| !before.costs.contains_key(step);
-            let paid = measured.costs.iter().filter(|(step, _)| is_new(step));
-            draft.paid(&paid.map(|(step, cost)| (*step, *cost)).collect());
+            let costs = measured.costs.iter();
+            draft.paid(costs.filter(|(step, _)| !before.costs.contains_key(*step)));
             match with_evidence {
                 true => draft.measured_with = measured,
                 false => draft.measured = measured,

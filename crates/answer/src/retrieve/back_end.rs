@@ -228,15 +228,23 @@ impl BackEnd {
         }
     }
 
-    /// The `k` best passages, best first.
+    /// The `k` best passages, best first, and the cosine of the query and the nearest passage if a dense or hybrid search on
+    /// disk computed it.
     ///
     /// # Errors
     /// A query that does not fit, a damaged index, a server that fails.
-    pub fn search(&self, query: &Query<'_>, mode: Mode, k: usize) -> Result<Vec<Hit>, AnswerError> {
+    pub fn search(
+        &self,
+        query: &Query<'_>,
+        mode: Mode,
+        k: usize,
+    ) -> Result<(Vec<Hit>, Option<f32>), AnswerError> {
         Ok(match self {
-            Self::Local(local) => (local.index).search(query, mode, k, local.selection.as_ref())?,
-            Self::Milvus(collection) => collection.search(query, mode, k)?,
-            Self::Service(service) => service.search(query, mode, k)?,
+            Self::Local(Local {
+                index, selection, ..
+            }) => index.search_with_nearest(query, mode, k, selection.as_ref())?,
+            Self::Milvus(collection) => (collection.search(query, mode, k)?, None),
+            Self::Service(service) => (service.search(query, mode, k)?, None),
         })
     }
 }

@@ -36,6 +36,8 @@ pub struct Retriever {
 pub struct SearchOutcome {
     /// The passages, or the chunks of them that were kept, best first.
     pub results: Vec<SearchResult>,
+    /// The cosine of the question and the nearest passage of the corpus itself, if the search on disk computed it.
+    pub nearest: Option<f32>,
     /// Its share of the time to embed all questions.
     pub embed_time: Duration,
     /// The time of its own search.
@@ -367,9 +369,10 @@ impl Retriever {
                 text,
                 vector: vectors.get(index).map(Vec::as_slice),
             };
-            let hits = self.back_end.search(&query, mode, k)?;
+            let (hits, nearest) = self.back_end.search(&query, mode, k)?;
             Ok(SearchOutcome {
                 results: hits.into_iter().map(SearchResult::passage).collect(),
+                nearest,
                 embed_time,
                 search_time: started.elapsed(),
                 rerank: None,

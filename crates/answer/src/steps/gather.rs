@@ -53,9 +53,8 @@ impl Pipeline {
         let mut by_corpus: BTreeMap<Option<String>, Vec<usize>> = BTreeMap::new();
         for (index, draft) in drafts.iter().enumerate() {
             if draft.choice.source == Source::Corpus {
-                let corpus = draft.corpus.clone();
-                let corpus = corpus.filter(|name| self.extra_corpora.contains_key(name));
-                by_corpus.entry(corpus).or_default().push(index);
+                let indices = by_corpus.entry(draft.corpus.clone()).or_default();
+                indices.push(index);
             }
         }
         let (wanted, reach) = (self.settings.evidence_tokens, self.settings.neighbors);
@@ -68,6 +67,7 @@ impl Pipeline {
         for (index, (found, before)) in all {
             let (draft, limit) = (&mut drafts[index], budgets[index]);
             draft.found_in = before;
+            draft.nearest = found.nearest;
             draft.calls.retriever += 1;
             draft.took("embed", found.embed_time);
             draft.took("search", found.search_time);
@@ -86,9 +86,7 @@ impl Pipeline {
                 let question = self.model.count_tokens(question)?;
                 limit.saturating_sub(question).min(wanted)
             };
-            let corpus = draft.corpus.as_deref();
-            let retriever = corpus.and_then(|name| self.extra_corpora.get(name));
-            let retriever = retriever.or(self.retriever());
+            let retriever = self.retriever_of(draft.corpus.as_deref());
             fit(model, retriever, question, &mut draft.retrieved, budget)?;
             if let Some(retriever) = retriever.filter(|_| reach > 0) {
                 let retrieved = std::mem::take(&mut draft.retrieved);
@@ -121,11 +119,7 @@ impl Pipeline {
         if let Some(before) = before.collect() {
             return Ok(before);
         }
-        let retriever = match corpus {
-            Some(name) => self.extra_corpora.get(name),
-            None => self.retriever(),
-        };
-        let retriever = retriever.ok_or(AnswerError::NoCorpus)?;
+        let retriever = self.retriever_of(corpus).ok_or(AnswerError::NoCorpus)?;
         let found = retriever.evidence(questions, self.settings.mode, self.settings.k)?;
         Ok(found.into_iter().map(|new| (new, Duration::ZERO)).collect())
     }

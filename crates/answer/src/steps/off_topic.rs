@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use ken_policy::OffTopic;
+use ken_policy::{OffTopic, Reading};
 
 use super::review::with_evidence;
 use super::vouch::ANSWER;
@@ -13,8 +13,9 @@ use crate::pipeline::{Event, Pipeline};
 use crate::retrieve::Retriever;
 
 impl Pipeline {
-    /// Drops the evidence of questions off topic unread, if the sampled answers vouch for the one from memory. Does nothing
-    /// if a corpus is not rated by cosines, or if answers from memory are refused.
+    /// Drops the evidence of questions off topic unread, if the sampled answers vouch for the one from memory. Passages are
+    /// searched again only for questions whose search told no cosine. Does nothing if a corpus is not rated by cosines, or
+    /// if answers from memory are refused.
     pub(super) fn recall(
         &self,
         off_topic: OffTopic,
@@ -26,10 +27,15 @@ impl Pipeline {
             return Ok(());
         }
         let mut open = with_evidence(drafts);
-        self.measure_drafts(&[OffTopic::SIMILARITY], drafts, &open, true)?;
+        let mut unrated = open.clone();
+        unrated.retain(|&index| drafts[index].nearest.is_none());
+        self.measure_drafts(&[OffTopic::SIMILARITY], drafts, &unrated, true)?;
         let far = |draft: &Draft<'_>| {
-            off_topic
-                .is_off_topic(OffTopic::SIMILARITY.weigh(&draft.measured, &draft.measured_with))
+            let similarity = match draft.nearest {
+                Some(cosine) => Reading::from(f64::from(cosine)),
+                None => OffTopic::SIMILARITY.weigh(&draft.measured, &draft.measured_with),
+            };
+            off_topic.is_off_topic(similarity)
         };
         open.retain(|&index| far(&drafts[index]).is_some());
         self.measure_drafts(&[OffTopic::UNCERTAINTY, ANSWER], drafts, &open, false)?;

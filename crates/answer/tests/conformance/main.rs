@@ -169,7 +169,7 @@ fn every_back_end_finds_what_the_reference_does() {
 }
 
 fn check(back_end: &BackEnd, reference: &Reference, query: &Query<'_>, place: &str) {
-    let search = |mode, k| back_end.search(query, mode, k).unwrap();
+    let search = |mode, k| back_end.search(query, mode, k).unwrap().0;
     for k in [10, 1000] {
         let dense = search(Mode::Dense, k);
         reference.check_dense(&dense, query.vector.unwrap(), k, place);

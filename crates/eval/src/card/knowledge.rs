@@ -8,9 +8,10 @@ use crate::bootstrap::{DRAWS, interval};
 use crate::compare::{Answered, grouped_by};
 use crate::dataset::Question;
 use crate::discrimination::{Prediction, auroc};
+use crate::measure::Measure;
 use crate::paired_interval::paired_interval;
 use crate::record::Record;
-use crate::statistics::{mean, number, wilson_interval};
+use crate::statistics::{mean, number};
 
 /// The number of equal parts of the questions, ordered by a signal.
 pub(super) const PARTS: usize = 10;
@@ -32,30 +33,21 @@ pub struct Card {
     pub seed: u64,
 }
 
-/// A share of questions.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Rate {
-    /// The share; `None` without questions.
-    pub share: Option<f64>,
-    /// Its 95 % Wilson interval, low and high.
-    pub interval: Option<[f64; 2]>,
-}
-
 /// The accuracy on some questions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Knowledge {
     /// The number of questions.
     pub n: usize,
     /// The share right from memory.
-    pub memory: Rate,
+    pub memory: Measure,
     /// The share right with evidence.
-    pub evidence: Rate,
+    pub evidence: Measure,
     /// The share wrong from memory and right with evidence.
-    pub helped: Rate,
+    pub helped: Measure,
     /// The share right from memory and wrong with evidence.
-    pub harmed: Rate,
+    pub harmed: Measure,
     /// Of those right from memory, the share wrong with evidence.
-    pub misled: Rate,
+    pub misled: Measure,
 }
 
 /// The questions by a field.
@@ -80,7 +72,7 @@ pub struct SelfKnowledge {
     /// Its 95 % bootstrap interval, low and high.
     pub auroc_interval: Option<[f64; 2]>,
     /// The share right from memory in each tenth of the questions, the surest first.
-    pub tenths: Vec<Rate>,
+    pub tenths: Vec<Measure>,
 }
 
 /// The gain and the cost of searching for every question instead of none.
@@ -96,24 +88,10 @@ pub struct SearchWorth {
     pub ms: Option<f64>,
 }
 
-impl Rate {
-    fn of(outcomes: impl IntoIterator<Item = bool>) -> Self {
-        let (mut yes, mut all) = (0, 0);
-        for outcome in outcomes {
-            all += 1;
-            yes += usize::from(outcome);
-        }
-        Self {
-            share: (all > 0).then(|| yes as f64 / all as f64),
-            interval: wilson_interval(yes, all),
-        }
-    }
-}
-
 impl Knowledge {
     fn of(answered: &[Answered<'_>]) -> Self {
         let rate = |of: fn(bool, bool) -> bool| {
-            Rate::of(
+            Measure::share(
                 answered
                     .iter()
                     .map(|q| of(q.never.is_right(), q.always.is_right())),
@@ -126,7 +104,7 @@ impl Knowledge {
             evidence: rate(|_, evidence| evidence),
             helped: rate(|memory, evidence| !memory && evidence),
             harmed: rate(|memory, evidence| memory && !evidence),
-            misled: Rate::of(known.map(|question| !question.always.is_right())),
+            misled: Measure::share(known.map(|question| !question.always.is_right())),
         }
     }
 }
@@ -143,7 +121,7 @@ impl SelfKnowledge {
         let tenths = (0..PARTS.min(n)).map(|part| {
             let parts = PARTS.min(n);
             let range = part * n / parts..(part + 1) * n / parts;
-            Rate::of(scored[range].iter().map(|prediction| prediction.1))
+            Measure::share(scored[range].iter().map(|prediction| prediction.1))
         });
         Some(Self {
             signal,

@@ -5,6 +5,6 @@ mod knowledge;
 mod report;
 mod work;
 
-pub use knowledge::{Card, Knowledge, KnowledgeBy, Rate, SearchWorth, SelfKnowledge, card};
+pub use knowledge::{Card, Knowledge, KnowledgeBy, SearchWorth, SelfKnowledge, card};
 pub use report::card_report;
 pub use work::{CardWork, card_policies};

@@ -1,18 +1,14 @@
 //! The report of a card.
 
 use ken_report::{
-    Axis, Cell, Figure, Mark, Measure, Point, Report, Section, Series, Table, measures, number,
+    Axis, Cell, Figure, Mark, Measure as Column, Point, Report, Section, Series, Table, measures,
+    number,
 };
 
-use super::knowledge::{Card, Knowledge, KnowledgeBy, PARTS, Rate, SelfKnowledge};
+use super::knowledge::{Card, Knowledge, KnowledgeBy, PARTS, SelfKnowledge};
+use crate::measure::Measure;
 
-impl From<Rate> for Cell {
-    fn from(rate: Rate) -> Self {
-        (rate.share, rate.interval).into()
-    }
-}
-
-const SIGNALS: &[Measure<SelfKnowledge>] = measures![one =>
+const SIGNALS: &[Column<SelfKnowledge>] = measures![one =>
     plain "signal" "signal" = one.signal;
     plain "n" "questions" = one.n;
     interval "auroc" "AUROC" = (one.auroc, one.auroc_interval);
@@ -20,8 +16,8 @@ const SIGNALS: &[Measure<SelfKnowledge>] = measures![one =>
     interval "least_sure" "least sure tenth" = tenth(one.tenths.last());
 ];
 
-fn tenth(rate: Option<&Rate>) -> Cell {
-    rate.map_or(Cell::Missing, |rate| (*rate).into())
+fn tenth(share: Option<&Measure>) -> Cell {
+    share.map_or(Cell::Missing, |share| (*share).into())
 }
 
 /// The report.
@@ -51,7 +47,7 @@ fn known(card: &Card) -> Vec<Section> {
 
 /// One row per group of questions.
 fn table(name: &str, rows: &[(&str, &Knowledge)]) -> Table {
-    let columns: &[Measure<(&str, &Knowledge)>] = measures![(value, known) =>
+    let columns: &[Column<(&str, &Knowledge)>] = measures![(value, known) =>
         plain "value" "questions about" = *value;
         plain "n" "questions" = known.n;
         interval "memory" "from memory" = known.memory;
@@ -66,14 +62,18 @@ fn table(name: &str, rows: &[(&str, &Knowledge)]) -> Table {
 fn self_knowledge(card: &Card) -> Vec<Section> {
     let width = |signal: &SelfKnowledge| signal.tenths.len().max(1) as f64;
     let series = card.signals.iter().enumerate().map(|(color, signal)| {
-        let points = signal.tenths.iter().enumerate().filter_map(|(part, rate)| {
-            Some(Point {
-                x: (part as f64 + 0.5) / width(signal),
-                y: rate.share?,
-                band: rate.interval,
-                ..Point::default()
-            })
-        });
+        let points = signal
+            .tenths
+            .iter()
+            .enumerate()
+            .filter_map(|(part, share)| {
+                Some(Point {
+                    x: (part as f64 + 0.5) / width(signal),
+                    y: share.value?,
+                    band: share.interval,
+                    ..Point::default()
+                })
+            });
         Series {
             name: signal.signal.to_owned(),
             mark: Mark::Line,

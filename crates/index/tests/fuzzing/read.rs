@@ -202,7 +202,7 @@ impl Asked {
         let found = self
             .index
             .places(&query, Mode::Lexical, 5, selection.as_ref());
-        for place in found.unwrap() {
+        for place in found.unwrap().0 {
             assert!(place.ordinal < 3 && place.score.is_finite());
         }
     }

@@ -45,7 +45,7 @@ fn a_card_says_what_is_known_by_kind() {
     };
     assert_eq!(by["field"], "kind");
     let groups = by["groups"].as_array().unwrap();
-    let of = |group: usize, part: &str| number(&groups[group][1][part]["share"]);
+    let of = |group: usize, part: &str| number(&groups[group][1][part]["value"]);
     assert_eq!(
         (&groups[0][0], &groups[1][0]),
         (&json!("capital"), &json!("island"))
@@ -63,7 +63,7 @@ fn a_card_says_what_is_known_by_kind() {
             .count() as f64
     };
     for (policy, part) in [("never", "memory"), ("always", "evidence")] {
-        let share = number(&card["all"][part]["share"]);
+        let share = number(&card["all"][part]["value"]);
         assert!(
             (share * 6.0 - right(policy)).abs() < 1e-9,
             "{policy}: {card}"

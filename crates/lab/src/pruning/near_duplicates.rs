@@ -94,7 +94,7 @@ fn neighbors(
         vector: Some(vector),
     };
     // The passage itself is among them.
-    let hits = work
+    let (hits, _) = work
         .index
         .places(&query, Mode::Dense, NEIGHBORS + 1, Some(work.candidates))?;
     let pairs = hits.into_iter().filter_map(|hit| {

@@ -4,13 +4,7 @@
 use ken_report::{Cell, Measure as Column, Report, Section, Table, measures};
 
 use super::{CompensationOf, Front, Placed, PolicyOutcome, Series, StudyReport, figures};
-use crate::study::{Compensation, Measure, Retrieval, ScaleMeasures, StudyTime};
-
-impl From<Measure> for Cell {
-    fn from(measure: Measure) -> Self {
-        (measure.value, measure.interval).into()
-    }
-}
+use crate::study::{Compensation, Retrieval, ScaleMeasures, StudyTime};
 
 /// The report.
 pub(super) fn report(title: &str, study: &StudyReport) -> Report {

@@ -1,13 +1,13 @@
 //! n\*: the smallest corpus scale at which a smaller model is as good as a larger one with one shard ("Less LLM, More
 //! Documents", section 3.3).
 
+use ken_eval::Measure;
 use ken_eval::bootstrap::interval;
 use ken_eval::record::Record;
 use ken_eval::statistics::number;
 use serde::Serialize;
 
 use super::curve::{Curve, Metric, by_dataset};
-use super::measures::DRAWS;
 
 /// n\* of a pair of models.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -94,7 +94,7 @@ pub fn n_star_interval(
         .map(|(n, records)| (*n, scored(records)))
         .collect();
     let questions: Vec<usize> = (0..goal.len()).collect();
-    let interval = interval(&questions, DRAWS, seed, |drawn| {
+    let interval = interval(&questions, Measure::DRAWS, seed, |drawn| {
         let sums = |of: &[[f64; 2]]| {
             let scores = drawn.iter().map(|&index| of[index]);
             scores.fold([0.0; 2], |sum, s| [sum[0] + s[0], sum[1] + s[1]])

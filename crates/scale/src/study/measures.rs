@@ -1,15 +1,10 @@
 //! The effect of a corpus scale on the answers of a model, compared question by question with the answers without
 //! retrieval ("Less LLM, More Documents", section 5.2).
 
-use ken_eval::bootstrap::interval;
-use ken_eval::paired_interval;
+use ken_eval::Measure;
 use ken_eval::record::Record;
-use ken_eval::statistics::{mean, number, share, wilson_interval};
+use ken_eval::statistics::{number, share};
 use serde::Serialize;
-
-/// Resamples per interval. A report has hundreds of intervals, and more resamples would only change the third
-/// decimal.
-pub(super) const DRAWS: usize = 1000;
 
 /// The outcome of one question at a scale, without retrieval, and at the scale before.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -39,57 +34,6 @@ impl Outcome {
             f1: now.f1,
             contains: now.contains,
             covered: now.gold_covered,
-        }
-    }
-}
-
-/// A number with its 95 % interval, low and high; `None` if no question counts for it. The interval is Wilson's for a
-/// share, [`paired_interval`] for a difference, and a bootstrap over questions for any other number.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct Measure {
-    /// The number.
-    pub value: Option<f64>,
-    /// Its interval.
-    pub interval: Option<[f64; 2]>,
-}
-
-impl Measure {
-    /// The mean of a number per question; 0 and 1 for booleans.
-    pub fn mean(values: &[f64], seed: u64) -> Self {
-        let count = |kind: f64| values.iter().filter(|value| **value == kind).count();
-        let yes = count(1.0);
-        Self {
-            value: mean(values),
-            interval: match yes + count(0.0) == values.len() {
-                true => wilson_interval(yes, values.len()),
-                false => interval(values, DRAWS, seed, mean),
-            },
-        }
-    }
-
-    /// The share of outcomes that are true.
-    pub fn share(outcomes: impl IntoIterator<Item = bool>) -> Self {
-        let outcomes = outcomes.into_iter().map(number);
-        Self::mean(&outcomes.collect::<Vec<_>>(), 0)
-    }
-
-    /// The mean of paired differences.
-    pub fn difference(differences: &[f64], seed: u64) -> Self {
-        Self {
-            value: mean(differences),
-            interval: paired_interval(differences, seed),
-        }
-    }
-
-    /// Any other statistic of questions.
-    pub fn of<T: Copy>(
-        questions: &[T],
-        seed: u64,
-        statistic: impl Fn(&[T]) -> Option<f64>,
-    ) -> Self {
-        Self {
-            value: statistic(questions),
-            interval: interval(questions, DRAWS, seed, statistic),
         }
     }
 }
@@ -205,6 +149,7 @@ fn use_of_covered(all: &[Outcome]) -> impl Iterator<Item = bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ken_eval::statistics::{mean, wilson_interval};
     use proptest::prelude::*;
 
     /// The same questions at rising scales: whether each is known, and whether it is answered right and

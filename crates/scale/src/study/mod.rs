@@ -27,7 +27,8 @@ pub use evidence::{
     told,
 };
 pub use join::join;
+pub use ken_eval::Measure;
 pub use manifest::{Dataset, Manifest, StudiedCondition, StudiedModel};
-pub use measures::{Measure, Outcome, ScaleMeasures};
+pub use measures::{Outcome, ScaleMeasures};
 pub use records::{Measured, PASSAGES_READ, StudyTime, signals_file};
 pub use table::{TableError, read_table};
