@@ -161,6 +161,8 @@ pub enum Action {
     Tune,
     /// Run a study of models and corpus scales.
     Study,
+    /// Join the parts of a run.
+    JoinParts,
 }
 
 impl Remedy {

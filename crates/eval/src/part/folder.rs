@@ -46,6 +46,12 @@ pub(super) struct Manifest {
     pub(super) items: Vec<Value>,
 }
 
+/// Whether a folder is that of a part.
+#[must_use]
+pub fn is_part(folder: &Path) -> bool {
+    folder.join(FILE).exists()
+}
+
 impl<I: Serialize + Clone> PartFolder<I> {
     /// Starts or resumes a part of a run over `items` in the folder `path`.
     ///

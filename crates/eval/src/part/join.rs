@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::folder::{FILE, Manifest, PartedRun, broken};
-use super::{Part, PartError};
+use super::{Part, PartError, joined_fingerprint};
 use crate::results::{ResultsFile, RunSettings, differences, read_records, read_settings};
 use crate::run::{Item, RunError, RunRecord, record_of, records_of};
 
@@ -21,8 +21,10 @@ pub struct Parts {
 /// The records of all parts, in the order of the run's items.
 #[derive(Debug)]
 pub struct JoinedFile<L> {
-    settings: RunSettings,
-    records: Vec<L>,
+    /// What the records depend on.
+    pub settings: RunSettings,
+    /// The records.
+    pub records: Vec<L>,
 }
 
 impl Parts {
@@ -61,6 +63,11 @@ impl Parts {
         }
     }
 
+    /// The folders, in the order of the parts' numbers.
+    pub fn folders(&self) -> impl Iterator<Item = &Path> {
+        self.parts.iter().map(|(folder, _)| folder.as_path())
+    }
+
     /// The run of the parts.
     #[must_use]
     pub fn run(&self) -> &PartedRun {
@@ -95,7 +102,7 @@ impl Parts {
         name: &str,
         items: &[L::Item],
     ) -> Result<JoinedFile<L>, PartError> {
-        self.records_of_some(name, items, |_| true)
+        self.joined(Path::new(name), items, |_| true, None)
     }
 
     /// As [`Parts::records`], of those of `items` alone that have a record in a file of one run.
@@ -108,6 +115,30 @@ impl Parts {
         items: &[L::Item],
         has_record: impl Fn(&L::Item) -> bool,
     ) -> Result<JoinedFile<L>, PartError> {
+        self.joined(Path::new(name), items, has_record, None)
+    }
+
+    /// As [`Parts::records`], of a file whose setting `fingerprint`, if it has one, is of the items of the part: that
+    /// of the run is [joined](joined_fingerprint).
+    ///
+    /// # Errors
+    /// As [`Parts::records`].
+    pub fn records_with<L: RunRecord>(
+        &self,
+        name: &Path,
+        items: &[L::Item],
+        fingerprint: &str,
+    ) -> Result<JoinedFile<L>, PartError> {
+        self.joined(name, items, |_| true, Some(fingerprint))
+    }
+
+    fn joined<L: RunRecord>(
+        &self,
+        name: &Path,
+        items: &[L::Item],
+        has_record: impl Fn(&L::Item) -> bool,
+        fingerprint: Option<&str>,
+    ) -> Result<JoinedFile<L>, PartError> {
         for (folder, manifest) in &self.parts {
             if !folder.join(name).exists() {
                 let own = manifest.part.items_of(items);
@@ -115,27 +146,12 @@ impl Parts {
                 return Err(unfinished::<L>(folder, 0, total));
             }
         }
-        let (first, _) = self.first();
-        let settings = read_settings(&first.join(name))?;
-        let mut of_parts = Vec::with_capacity(self.parts.len());
-        for (folder, manifest) in &self.parts {
+        let settings = self.settings(name, fingerprint)?;
+        let of_parts = self.parts.iter().map(|(folder, manifest)| {
             let file = folder.join(name);
-            let differences = differences(&settings, &read_settings(&file)?);
-            if !differences.is_empty() {
-                return Err(PartError::OtherRun {
-                    path: folder.clone(),
-                    first: first.clone(),
-                    differences,
-                });
-            }
-            of_parts.push(records_of_part(
-                &file,
-                folder,
-                manifest.part,
-                items,
-                &has_record,
-            )?);
-        }
+            records_of_part::<L>(&file, folder, manifest.part, items, &has_record)
+        });
+        let mut of_parts: Vec<_> = of_parts.collect::<Result<_, PartError>>()?;
         let in_turn = items.iter().enumerate().filter_map(|(index, item)| {
             if has_record(item) {
                 of_parts[index % self.parts.len()].next()
@@ -149,11 +165,35 @@ impl Parts {
         })
     }
 
+    /// The settings of the run's file `name`.
+    fn settings(&self, name: &Path, fingerprint: Option<&str>) -> Result<RunSettings, PartError> {
+        let (first, _) = self.first();
+        let mut settings = read_settings(&first.join(name))?;
+        for folder in self.folders().skip(1) {
+            let mut of_part = read_settings(&folder.join(name))?;
+            if let Some(setting) = fingerprint
+                && let (Some(joined), Some(own)) =
+                    (settings.get_mut(setting), of_part.get_mut(setting))
+            {
+                *joined = joined_fingerprint([joined.as_str(), own.as_str()]);
+                own.clone_from(joined);
+            }
+            let differences = differences(&settings, &of_part);
+            if !differences.is_empty() {
+                return Err(PartError::OtherRun {
+                    path: folder.to_owned(),
+                    first: first.clone(),
+                    differences,
+                });
+            }
+        }
+        Ok(settings)
+    }
+
     /// Whether a part has the file `name`.
     #[must_use]
     pub fn hold(&self, name: &str) -> bool {
-        let mut folders = self.parts.iter().map(|(folder, _)| folder);
-        folders.any(|folder| folder.join(name).exists())
+        self.folders().any(|folder| folder.join(name).exists())
     }
 
     fn first(&self) -> &(PathBuf, Manifest) {

@@ -8,13 +8,16 @@ mod folder;
 mod join;
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
 pub use error::PartError;
-pub use folder::{PartFolder, PartedRun};
+pub use folder::{PartFolder, PartedRun, is_part};
 pub use join::{JoinedFile, Parts};
+
+use crate::record_files::with_ending;
 
 /// Most parts of a run.
 const MOST: usize = 100_000;
@@ -40,11 +43,29 @@ impl Part {
         items.iter().skip(self.number - 1).step_by(self.of)
     }
 
-    /// The end of its folder's name, after the name of the whole run: `part-3-of-12`.
+    /// Its folder, beside what the whole run writes to: `OUT.part-3-of-12`.
     #[must_use]
-    pub fn ending(self) -> String {
+    pub fn folder(self, out: &Path) -> PathBuf {
+        // Without a slash at its end, so that the ending is added to its name.
+        let named: PathBuf = out.components().collect();
+        with_ending(&named, &self.ending())
+    }
+
+    /// The end of its folder's name.
+    fn ending(self) -> String {
         format!("part-{}-of-{}", self.number, self.of)
     }
+}
+
+/// The fingerprint of several items together from those of single items, or of parts; their order does not matter.
+/// Each is a hexadecimal number of 128 bits; texts that are not are left out.
+#[must_use]
+pub fn joined_fingerprint<'a>(fingerprints: impl IntoIterator<Item = &'a str>) -> String {
+    let numbers = fingerprints
+        .into_iter()
+        .filter_map(|fingerprint| u128::from_str_radix(fingerprint, 16).ok());
+    let joined = numbers.fold(0, |joined, number| joined ^ number);
+    format!("{joined:032x}")
 }
 
 impl FromStr for Part {

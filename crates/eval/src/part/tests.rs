@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ken_diagnostic::Action;
+use ken_language::fingerprint_of_texts;
 use serde_json::json;
 
 use super::*;
@@ -154,6 +155,44 @@ fn items_without_a_record_keep_the_others_in_order() {
     assert_eq!(refused.kind(), "other_settings");
     let none = read_run::<Noted>(&within.path().join("none"), &settings(1)).unwrap();
     assert!(none.is_empty());
+}
+
+#[test]
+fn a_fingerprint_of_items_is_joined_and_other_settings_have_to_be_the_same() {
+    let within = tempfile::tempdir().unwrap();
+    let all = questions(5);
+    let of = |questions: &[Question]| {
+        let texts = questions.iter().map(|question| question.question.as_str());
+        let texts: Vec<String> = texts.map(|text| fingerprint_of_texts(&[text])).collect();
+        joined_fingerprint(texts.iter().map(String::as_str))
+    };
+    let measured = |number: usize, k: usize| {
+        let part: Part = format!("{number}/3").parse().unwrap();
+        let path = within.path().join(format!("{k}-{}", part.ending()));
+        let folder = PartFolder::begin(path, part, &all, run(1)).unwrap();
+        let mut settings = settings(k);
+        settings.insert("read".to_owned(), of(&folder.items));
+        let file = folder.path.join("notes.jsonl");
+        let mut file = ResultsFile::open(&file, settings).unwrap();
+        for question in &folder.items {
+            file.append(noted(question)).unwrap();
+        }
+        folder.path
+    };
+    let parts = [1, 2, 3].map(|number| measured(number, 1));
+    let notes = Path::new("notes.jsonl");
+    let joined = |parts: &[PathBuf]| {
+        let parts = Parts::read(parts).unwrap();
+        parts.records_with::<Noted>(notes, &all, "read")
+    };
+    let whole = joined(&parts).unwrap();
+    assert_eq!(whole.settings["read"], of(&all));
+    assert_ne!(of(&all), of(&all[1..]));
+    assert_eq!(whole.records, all.iter().map(noted).collect::<Vec<_>>());
+    let others = [parts[0].clone(), measured(2, 4), parts[2].clone()];
+    let refused = joined(&others).unwrap_err();
+    assert_eq!(refused.kind(), "other_run");
+    assert!(refused.to_string().contains("k was 1 and is now 4"));
 }
 
 #[test]

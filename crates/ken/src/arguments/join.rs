@@ -11,8 +11,8 @@ use crate::config::ADVANCED;
 pub(crate) struct PartFlag {
     /// Measure part I of N; `ken join` joins all parts
     ///
-    /// For several jobs with the same command, each with its own I from 1 to N. The part is every N-th question, and
-    /// goes to a folder beside what --out names: OUT.part-I-of-N.
+    /// For several jobs with the same command, each with its own I from 1 to N. The part is every N-th question of
+    /// each file, and goes to a folder beside what --out names: OUT.part-I-of-N.
     #[arg(long, value_name = "I/N", help_heading = ADVANCED)]
     pub(crate) part: Option<Part>,
 }
@@ -22,10 +22,11 @@ pub(crate) struct PartFlag {
 Examples:
   ken join known.jsonl.part-1-of-2 known.jsonl.part-2-of-2 --out known.jsonl
   ken join questions.card.part-* --out questions.card
+  ken join study.part-* --out study
 
-`ken probe`, `ken card`, `ken eval` and `ken label` measure a part with --part. Joined, the records are those \
-that one run writes, in the same files, with the same report. No model is opened and no corpus, so the parts \
-can be brought to any machine.
+`ken probe`, `ken card`, `ken eval`, `ken label` and `ken study run` measure a part with --part. Joined, the \
+records are those that one run writes, in the same files, with the same report. No model is opened and no \
+corpus, so the parts can be brought to any machine.
 
 The parts stay as they are. All must be there, complete and of one run. Join again to complete what was \
 interrupted.")]

@@ -12,6 +12,7 @@ use ken_scale::plan::{Bound, Prices, Quantity};
 use ken_scale::study::PruneRatio;
 
 use super::folder;
+use super::join::PartFlag;
 use crate::config::{ADVANCED, DECIDING, Key, count, flags, open_share};
 
 /// The settings of a study. Scales, models, k and policies have flags of their own.
@@ -61,12 +62,14 @@ Examples:
   ken study run nq.jsonl --corpus w.ken --model s=smollm2-135m --scales 0-4 --out study
   ken study run nq.jsonl webq.jsonl --corpus w.ken --model s=./small.gguf --model l=./large.gguf --scales 0-12 --reverse --out study
   ken study run nq.jsonl --corpus w.ken --model s=./small.gguf --scales 0,12 --ks 5,10 --policy certainty@0.5 --out study
+  ken study run nq.jsonl --corpus w.ken --model s=./small.gguf --scales 0-12 --out study --part 1/12
   ken study run nq.jsonl --corpus w.ken --model big=http://127.0.0.1:8000/v1 --parameters big=14e9 --scales 0-12 --out study
 
 Each question is answered by each model at each scale: 0 is without retrieval, N with the first N \
 shards. Each search is done once for all models. Re-run an interrupted command to resume, or with \
-more models and scales to add them: no question is answered twice. Jobs on several machines each \
-write a folder of their own; `ken study join` joins them.
+more models and scales to add them: no question is answered twice. Several jobs each take a part of \
+the questions with --part, which `ken join` joins, or models and scales of their own with a folder of \
+their own, which `ken study join` joins.
 
 A policy costs no further answers: its signals are measured once, and what it would have answered \
 follows.")]
@@ -119,6 +122,9 @@ pub(crate) struct StudyRunArguments {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) part: PartFlag,
+
     /// Questions of each file that are answered one at a time
     ///
     /// Their times are the latency that is told and planned by; the others are answered in batches,
@@ -132,7 +138,7 @@ pub(crate) struct StudyRunArguments {
 }
 
 impl StudyRunArguments {
-    /// Where all records go.
+    /// Where the records of the whole study go.
     pub(crate) fn out(&self) -> PathBuf {
         let first = self
             .questions
@@ -141,6 +147,14 @@ impl StudyRunArguments {
         self.out
             .clone()
             .unwrap_or_else(|| default_file(first, "study"))
+    }
+
+    /// Where the records of this run go: to the whole study, or to the folder of a part.
+    pub(crate) fn folder(&self) -> PathBuf {
+        match self.part.part {
+            Some(part) => part.folder(&self.out()),
+            None => self.out(),
+        }
     }
 }
 
@@ -177,7 +191,7 @@ Examples:
   ken study report study
 
 The parts stay as they are. All must have the same questions, corpus and settings; each brings models \
-or scales of its own.")]
+or scales of its own. Parts of the questions, by --part, are joined by `ken join`.")]
 pub(crate) struct StudyJoinArguments {
     /// Folders to join
     #[arg(value_name = "PART", required = true)]

@@ -4,7 +4,7 @@ use ken_eval::part::Parts;
 
 use crate::arguments::join::JoinArguments;
 use crate::commands::parts::PartedWork;
-use crate::commands::{card, compare, eval, label, mastery, probe};
+use crate::commands::{card, compare, eval, label, mastery, probe, study};
 use crate::failure::Result;
 use crate::session::Session;
 
@@ -19,5 +19,6 @@ pub(crate) fn run(arguments: &JoinArguments, session: &Session<'_>) -> Result<()
         }
         PartedWork::Compare(options) => compare::join(&parts, &options, out, session),
         PartedWork::Card(options) => card::join(&parts, &options, out, session),
+        PartedWork::Study(_) => study::part::join(&parts, out, session),
     }
 }

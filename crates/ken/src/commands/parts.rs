@@ -1,14 +1,16 @@
 //! What the verbs that measure in parts share: where a part goes, and what `ken join` needs to know about it.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Display;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use ken_answer::{Abstention, Policy};
 use ken_eval::part::{PartFolder, PartedRun};
 use ken_eval::run::RunRecord;
-use ken_eval::{Part, RunSettings, with_ending};
+use ken_eval::{Part, RunSettings};
+use ken_scale::study::Retrieval;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::json;
@@ -38,6 +40,7 @@ pub(crate) enum PartedWork {
     },
     Compare(ComparisonOptions),
     Card(CardOptions),
+    Study(StudyOptions),
 }
 
 /// What the report of a comparison needs besides the answers.
@@ -64,6 +67,21 @@ pub(crate) struct CardOptions {
     pub(crate) by: Vec<String>,
     pub(crate) policies: Vec<InWords<Policy>>,
     pub(crate) k: usize,
+    pub(crate) seed: u64,
+}
+
+/// What identifies a study besides its questions and settings.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StudyOptions {
+    /// A fingerprint of the corpus.
+    pub(crate) corpus: String,
+    pub(crate) models: Vec<String>,
+    /// Those that are declared.
+    pub(crate) parameters: BTreeMap<String, u64>,
+    pub(crate) scales: Vec<u32>,
+    pub(crate) retrievals: Vec<Retrieval>,
+    pub(crate) policies: Vec<InWords<Policy>>,
+    pub(crate) timed: usize,
     pub(crate) seed: u64,
 }
 
@@ -112,10 +130,7 @@ pub(crate) fn place<I: Serialize + Clone>(
         work: serde_json::to_value(work).map_err(Failure::other)?,
         command: command_of_whole(session.given),
     };
-    // Without a slash at its end, so that the ending is added to its name.
-    let named: PathBuf = out.components().collect();
-    let folder = with_ending(&named, &number.ending());
-    let begun = PartFolder::begin(folder, number, &items, run)?;
+    let begun = PartFolder::begin(number.folder(&out), number, &items, run)?;
     Ok(Place {
         items: begun.items,
         out: begun.path,
@@ -140,14 +155,26 @@ impl<I> Place<I> {
         let Some(part) = self.part else {
             return Ok(false);
         };
-        let (count, items, out) = (self.items.len(), L::TASK.items(), self.out.display());
-        match session.json {
-            true => output::json(&json!({"part": part, "items": count, "out": self.out}))?,
-            false => output::line(format!(
-                "part {part}: {count} {items} in {out}; `ken join` joins all parts"
-            ))?,
-        }
+        let (count, items) = (self.items.len(), L::TASK.items());
+        tell(part, count, items, &self.out, session)?;
         Ok(true)
+    }
+}
+
+/// Says where a measured part is, and how many `items` it has.
+pub(crate) fn tell(
+    part: Part,
+    count: usize,
+    items: &str,
+    out: &Path,
+    session: &Session<'_>,
+) -> Result<()> {
+    match session.json {
+        true => output::json(&json!({"part": part, "items": count, "out": out})),
+        false => output::line(format!(
+            "part {part}: {count} {items} in {}; `ken join` joins all parts",
+            out.display()
+        )),
     }
 }
 

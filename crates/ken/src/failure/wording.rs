@@ -71,6 +71,7 @@ fn command(action: &Action) -> String {
         Action::MakeWorld => "ken world make",
         Action::MakeServerKey => "ken serve key make NAME",
         Action::Tune => "ken tune QUESTIONS --write",
+        Action::JoinParts => "ken join PART… --out DIR",
         Action::Study => "ken study run QUESTIONS --corpus DIR --model NAME=REF --out DIR",
     };
     fixed.to_owned()

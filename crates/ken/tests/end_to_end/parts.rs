@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
 use crate::harness::Ken;
+use crate::study::{ingest, small, study};
 
 /// Five questions, so that parts differ in length.
 fn prepared() -> Ken {
@@ -42,12 +43,14 @@ fn prepared() -> Ken {
     ken
 }
 
-/// Without times, which differ from run to run: keys such as `ms`, `latency_ms` and `timing_ms`.
+/// Without times, which differ from run to run: keys such as `ms`, `latency_ms` and `timing_ms`, and of the report of a
+/// study its `time` and its `fronts`, some of which are by time.
 fn untimed(mut value: Value) -> Value {
     fn strip(value: &mut Value) {
         match value {
             Value::Object(fields) => {
-                fields.retain(|name, _| name != "ms" && !name.ends_with("_ms"));
+                let is_timed = |name: &str| ["ms", "time", "fronts"].contains(&name);
+                fields.retain(|name, _| !is_timed(name) && !name.ends_with("_ms"));
                 fields.values_mut().for_each(strip);
             }
             Value::Array(values) => values.iter_mut().for_each(strip),
@@ -347,6 +350,119 @@ fn a_part_is_resumed_and_parts_of_other_runs_are_refused() {
         joined,
         "a refused join changes nothing"
     );
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn a_study_of_parts_is_one_study() {
+    let ken = Ken::new();
+    ingest(&ken);
+    // Fewer questions than parts.
+    let few = json!({"id": "q1", "question": "Who made the bell?", "golden_answers": ["Mr Finch"]});
+    ken.write("few.jsonl", few.to_string());
+    let (small, scales) = (small(), ["--scales", "0-3", "--reverse"]);
+    let verb = ["study", "run", "q.jsonl", "few.jsonl", "--corpus", "w"];
+    let how = ["--model", &small, "--ks", "2", "--timed", "2"];
+    let policies = ["--policy", "prompt@0.5,random:0.5", "--max-tokens", "8"];
+    let verb = [&verb[..], &scales, &how, &policies].concat();
+    // What is found once more, as in three shards in either order, is copied, and comes first.
+    let searched = (1..=3).flat_map(|n| ["forward", "reversed"].map(|order| (n, order)));
+    let searched: Vec<String> = searched
+        .map(|(n, order)| format!("n{n}-{order}-k2-pruned0"))
+        .collect();
+    let mut files = Vec::new();
+    for dataset in ["q", "few"] {
+        files.push(format!("st/cells/{dataset}/s/n0.jsonl"));
+        files.push(format!("st/signals/{dataset}/s.jsonl"));
+        for condition in &searched {
+            files.push(format!("st/cells/{dataset}/s/{condition}.jsonl"));
+            files.push(format!("st/evidence/{dataset}/{condition}.jsonl"));
+        }
+    }
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    check_joined(&ken, &verb, "st", &files);
+    assert_eq!(ken.read("st/study.json"), ken.read("whole/st/study.json"));
+    let provenance = |page: &str| {
+        let page: Value = serde_json::from_str(&ken.read(page)).unwrap();
+        let mut provenance = page["provenance"].clone();
+        assert!(provenance["date"].take().is_string(), "{page}");
+        provenance
+    };
+    assert_eq!(provenance("st/page.json"), provenance("whole/st/page.json"));
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn a_part_of_a_study_is_resumed_and_parts_of_other_studies_are_refused() {
+    let ken = Ken::new();
+    ingest(&ken);
+    let small = small();
+    let (one, two) = ("st.part-1-of-2", "st.part-2-of-2");
+    ken.text(&study("st", "0-1", &small, &["--part", "1/2"]));
+    let join = |parts: &[&'static str]| [&["join"][..], parts, &["--out", "st"]].concat();
+    ken.refusal(&join(&[one]))
+        .is("part_missing", "2/2", "--part I/N");
+    ken.text(&study("st", "0-1", &small, &["--part", "2/2"]));
+    ken.refusal(&join(&[one, two, one]))
+        .is("part_twice", "part 1/2 is there twice", "");
+
+    // Like a part that was killed while it wrote the second record of its last cell.
+    let cell = format!("{one}/cells/q/s/n1-forward-k2-pruned0.jsonl");
+    let whole = ken.read(&cell);
+    let second = whole
+        .lines()
+        .take(2)
+        .map(|line| line.len() + 1)
+        .sum::<usize>();
+    ken.write(&cell, &whole[..second + 30]);
+    let message = "st.part-1-of-2 has 1 of its 5 questions";
+    ken.refusal(&join(&[one, two])).is(
+        "part_unfinished",
+        message,
+        "run the command of this part again",
+    );
+    assert!(!ken.path("st").exists());
+    let more_scales = study("st", "0-3", &small, &["--part", "1/2"]);
+    ken.refusal(&more_scales).is(
+        "other_run",
+        "scales was [0,1] and is now [0,1,2,3]",
+        "--out",
+    );
+    let larger = ["--part", "1/2", "--parameters", "s=5e9"];
+    ken.refusal(&study("st", "0-1", &small, &larger))
+        .is("other_run", "parameters was", "");
+    ken.text(&study("st", "0-1", &small, &["--part", "1/2"]));
+    let resumed = ken.read(&cell);
+    assert!(
+        resumed.starts_with(&whole[..second]),
+        "what was paid for is kept"
+    );
+    assert_eq!(lines(&resumed), lines(&whole));
+
+    let again = ken.json(&join(&[one, two]));
+    assert_eq!(again["missing"], json!([]));
+    let joined = ken.read("st/cells/q/s/n1-forward-k2-pruned0.jsonl");
+    ken.text(&study(
+        "other",
+        "0-1",
+        &small,
+        &["--part", "2/2", "--limit", "8"],
+    ));
+    ken.refusal(&join(&[one, "other.part-2-of-2"])).is(
+        "other_run",
+        "other.part-2-of-2 is a part of another run than st.part-1-of-2: items was 9",
+        "",
+    );
+    let side_by_side = ["study", "join", one, two, "--out", "all"];
+    ken.refusal(&side_by_side)
+        .is("part_of_study", "st.part-1-of-2 is a part", "ken join PART");
+    // The whole is a study as any other, to which scales are added.
+    ken.text(&study("later", "2", &small, &["--part", "1/1"]));
+    let report = ken.json(&join(&["later.part-1-of-1"]));
+    assert_eq!(report["missing"], json!([]));
+    assert_eq!(report["series"][0]["scales"].as_array().unwrap().len(), 2);
+    ken.text(&study("st", "0-2", &small, &[]));
+    assert_eq!(ken.read("st/cells/q/s/n1-forward-k2-pruned0.jsonl"), joined);
 }
 
 #[test]

@@ -13,7 +13,7 @@ const CLOCKS: usize = 9;
 const SCALES: usize = 3;
 
 /// Ingests documents that each answer a question, and writes the questions.
-fn ingest(ken: &Ken) {
+pub(crate) fn ingest(ken: &Ken) {
     let makers = [
         "Pell", "Marrow", "Brann", "Lund", "Finch", "Ost", "Tarn", "Vey", "Holm",
     ];
@@ -42,7 +42,12 @@ fn ingest(ken: &Ken) {
 }
 
 /// The arguments of a study of one model into a folder; `more` may name others.
-fn study<'a>(out: &'a str, scales: &'a str, model: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+pub(crate) fn study<'a>(
+    out: &'a str,
+    scales: &'a str,
+    model: &'a str,
+    more: &[&'a str],
+) -> Vec<&'a str> {
     let base = [
         "study",
         "run",
@@ -58,7 +63,7 @@ fn study<'a>(out: &'a str, scales: &'a str, model: &'a str, more: &[&'a str]) ->
     [&base[..], &own, more].concat()
 }
 
-fn small() -> String {
+pub(crate) fn small() -> String {
     format!("s={}", generator().display())
 }
 

@@ -30,14 +30,16 @@ impl KnownAnswers {
         }
     }
 
+    /// The answer to a question from these passages.
+    pub(super) fn of(&self, evidence: &Evidence) -> Option<&Record> {
+        let key = (evidence.id.clone(), evidence.passages_told());
+        let record = self.0.get(&key);
+        record.filter(|record| record.error.is_none())
+    }
+
     /// The answer to a question from these passages, with the times of this evidence.
     fn copied(&self, evidence: &Evidence) -> Option<Record> {
-        let key = (evidence.id.clone(), evidence.passages_told());
-        let mut record = self
-            .0
-            .get(&key)
-            .filter(|record| record.error.is_none())?
-            .clone();
+        let mut record = self.of(evidence)?.clone();
         let stages = [
             ("embed", Some(evidence.embed_ms)),
             ("search", Some(evidence.search_ms)),
@@ -94,7 +96,7 @@ impl CellWork<'_> {
         Ok(answered(self.questions, None)?.records)
     }
 
-    /// Copies known answers.
+    /// Copies known answers, before any question is answered.
     fn copy(&self, file: &Path, identity: &RunSettings) -> Result<(), RunError> {
         let by_id = by_id(self.evidence);
         let mut results = ResultsFile::open(file, identity.clone())?;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use ken_answer::AnswerError;
 use ken_eval::dataset::DatasetError;
+use ken_eval::part::PartError;
 use ken_eval::results::ResultsError;
 use ken_eval::run::RunError;
 use ken_storage::StorageError;
@@ -18,6 +19,8 @@ pub enum ScalingError {
     Run(#[from] RunError),
     #[error(transparent)]
     Results(#[from] ResultsError),
+    #[error(transparent)]
+    Part(#[from] PartError),
     #[error(transparent)]
     Table(#[from] TableError),
     #[error(transparent)]
@@ -127,6 +130,12 @@ pub enum ScalingError {
     #[error("no cell of {path} is complete")]
     #[diagnostic(kind = "no_cells", remedy = "run the study to its end: <Study>")]
     NoCells { path: PathBuf },
+    #[error("{path} is a part of a study: it has some of the questions of each cell")]
+    #[diagnostic(
+        kind = "part_of_study",
+        remedy = "join all parts of that study by <JoinParts>, and then the whole with others"
+    )]
+    PartOfStudy { path: PathBuf },
     #[error("both {one} and {other} have records of {cell}, and they differ")]
     #[diagnostic(
         kind = "cells_overlap",

@@ -8,6 +8,7 @@ use std::time::Duration;
 use ken_answer::{Pipeline, QuestionPrompt, RerankCost, Retriever, SearchOutcome, SearchResult};
 use ken_corpus::{Location, Passage, PassageId};
 use ken_eval::dataset::Question;
+use ken_eval::part::joined_fingerprint;
 use ken_eval::record::Failure;
 use ken_eval::record_of_question;
 use ken_eval::results::ResultsFile;
@@ -208,13 +209,15 @@ pub fn passages_read(
     questions.iter().map(prompt).collect()
 }
 
-/// A fingerprint of what a model reads, for the settings of cells.
+/// A fingerprint of what a model reads, for the settings of cells; [joined](joined_fingerprint) from those of the
+/// questions, so that parts of a study can be joined.
 #[must_use]
-pub fn told(read: &PassagesRead) -> String {
-    let mut texts = Vec::new();
-    for of_question in read {
-        texts.push("question");
-        texts.extend(of_question.iter().map(|text| text.as_deref().unwrap_or("")));
-    }
-    fingerprint_of_texts(&texts)
+pub fn told(questions: &[Question], read: &PassagesRead) -> String {
+    let of_questions = questions.iter().zip(read).map(|(question, read)| {
+        let read = read.iter().map(|text| text.as_deref().unwrap_or(""));
+        let texts: Vec<&str> = std::iter::once(question.id.as_str()).chain(read).collect();
+        fingerprint_of_texts(&texts)
+    });
+    let of_questions: Vec<String> = of_questions.collect();
+    joined_fingerprint(of_questions.iter().map(String::as_str))
 }

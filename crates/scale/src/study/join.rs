@@ -1,7 +1,9 @@
-//! Joins the parts of a study that several machines measured: their cells side by side in a new folder.
+//! Joins studies of other models or scales that several machines measured: their cells side by side in a new folder.
+//! `parts` joins those of other questions.
 
 use std::path::{Path, PathBuf};
 
+use ken_eval::part::is_part;
 use ken_storage::{StorageError, create_dir_all, replace};
 
 use super::condition::Cell;
@@ -18,6 +20,10 @@ use super::records::signals_file;
 pub fn join(parts: &[PathBuf], out: &Path) -> Result<(Manifest, Vec<Cell>), ScalingError> {
     let mut whole = Manifest::read_any(out)?;
     for part in parts {
+        if is_part(part) {
+            let path = part.clone();
+            return Err(ScalingError::PartOfStudy { path });
+        }
         let manifest = Manifest::read(part)?;
         whole = Some(match whole {
             Some(whole) => whole.joined(manifest)?,

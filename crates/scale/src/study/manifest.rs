@@ -156,6 +156,17 @@ impl Manifest {
         Ok(replace(&path, text.as_bytes())?)
     }
 
+    /// Joins this study to that of a folder, if it has one.
+    ///
+    /// # Errors
+    /// Those of [`Manifest::read_any`] and of [`Manifest::joined`].
+    pub fn added_to(self, folder: &Path) -> Result<Self, ScalingError> {
+        match Self::read_any(folder)? {
+            Some(before) => before.joined(self),
+            None => Ok(self),
+        }
+    }
+
     /// Joins two studies into one with all data sets, models and conditions of both.
     ///
     /// # Errors

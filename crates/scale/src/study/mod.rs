@@ -2,7 +2,7 @@
 //! questions ("Less LLM, More Documents").
 //!
 //! A study is a folder: `manifest` describes it, `evidence` holds the search results for all models, `cell` answers
-//! each cell. `records` reads it back; `measures` and `compensation` compute what [`crate::report`] reports. `table`
+//! each cell. `join` and `parts` join what several jobs measured. `records` reads it back; `measures` and `compensation` compute what [`crate::report`] reports. `table`
 //! reads the scores of a study that was run elsewhere.
 
 mod cell;
@@ -14,6 +14,7 @@ mod evidence;
 mod join;
 mod manifest;
 mod measures;
+mod parts;
 mod records;
 mod table;
 
@@ -30,5 +31,6 @@ pub use join::join;
 pub use ken_eval::Measure;
 pub use manifest::{Dataset, Manifest, StudiedCondition, StudiedModel};
 pub use measures::{Outcome, ScaleMeasures};
+pub use parts::{Row, join_parts, questions_of, rows};
 pub use records::{Measured, PASSAGES_READ, StudyTime, signals_file};
 pub use table::{TableError, read_table};

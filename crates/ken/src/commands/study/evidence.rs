@@ -93,6 +93,9 @@ pub(super) fn find(
             }
         }
     }
+    // In the order in which a resumed study lists them.
+    conditions.sort_by_key(|studied| studied.condition);
+    all.sort_by_key(|file| file.condition);
     Ok((conditions, all))
 }
 
@@ -105,13 +108,12 @@ fn kept(
     arguments: &StudyRunArguments,
     session: &Session<'_>,
 ) -> Result<PathBuf> {
-    let path = arguments.out().join(evidence_file(&set.name, &condition));
+    let path = arguments
+        .folder()
+        .join(evidence_file(&set.name, &condition));
     let mut file = ResultsFile::open(&path, identity.clone())?;
     let (mode, k) = (session.settings.mode, condition.retrieval.k);
-    let alone = set
-        .questions
-        .get(..arguments.timed)
-        .unwrap_or(&set.questions);
+    let alone = set.questions.get(..set.timed).unwrap_or(&set.questions);
     let one = std::num::NonZeroUsize::MIN;
     for (questions, batch) in [(alone, one), (&set.questions[..], arguments.batch)] {
         let run = records::drawn(batch, None, session);
@@ -152,8 +154,8 @@ impl Searched {
                 pruned: None,
             });
         };
-        ken_storage::create_dir_all(&arguments.out())?;
-        let place = arguments.out().join(format!("pruned-{ratio}"));
+        ken_storage::create_dir_all(&arguments.folder())?;
+        let place = arguments.folder().join(format!("pruned-{ratio}"));
         let (copy, marks) = pruned_copy(&folder, place, plan, ratio.share(), session)?;
         let identity = plan.identity_without(&marks);
         Ok(Self {

@@ -19,6 +19,9 @@ use crate::session::Session;
 pub(super) struct QuestionSet {
     pub(super) name: String,
     pub(super) questions: Vec<Question>,
+    /// How many of the first are answered one at a time.
+    pub(super) timed: usize,
+    /// All questions of the study, of which a part has some.
     pub(super) kept: Dataset,
 }
 
@@ -38,6 +41,7 @@ pub(super) fn question_sets(
         sets.push(QuestionSet {
             name,
             questions,
+            timed: kept.timed.len(),
             kept,
         });
     }

@@ -2,6 +2,7 @@
 
 mod evidence;
 mod grid;
+pub(crate) mod part;
 mod report;
 mod run;
 

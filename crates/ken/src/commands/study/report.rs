@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ken_eval::RunSettings;
+use ken_report::Provenance;
 use ken_scale::report::{StudyBreakdown, StudyReport};
 use ken_scale::study::{Measured, read_table};
 
@@ -57,13 +58,30 @@ pub(super) fn told(
         }
     };
     let out = out.unwrap_or(&by_default);
+    let provenance = provenance::of(settings, session.given);
+    show(&measured, provenance, study, out, session)
+}
+
+/// As [`told`], of a study that was joined from its parts.
+pub(super) fn joined(study: &Path, provenance: Provenance, session: &Session<'_>) -> Result<()> {
+    let measured = StudyReport::of_study(&Measured::read(study)?);
+    show(&measured, provenance, study, study, session)
+}
+
+fn show(
+    measured: &StudyReport,
+    provenance: Provenance,
+    study: &Path,
+    out: &Path,
+    session: &Session<'_>,
+) -> Result<()> {
     let name = study.file_name().unwrap_or_default().to_string_lossy();
     let report = measured
         .report(&format!("Models and corpus scales: {name}"))
-        .measured_with(provenance::of(settings, session.given));
+        .measured_with(provenance);
     measured.write(&report, out)?;
     if session.json {
-        return output::json(&measured);
+        return output::json(measured);
     }
     output::report(&report)?;
     output::line(format!("report: {}", out.join("report.html").display()))

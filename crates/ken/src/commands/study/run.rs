@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ken_answer::{Pipeline, Policy};
 use ken_corpus::Corpus;
 use ken_eval::compare::{Known, RequiredSignals, SignalWork, measure_signals};
-use ken_eval::{ResultsFile, RunSettings};
+use ken_eval::{ResultsFile, RunSettings, Task};
 use ken_language::LanguageModel;
 use ken_scale::study::{
     Cell, CellWork, Condition, Evidence, KnownAnswers, Manifest, PASSAGES_READ, PassagesRead,
@@ -16,15 +16,19 @@ use ken_setup::{Settings, Setup};
 
 use super::evidence::{self, EvidenceFile};
 use super::grid::{self, QuestionSet, settings_of};
-use super::report;
+use super::{part, report};
 use crate::arguments::study::{NamedModel, StudyRunArguments};
-use crate::commands::records;
+use crate::commands::{parts, records};
 use crate::failure::Result;
 use crate::session::Session;
 
 pub(super) fn run(arguments: &StudyRunArguments, session: &Session<'_>) -> Result<()> {
     grid::check(arguments, session.settings)?;
     let sets = grid::question_sets(arguments, session)?;
+    let corpus = session.settings.folder()?;
+    let corpus_fingerprint = Corpus::open(corpus)?.fingerprint();
+    let settings = grid::common(session.settings)?;
+    let sets = part::begun(sets, &corpus_fingerprint, &settings, arguments, session)?;
     let (conditions, found) = evidence::find(arguments, &sets, session)?;
     let mut models = BTreeMap::new();
     let mut readers: Vec<(&NamedModel, Vec<PassagesRead>)> = Vec::new();
@@ -38,9 +42,9 @@ pub(super) fn run(arguments: &StudyRunArguments, session: &Session<'_>) -> Resul
         readers.push((model, read));
     }
     let manifest = Manifest {
-        corpus: session.settings.folder()?.display().to_string(),
-        corpus_fingerprint: Corpus::open(session.settings.folder()?)?.fingerprint(),
-        settings: grid::common(session.settings)?,
+        corpus: corpus.display().to_string(),
+        corpus_fingerprint,
+        settings,
         timed: arguments.timed,
         seed: session.settings.seed,
         datasets: sets
@@ -51,15 +55,18 @@ pub(super) fn run(arguments: &StudyRunArguments, session: &Session<'_>) -> Resul
         conditions,
         policies: arguments.policy.iter().map(Policy::to_string).collect(),
     };
-    let manifest = match Manifest::read_any(&arguments.out())? {
-        Some(before) => before.joined(manifest)?,
-        None => manifest,
-    };
-    manifest.write(&arguments.out())?;
+    let folder = arguments.folder();
+    manifest.added_to(&folder)?.write(&folder)?;
     for (model, read) in readers {
         answer(model, &read, &found, &sets, arguments, session)?;
     }
-    report::told(&arguments.out(), None, None, session)
+    match arguments.part.part {
+        Some(part) => {
+            let count: usize = sets.iter().map(|set| set.questions.len()).sum();
+            parts::tell(part, count, Task::Answer.items(), &folder, session)
+        }
+        None => report::told(&folder, None, None, session),
+    }
 }
 
 /// A pipeline with the settings of one model that reads the search results, or answers from memory.
@@ -152,7 +159,7 @@ fn answer(
         let mut identity = settings.identity(work.pipeline);
         identity.insert("timed".to_owned(), arguments.timed.to_string());
         identity.extend(more);
-        let path = arguments.out().join(cell.file());
+        let path = arguments.folder().join(cell.file());
         let run = |batch: Option<usize>| {
             let batch = batch.and_then(std::num::NonZeroUsize::new);
             let batch = batch.unwrap_or(arguments.batch);
@@ -165,7 +172,7 @@ fn answer(
             let work = CellWork {
                 pipeline: &pipeline(&opened, &settings, None),
                 questions: &set.questions,
-                timed: arguments.timed,
+                timed: set.timed,
                 evidence: &[],
                 known: &KnownAnswers::default(),
             };
@@ -177,12 +184,12 @@ fn answer(
     for (found, read) in found.iter().zip(read) {
         let set = &sets[found.dataset];
         let mut more = found.identity.clone();
-        more.insert(PASSAGES_READ.to_owned(), told(read));
+        more.insert(PASSAGES_READ.to_owned(), told(&set.questions, read));
         let evidence = found.evidence()?;
         let work = CellWork {
             pipeline: &pipeline(&opened, &settings, Some((found.condition, &evidence))),
             questions: &set.questions,
-            timed: arguments.timed,
+            timed: set.timed,
             evidence: &evidence,
             known: &known[found.dataset],
         };
@@ -215,7 +222,9 @@ fn signals(
     let pipeline = setup.pipeline_for(Some(opened), true, &arguments.policy)?;
     let required = RequiredSignals::by(&arguments.policy, None, &pipeline);
     for set in sets {
-        let path = arguments.out().join(signals_file(&set.name, &model.name));
+        let path = arguments
+            .folder()
+            .join(signals_file(&set.name, &model.name));
         let mut identity = settings.identity(&pipeline);
         for varied in ["policy", "k", "corpus"] {
             identity.remove(varied);
