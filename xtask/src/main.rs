@@ -49,6 +49,10 @@ pub(crate) const VERBS: &[(&str, &str)] = &[
         "run the tests of what is unsafe under AddressSanitizer and LeakSanitizer",
     ),
     (
+        "emulate",
+        "run the tests of what is unsafe for 64-bit ARM, under qemu",
+    ),
+    (
         "models",
         "fetch the test models only and print their folder",
     ),
@@ -171,6 +175,7 @@ fn run(arguments: &[String]) -> Result<()> {
         ["tidy"] => stages::tidy(&root),
         ["supply-chain"] => supply_chain::check(&root),
         ["sanitize"] => stages::sanitize(&root),
+        ["emulate"] => stages::emulate(&root),
         ["models"] => {
             println!("{}", models::ensure()?.display());
             Ok(())

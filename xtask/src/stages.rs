@@ -115,18 +115,43 @@ const UNSAFE: [(&str, &[&str]); 3] = [
 
 /// Runs the tests of `unsafe` code under AddressSanitizer, with a stable compiler that is told to accept the option.
 pub(crate) fn sanitize(root: &Path) -> Result<()> {
-    let target = host()?;
+    let variables = [
+        ("RUSTC_BOOTSTRAP", "1"),
+        ("RUSTFLAGS", "-Zsanitizer=address"),
+    ];
+    test_unsafe(root, &host()?, &variables)
+}
+
+/// Runs the tests of `unsafe` code for 64-bit ARM, on a processor that qemu emulates: those of NEON's kernels, which have
+/// to compute what the portable ones do.
+pub(crate) fn emulate(root: &Path) -> Result<()> {
+    let variables = [
+        (
+            "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER",
+            "aarch64-linux-gnu-gcc",
+        ),
+        (
+            "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER",
+            "qemu-aarch64 -cpu max -L /usr/aarch64-linux-gnu",
+        ),
+    ];
+    test_unsafe(root, "aarch64-unknown-linux-gnu", &variables).context(
+        "this needs `rustup target add aarch64-unknown-linux-gnu`, and of Debian the packages gcc-aarch64-linux-gnu and qemu-user",
+    )
+}
+
+/// Runs the tests of [`UNSAFE`] for a target, built in a folder of their own: otherwise the variables would cause
+/// everything to be built again.
+fn test_unsafe(root: &Path, target: &str, variables: &[(&str, &str)]) -> Result<()> {
     for (package, tests) in UNSAFE {
         stage(package, || {
             let mut command = cargo_command();
             command
-                .args(["test", "--package", package, "--target", &target])
+                .args(["test", "--package", package, "--target", target])
                 .args(tests)
                 .current_dir(root)
-                .env("RUSTC_BOOTSTRAP", "1")
-                .env("RUSTFLAGS", "-Zsanitizer=address")
-                // A folder of its own: otherwise the flags would cause everything to be built again.
-                .env("CARGO_TARGET_DIR", root.join("target/sanitized"));
+                .envs(variables.iter().copied())
+                .env("CARGO_TARGET_DIR", root.join("target/unsafe"));
             let status = command.status().context("cannot start cargo")?;
             ensure!(
                 status.success(),

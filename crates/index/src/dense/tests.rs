@@ -287,7 +287,7 @@ fn a_recall_of_one_is_exact() {
 }
 
 #[test]
-fn a_graph_without_recalls_is_searched_as_before() {
+fn a_graph_of_the_older_layout_is_searched_and_others_are_refused() {
     let dimensions = 32;
     let [vectors, queries] = clustered(6000, 40, 60, dimensions);
     let of = [vectors];
@@ -295,20 +295,22 @@ fn a_graph_without_recalls_is_searched_as_before() {
         let dir = written_with_graph(dimensions, &of[0], ranking);
         let file = dir.path().join(GRAPH_FILE);
         let mut bytes = std::fs::read(&file).unwrap();
-        // The recalls are the end, and the ordinals before them fill whole lines of 64 bytes.
-        bytes[8] = 1;
-        bytes.truncate(bytes.len() - 2 * 12 * 4);
+        let rows = bytes.split_off(bytes.len() - 2 * 14 * 4);
+        for recalls in rows.chunks(14 * 4) {
+            bytes.extend(&recalls[..12 * 4]);
+        }
+        bytes[8] = 2;
         std::fs::write(&file, &bytes).unwrap();
         let index = [DenseIndex::open(dir.path(), 6000, dimensions).unwrap()];
         let recall = recall(&index, &of, &queries, dimensions, |_| true);
         assert!(recall >= 0.95, "{recall}");
-        bytes[8] = 3;
-        std::fs::write(&file, &bytes).unwrap();
-        let error = DenseIndex::open(dir.path(), 6000, dimensions).unwrap_err();
-        assert!(
-            error.to_string().ends_with("its layout is 3, not 1 or 2"),
-            "{error}"
-        );
+        for other in [1, 4] {
+            bytes[8] = other;
+            std::fs::write(&file, &bytes).unwrap();
+            let error = DenseIndex::open(dir.path(), 6000, dimensions).unwrap_err();
+            let expected = format!("its layout is {other}, not 2 or 3");
+            assert!(error.to_string().ends_with(&expected), "{error}");
+        }
     }
 }
 

@@ -23,9 +23,15 @@ use crate::{IndexError, Recall};
 const DEPTHS: [usize; 2] = [10, 100];
 
 /// The lengths of candidate lists that are measured, as multiples of the depth.
-const LISTS: [f64; 12] = [
-    1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0,
+const LISTS: [f64; 14] = [
+    1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 64.0, 128.0,
 ];
+
+/// The place in [`LISTS`] from which a recall of [`ENOUGH`] ends the measurement: only large graphs need longer lists,
+/// and these take as long to measure as all others.
+const LONG: usize = 11;
+
+const ENOUGH: f64 = 0.99;
 
 /// The most vectors in the sample.
 const SAMPLE: usize = 256;
@@ -66,7 +72,7 @@ impl Efforts {
         let sample = sample(vectors, passages, cancel)?;
         let mut recalls = [[1.0; LISTS.len()]; DEPTHS.len()];
         for (recalls, depth) in recalls.iter_mut().zip(DEPTHS) {
-            for (recall, length) in recalls.iter_mut().zip(lengths(depth)) {
+            for (index, length) in lengths(depth).enumerate() {
                 let share = |sampled: &Sampled| {
                     check_cancelled(cancel)?;
                     let right = &sampled.nearest[..depth.min(sampled.nearest.len())];
@@ -82,13 +88,25 @@ impl Efforts {
                     }
                 };
                 let shares: Vec<f64> = sample.par_iter().map(share).collect::<Result<_, _>>()?;
-                *recall = lower_bound(&shares) as f32;
-                if *recall >= 1.0 {
-                    break; // longer lists find no less
+                let recall = lower_bound(&shares);
+                recalls[index..].fill(recall as f32); // longer lists find no less
+                if recall >= 1.0 || index >= LONG && recall >= ENOUGH {
+                    break;
                 }
             }
         }
         Ok(Self { recalls })
+    }
+
+    /// The recalls of a file: `[2, lengths]`. An older file has fewer lengths.
+    pub(super) fn read(recalls: &[f32]) -> Self {
+        let mut all = [[0.0; LISTS.len()]; DEPTHS.len()];
+        let measured = recalls.chunks((recalls.len() / DEPTHS.len()).max(1));
+        for (row, measured) in all.iter_mut().zip(measured) {
+            let lengths = measured.len().min(row.len());
+            row[..lengths].copy_from_slice(&measured[..lengths]);
+        }
+        Self { recalls: all }
     }
 
     /// The length of the candidate list that finds the `k` nearest at a recall; the longest measured one
@@ -231,7 +249,18 @@ mod tests {
         assert_eq!(efforts.list(100, recall(0.875)), 100);
         assert_eq!(efforts.list(55, recall(0.875)), 165);
         // Not reached: the longest.
-        assert_eq!(efforts.list(100, recall(0.95)), 3200);
-        assert_eq!(efforts.list(200, recall(0.95)), 6400);
+        assert_eq!(efforts.list(100, recall(0.95)), 12_800);
+        assert_eq!(efforts.list(200, recall(0.95)), 25_600);
+    }
+
+    #[test]
+    fn an_older_file_has_fewer_lengths() {
+        let mut recalls = [0.25; 24];
+        recalls[11] = 0.75;
+        recalls[23] = 0.5;
+        let efforts = Efforts::read(&recalls);
+        assert_eq!(efforts.list(10, recall(0.75)), 320);
+        assert_eq!(efforts.list(100, recall(0.5)), 3200);
+        assert_eq!(efforts.list(10, recall(0.9)), 1280);
     }
 }

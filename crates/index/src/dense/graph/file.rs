@@ -8,9 +8,7 @@
 //! four dimensions; the neighbors of each layer, u32 `[nodes of the layer, neighbors]`, that of all
 //! nodes first, padded with 2^32 - 1; where the passages of each node start, u32 `[nodes + 1]`; the
 //! ordinals of the passages, u32 `[passages]`; the recalls of longer and longer candidate lists, f32
-//! `[2, 12]` ([`Efforts`]).
-//!
-//! Layout 1, an older one, ends with the ordinals.
+//! `[2, 14]` ([`Efforts`]), `[2, 12]` in layout 2, which is older.
 //!
 //! Opening a graph checks the sizes that follow from the header; the numbers are never trusted. A search checks
 //! blocks against the corpus's checksums when it first reads them: those of codes and neighbors as the walk gets there,
@@ -36,10 +34,11 @@ use crate::IndexError;
 pub(super) const FILE: &str = "vectors.graph";
 
 const MAGIC: &[u8; 8] = b"kengraph";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
-/// The layout without recalls.
-const WITHOUT_RECALLS: u32 = 1;
+/// The layout with fewer recalls, and their bytes.
+const OLDER: u32 = 2;
+const OLDER_RECALLS: usize = 2 * 12 * size_of::<f32>();
 const HEADER_BYTES: usize = 64;
 
 /// Every part starts at a multiple of this.
@@ -62,7 +61,7 @@ struct Layout {
     layers: Vec<Range<usize>>,
     starts: Range<usize>,
     ordinals: Range<usize>,
-    recalls: Option<Range<usize>>,
+    recalls: Range<usize>,
 }
 
 /// The byte ranges of the codes.
@@ -122,8 +121,8 @@ impl Layout {
             starts: part(nodes.checked_add(1)?, 4)?,
             ordinals: part(passages, 4)?,
             recalls: match header.version {
-                WITHOUT_RECALLS => None,
-                _ => Some(part(1, size_of::<Efforts>())?),
+                OLDER => part(1, OLDER_RECALLS)?,
+                _ => part(1, size_of::<Efforts>())?,
             },
         })
     }
@@ -131,7 +130,7 @@ impl Layout {
 
 impl Layout {
     fn end(&self) -> usize {
-        self.recalls.as_ref().unwrap_or(&self.ordinals).end
+        self.recalls.end
     }
 }
 
@@ -187,11 +186,9 @@ impl Header {
             nodes: word(32),
         };
         let holds = (header.passages, header.dimensions as usize);
-        if !(WITHOUT_RECALLS..=VERSION).contains(&header.version) {
+        if !(OLDER..=VERSION).contains(&header.version) {
             let version = header.version;
-            Err(format!(
-                "its layout is {version}, not {WITHOUT_RECALLS} or {VERSION}"
-            ))
+            Err(format!("its layout is {version}, not {OLDER} or {VERSION}"))
         } else if holds != (passages as u64, dimensions) {
             let (held, of) = holds;
             Err(format!(
@@ -362,11 +359,9 @@ impl Graph {
         Ok(self.bytes.sound()?)
     }
 
-    /// The recalls of its candidate lists, if they were measured.
-    pub(super) fn efforts(&self) -> Option<Efforts> {
-        let recalls: &[f32] = self.part(self.layout.recalls.as_ref()?);
-        let recalls = bytemuck::try_pod_read_unaligned(bytemuck::cast_slice(recalls)).ok()?;
-        Some(Efforts { recalls })
+    /// The recalls of its candidate lists.
+    pub(super) fn efforts(&self) -> Efforts {
+        Efforts::read(self.part(&self.layout.recalls))
     }
 
     /// A part of the file; checks its blocks now.

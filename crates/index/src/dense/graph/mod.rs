@@ -124,11 +124,10 @@ impl Graph {
         effort: Effort,
         is_live: &impl Fn(Place) -> bool,
     ) -> Result<Option<TopK>, IndexError> {
-        let list = match (effort, self.efforts()) {
+        let list = match effort {
             #[cfg(test)]
-            (Effort::List(length), _) => length.max(query.k),
-            (Effort::Recall(recall), Some(efforts)) => efforts.list(query.k, recall),
-            (Effort::Recall(_), None) => self.quantization().unmeasured_list(query.k),
+            Effort::List(length) => length.max(query.k),
+            Effort::Recall(recall) => self.efforts().list(query.k, recall),
         };
         let best = self.parts().search(vectors, query, list, None, is_live);
         self.sound()?;
@@ -143,17 +142,6 @@ impl StoredCodes<'_> {
         match self {
             Self::Scalar(_) => k.saturating_mul(2).saturating_add(SCALAR_MARGIN),
             Self::Product(_) => usize::MAX,
-        }
-    }
-}
-
-impl Quantization {
-    /// The length of the candidate list for the `k` nearest in graphs of layout 1, whose recall was
-    /// not measured when they were built.
-    fn unmeasured_list(self, k: usize) -> usize {
-        match self {
-            Self::Scalar => k.saturating_mul(4).max(80),
-            Self::Product => k.saturating_mul(16).max(256),
         }
     }
 }
