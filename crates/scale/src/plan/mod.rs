@@ -4,13 +4,16 @@
 
 mod buys;
 mod candidate;
+pub mod capacity;
 mod choose;
+mod line;
 mod prices;
 mod project;
 mod promise;
 mod quantity;
 mod report;
 mod result;
+mod student;
 
 pub use buys::{Buy, buys, gain};
 pub use candidate::{Answered, Candidate, candidates_of_study, candidates_of_table};
