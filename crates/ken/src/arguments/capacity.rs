@@ -13,6 +13,7 @@ use crate::config::{count, open_share};
 const WITH_CAPACITY: &str = "With --capacity";
 
 #[derive(Debug, Args)]
+#[group(id = "demand")]
 pub(crate) struct CapacityArguments {
     /// Passages of the corpus: 22M, 300k or 21015324
     #[arg(long, value_name = "N", value_parser = passages, allow_negative_numbers = true, requires = "capacity", help_heading = WITH_CAPACITY, hide_short_help = true)]

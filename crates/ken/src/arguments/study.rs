@@ -211,7 +211,11 @@ chosen, with this confidence, on questions of the same kind.
 that size with its vectors on disk, from measurements of smaller ones, with 95% intervals.")]
 pub(crate) struct PlanArguments {
     /// Folder of a study, or a .csv table of scores
-    #[arg(value_name = "STUDY", required_unless_present = "capacity")]
+    #[arg(
+        value_name = "STUDY",
+        required_unless_present = "capacity",
+        conflicts_with = "demand"
+    )]
     pub(crate) study: Option<PathBuf>,
 
     /// Tell what a large corpus takes, without a study
