@@ -299,7 +299,6 @@ mod tests {
             }
         }
         assert!(PowerLaw::through(&[(1.0, 2.0), (10.0, 3.0)]).is_none());
-        assert!(PowerLaw::through(&[(5.0, 1.0), (5.0, 2.0), (5.0, 3.0)]).is_none());
     }
 
     /// The embedded measurements with these rows of growth.

@@ -219,7 +219,11 @@ impl Needs<'_> {
             let entry = (Part::Work, "on all cores of one machine", Unit::Hours);
             self.add_computed(entry, Some(hours));
         }
-        let gpus = is_by_gpu.then_some(embedding).flatten();
+        let gpus = if is_by_gpu {
+            embedding
+        } else {
+            Some(Estimate::exact(0.0))
+        };
         Ok(Work { cores, gpus })
     }
 
@@ -301,8 +305,12 @@ impl Needs<'_> {
         machines: Option<Estimate>,
     ) {
         let Demand {
-            prices, machine, ..
+            prices,
+            machine,
+            queries_per_s,
+            ..
         } = self.demand;
+        let core_hour = queries_per_s.map_or(0.0, |_| prices.core_hour);
         let machines = machines.unwrap_or(Estimate::exact(1.0));
         let memory = machine.memory.map(Estimate::exact).or(memory);
         let gigabytes = |bytes: Option<Estimate>| Some(bytes? * machines * 1e-9);
@@ -310,7 +318,7 @@ impl Needs<'_> {
         let parts = [
             (gigabytes(memory), prices.memory_gb),
             (gigabytes(disk), prices.disk_gb),
-            (hours, prices.core_hour),
+            (hours, core_hour),
         ];
         self.add_price("serving, a month", &parts);
     }

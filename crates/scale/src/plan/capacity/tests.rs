@@ -154,6 +154,20 @@ fn machines_and_money_follow_from_cores_and_prices() {
 }
 
 #[test]
+fn what_is_not_wanted_costs_nothing() {
+    let demand = Demand {
+        prices: "core_hour=0.05,gpu_hour=3,disk_gb=1".parse().unwrap(),
+        ..demand(1_000_000)
+    };
+    let capacity = planned(&demand);
+    let once = value(&capacity, Part::Work, "total") * 0.05;
+    assert!((value(&capacity, Part::Money, "work, once") - once).abs() < 1e-9);
+    let month = value(&capacity, Part::Disk, "total") * 1e-9;
+    assert!((value(&capacity, Part::Money, "serving, a month") - month).abs() < 1e-9);
+    assert_eq!(capacity.search_fits, None);
+}
+
+#[test]
 fn a_number_out_of_its_range_is_named() {
     let plain = || demand(1_000_000);
     let bad = [
