@@ -361,3 +361,56 @@ fn a_reader_that_goes_away_is_no_failure() {
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
 }
+
+#[test]
+fn a_capacity_is_planned_without_a_study() {
+    let folder = folder();
+    let capacity = |flags: &str| {
+        let plan = format!("plan --capacity --recall 0.9 --json {flags}");
+        let words: Vec<&str> = plan.split_whitespace().collect();
+        ken(folder.path(), &words)
+    };
+    let outcome = capacity("--passages 22M --shards 12 --out report");
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""));
+    let plan = outcome.json();
+    assert_eq!(plan["demand"]["passages"], 22_000_000);
+    let mut entries = plan["entries"].as_array().unwrap().iter();
+    let vectors = entries.find(|entry| entry["name"] == "vectors").unwrap();
+    assert_eq!(vectors["value"], 22e6 * 1536.0);
+    assert_eq!(vectors["unit"], "bytes");
+    assert_eq!(vectors["basis"], "computed");
+    let page = fs::read_to_string(folder.path().join("report/report.html")).unwrap();
+    assert!(page.contains("graphs and codes") && page.contains("power of n"));
+
+    for (flags, message) in [
+        ("--passages 0", "a count is expected, at least 1"),
+        ("--passages -5", "a count is expected"),
+        ("--passages 22M --words -1", "a number above 0 is expected"),
+        ("--passages 22M --vectors f8", "f32, f16 or int8"),
+        ("--passages 22M --max em=0.4", "cannot be used with"),
+        ("", "--passages <N>"),
+    ] {
+        let outcome = capacity(flags);
+        let answer = outcome.json();
+        let told = answer["error"]["message"].as_str().unwrap();
+        assert_eq!(outcome.code, 2, "{flags}");
+        assert!(told.contains(message), "{flags}: {told}");
+    }
+    for (flags, kind) in [
+        ("--passages 22M --prices million_tokens=1", "price_not_used"),
+        ("--passages 8 --shards 9", "bad_demand"),
+    ] {
+        let outcome = capacity(flags);
+        assert_eq!(outcome.code, 1, "{flags}");
+        assert_eq!(outcome.json()["error"]["kind"], kind, "{flags}");
+    }
+    let recall = ["plan", "--capacity", "--passages", "22M", "--recall", "1.5"];
+    let outcome = ken(folder.path(), &recall);
+    assert!(
+        outcome.stderr.contains("between 0 and 1"),
+        "{}",
+        outcome.stderr
+    );
+    let unused = ken(folder.path(), &["plan", "study", "--passages", "22M"]);
+    assert_eq!(unused.code, 2, "{}", unused.stderr);
+}

@@ -3,6 +3,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod calibrate;
+pub(crate) mod capacity;
 pub(crate) mod card;
 pub(crate) mod corpus;
 pub(crate) mod datastore;
@@ -159,7 +160,7 @@ pub(crate) enum Verb {
     Calibrate(calibrate::CalibrateArguments),
     /// Measure models against corpus scales
     Study(study::StudyArguments),
-    /// Choose model, corpus scale and policy for a budget or an accuracy
+    /// Choose a set-up for a budget, or tell what a large corpus takes
     Plan(study::PlanArguments),
     /// Train a router, a gate, a pruner or a language model
     Train(train::TrainArguments),

@@ -11,6 +11,7 @@ use ken_hub::ModelReference;
 use ken_scale::plan::{Bound, Prices, Quantity};
 use ken_scale::study::PruneRatio;
 
+use super::capacity::CapacityArguments;
 use super::folder;
 use super::join::PartFlag;
 use crate::config::{ADVANCED, DECIDING, Key, count, flags, open_share};
@@ -209,6 +210,7 @@ Examples:
   ken plan study --at-least em=0.40 --minimize memory
   ken plan study --like l@12 --max-loss 0.02 --confidence 0.95
   ken plan scores.csv --dataset NQ --at-least f1=0.4199 --minimize parameters --project 24,1200
+  ken plan --capacity --passages 22M --shards 12 --queries-per-s 50 --cores 16 --memory 64GB
 
 Only set-ups that were measured are chosen from: each model, scale, k, share pruned and policy. \
 Accuracy is em, f1 or contains; costs are parameters, shards, memory, disk, p50_ms, p95_ms, tokens, \
@@ -217,11 +219,25 @@ questions and reported on the other.
 
 --like walks from NAME to what costs less (--minimize, by default memory), and stops at the first \
 set-up that cannot be shown to lose at most that much accuracy: the promise holds for the set-up \
-chosen, with this confidence, on questions of the same kind.")]
+chosen, with this confidence, on questions of the same kind.
+
+--capacity needs no study: it tells disk, memory, hours, cores, machines and money of a corpus of \
+that size with its vectors on disk, from measurements of smaller ones, with 95% intervals.")]
 pub(crate) struct PlanArguments {
     /// Folder of a study, or a .csv table of scores
-    #[arg(value_name = "STUDY")]
-    pub(crate) study: PathBuf,
+    #[arg(
+        value_name = "STUDY",
+        required_unless_present = "capacity",
+        conflicts_with = "demand"
+    )]
+    pub(crate) study: Option<PathBuf>,
+
+    /// Tell what a large corpus takes, without a study
+    #[arg(long, requires = "passages", conflicts_with_all = ["study", "dataset", "max", "at_least", "maximize", "minimize", "like", "project"])]
+    pub(crate) capacity: bool,
+
+    #[command(flatten)]
+    pub(crate) demand: CapacityArguments,
 
     /// Data set to plan for, where there are several
     #[arg(long, value_name = "NAME")]
@@ -258,7 +274,8 @@ pub(crate) struct PlanArguments {
     /// Prices a month, such as memory_gb=4
     ///
     /// memory_gb, disk_gb, million_tokens, and questions, the number of them a month:
-    /// memory_gb=4,million_tokens=0.5,questions=100000
+    /// memory_gb=4,million_tokens=0.5,questions=100000. With --capacity, memory_gb, disk_gb, core_hour
+    /// and gpu_hour.
     #[arg(long, value_name = "NAME=PRICE")]
     pub(crate) prices: Option<Prices>,
 

@@ -3,6 +3,7 @@
 
 pub(crate) mod ask;
 pub(crate) mod calibrate;
+mod capacity;
 pub(crate) mod card;
 pub(crate) mod compare;
 pub(crate) mod completions;

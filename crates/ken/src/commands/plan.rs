@@ -1,6 +1,7 @@
-//! `ken plan`: chooses a set-up among those that a study measured.
+//! `ken plan`: chooses a set-up among those that a study measured; without a study, `capacity` tells what a corpus takes.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use ken_report::Report;
 use ken_scale::plan::{
@@ -12,6 +13,7 @@ use ken_setup::Key;
 use serde_json::json;
 
 use crate::arguments::study::PlanArguments;
+use crate::commands::capacity;
 use crate::commands::provenance::for_a_shell;
 use crate::commands::study::is_table;
 use crate::failure::{Failure, Result};
@@ -19,14 +21,28 @@ use crate::output;
 use crate::session::Session;
 
 pub(crate) fn run(arguments: &PlanArguments, session: &Session<'_>) -> Result<()> {
+    match &arguments.study {
+        Some(study) => of_study(study, arguments, session),
+        None => capacity::run(arguments, session),
+    }
+}
+
+fn of_study(study: &Path, arguments: &PlanArguments, session: &Session<'_>) -> Result<()> {
     let prices = arguments.prices.unwrap_or_default();
-    let (candidates, dataset, manifest) = if is_table(&arguments.study) {
-        let curves = read_table(&arguments.study)?;
+    if prices.core_hour > 0.0 || prices.gpu_hour > 0.0 {
+        return Err(Failure::refused(
+            "price_not_used",
+            "a study has no hours of cores and GPUs",
+            "prices are memory_gb, disk_gb, million_tokens and questions",
+        ));
+    }
+    let (candidates, dataset, manifest) = if is_table(study) {
+        let curves = read_table(study)?;
         let names = curves.iter().map(|curve| curve.dataset.as_str());
         let dataset = dataset(arguments, names)?;
         (candidates_of_table(&curves, &dataset), dataset, None)
     } else {
-        let measured = Measured::read(&arguments.study)?;
+        let measured = Measured::read(study)?;
         let names = measured.manifest.datasets.keys().map(String::as_str);
         let dataset = dataset(arguments, names)?;
         let candidates = candidates_of_study(&measured, &dataset, &prices);

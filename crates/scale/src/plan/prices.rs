@@ -16,12 +16,16 @@ pub struct Prices {
     pub million_tokens: f64,
     /// Questions per month.
     pub questions: f64,
+    /// Per hour of one core.
+    pub core_hour: f64,
+    /// Per hour of one GPU.
+    pub gpu_hour: f64,
 }
 
 /// A text that is no price.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no price: memory_gb, disk_gb, million_tokens (each = a price) and questions (= a number a month) are known"
+    "`{0}` is no price: memory_gb, disk_gb, million_tokens, core_hour, gpu_hour (each = a price) and questions (= a number a month) are known"
 )]
 pub struct NotAPrice(String);
 
@@ -40,6 +44,8 @@ impl FromStr for Prices {
                 "disk_gb" => &mut prices.disk_gb,
                 "million_tokens" => &mut prices.million_tokens,
                 "questions" => &mut prices.questions,
+                "core_hour" => &mut prices.core_hour,
+                "gpu_hour" => &mut prices.gpu_hour,
                 _ => return Err(bad()),
             };
             if !(value.is_finite() && value >= 0.0) {

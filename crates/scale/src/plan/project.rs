@@ -5,6 +5,7 @@ use ken_eval::statistics::mean;
 use serde::Serialize;
 
 use super::candidate::Candidate;
+use super::line::Line;
 use super::quantity::Quantity;
 
 /// Scales that a line needs: two to fit it, and one to judge it.
@@ -74,33 +75,6 @@ pub fn project(candidates: &[Candidate], quantity: Quantity, scales: &[u32]) -> 
         })
     });
     projected.collect()
-}
-
-/// A line by least squares.
-struct Line {
-    at_zero: f64,
-    slope: f64,
-}
-
-impl Line {
-    fn through(points: &[(f64, f64)]) -> Option<Self> {
-        let of =
-            |value: fn(&(f64, f64)) -> f64| mean(&points.iter().map(value).collect::<Vec<_>>());
-        let (x, y) = (of(|point| point.0)?, of(|point| point.1)?);
-        let spread: f64 = points.iter().map(|point| (point.0 - x).powi(2)).sum();
-        let shared: f64 = points
-            .iter()
-            .map(|point| (point.0 - x) * (point.1 - y))
-            .sum();
-        (spread > 0.0).then(|| Self {
-            at_zero: y - shared / spread * x,
-            slope: shared / spread,
-        })
-    }
-
-    fn at(&self, x: f64) -> f64 {
-        self.at_zero + self.slope * x
-    }
 }
 
 #[cfg(test)]

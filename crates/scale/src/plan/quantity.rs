@@ -121,7 +121,8 @@ impl Quantity {
     }
 }
 
-fn in_units(value: f64, unit: &str, prefixes: &[&str]) -> String {
+/// A value with the prefix of its size.
+pub(super) fn in_units(value: f64, unit: &str, prefixes: &[&str]) -> String {
     let (mut value, mut step) = (value, 0);
     while value >= 999.95 && step + 1 < prefixes.len() {
         value /= 1000.0;

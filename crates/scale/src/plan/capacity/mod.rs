@@ -1,0 +1,22 @@
+//! What a corpus of a size that nobody has built takes: disk, memory, hours, cores and money, from what was measured at
+//! smaller sizes. All that was measured stands in `measurements.json`.
+
+mod demand;
+mod entry;
+mod error;
+mod estimate;
+mod growth;
+mod measurements;
+mod needs;
+mod report;
+#[cfg(test)]
+mod tests;
+
+pub use demand::{Demand, Embedding, Machine};
+pub use entry::{Basis, Entry, Part, Unit};
+pub use error::CapacityError;
+pub use estimate::Estimate;
+pub use growth::{Check, Growth};
+pub use measurements::Measurements;
+pub use needs::Capacity;
+pub use report::capacity_report;
