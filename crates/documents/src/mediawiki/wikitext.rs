@@ -217,10 +217,10 @@ impl Scan<'_> {
             self.at += level;
             self.text.push('\n');
             self.heading = true;
-            let (at, level) = (self.text.len(), level.min(6) as u8);
+            let (offset, level) = (self.text.len(), level.min(6) as u8);
             // A row is one line.
             if self.tables.is_empty() {
-                self.headings.push(Heading { at, level });
+                self.headings.push(Heading { offset, level });
             }
         } else if rest.starts_with("----") {
             self.at += self.run_of(b'-');
@@ -483,7 +483,7 @@ impl Scan<'_> {
 
     /// Drops the headings whose lines began after a byte of the text.
     fn drop_headings(&mut self, start: usize) {
-        while (self.headings.last()).is_some_and(|heading| heading.at > start) {
+        while (self.headings.last()).is_some_and(|heading| heading.offset > start) {
             self.headings.pop();
         }
     }

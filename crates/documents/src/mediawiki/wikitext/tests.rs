@@ -36,7 +36,13 @@ fn an_article() {
 fn headings_of_what_is_dropped_are_none() {
     let dropped = "{{x|\n== a ==\n}}\n{|\n== b ==\n|}\n== {{y}} ==\n[[c|\n== d ==\n]]";
     let article = read(&format!("{dropped}\n==== [[e]] ====\nf"));
-    assert_eq!(article.headings, [Heading { at: 3, level: 4 }]);
+    assert_eq!(
+        article.headings,
+        [Heading {
+            offset: 3,
+            level: 4
+        }]
+    );
     assert_eq!(article.text, "d\n\ne\n\nf");
 }
 
@@ -129,7 +135,13 @@ fn cells_hold_lines_links_templates_and_tables() {
 fn what_follows_a_table_without_an_end_is_text() {
     let article = read("{| class=x\n| a\n\n== b ==\nc\n{|\n| d || e\n|}");
     assert_eq!(article.text, "| a\n\nb\n\nc\n\nd | e");
-    assert_eq!(article.headings, [Heading { at: 5, level: 2 }]);
+    assert_eq!(
+        article.headings,
+        [Heading {
+            offset: 5,
+            level: 2
+        }]
+    );
 }
 
 #[test]
@@ -179,9 +191,9 @@ proptest! {
         let article = read(&parts.concat());
         prop_assert!(!article.text.contains("\n\n\n"));
         prop_assert_eq!(article.text.trim(), &article.text);
-        prop_assert!(article.headings.is_sorted_by_key(|heading| heading.at));
+        prop_assert!(article.headings.is_sorted_by_key(|heading| heading.offset));
         for heading in &article.headings {
-            let (before, line) = article.text.split_at(heading.at);
+            let (before, line) = article.text.split_at(heading.offset);
             prop_assert!(before.is_empty() || before.ends_with('\n'));
             prop_assert!(!line.is_empty() && !line.starts_with('\n'));
         }
