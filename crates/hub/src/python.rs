@@ -43,14 +43,20 @@ fn is_python_3(name: &str, environment: &Environment) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
 
     #[test]
+    fn a_python_that_is_named_is_taken_as_it_is() {
+        let environment = Environment::of_process().with(PYTHON, "/nonexistent/python");
+        assert_eq!(find_python(&environment).unwrap(), "/nonexistent/python");
+    }
+
+    #[cfg(unix)]
+    #[test]
     fn the_first_name_that_is_python_3_is_taken() {
+        use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let environment = Environment::of_process()
             .without(PYTHON)
@@ -63,15 +69,11 @@ mod tests {
         let missing = find_python(&environment).unwrap_err();
         assert!(missing.to_string().contains("python3, python"), "{missing}");
         install("python3", 1);
-        assert_eq!(
-            find_python(&environment).unwrap_err().kind(),
-            "python_missing"
-        );
+        let missing = find_python(&environment).unwrap_err();
+        assert_eq!(missing.kind(), "python_missing");
         install("python", 0);
         assert_eq!(find_python(&environment).unwrap(), "python");
         install("python3", 0);
         assert_eq!(find_python(&environment).unwrap(), "python3");
-        let named = environment.with(PYTHON, "other");
-        assert_eq!(find_python(&named).unwrap(), "other");
     }
 }
