@@ -115,8 +115,10 @@ pub struct Retrieved {
     /// Which characters of the passage's text the chunk is; `None` where passages were not cut.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chunk: Option<Range<usize>>,
-    /// How well it fits, the larger the better; comparable within one search only.
-    pub score: f32,
+    /// How well it fits, the larger the better; comparable within one search only. `None` for one that is read as the
+    /// neighbor of a passage found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<f32>,
     /// As in [`SearchResult::corpus`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub corpus: Option<String>,
@@ -135,7 +137,7 @@ impl Retrieved {
             location: found.passage.location,
             text: found.text,
             chunk: found.chunk,
-            score: found.score,
+            score: Some(found.score),
             corpus: found.corpus,
             in_prompt: false,
         }

@@ -93,7 +93,7 @@ impl Conversation {
         ask(self.question, &mut asked);
         Prompt {
             instruction: self.instruction.into(),
-            examples: Examples::Found(Arc::from(turns)),
+            examples: Examples::Chosen(Arc::from(turns)),
             input: asked,
             begun: String::new(),
             reply: Reply::Turn,

@@ -56,7 +56,7 @@ impl Document {
         }
         for heading in headings {
             part(&[heading.level]);
-            part(&heading.at.to_le_bytes());
+            part(&heading.offset.to_le_bytes());
         }
         for table in tables {
             part(&table.header.start.to_le_bytes());

@@ -37,8 +37,8 @@ impl Outline {
                 .collect(),
             headings: headings
                 .filter_map(|heading| {
-                    let at = heading.at.checked_sub(bytes)?;
-                    Some(Heading { at, ..heading })
+                    let offset = heading.offset.checked_sub(bytes)?;
+                    Some(Heading { offset, ..heading })
                 })
                 .collect(),
             tables: (self.tables.into_iter())
@@ -58,7 +58,7 @@ impl Outline {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Heading {
     /// The byte at which its line begins.
-    pub at: usize,
+    pub offset: usize,
     /// From 1.
     pub level: u8,
 }
@@ -181,10 +181,10 @@ impl<'d> Locator<'d> {
     /// The headings over a slice from `start`.
     fn path(&self, start: usize) -> String {
         let headings = &self.outline.headings;
-        let next = headings.partition_point(|heading| heading.at < start);
+        let next = headings.partition_point(|heading| heading.offset < start);
         let mut over = match headings.get(next) {
             // The slice begins with a heading, which is in its text.
-            Some(heading) if heading.at == start => self.parents[next],
+            Some(heading) if heading.offset == start => self.parents[next],
             _ => next.checked_sub(1),
         };
         let mut path: Vec<&str> = Vec::new();
@@ -206,7 +206,7 @@ impl<'d> Locator<'d> {
     }
 
     fn words(&self, heading: Heading) -> &'d str {
-        let line = self.text.get(heading.at..).unwrap_or_default();
+        let line = self.text.get(heading.offset..).unwrap_or_default();
         let line = line.lines().next().unwrap_or_default();
         line.trim_start_matches('#').trim()
     }
@@ -221,9 +221,12 @@ mod tests {
 
     fn outline() -> Outline {
         let headings = TEXT.match_indices("\n\n#").map(|(at, _)| at + 2);
-        let headings = std::iter::once(0).chain(headings).map(|at| {
-            let level = TEXT[at..].bytes().take_while(|&byte| byte == b'#').count() as u8;
-            Heading { at, level }
+        let headings = std::iter::once(0).chain(headings).map(|offset| {
+            let level = TEXT[offset..]
+                .bytes()
+                .take_while(|&byte| byte == b'#')
+                .count() as u8;
+            Heading { offset, level }
         });
         Outline {
             pages: vec![0, 16, 16, TEXT.find("Red").unwrap()],
@@ -257,9 +260,12 @@ mod tests {
         let second = text.find("## b").unwrap();
         let outline = Outline {
             headings: vec![
-                Heading { at: 0, level: 1 },
                 Heading {
-                    at: second,
+                    offset: 0,
+                    level: 1,
+                },
+                Heading {
+                    offset: second,
                     level: 2,
                 },
             ],

@@ -44,7 +44,7 @@ impl Prose {
         self.block();
         let level = level.clamp(1, DEEPEST);
         self.outline.headings.push(Heading {
-            at: self.text.len(),
+            offset: self.text.len(),
             level: level as u8,
         });
         self.text.push_str(&"#".repeat(level));
@@ -68,7 +68,7 @@ impl Prose {
         self.block();
         let before = self.text.len();
         let moved = headings.iter().map(|heading| Heading {
-            at: before + heading.at,
+            offset: before + heading.offset,
             ..*heading
         });
         self.outline.headings.extend(moved);
@@ -148,16 +148,16 @@ impl Prose {
 /// The headings of a text, marked with `#` as in Markdown, outside of blocks of code.
 pub(crate) fn marked_headings(text: &str) -> Vec<Heading> {
     let mut headings = Vec::new();
-    let (mut at, mut in_code) = (0, false);
+    let (mut offset, mut in_code) = (0, false);
     for line in text.split_inclusive('\n') {
         let level = line.bytes().take_while(|&byte| byte == b'#').count();
         if line.starts_with("```") {
             in_code = !in_code;
         } else if !in_code && (1..=DEEPEST).contains(&level) && line[level..].starts_with(' ') {
             let level = level as u8;
-            headings.push(Heading { at, level });
+            headings.push(Heading { offset, level });
         }
-        at += line.len();
+        offset += line.len();
     }
     headings
 }
@@ -180,7 +180,13 @@ mod tests {
         let contents = prose.finish(None, Map::new());
         assert_eq!(contents.title.as_deref(), Some("One two"));
         assert_eq!(contents.text, "## One two\n\na\nb\n\n- c\n- d\n\ne");
-        assert_eq!(contents.outline.headings, [Heading { at: 0, level: 2 }]);
+        assert_eq!(
+            contents.outline.headings,
+            [Heading {
+                offset: 0,
+                level: 2
+            }]
+        );
     }
 
     #[test]
@@ -192,7 +198,13 @@ mod tests {
         prose.part(part, &marked_headings(part)).unwrap();
         let contents = prose.finish(None, Map::new());
         let at = contents.text.find("# Two").unwrap();
-        assert_eq!(contents.outline.headings, [Heading { at, level: 1 }]);
+        assert_eq!(
+            contents.outline.headings,
+            [Heading {
+                offset: at,
+                level: 1
+            }]
+        );
         assert_eq!(contents.outline.pages, [7]);
         assert_eq!(contents.text.find("```"), Some(7));
     }

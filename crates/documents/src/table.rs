@@ -1,5 +1,7 @@
 //! Tables as lines: each row repeats the headers of its cells, so that it can be understood alone.
 
+use std::collections::BTreeMap;
+
 use crate::error::ReadError;
 use crate::prose::Prose;
 use crate::record::one_line;
@@ -23,10 +25,7 @@ impl Table {
     /// Writes a row. The first row of at least two cells that read like names is the header: it becomes a
     /// line, and its cells precede those of the rows below it.
     pub(crate) fn row(&mut self, cells: &Row, prose: &mut Prose) -> Result<(), ReadError> {
-        let cells: Row = cells
-            .iter()
-            .filter_map(|(column, cell)| Some((*column, one_line(cell)?)))
-            .collect();
+        let cells = worded(cells.iter().map(|(column, cell)| (*column, cell.as_str())));
         if cells.is_empty() {
             self.gap = true;
             return Ok(());
@@ -35,18 +34,37 @@ impl Table {
             self.header = None;
             prose.block();
         }
-        match &self.header {
-            Some(header) => prose.line(&row_under(header, &cells)),
-            None => {
-                prose.line(&joined(&cells))?;
-                // A single cell above a table is its title.
-                if cells.len() > 1 {
-                    let header = if is_header(&cells) { cells } else { Row::new() };
-                    self.header = Some(header);
-                }
-                Ok(())
-            }
+        prose.line(&self.line(cells))
+    }
+
+    /// The line of a row, as in [`Table::row`]; the cells are not empty.
+    pub(crate) fn line(&mut self, cells: Row) -> String {
+        if let Some(header) = &self.header {
+            return row_under(header, &cells);
         }
+        let line = joined(&cells);
+        // A single cell above a table is its title.
+        if cells.len() > 1 {
+            let header = if is_header(&cells) { cells } else { Row::new() };
+            self.header = Some(header);
+        }
+        line
+    }
+
+    /// The line of a row whose cells the document marks as names of columns. Below another such row, the names of that
+    /// one hold in all other columns.
+    pub(crate) fn names(&mut self, cells: Row, is_below_names: bool) -> String {
+        let line = joined(&cells);
+        let above = self.header.take().filter(|_| is_below_names);
+        let names = cells.into_iter().filter(|(_, name)| is_short(name));
+        let names: BTreeMap<usize, String> = above.into_iter().flatten().chain(names).collect();
+        self.header = Some(names.into_iter().collect());
+        line
+    }
+
+    /// From now on, only rows of [`Table::names`] are headers.
+    pub(crate) fn expect_no_names(&mut self) {
+        self.header.get_or_insert_default();
     }
 
     /// Whether all cells of a row stand under a header.
@@ -70,6 +88,13 @@ pub(crate) fn write(rows: &[Row], prose: &mut Prose) -> Result<(), ReadError> {
     Ok(())
 }
 
+/// The cells with words, each on one line.
+pub(crate) fn worded<'c>(cells: impl Iterator<Item = (usize, &'c str)>) -> Row {
+    cells
+        .filter_map(|(column, cell)| Some((column, one_line(cell)?)))
+        .collect()
+}
+
 /// The header of a column.
 fn named(header: &[(usize, String)], column: usize) -> Option<&str> {
     let index = header.binary_search_by_key(&column, |(column, _)| *column);
@@ -81,7 +106,6 @@ fn is_header(cells: &Row) -> bool {
     let (Some((first, _)), Some((last, _))) = (cells.first(), cells.last()) else {
         return false;
     };
-    let short = |cell: &str| cell.chars().take(LONGEST_HEADER + 1).count() <= LONGEST_HEADER;
     let words = cells.iter().filter(|(_, cell)| !is_number(cell)).count();
     let years = cells.iter().filter(|(_, cell)| is_year(cell)).count();
     // The corner above the names of rows may be empty.
@@ -89,9 +113,13 @@ fn is_header(cells: &Row) -> bool {
     // A colon makes a cell the label of the one beside it.
     cells
         .iter()
-        .all(|(_, cell)| short(cell) && !cell.ends_with(':'))
+        .all(|(_, cell)| is_short(cell) && !cell.ends_with(':'))
         && (words * 2 >= cells.len() || are_years)
         && cells.len() * 2 > last.saturating_sub(*first)
+}
+
+fn is_short(cell: &str) -> bool {
+    cell.chars().take(LONGEST_HEADER + 1).count() <= LONGEST_HEADER
 }
 
 fn is_number(cell: &str) -> bool {

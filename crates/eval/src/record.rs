@@ -257,7 +257,7 @@ mod tests {
             location: Default::default(),
             text: text.to_owned(),
             chunk: None,
-            score: 0.5,
+            score: Some(0.5),
             corpus: None,
             in_prompt,
         }

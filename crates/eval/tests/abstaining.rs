@@ -36,7 +36,7 @@ fn kind(number: usize) -> Kind {
 
 fn facts() -> Vec<Fact> {
     let mut state = 5;
-    let each = (0..QUESTIONS).map(|number| {
+    let questions = (0..QUESTIONS).map(|number| {
         let drawn = unit(&mut state);
         Fact {
             question: format!("who was born in house number{number}?"),
@@ -61,7 +61,7 @@ fn facts() -> Vec<Fact> {
             },
         }
     });
-    each.collect()
+    questions.collect()
 }
 
 fn pipeline(folder: &TempDir) -> Pipeline {
@@ -118,17 +118,17 @@ fn other_questions_keep_what_was_promised_and_nowhere_questions_are_left() {
         } = observed;
         assert_eq!((observations.len(), left_out), (QUESTIONS / 2, 0));
         let policy = Policy::above(question, None);
-        let found = calibrate(&policy, Some(answer), 0, &observations, GOAL);
+        let calibrated = calibrate(&policy, Some(answer), 0, &observations, GOAL);
         assert!(
-            found.is_met && found.bound <= 0.1,
-            "{question} {answer}: {found:?}"
+            calibrated.is_met && calibrated.bound <= 0.1,
+            "{question} {answer}: {calibrated:?}"
         );
 
-        pipeline.settings.abstain = found.abstain;
-        let policy = found.policy;
+        pipeline.settings.abstain = calibrated.abstain;
+        let policy = calibrated.policy;
         assert!(
-            policy.threshold().is_some() && found.abstain.is_some(),
-            "{found:?}"
+            policy.threshold().is_some() && calibrated.abstain.is_some(),
+            "{calibrated:?}"
         );
         let answers = live(&mut pipeline, policy, &half(true), BATCH);
         let summary = summarize(&policy.to_string(), &answers);

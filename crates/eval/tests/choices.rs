@@ -22,7 +22,7 @@ const BATCH: usize = 6;
 
 /// Half is known, by letter or in other words for the same choice; the rest is in the corpus.
 fn facts() -> Vec<Fact> {
-    let each = (0..QUESTIONS).map(|number| Fact {
+    let facts = (0..QUESTIONS).map(|number| Fact {
         question: format!("which bird sings number{number}?"),
         answer: "B".to_owned(),
         wrong: vec!["b. the wren".to_owned(), "A".to_owned()],
@@ -30,18 +30,18 @@ fn facts() -> Vec<Fact> {
         copied: 1.0,
         misled: 0.0,
     });
-    each.collect()
+    facts.collect()
 }
 
 fn questions() -> Vec<Question> {
-    let each = facts().into_iter().enumerate().map(|(number, fact)| {
+    let questions = facts().into_iter().enumerate().map(|(number, fact)| {
         // Letters and texts are both golden answers.
         let golden = if number % 3 == 0 { "B" } else { "the wren" };
         let value = json!({"id": format!("q{number}"), "question": fact.question,
             "golden_answers": [golden], "choices": ["the trout", "the wren", "the carp"]});
         serde_json::from_value(value).unwrap()
     });
-    each.collect()
+    questions.collect()
 }
 
 fn pipeline(folder: &TempDir) -> Pipeline {
@@ -130,8 +130,8 @@ fn what_was_probed_is_what_policies_measure() {
         for measured in [fresh, known] {
             assert_eq!(measured.choices.len(), 3);
             // In other words it is the same choice.
-            let each = measured.without.types.iter().zip(&measured.without.samples);
-            let of_b = each.filter(|(_, sample)| sample.text.to_lowercase().starts_with('b'));
+            let samples = measured.without.types.iter().zip(&measured.without.samples);
+            let of_b = samples.filter(|(_, sample)| sample.text.to_lowercase().starts_with('b'));
             let mut types: Vec<usize> = of_b.map(|(of, _)| *of).collect();
             types.dedup();
             assert!(types.len() <= 1, "{types:?}");

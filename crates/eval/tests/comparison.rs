@@ -70,8 +70,8 @@ fn held_against_the_pipeline(
     policies: &[Policy],
 ) -> Vec<Summary> {
     let comparison = compared(folder, pipeline, policies, &questions(), &[], BATCH);
-    let each = policies.iter().zip(&comparison.policies);
-    let each = each.map(|(&policy, put_together)| {
+    let pairs = policies.iter().zip(&comparison.policies);
+    let pairs = pairs.map(|(&policy, put_together)| {
         let done = live(pipeline, policy, &questions(), BATCH);
         let mut done = summarize(&policy.to_string(), &done);
         let mut summary = put_together.summary.clone();
@@ -86,7 +86,7 @@ fn held_against_the_pipeline(
         assert_eq!(summary, done, "{policy}");
         summary
     });
-    each.collect()
+    pairs.collect()
 }
 
 #[test]
@@ -156,7 +156,10 @@ fn what_is_withheld_is_what_the_pipeline_withholds() {
             .iter()
             .filter(|summary| summary.answered < Some(1.0));
         assert!(withholds.count() >= 5, "{abstain}");
-        for summary in summaries.iter().filter(|one| one.answered > Some(0.0)) {
+        for summary in summaries
+            .iter()
+            .filter(|summary| summary.answered > Some(0.0))
+        {
             let (right, answered) = (summary.em.unwrap(), summary.answered.unwrap());
             let error = 1.0 - right / answered;
             assert!(
@@ -241,11 +244,11 @@ fn statistics_are_those_of_the_set_boundary() {
         (Some(0.2), Some(0.2))
     );
     let of = |name: &str| {
-        let found = comparison
+        let result = comparison
             .policies
             .iter()
             .find(|policy| policy.summary.policy == name);
-        found.unwrap_or_else(|| panic!("{name}"))
+        result.unwrap_or_else(|| panic!("{name}"))
     };
     let oracle = of("oracle");
     assert_eq!(oracle.summary.em, Some(0.8));

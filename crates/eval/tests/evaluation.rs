@@ -46,7 +46,7 @@ fn answer(question: &Question) -> Result<Answer, AnswerError> {
         location: Default::default(),
         text,
         chunk: None,
-        score: 0.5,
+        score: Some(0.5),
         corpus: None,
         in_prompt,
     };

@@ -106,7 +106,7 @@ fn what_is_put_together_is_what_the_pipeline_answers() {
     assert_eq!(comparison.style, Style::Full);
     for (&policy, put_together) in policies.iter().zip(&comparison.policies) {
         let records = live(&mut pipeline, policy, &questions);
-        let right = records.iter().filter(|one| one.is_right()).count() as f64;
+        let right = records.iter().filter(|record| record.is_right()).count() as f64;
         let done = summarize(&policy.to_string(), &records);
         let told = |of: &Summary| {
             let searches = of.retriever_calls.total;
@@ -117,7 +117,7 @@ fn what_is_put_together_is_what_the_pipeline_answers() {
         assert_eq!(done.em, Some(right / questions.len() as f64), "{policy}");
         assert_eq!(put_together.summary.f1, None);
         // Answers from memory instead of evidence say so, and still contain the golden answer.
-        let is_marked = records.iter().any(|one| one.is_right() && !one.em);
+        let is_marked = records.iter().any(|record| record.is_right() && !record.em);
         assert!(is_marked || policy != Policy::DOCUMENTS);
     }
     let page = fs::read_to_string(out.join("report.html")).unwrap();

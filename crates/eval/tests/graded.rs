@@ -37,7 +37,7 @@ const KINDS: [(f64, usize, usize); 8] = [
 
 fn facts() -> Vec<Fact> {
     let wrong = ["Lund", "Finch", "Kern", "Brandt"].map(str::to_owned);
-    let each = (0..FACTS).map(|number| {
+    let questions = (0..FACTS).map(|number| {
         let (known, others, _) = KINDS[number % KINDS.len()];
         Fact {
             question: format!("who made clock{number} of room{number} in hall{number}?"),
@@ -48,7 +48,7 @@ fn facts() -> Vec<Fact> {
             misled: 0.0,
         }
     });
-    each.collect()
+    questions.collect()
 }
 
 fn pipeline(folder: &TempDir) -> Pipeline {
@@ -220,7 +220,7 @@ fn what_was_probed_at_each_k_is_calibrated_on() {
     let probabilities: Vec<_> = chosen
         .each_k
         .iter()
-        .map(|one| one.least_probability)
+        .map(|grade| grade.least_probability)
         .collect();
     assert_eq!(probabilities[..2], [Some(1.0), Some(0.25)]);
 }

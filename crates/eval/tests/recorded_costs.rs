@@ -53,14 +53,14 @@ fn pipeline(folder: &TempDir) -> Pipeline {
 }
 
 fn questions() -> Vec<Question> {
-    let each = (0..QUESTIONS).map(|number| {
+    let questions = (0..QUESTIONS).map(|number| {
         let value = json!({
             "id": format!("q{number}"), "question": format!("who made the clock number{number}?"),
             "golden_answers": [format!("Maker{number}")],
         });
         serde_json::from_value(value).unwrap()
     });
-    each.collect()
+    questions.collect()
 }
 
 /// All retrieve except `never` and the last, which answers with its draft.
@@ -129,10 +129,10 @@ fn a_report_from_records_counts_what_a_live_run_pays() {
             assert_eq!(names(reported), names(&done), "{policy}");
             let least = least(&policy.to_string()).as_secs_f64() * 1e3;
             for (summary, taken) in [(reported, "from records"), (&done, "live")] {
-                let found = p50(summary);
+                let time = p50(summary);
                 assert!(
-                    found >= least,
-                    "{policy}: {found} ms {taken}, {least} at least"
+                    time >= least,
+                    "{policy}: {time} ms {taken}, {least} at least"
                 );
             }
         }

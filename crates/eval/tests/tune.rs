@@ -144,9 +144,9 @@ fn what_is_measured_is_what_answers_in_either_style() {
         pipeline.settings.style = style;
         let work = folder.path().join("tune");
         let labels = Labels::GoldenAnswers;
-        let found = tuned(&work, &mut pipeline, &questions, &policies, labels);
+        let findings = tuned(&work, &mut pipeline, &questions, &policies, labels);
         let mut ratios = Vec::new();
-        for (row, &policy) in found.rows.iter().zip(&policies) {
+        for (row, &policy) in findings.rows.iter().zip(&policies) {
             let records = live(&mut pipeline, policy, &questions);
             let mean = |of: &dyn Fn(&Record) -> usize| {
                 Some(records.iter().map(of).sum::<usize>() as f64 / records.len() as f64)
@@ -203,16 +203,16 @@ fn the_policy_that_pays_is_found_promised_and_confirmed() {
     let work = folder.path().join("tune");
     tuned(&work, &mut pipeline, questions, &candidates, labels);
     forget_times(&work);
-    let found = tuned(&work, &mut pipeline, questions, &candidates, labels);
+    let findings = tuned(&work, &mut pipeline, questions, &candidates, labels);
     assert_eq!(
-        (found.better, found.choice.verdict),
+        (findings.better, findings.choice.verdict),
         (Arm::Always, Verdict::Pays)
     );
-    let chosen = &found.rows[found.choice.row];
+    let chosen = &findings.rows[findings.choice.row];
     assert_eq!(chosen.policy.signal(), candidates[2].signal());
     assert_eq!((chosen.accuracy, chosen.searches), (Some(1.0), Some(0.5)));
-    assert!(chosen.tokens < found.rows[1].tokens);
-    let guarantee = found.guarantee.unwrap();
+    assert!(chosen.tokens < findings.rows[1].tokens);
+    let guarantee = findings.guarantee.unwrap();
     assert_eq!(guarantee.policy, chosen.policy.to_string());
     let Promise::Loss { max_loss, measured } = guarantee.promise else {
         panic!("{:?}", guarantee.promise);
@@ -225,7 +225,7 @@ fn the_policy_that_pays_is_found_promised_and_confirmed() {
     let policy = [chosen.policy];
     let work = folder.path().join("confirm");
     let confirmed = with_work(&work, others, &policy, labels, |work, begin| {
-        work.confirm(&mut pipeline, found.better, begin)
+        work.confirm(&mut pipeline, findings.better, begin)
             .unwrap()
             .unwrap()
     });
@@ -243,17 +243,17 @@ fn where_memory_knows_little_nothing_is_at_stake() {
     let candidates = open("never,always");
     let labels = Labels::GoldenAnswers;
     let questions = questions_of(&facts);
-    let found = tuned(
+    let findings = tuned(
         &folder.path().join("tune"),
         &mut pipeline,
         &questions,
         &candidates,
         labels,
     );
-    assert_eq!(found.choice.verdict, Verdict::NothingAtStake);
-    assert_eq!(found.rows[found.choice.row].policy, Policy::ALWAYS);
-    assert_eq!((found.stakes.known, found.stakes.lead), (0.1, 0.0));
-    assert_eq!(found.guarantee, None);
+    assert_eq!(findings.choice.verdict, Verdict::NothingAtStake);
+    assert_eq!(findings.rows[findings.choice.row].policy, Policy::ALWAYS);
+    assert_eq!((findings.stakes.known, findings.stakes.lead), (0.1, 0.0));
+    assert_eq!(findings.guarantee, None);
 }
 
 #[test]
@@ -268,7 +268,7 @@ fn without_golden_answers_the_answer_with_evidence_counts() {
     }
     let (questions, labels) = usable(questions).unwrap();
     assert_eq!(labels, Labels::Agreement);
-    let found = tuned(
+    let findings = tuned(
         &folder.path().join("tune"),
         &mut pipeline,
         &questions,
@@ -277,10 +277,10 @@ fn without_golden_answers_the_answer_with_evidence_counts() {
     );
     let right = |row: &Row| row.accuracy;
     assert_eq!(
-        found.rows.iter().map(right).collect::<Vec<_>>(),
+        findings.rows.iter().map(right).collect::<Vec<_>>(),
         [Some(0.5), Some(1.0)]
     );
-    assert_eq!(found.guarantee, None);
+    assert_eq!(findings.guarantee, None);
     let error = labels.check(Style::Full).unwrap_err();
     assert_eq!(error.kind(), "unlabeled_full_answers");
     assert!(labels.check(Style::Short).is_ok());

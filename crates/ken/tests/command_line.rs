@@ -305,15 +305,15 @@ fn what_other_systems_found_is_measured_without_a_corpus() {
     let eval = |more: &[&str]| ken(folder.path(), &[&eval[..], more].concat());
     let outcome = eval(&["one.run,other.run", "--json"]);
     assert_eq!(outcome.code, 0, "{}", outcome.stdout);
-    let found = outcome.json();
-    let mrr = |system: usize| &found["systems"][system]["measures"][3];
+    let results = outcome.json();
+    let mrr = |system: usize| &results["systems"][system]["measures"][3];
     assert_eq!(
         (&mrr(0)["measure"], &mrr(0)["mean"]),
         (&"MRR@100".into(), &0.75.into())
     );
     assert_eq!(mrr(1)["mean"], 0.5);
     assert_eq!(mrr(1)["against_first"]["difference"], -0.25);
-    let notices = found["notices"].as_array().unwrap();
+    let notices = results["notices"].as_array().unwrap();
     assert_eq!(notices.len(), 3, "{notices:?}");
     for (notice, begin) in notices.iter().zip([
         "1 of the 3 judged queries are not among those that are asked",

@@ -30,7 +30,7 @@ const FACTS: usize = 160;
 /// The corpus has every other fact, in its own words; for the rest it has a look-alike that shares few of their
 /// words, which misleads if the model knows the answer.
 fn facts() -> Vec<Fact> {
-    let each = (0..FACTS).map(|number| {
+    let questions = (0..FACTS).map(|number| {
         let covered = number % 2 == 0;
         let known = if number % 4 == 1 || number % 8 == 0 {
             1.0
@@ -46,7 +46,7 @@ fn facts() -> Vec<Fact> {
             misled: if covered { 0.0 } else { 1.0 },
         }
     });
-    each.collect()
+    questions.collect()
 }
 
 fn pipeline(folder: &TempDir) -> Pipeline {
@@ -216,8 +216,8 @@ fn refused_evidence_leaves_the_answer_from_memory() {
     assert!(!refused.retrieved.is_empty() && refused.citations.is_empty());
     // One search for the passages and two to rate them.
     assert_eq!(refused.calls.retriever, 3);
-    let told = answering();
-    assert_eq!(told.k, refused.retrieved.len());
+    let model = answering();
+    assert_eq!(model.k, refused.retrieved.len());
 }
 
 #[test]

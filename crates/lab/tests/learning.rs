@@ -49,7 +49,7 @@ fn go_on(_: usize, _: usize) -> ControlFlow<()> {
 
 fn facts() -> Vec<Fact> {
     let trades = KNOWN.iter().chain(&UNKNOWN).enumerate();
-    let each = trades.flat_map(|(number, trade)| {
+    let questions = trades.flat_map(|(number, trade)| {
         (0..TOWNS).map(move |town| Fact {
             question: format!("who is the {trade} of town{town}?"),
             answer: format!("Master{number}x{town}"),
@@ -59,7 +59,7 @@ fn facts() -> Vec<Fact> {
             misled: 0.0,
         })
     });
-    each.collect()
+    questions.collect()
 }
 
 fn pipeline(folder: &TempDir) -> Pipeline {
@@ -188,7 +188,7 @@ fn what_is_compared_is_what_the_router_says_and_not_what_another_said() {
     let routers = |taken: &[ken_eval::compare::Signals]| -> Vec<String> {
         taken
             .iter()
-            .map(|one| one.without.routed.clone().unwrap().router)
+            .map(|record| record.without.routed.clone().unwrap().router)
             .collect()
     };
     assert!(routers(&taken).iter().all(|router| *router == fingerprint));

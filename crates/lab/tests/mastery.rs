@@ -217,8 +217,11 @@ fn mean_mastery_is_the_share_of_known_facts() {
         let [low, high] = summary.interval.unwrap();
         assert!(low <= p && p <= high, "{p}: {low} to {high}");
         assert!(high - low < 0.2, "{p}: {low} to {high}");
-        let each = summary.distribution;
-        assert_eq!(each.none + each.few + each.most + each.all, 150);
+        let distribution = summary.distribution;
+        assert_eq!(
+            distribution.none + distribution.few + distribution.most + distribution.all,
+            150
+        );
     }
 }
 

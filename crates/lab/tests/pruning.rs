@@ -55,13 +55,13 @@ fn go_on(_: usize, _: usize) -> ControlFlow<()> {
 /// Every passage with its document's id, its words, and whether the model knows it.
 fn passages() -> Vec<(String, String, bool)> {
     let trades = KNOWN.iter().chain(&UNKNOWN).enumerate();
-    let each = trades.flat_map(|(number, trade)| {
+    let passages = trades.flat_map(|(number, trade)| {
         (0..TOWNS).map(move |town| {
             let text = format!("The {trade} of town{town} is Master{number}x{town}.");
             (format!("d{number}-{town}"), text, number < KNOWN.len())
         })
     });
-    each.collect()
+    passages.collect()
 }
 
 fn take_in(folder: &TempDir, passages: &[(String, String, bool)]) -> Corpus {
@@ -73,7 +73,7 @@ fn take_in(folder: &TempDir, passages: &[(String, String, bool)]) -> Corpus {
 
 /// The measurements of a labeling with three questions per sentence.
 fn records(passages: &[(String, String, bool)]) -> Vec<MasteryRecord> {
-    let each = passages.iter().enumerate().map(|(number, (id, text, known))| {
+    let documents = passages.iter().enumerate().map(|(number, (id, text, known))| {
         // One in ten is measured wrong.
         let mastery = if *known == (number % 10 != 3) { 1.0 } else { f64::from(number as u32 % 2) / 3.0 };
         serde_json::from_value(json!({
@@ -86,7 +86,7 @@ fn records(passages: &[(String, String, bool)]) -> Vec<MasteryRecord> {
         }))
         .unwrap()
     });
-    each.collect()
+    documents.collect()
 }
 
 fn stored(corpus: &Corpus) -> [PassageVectors<'static>; 1] {

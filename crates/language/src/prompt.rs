@@ -20,7 +20,7 @@ pub enum Examples {
     /// Written with the program.
     Fixed(&'static [WorkedExample<'static>]),
     /// Chosen at run time, as inputs and their outputs; many prompts may share them.
-    Found(Arc<[(String, String)]>),
+    Chosen(Arc<[(String, String)]>),
 }
 
 impl Examples {
@@ -28,7 +28,7 @@ impl Examples {
     pub fn iter(&self) -> impl Iterator<Item = WorkedExample<'_>> {
         let (fixed, chosen): (&[WorkedExample<'static>], &[(String, String)]) = match self {
             Self::Fixed(examples) => (examples, &[]),
-            Self::Found(examples) => (&[], examples),
+            Self::Chosen(examples) => (&[], examples),
         };
         let chosen = chosen
             .iter()
@@ -138,7 +138,7 @@ mod tests {
             input: "Q: a\nA:",
             output: "b",
         }]);
-        let chosen = Examples::Found(Arc::new([("Q: a\nA:".to_owned(), "b".to_owned())]));
+        let chosen = Examples::Chosen(Arc::new([("Q: a\nA:".to_owned(), "b".to_owned())]));
         assert_eq!(fixed, chosen);
         assert_eq!((fixed.len(), chosen.is_empty()), (1, false));
         assert_ne!(fixed, Examples::Fixed(&[]));

@@ -23,7 +23,7 @@ use fixture::{answering, live, questions_of, with_corpus};
 const FACTS: usize = 12;
 
 fn facts() -> Vec<Fact> {
-    let each = (0..FACTS).map(|number| Fact {
+    let facts = (0..FACTS).map(|number| Fact {
         question: format!("who made the clock number{number}?"),
         answer: format!("Maker{number}"),
         wrong: vec!["Vera Lund".to_owned()],
@@ -31,7 +31,7 @@ fn facts() -> Vec<Fact> {
         copied: if number % 4 == 0 { 0.0 } else { 1.0 },
         misled: 0.0,
     });
-    each.collect()
+    facts.collect()
 }
 
 fn pipeline(folder: &TempDir) -> Pipeline {
@@ -55,8 +55,8 @@ fn found(folder: &Path, pipeline: &Pipeline, questions: &[Question]) -> Vec<Evid
     let retriever = pipeline.retriever().unwrap();
     let (mode, k) = (answering().mode, answering().k);
     let cancel = AtomicBool::new(false);
-    let found = find_evidence(retriever, mode, k, questions, &mut file, run(5, &cancel));
-    found.unwrap().records
+    let evidence = find_evidence(retriever, mode, k, questions, &mut file, run(5, &cancel));
+    evidence.unwrap().records
 }
 
 /// The same model without a corpus, given the evidence.

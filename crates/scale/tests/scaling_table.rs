@@ -66,11 +66,11 @@ fn the_papers_second_table_follows_from_its_others() {
         ("TriviaQA", [10, 7, 2, 2]),
         ("WebQ", [9, 4, 3, 1]),
     ] {
-        let found: Vec<Option<u32>> = MODELS
+        let n_stars: Vec<Option<u32>> = MODELS
             .windows(2)
             .map(|pair| of(&all, dataset, [pair[0], pair[1]]).n_star)
             .collect();
-        assert_eq!(found, expected.map(Some), "{dataset}");
+        assert_eq!(n_stars, expected.map(Some), "{dataset}");
     }
 }
 
@@ -151,9 +151,9 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.csv");
         std::fs::write(&path, table).unwrap();
-        let found = compensations(&read_table(&path).unwrap());
+        let pairs = compensations(&read_table(&path).unwrap());
         let expected = (1..).zip(&scores).find(|(_, (em, f1))| *em >= goal.0 || *f1 >= goal.1);
-        prop_assert_eq!(found.len(), 1);
-        prop_assert_eq!(found[0].n_star, expected.map(|(n, _)| n));
+        prop_assert_eq!(pairs.len(), 1);
+        prop_assert_eq!(pairs[0].n_star, expected.map(|(n, _)| n));
     }
 }

@@ -48,8 +48,9 @@ fn measured(file: &Path, answered: &[Answered]) -> Measured {
     };
     let conditions = [Condition::FROM_MEMORY, Condition { n: 1, retrieval }];
     let records = |of: fn(&Answered) -> bool, retriever: usize| -> Vec<Record> {
-        let each = questions.iter().zip(answered);
-        each.map(|(question, one)| record(question, of(one), retriever))
+        let pairs = questions.iter().zip(answered);
+        pairs
+            .map(|(question, one)| record(question, of(one), retriever))
             .collect()
     };
     let cell = |condition| Cell {

@@ -9,7 +9,7 @@ import { openPassage, titleOf, withCorpus } from "./passage.js";
  * @typedef {{start: number, end: number}} Span
  * @typedef {{number: number, passage_id: string, doc_id: string, title: string, heading?: string, text: string,
  *   places: Span[]}} Citation
- * @typedef {{passage_id: string, doc_id: string, title: string, text: string, score: number, in_prompt?: boolean,
+ * @typedef {{passage_id: string, doc_id: string, title: string, text: string, score?: number, in_prompt?: boolean,
  *   metadata?: Record<string, unknown>}} Retrieved
  * @typedef {{policy: string, abstain?: string, max_loss?: number, max_error?: number, confidence: number,
  *   standing: string, records: string, questions: number}} Guarantee
@@ -102,7 +102,7 @@ export function stages({ total, ...timing }) {
 function passages(trace, access) {
   const rows = (trace.retrieved ?? []).map((one) => [
     button(titleOf(one), () => openPassage(withCorpus(trace, one), access, [trace.question]), { class: "link" }),
-    shortened(one.text, 160), one.score.toFixed(3), one.in_prompt ? "yes" : "no",
+    shortened(one.text, 160), one.score?.toFixed(3) ?? "beside", one.in_prompt ? "yes" : "no",
   ]);
   return table("Passages retrieved", ["document", "~text", "#score", "read"], rows, "Nothing was retrieved.");
 }

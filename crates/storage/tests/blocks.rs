@@ -50,8 +50,8 @@ fn intact_blocks_are_read_as_they_are() {
         end..end,
         0..end,
     ] {
-        for found in both(&folder, range.clone()) {
-            assert_eq!(found.unwrap(), &bytes[range.clone()]);
+        for read in both(&folder, range.clone()) {
+            assert_eq!(read.unwrap(), &bytes[range.clone()]);
         }
     }
 }
@@ -90,9 +90,9 @@ fn damage_is_found_where_it_is_read_and_only_there() {
         // A fresh folder each time: nothing was read before.
         let (_other, _, folder) = written();
         fs::write(_other.path().join("file"), &bytes).unwrap();
-        for found in both(&folder, range.clone()) {
-            match found {
-                Ok(found) => assert!(!damaged && found == bytes[range.clone()]),
+        for read in both(&folder, range.clone()) {
+            match read {
+                Ok(read) => assert!(!damaged && read == bytes[range.clone()]),
                 Err(error) => {
                     assert!(damaged, "{error}");
                     assert_eq!(error.source.kind(), io::ErrorKind::InvalidData);

@@ -21,7 +21,7 @@ pub(crate) fn prompt_of(question_prompt: QuestionPrompt<'_>, passages: &[Passage
             location: Default::default(),
             text: passage.text.clone(),
             chunk: None,
-            score: 0.0,
+            score: None,
             corpus: None,
             in_prompt: true,
         })

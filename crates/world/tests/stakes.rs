@@ -222,8 +222,8 @@ fn documents_follow_a_long_tail_and_tell_the_same_in_other_words() {
             "{c}: {count} for {expected}"
         );
     }
-    let told: usize = (1..=8).map(|c| c * counts[c]).sum();
-    assert_eq!(documents.len(), told);
+    let sum: usize = (1..=8).map(|c| c * counts[c]).sum();
+    assert_eq!(documents.len(), sum);
     let ids: HashSet<&str> = documents
         .iter()
         .map(|document| document.id.as_str())

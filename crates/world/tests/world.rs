@@ -286,7 +286,7 @@ fn biographies(world: &World, count: u64) -> HashMap<String, Vec<String>> {
 #[test]
 fn training_tells_of_each_as_often_as_its_rank_says() {
     let world = world(6);
-    let told = biographies(&world, 6_000);
+    let texts = biographies(&world, 6_000);
     let questions = world_questions(&world);
     let plain = questions
         .iter()
@@ -301,7 +301,7 @@ fn training_tells_of_each_as_often_as_its_rank_says() {
         .collect();
     let mut expected_of_all = 0.0;
     for subject in world.subjects() {
-        let times = told.get(&subject.id).map_or(0, Vec::len);
+        let times = texts.get(&subject.id).map_or(0, Vec::len);
         let expected = exposures.get(subject.id.as_str()).copied().unwrap_or(0.0);
         expected_of_all += expected;
         let six_deviations = 6.0 * expected.sqrt() + 3.0;

@@ -166,7 +166,7 @@ mod tests {
             location: Default::default(),
             text: text.to_owned(),
             chunk: None,
-            score: 0.0,
+            score: Some(0.0),
             corpus: None,
             in_prompt,
         }

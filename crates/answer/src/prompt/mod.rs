@@ -271,7 +271,7 @@ pub fn verbalized_examples(texts: &[(QuestionPrompt<'_>, &str)]) -> Examples {
         let input = verbalize_input(Wording::of(question_prompt.question), *question_prompt);
         (input, (*text).to_owned())
     });
-    Examples::Found(texts.collect::<Arc<[_]>>())
+    Examples::Chosen(texts.collect::<Arc<[_]>>())
 }
 
 fn verbalize_input(wording: &Wording, question_prompt: QuestionPrompt<'_>) -> String {
@@ -357,7 +357,7 @@ mod tests {
             location: Default::default(),
             text: text.to_owned(),
             chunk: None,
-            score: 0.0,
+            score: Some(0.0),
             corpus: None,
             in_prompt: true,
         }

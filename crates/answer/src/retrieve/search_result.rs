@@ -25,16 +25,11 @@ pub struct SearchResult {
 impl SearchResult {
     /// A whole passage.
     pub(crate) fn passage(hit: Hit) -> Self {
-        Self::of(hit.passage, hit.score)
-    }
-
-    /// A whole passage with a score.
-    pub(crate) fn of(passage: Passage, score: f32) -> Self {
         Self {
-            text: passage.text.clone(),
-            passage,
+            text: hit.passage.text.clone(),
+            passage: hit.passage,
             chunk: None,
-            score,
+            score: hit.score,
             corpus: None,
         }
     }

@@ -2,18 +2,17 @@
 
 use std::collections::HashSet;
 
-use ken_corpus::PassageId;
+use ken_corpus::{Passage, PassageId};
 use ken_language::LanguageModel;
 
 use crate::answer::Retrieved;
 use crate::error::AnswerError;
 use crate::prompt;
 use crate::retrieve::Retriever;
-use crate::retrieve::search_result::SearchResult;
 
 /// The passages with up to `reach` neighbors on each side, in the order of their documents. Down the ranking, each
 /// passage that is read gets its nearest neighbors first; a side ends at one that does not fit, is missing or is read
-/// already. A neighbor has the score of its passage.
+/// already.
 ///
 /// # Errors
 /// A damaged corpus, a server or a model that fails.
@@ -50,10 +49,7 @@ pub(super) fn with_neighbors(
                         Some(id) => retriever.back_end().find(id)?,
                         None => None,
                     };
-                    let neighbor = found.map(|found| Retrieved {
-                        in_prompt: true,
-                        ..Retrieved::unread(SearchResult::of(found, passage.score))
-                    });
+                    let neighbor = found.map(beside);
                     let tokens = match &neighbor {
                         Some(next) => model.count_tokens(&prompt::numbered(number + 1, next))?,
                         None => usize::MAX,
@@ -75,4 +71,19 @@ pub(super) fn with_neighbors(
         evidence.append(&mut after);
     }
     Ok(evidence)
+}
+
+/// A passage that no search found, so that it has no score.
+fn beside(passage: Passage) -> Retrieved {
+    Retrieved {
+        passage_id: passage.id.0,
+        doc_id: passage.doc_id,
+        title: passage.title,
+        location: passage.location,
+        text: passage.text,
+        chunk: None,
+        score: None,
+        corpus: None,
+        in_prompt: true,
+    }
 }

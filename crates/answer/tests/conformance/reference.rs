@@ -70,8 +70,8 @@ impl Reference {
             .filter(|passage| has(passage, &query))
             .map(|passage| passage.id.as_str())
             .collect();
-        let found: BTreeSet<&str> = hits.iter().map(|hit| hit.passage.id.as_str()).collect();
-        assert_eq!(found, expected, "{place}");
+        let ids: BTreeSet<&str> = hits.iter().map(|hit| hit.passage.id.as_str()).collect();
+        assert_eq!(ids, expected, "{place}");
         assert!(hits.iter().all(|hit| hit.score > 0.0), "{place}");
         let rare: Vec<String> = query.into_iter().filter(|w| w.starts_with("own")).collect();
         if self.0.values().any(|passage| has(passage, &rare)) {

@@ -73,8 +73,8 @@ fn pruned_passages_come_back_with_a_rollback_and_go_for_good_with_a_compaction()
     assert_eq!(contents(dir), left);
     // The remaining passages keep their ids.
     let corpus = Corpus::open(dir).unwrap();
-    let found = corpus.find(&PassageId("a#1".into())).unwrap().unwrap();
-    assert_eq!(found.text, "two");
+    let passage = corpus.find(&PassageId("a#1".into())).unwrap().unwrap();
+    assert_eq!(passage.text, "two");
     assert_eq!(corpus.find(&PassageId("a#0".into())).unwrap(), None);
 }
 
@@ -261,7 +261,7 @@ fn pruned_passages_are_told_and_restored_by_name_and_by_reason() {
     let documents = corpus.pruned_documents().unwrap();
     let pruned: Vec<_> = documents
         .iter()
-        .map(|one| (one.id.as_str(), one.passages, one.pruned.as_slice()))
+        .map(|past| (past.id.as_str(), past.passages, past.pruned.as_slice()))
         .collect();
     assert_eq!(pruned, [("b", 2, &marks[1..]), ("a", 2, &marks[..1])]);
 

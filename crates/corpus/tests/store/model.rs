@@ -254,7 +254,7 @@ proptest! {
             let high = live_scores.values().filter(|score| **score >= 0.2).count();
             prop_assert_eq!(selected(&corpus, "NOT mastery>=0.2"), state.live().len() - high);
             let prunings = corpus.prunings().unwrap();
-            let counts = prunings.iter().map(|one| (one.reason.as_str(), one.passages));
+            let counts = prunings.iter().map(|pruning| (pruning.reason.as_str(), pruning.passages));
             prop_assert_eq!(counts.collect::<BTreeMap<_, _>>(), state.reasons());
             let mut pruned = BTreeMap::new();
             for document in corpus.pruned_documents().unwrap() {

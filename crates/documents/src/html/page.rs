@@ -230,10 +230,10 @@ impl Page {
         if heading.is_empty() {
             return;
         }
-        let at = self.text.len() - heading.len();
+        let offset = self.text.len() - heading.len();
         self.outline
             .headings
-            .push(ken_corpus::Heading { at, level });
+            .push(ken_corpus::Heading { offset, level });
         if level == 1 && self.main_heading.is_none() {
             self.main_heading = Some(heading.to_owned());
         }

@@ -4,6 +4,7 @@
 mod entity;
 mod line_counter;
 mod namespaces;
+mod table;
 mod tag;
 mod template;
 mod tidy;
@@ -259,7 +260,10 @@ impl Dump {
             });
         }
         self.name.watch.check()?;
-        let article = wikitext::article(&revision.text, &self.namespaces);
+        let watch = &self.name.watch;
+        let most = watch.budget.document_bytes;
+        let article = wikitext::article(&revision.text, &self.namespaces, most);
+        let article = article.ok_or_else(|| watch.too_large(place.clone()))?;
         let mut metadata = Map::new();
         if !revision.timestamp.is_empty() {
             metadata.insert("timestamp".to_owned(), revision.timestamp.into());

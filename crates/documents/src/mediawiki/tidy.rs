@@ -17,10 +17,10 @@ pub(super) fn tidy(text: &str, headings: &mut Vec<Heading>) -> String {
         let start = tidied.len();
         push_line(&mut tidied, start, line);
         empty_line = tidied.len() == start;
-        let heading = marked.next_if(|heading| heading.at == offset);
+        let heading = marked.next_if(|heading| heading.offset == offset);
         let heading = heading.filter(|_| !empty_line);
         headings.extend(heading.map(|heading| Heading {
-            at: start,
+            offset: start,
             ..heading
         }));
         offset += line.len();
@@ -79,10 +79,12 @@ mod tests {
 
     #[test]
     fn headings_move_with_their_lines() {
-        let mut headings = [3, 11, 14].map(|at| Heading { at, level: 2 }).to_vec();
+        let mut headings = [3, 11, 14]
+            .map(|offset| Heading { offset, level: 2 })
+            .to_vec();
         let tidied = tidy("a\n\n b  c \n\n()\nd", &mut headings);
         assert_eq!(tidied, "a\n\nb c\n\nd");
-        let moved = headings.iter().map(|heading| heading.at);
+        let moved = headings.iter().map(|heading| heading.offset);
         assert_eq!(moved.collect::<Vec<_>>(), [3, 8]);
     }
 }

@@ -1,12 +1,16 @@
-//! Wikitext to the plain text of an article: tables, references, markup and most templates are dropped,
-//! the labels of links, the headings, and templates that stand for words are kept.
+//! Wikitext to the plain text of an article: references, markup and most templates are dropped, the labels of links,
+//! the headings, the rows of tables, and templates that stand for words are kept.
 //!
 //! It expands no templates, so text that only a template produces is missing, unless the template is known here. It reads
 //! any text in a single pass, even if many things are opened and never closed.
 
+mod tables;
+
 use ken_corpus::Heading;
 
+use self::tables::unended_tables;
 use super::namespaces::Namespaces;
+use super::table::OpenTable;
 use super::tag::{Tag, TagKind};
 use super::tidy::tidy;
 use super::{entity, tag, template};
@@ -17,6 +21,9 @@ const DEEPEST_LINK: usize = 4;
 
 /// How deep a template may be nested to be shown; wikis do not expand deeper ones.
 const DEEPEST_TEMPLATE: usize = 40;
+
+/// The marks of lists and indentation at the start of a line.
+const LINE_MARKS: [char; 6] = ['*', '#', ':', ';', ' ', '\t'];
 
 /// How many things may be open at once; each takes many times its size in the text.
 const MOST_OPEN: usize = 100_000;
@@ -29,15 +36,17 @@ pub(super) struct Article {
     pub(super) categories: Vec<String>,
 }
 
-/// Removes the markup.
-pub(super) fn article(wikitext: &str, namespaces: &Namespaces) -> Article {
+/// Removes the markup; `None` if the text has more than `most` bytes, since rows of tables repeat the names of columns.
+pub(super) fn article(wikitext: &str, namespaces: &Namespaces, most: u64) -> Option<Article> {
     let mut scan = Scan {
         input: wikitext,
         at: 0,
         text: String::with_capacity(wikitext.len() / 2),
         open: Vec::new(),
         links: 0,
-        tables: 0,
+        tables: Vec::new(),
+        unended: unended_tables(wikitext),
+        most,
         heading: false,
         headings: Vec::new(),
         never_closed: Vec::new(),
@@ -45,12 +54,15 @@ pub(super) fn article(wikitext: &str, namespaces: &Namespaces) -> Article {
         namespaces,
     };
     scan.run();
+    if scan.is_too_long() {
+        return None;
+    }
     let mut headings = scan.headings;
-    Article {
+    Some(Article {
         text: tidy(&scan.text, &mut headings),
         headings,
         categories: scan.categories,
-    }
+    })
 }
 
 /// An open construct.
@@ -60,6 +72,12 @@ struct Open {
     /// The offset of its content in the text.
     start: usize,
     categories: usize,
+}
+
+impl Open {
+    fn is_link(&self) -> bool {
+        matches!(self.what, What::Link(_) | What::ExternalLink)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,8 +97,12 @@ struct Scan<'a> {
     open: Vec<Open>,
     /// How many of `open` are links, including those to other sites.
     links: usize,
-    /// How many of `open` are tables.
-    tables: usize,
+    /// Those of `open` that are tables.
+    tables: Vec<OpenTable>,
+    /// As of [`unended_tables`].
+    unended: Vec<usize>,
+    /// The most bytes of the text.
+    most: u64,
     /// Whether this line is a heading.
     heading: bool,
     /// The offsets of the lines with headings in the text, ascending.
@@ -94,7 +116,9 @@ struct Scan<'a> {
 impl Scan<'_> {
     fn run(&mut self) {
         self.begin_line();
-        while let Some(&byte) = self.input.as_bytes().get(self.at) {
+        while let Some(&byte) = self.input.as_bytes().get(self.at)
+            && !self.is_too_long()
+        {
             match byte {
                 b'\n' => self.end_line(),
                 b'{' => self.open_braces(),
@@ -102,6 +126,7 @@ impl Scan<'_> {
                 b'[' => self.open_brackets(),
                 b']' => self.close_brackets(),
                 b'|' => self.bar(),
+                b'!' => self.exclamation(),
                 b'<' => self.angle(),
                 b'\'' => self.quotes(),
                 b'&' => self.entity(),
@@ -109,6 +134,13 @@ impl Scan<'_> {
                 _ => self.plain(),
             }
         }
+        while !self.tables.is_empty() {
+            self.close_table();
+        }
+    }
+
+    fn is_too_long(&self) -> bool {
+        self.text.len() as u64 > self.most
     }
 
     fn rest(&self) -> &str {
@@ -129,7 +161,7 @@ impl Scan<'_> {
             .position(|byte| {
                 matches!(
                     byte,
-                    b'\n' | b'{' | b'}' | b'[' | b']' | b'|' | b'<' | b'\'' | b'&' | b'_'
+                    b'\n' | b'{' | b'}' | b'[' | b']' | b'|' | b'!' | b'<' | b'\'' | b'&' | b'_'
                 )
             })
             .unwrap_or(rest.len());
@@ -153,6 +185,11 @@ impl Scan<'_> {
         }) {
             self.pop();
         }
+        if self.is_in_table()
+            && let Some(table) = self.tables.last_mut()
+        {
+            table.end_line();
+        }
         if self.heading {
             let bare = self.text.trim_end_matches(['=', ' ', '\t']).len();
             let written = self.open.last().map_or(0, |open| open.start);
@@ -167,31 +204,32 @@ impl Scan<'_> {
 
     /// Skips the marks that only the start of a line can have.
     fn begin_line(&mut self) {
+        if !self.tables.is_empty() && self.table_mark() {
+            return;
+        }
         let rest = self.rest();
-        let marks = ['*', '#', ':', ';', ' ', '\t'];
-        self.at += rest.len() - rest.trim_start_matches(marks).len();
+        self.at += rest.len() - rest.trim_start_matches(LINE_MARKS).len();
         let rest = self.rest();
         if rest.starts_with("{|") && self.open.len() < MOST_OPEN {
-            self.push(What::Table);
-            self.at += 2;
-        } else if rest.starts_with("|}") && !rest.starts_with("|}}") && self.tables > 0 {
-            while let Some(open) = self.pop() {
-                if open.what == What::Table {
-                    self.drop_since(open);
-                    break;
-                }
-            }
-            self.at += 2;
+            self.open_table();
         } else if rest.starts_with("==") {
             let level = self.run_of(b'=');
             self.at += level;
             self.text.push('\n');
             self.heading = true;
-            let (at, level) = (self.text.len(), level.min(6) as u8);
-            self.headings.push(Heading { at, level });
+            let (offset, level) = (self.text.len(), level.min(6) as u8);
+            // A row is one line.
+            if self.tables.is_empty() {
+                self.headings.push(Heading { offset, level });
+            }
         } else if rest.starts_with("----") {
             self.at += self.run_of(b'-');
         }
+    }
+
+    fn skip_line(&mut self) {
+        let rest = self.rest();
+        self.at += rest.find('\n').unwrap_or(rest.len());
     }
 
     fn open_braces(&mut self) {
@@ -213,8 +251,8 @@ impl Scan<'_> {
         }
         for _ in 0..count / 2 {
             // Links that are still open in a template end with it.
-            let is_link = |open: &&Open| matches!(open.what, What::Link(_) | What::ExternalLink);
-            let links = self.open.iter().rev().take_while(is_link).count();
+            let open = self.open.iter().rev();
+            let links = open.take_while(|open| open.is_link()).count();
             let below = self.open.len().checked_sub(links + 1);
             let Some(open) = below.and_then(|index| self.open.get(index)).copied() else {
                 break;
@@ -244,6 +282,9 @@ impl Scan<'_> {
     fn open_brackets(&mut self) {
         let rest = self.rest();
         if rest.starts_with("[[") {
+            if let Some(table) = self.tables.last_mut() {
+                table.begin_link();
+            }
             if self.links < DEEPEST_LINK {
                 self.push(What::Link(None));
                 self.at += 2;
@@ -321,6 +362,9 @@ impl Scan<'_> {
     }
 
     fn bar(&mut self) {
+        if self.cell_mark() {
+            return;
+        }
         self.copy(1);
         if let Some(Open {
             what: What::Link(label @ None),
@@ -409,8 +453,7 @@ impl Scan<'_> {
     fn push(&mut self, what: What) {
         match what {
             What::Link(_) | What::ExternalLink => self.links += 1,
-            What::Table => self.tables += 1,
-            What::Template => {}
+            What::Template | What::Table => {}
         }
         self.open.push(Open {
             what,
@@ -423,7 +466,9 @@ impl Scan<'_> {
         let open = self.open.pop()?;
         match open.what {
             What::Link(_) | What::ExternalLink => self.links -= 1,
-            What::Table => self.tables -= 1,
+            What::Table => {
+                self.tables.pop();
+            }
             What::Template => {}
         }
         Some(open)
@@ -438,7 +483,7 @@ impl Scan<'_> {
 
     /// Drops the headings whose lines began after a byte of the text.
     fn drop_headings(&mut self, start: usize) {
-        while (self.headings.last()).is_some_and(|heading| heading.at > start) {
+        while (self.headings.last()).is_some_and(|heading| heading.offset > start) {
             self.headings.pop();
         }
     }
@@ -455,143 +500,4 @@ fn is_other_language(target: &str, has_label: bool) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn read(wikitext: &str) -> Article {
-        article(wikitext, &Namespaces::default())
-    }
-
-    #[track_caller]
-    fn check(wikitext: &str, text: &str) {
-        assert_eq!(read(wikitext).text, text);
-    }
-
-    #[test]
-    fn an_article() {
-        let article = read(
-            "{{Infobox|name=X\n|map={{Map|{{{1|2}}}}}\n}}<!-- hidden -->\n\
-             '''Brook''' (''m''){{efn|no}} is a [[town]] in the [[Vale (county)|Vale]]s.<ref name=\"a\">Book</ref><ref name=b />\n\n\
-             == History ==\nFounded&nbsp;in 1200 &ndash; or so.\n* [[#Sights|one]]\n** two\n\n\
-             [[File:A.jpg|thumb|A [[bridge]] of [http://x.y stone]]]\n\
-             {| class=\"wikitable\"\n! a\n|-\n| {{b}} || [[c]]\n|}\n\
-             === Sights ===\nSee [https://example.org the site] and [[:Category:Towns]].\n\
-             [[Category:Towns in Vale| Brook]]\n[[Category: Founded 1200 ]]\n[[de:Bach]]\n__NOTOC__\n",
-        );
-        assert_eq!(
-            article.text,
-            "Brook (m) is a town in the Vales.\n\nHistory\n\nFounded in 1200 – or so.\none\ntwo\n\n\
-             Sights\n\nSee the site and Category:Towns."
-        );
-        assert_eq!(article.categories, ["Towns in Vale", "Founded 1200"]);
-    }
-
-    #[test]
-    fn headings_of_what_is_dropped_are_none() {
-        let dropped = "{{x|\n== a ==\n}}\n{|\n== b ==\n|}\n== {{y}} ==\n[[c|\n== d ==\n]]";
-        let article = read(&format!("{dropped}\n==== [[e]] ====\nf"));
-        assert_eq!(article.headings, [Heading { at: 3, level: 4 }]);
-        assert_eq!(article.text, "d\n\ne\n\nf");
-    }
-
-    #[test]
-    fn verbatim_and_other_elements() {
-        check("<nowiki>[[a]] '' {{b}} &lt;</nowiki>!", "[[a]] '' {{b}} <!");
-        check("Area <math>\\pi r^{{2}}</math>.", "Area \\pi r^{{2}}.");
-        check("a<br/>b<BR>c <span style=\"x\">d</span>", "a\nb\nc d");
-        check("a<gallery>\nFile:x.jpg|y\n</gallery>b", "ab");
-        check("<REF>x</ReF >y", "y");
-        check("1 < 2 and 3 > 2, a<b", "1 < 2 and 3 > 2, a<b");
-        check("x<sub>2</sub><ref>open", "x2open");
-    }
-
-    #[test]
-    fn templates_that_stand_for_words_are_shown() {
-        check(
-            "The weir is {{convert|5|km|mi|abbr=on}} long{{cite web|url=x}} and holds {{formatnum:1500000}} litres.",
-            "The weir is 5 km long and holds 1,500,000 litres.",
-        );
-        check(
-            "Built {{circa|{{nowrap|''1500''}}}} by {{lang|de|[[Otto|Otto der Große]]}}.",
-            "Built c. 1500 by Otto der Große.",
-        );
-        check(
-            "{{Infobox dam\n| opened = {{start date|1999|1|2}}\n}}x {{coord|1|2}}y",
-            "x y",
-        );
-        let deep = format!("{}x{}", "{{nowrap|".repeat(60), "}}".repeat(60));
-        check(&format!("a {deep}"), "a");
-    }
-
-    #[test]
-    fn quotes_and_lines() {
-        check("a''b''c'''d'''e'''''f'''''", "abcdef");
-        check("it's ''''x''''", "it's 'x'");
-        check(
-            "one\n\n\n\ntwo  three\n----\n: four",
-            "one\n\ntwo three\n\nfour",
-        );
-        check("a ( ) b ({{x}}; 1) c (, d)", "a b (1) c (d)");
-        check("snake_case __init__ __TOC__", "snake_case __init__");
-        check("{ a } [b] c]] }} |", "{ a } [b] c |");
-    }
-
-    #[test]
-    fn what_is_never_closed_stays() {
-        check("a {{b|c", "a b|c");
-        check("a [[b\nc]] d", "a b\nc d");
-        check("{{a|[[b}} c", "c");
-        check("a <!-- b", "a");
-        check("{|\n| {{x\n|}\nb", "b");
-        check("{{x|\n{|\n|a\n|}\n}}b", "b");
-        check("[http://a.b c\nd]", "c\nd]");
-        check("[[a|b|c]] [[a|]] [[File:x|y [[z", "b|c a File:x|y z");
-    }
-
-    #[test]
-    fn namespaces_of_other_languages() {
-        let mut namespaces = Namespaces::default();
-        namespaces.add(14, "Kategorie");
-        namespaces.add(6, "Datei");
-        let article = article(
-            "x [[kategorie:Fluss]] [[Datei:a.png|mini]] [[Bild|b]]",
-            &namespaces,
-        );
-        assert_eq!(article.text, "x b");
-        assert_eq!(article.categories, ["Fluss"]);
-    }
-
-    proptest! {
-        #[test]
-        fn any_text_is_read(parts in prop::collection::vec(prop::sample::select(vec![
-            "{{", "}}", "{{{", "}}}", "[[", "]]", "[", "]", "|", "\n", "{|", "|}", "|-", "<ref>",
-            "</ref>", "<ref/>", "<nowiki>", "</nowiki>", "<!--", "-->", "''", "'''", "==", "*", ":",
-            "&amp;", "&#", "&#65;", "File:", "Category:", "de:", "http://", "é", "語", " ", "a", "__", "TOC",
-        ]), 0..60)) {
-            let article = read(&parts.concat());
-            prop_assert!(!article.text.contains("\n\n\n"));
-            prop_assert_eq!(article.text.trim(), &article.text);
-            prop_assert!(article.headings.is_sorted_by_key(|heading| heading.at));
-            for heading in &article.headings {
-                let (before, line) = article.text.split_at(heading.at);
-                prop_assert!(before.is_empty() || before.ends_with('\n'));
-                prop_assert!(!line.is_empty() && !line.starts_with('\n'));
-            }
-        }
-
-        #[test]
-        fn text_without_marks_stays(words in prop::collection::vec("[a-zA-Zé語0-9.,]{1,8}", 1..40)) {
-            let text = words.join(" ");
-            prop_assert_eq!(read(&text).text, text);
-        }
-
-        #[test]
-        fn templates_and_comments_leave_nothing(before in "[a-z]{1,9}", within in "[a-z|=\\[\\]' \n]{0,40}", behind in "[a-z]{1,9}") {
-            let expected = format!("{before}{behind}");
-            prop_assert_eq!(&read(&format!("{before}<!--{within}-->{behind}")).text, &expected);
-            prop_assert_eq!(&read(&format!("{before}<ref>{within}</ref>{behind}")).text, &expected);
-        }
-    }
-}
+mod tests;

@@ -28,7 +28,7 @@ fn files_in_archives_are_read_by_their_own_readers() {
     ] {
         let dir = folder(&[(name, &contents)]);
         let mut documents = read_documents(&[dir.path().to_owned()]).unwrap();
-        let found: Vec<(String, String)> = documents
+        let texts: Vec<(String, String)> = documents
             .by_ref()
             .map(Result::unwrap)
             .map(|document| (document.id, document.title))
@@ -42,7 +42,7 @@ fn files_in_archives_are_read_by_their_own_readers() {
             (id("up.txt.gz"), "up"),
         ];
         let expected = expected.map(|(id, title)| (id, title.to_owned()));
-        assert_eq!(found, expected);
+        assert_eq!(texts, expected);
         assert_eq!(documents.unread().to_string(), "1 .png, 1 .zip");
         let progress = documents.progress();
         assert_eq!(Some(progress.bytes_read), progress.bytes_total);

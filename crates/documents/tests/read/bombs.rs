@@ -50,9 +50,12 @@ fn a_file_that_expands_costs_itself() {
 
 #[test]
 fn an_archive_that_expands_without_end_ends() {
-    let one = zeros(SMALL - 100);
+    let member = zeros(SMALL - 100);
     let names: Vec<String> = (0..40).map(|number| format!("{number}.txt")).collect();
-    let files: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), &one[..])).collect();
+    let files: Vec<(&str, &[u8])> = names
+        .iter()
+        .map(|name| (name.as_str(), &member[..]))
+        .collect();
     let (found, messages) = outcome("f.zip", &zip(&files));
     assert_eq!(found.len(), 17);
     assert_eq!(found[16], "archive_too_large");

@@ -36,10 +36,14 @@ fn a_command_reads_files_of_its_names_only() {
         ("plain.txt", b"Pump eleven"),
         ("other.gif", b"no text"),
     ]);
-    let found = converted(dir.path(), "*.png=sed 's/^/- /' {} | tr -d ';'", None);
-    let texts: Vec<(String, String)> = found
+    let documents = converted(dir.path(), "*.png=sed 's/^/- /' {} | tr -d ';'", None);
+    let texts: Vec<(String, String)> = documents
         .into_iter()
-        .map(|document| document.map(|one| (one.id, one.text)).unwrap())
+        .map(|document| {
+            document
+                .map(|document| (document.id, document.text))
+                .unwrap()
+        })
         .collect();
     let owned = |id: &str, text: &str| (id.to_owned(), text.to_owned());
     assert_eq!(
@@ -56,8 +60,8 @@ fn a_command_reads_files_of_its_names_only() {
 fn a_path_is_one_argument_in_quotes_or_without() {
     let dir = folder(&[("a b$(x);.png", b"Pump")]);
     for converter in ["*.png=cat {}", "*.png=cat \"{}\"", "*.png=cat '{}'"] {
-        let found = converted(dir.path(), converter, None).remove(0);
-        assert_eq!(found.unwrap().text, "Pump", "{converter}");
+        let document = converted(dir.path(), converter, None).remove(0);
+        assert_eq!(document.unwrap().text, "Pump", "{converter}");
     }
 }
 
@@ -111,10 +115,10 @@ fn a_command_that_fails_costs_its_file() {
             "a.png",
         ),
     ] {
-        let found = converted(dir.path(), converter, None);
-        let error = found[0].as_ref().unwrap_err();
+        let documents = converted(dir.path(), converter, None);
+        let error = documents[0].as_ref().unwrap_err();
         assert_eq!(error.kind(), kind, "{converter}: {error}");
         assert!(error.to_string().contains(told), "{error}");
-        assert_eq!(found[1].as_ref().unwrap().text, "Pump");
+        assert_eq!(documents[1].as_ref().unwrap().text, "Pump");
     }
 }

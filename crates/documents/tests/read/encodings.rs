@@ -21,12 +21,12 @@ fn outcome(dir: &Path, encoding: Option<&str>) -> (Vec<String>, Vec<String>) {
         Err(error) => error.to_string().replace(&place, ""),
     });
     let read = read.collect();
-    let told = notices.take();
+    let kept = notices.take();
     assert!(notices.take().is_empty());
-    let told = told.iter().map(Notice::to_string);
+    let kept = kept.iter().map(Notice::to_string);
     (
         read,
-        told.map(|notice| notice.replace(&place, "")).collect(),
+        kept.map(|notice| notice.replace(&place, "")).collect(),
     )
 }
 

@@ -93,14 +93,14 @@ fn a_document_that_is_too_large_is_left_out_alone() {
     );
     for name in ["t.txt", "t.md", "t.html", "p.pdf"] {
         let dir = folder(&[(name, format!("{long}.").as_bytes()), ("u.txt", b"x")]);
-        let found = read_within(SMALL, dir.path());
-        assert_eq!(found.len(), 2);
+        let outcomes = read_within(SMALL, dir.path());
+        assert_eq!(outcomes.len(), 2);
         assert_eq!(
-            found[0].as_ref().unwrap_err().kind(),
+            outcomes[0].as_ref().unwrap_err().kind(),
             "document_too_large",
             "{name}"
         );
-        assert_eq!(found[1].as_ref().unwrap().id, "u.txt");
+        assert_eq!(outcomes[1].as_ref().unwrap().id, "u.txt");
     }
 }
 
@@ -120,8 +120,12 @@ fn a_page_that_is_too_large_loses_no_other_one() {
             page(2, 9),
             page(3, 9)
         );
-        let found = outcome(SMALL, "d.xml", pages.as_bytes());
-        assert_eq!(found[found.len() - 2..], ["2", "3"], "{over}: {found:?}");
+        let outcomes = outcome(SMALL, "d.xml", pages.as_bytes());
+        assert_eq!(
+            outcomes[outcomes.len() - 2..],
+            ["2", "3"],
+            "{over}: {outcomes:?}"
+        );
     }
 }
 
@@ -146,9 +150,12 @@ fn what_has_no_end_ends_its_file() {
     for (name, record) in [("c.jsonl", "{\"id\":1,\"text\":\"x\"}"), ("c.csv", "1,x\n")] {
         let head = if name == "c.csv" { "id,text\n" } else { "" };
         let blank = "\n".repeat(much);
-        let found = outcome(SMALL, name, format!("{head}{blank}{record}").as_bytes());
-        assert_eq!(found.len(), 1, "{found:?}");
-        assert!(found[0].starts_with("document_too_large at"), "{found:?}");
+        let outcomes = outcome(SMALL, name, format!("{head}{blank}{record}").as_bytes());
+        assert_eq!(outcomes.len(), 1, "{outcomes:?}");
+        assert!(
+            outcomes[0].starts_with("document_too_large at"),
+            "{outcomes:?}"
+        );
     }
 }
 
@@ -281,8 +288,8 @@ fn what_parquet_claims_is_held_against_the_file() {
         ("bytes", [&[0x68][..], &varint(u64::MAX), &[0; 40]].concat()),
         ("nothing", Vec::new()),
     ] {
-        let found = outcome(all, "p.parquet", &footer(&claim));
-        assert_eq!(found, ["broken_parquet at p.parquet"], "{what}");
+        let outcomes = outcome(all, "p.parquet", &footer(&claim));
+        assert_eq!(outcomes, ["broken_parquet at p.parquet"], "{what}");
     }
     let mut long = footer(&[0; 40]);
     let at = long.len() - 8;
@@ -327,7 +334,7 @@ fn streams_of_objects_that_unpack_to_too_many_are_refused() {
     let text = format!("/Pad ({})", "p".repeat(packed.len()));
     let at = file
         .windows(text.len())
-        .position(|found| found == text.as_bytes())
+        .position(|window| window == text.as_bytes())
         .unwrap();
     let length = b"/Length 0".len();
     file.splice(
@@ -336,13 +343,13 @@ fn streams_of_objects_that_unpack_to_too_many_are_refused() {
     );
     let at = file
         .windows(length)
-        .position(|found| found == b"/Length 0")
+        .position(|window| window == b"/Length 0")
         .unwrap();
     let number = format!("/Length {}", packed.len());
     file.splice(at..at + length, number.bytes());
     let at = file
         .windows(8)
-        .position(|found| found == b"stream\n\n")
+        .position(|window| window == b"stream\n\n")
         .unwrap();
     file.splice(at + 7..at + 7, packed);
     assert_eq!(
@@ -409,8 +416,8 @@ fn a_stopped_reading_says_so_and_nothing_else() {
 fn what_is_skipped_past_the_end_of_a_file_costs_no_steps() {
     let claims = include_bytes!("skips_past_the_end.parquet");
     let started = Instant::now();
-    let found = outcome(Budget::DEFAULT_DOCUMENT_BYTES, "p.parquet", claims);
-    assert_eq!(found, ["broken_parquet at p.parquet, row 1"]);
+    let outcomes = outcome(Budget::DEFAULT_DOCUMENT_BYTES, "p.parquet", claims);
+    assert_eq!(outcomes, ["broken_parquet at p.parquet, row 1"]);
     // It took a minute.
     assert!(started.elapsed() < Duration::from_secs(10));
 }

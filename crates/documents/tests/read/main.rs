@@ -113,7 +113,7 @@ fn a_folder_is_read_in_order_with_all_formats() {
         ("old-corpus/CURRENT", b"1"),
         ("old-corpus/passages.jsonl", b"not for reading"),
     ]);
-    let found: Vec<(String, String, String, bool)> = read(dir.path())
+    let records: Vec<(String, String, String, bool)> = read(dir.path())
         .into_iter()
         .map(Result::unwrap)
         .map(|d| (d.id, d.title, d.text, d.record))
@@ -129,7 +129,7 @@ fn a_folder_is_read_in_order_with_all_formats() {
     let expected = expected.map(|(id, title, text, record)| {
         (id.to_owned(), title.to_owned(), text.to_owned(), record)
     });
-    assert_eq!(found, expected);
+    assert_eq!(records, expected);
 
     let file = read(&dir.path().join("a/page.html"));
     assert_eq!(file[0].as_ref().unwrap().id, "page.html");

@@ -80,10 +80,10 @@ fn other_formats_have_their_headings() {
     assert!(heading(&tex, "Nine").ends_with("Valves"), "{}", tex.text);
     let book = document("a.epub", &epub());
     assert!(!book.outline.headings.is_empty());
-    for found in &book.outline.headings {
-        assert!(book.text.is_char_boundary(found.at));
+    for heading in &book.outline.headings {
+        assert!(book.text.is_char_boundary(heading.offset));
         assert!(
-            found.at == 0 || book.text[..found.at].ends_with('\n'),
+            heading.offset == 0 || book.text[..heading.offset].ends_with('\n'),
             "{}",
             book.text
         );

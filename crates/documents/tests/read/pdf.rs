@@ -35,8 +35,8 @@ fn without_information_the_title_is_the_files_name() {
 
 #[test]
 fn forms_that_draw_themselves_come_to_an_end() {
-    let found = documents_of("a.pdf", &two_pages("/Loop Do", ""));
-    assert!(found[0].2.starts_with("again"), "{found:?}");
+    let documents = documents_of("a.pdf", &two_pages("/Loop Do", ""));
+    assert!(documents[0].2.starts_with("again"), "{documents:?}");
 }
 
 #[test]

@@ -259,9 +259,9 @@ fn fonts_of_usual_letters_have_the_standard_encoding() {
 fn characters_without_a_meaning_are_counted() {
     let objects = composite("/Identity-H", "/DW 500", "", &[]);
     let content = "BT /H 10 Tf 20 100 Td (known) Tj /F 10 Tf 20 80 Td <00010002> Tj ET";
-    let found = documents_of("f.pdf", &page(content, "", &objects)).remove(0);
-    assert_eq!(found.2, "known");
-    assert_eq!(found.3, r#"{"pages":1,"unread_characters":2}"#);
+    let document = documents_of("f.pdf", &page(content, "", &objects)).remove(0);
+    assert_eq!(document.2, "known");
+    assert_eq!(document.3, r#"{"pages":1,"unread_characters":2}"#);
     let (kind, message) = crate::error_of("f.pdf", &page("BT /F 10 Tf <0001> Tj ET", "", &objects));
     assert_eq!(kind, "pdf_without_text");
     assert!(

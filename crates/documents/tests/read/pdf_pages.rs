@@ -16,8 +16,8 @@ fn narrow_gaps_part_words() {
     for gap in [130, 160, 190, 250, 300] {
         let content =
             format!("BT /F 10 Tf 20 100 Td [(The) -{gap} (va) 20 (lve) -{gap} (opens)] TJ ET");
-        let found = text(&content, "", std::slice::from_ref(&font));
-        assert_eq!(found, "The valve opens", "{gap}");
+        let read = text(&content, "", std::slice::from_ref(&font));
+        assert_eq!(read, "The valve opens", "{gap}");
     }
 }
 
@@ -96,11 +96,11 @@ fn odd_bytes_in_the_content_cost_nothing_else() {
         "BI /W 1 /H 1 ID \u{1}\u{2} EI BT /F 10 Tf 20 100 Td (The valve) Tj ET",
     ] {
         let font = simple("/Encoding /WinAnsiEncoding");
-        let found = text(content, "", &[font])
+        let read = text(content, "", &[font])
             .split_whitespace()
             .collect::<Vec<_>>()
             .join(" ");
-        assert_eq!(found, "The valve", "{content}");
+        assert_eq!(read, "The valve", "{content}");
     }
 }
 
@@ -109,8 +109,8 @@ fn contents_without_a_length_end_where_they_say() {
     let file = page("BT /F 10 Tf 20 100 Td (The valve) Tj ET", "", &[simple("")]);
     let file = String::from_utf8(file).unwrap();
     for (from, to) in [("/Length", "/Lxngth"), ("/Length ", "/Length 99 0 R /L ")] {
-        let found = documents_of("p.pdf", file.replace(from, to).as_bytes());
-        assert_eq!(found[0].2, "The valve", "{to}");
+        let documents = documents_of("p.pdf", file.replace(from, to).as_bytes());
+        assert_eq!(documents[0].2, "The valve", "{to}");
     }
 }
 
@@ -131,30 +131,30 @@ fn labels_of_a_figure_do_not_stand_in_the_text_beside_it() {
     for (at, label) in ["Trace", "Number", "Linked", "Closed"].iter().enumerate() {
         content += &format!(" 1 0 0 1 350 {} Tm ({label}) Tj", 697 - 13 * at);
     }
-    let found = text(&(content + " ET"), "", &[simple("")]);
-    assert!(found.contains("starting at a given point"), "{found}");
-    assert!(found.contains("record one that starts"), "{found}");
-    let words: Vec<&str> = found.split_whitespace().collect();
+    let read = text(&(content + " ET"), "", &[simple("")]);
+    assert!(read.contains("starting at a given point"), "{read}");
+    assert!(read.contains("record one that starts"), "{read}");
+    let words: Vec<&str> = read.split_whitespace().collect();
     assert!(
         words.ends_with(&["Trace", "Number", "Linked", "Closed"]),
-        "{found}"
+        "{read}"
     );
 }
 
 #[test]
 fn pages_without_text_are_counted() {
-    let found = documents_of("p.pdf", &two_pages("BT /F 10 Tf (x) Tj ET", "q Q")).remove(0);
+    let document = documents_of("p.pdf", &two_pages("BT /F 10 Tf (x) Tj ET", "q Q")).remove(0);
     assert!(
-        found.3.contains(r#""pages":2,"pages_without_text":1"#),
+        document.3.contains(r#""pages":2,"pages_without_text":1"#),
         "{}",
-        found.3
+        document.3
     );
 }
 
 #[test]
 fn fonts_of_several_kinds_on_one_page() {
-    let found = documents_of("p.pdf", &crate::files::font::fonts()).remove(0);
-    assert_eq!(found.2, "look\nfiA A\na0באé x", "{}", found.3);
+    let document = documents_of("p.pdf", &crate::files::font::fonts()).remove(0);
+    assert_eq!(document.2, "look\nfiA A\na0באé x", "{}", document.3);
 }
 
 #[test]

@@ -8,7 +8,9 @@ fn read(lines: &[&str], options: ReadOptions) -> Vec<Result<String, String>> {
     let documents = read_records(lines.into_iter(), options);
     let shown = |error: ReadError| error.to_string();
     documents
-        .map(|document| document.map(|one| format!("{}|{}|{}", one.id, one.title, one.text)))
+        .map(|document| {
+            document.map(|record| format!("{}|{}|{}", record.id, record.title, record.text))
+        })
         .map(|document| document.map_err(shown))
         .collect()
 }

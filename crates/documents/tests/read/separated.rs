@@ -63,8 +63,8 @@ fn headers_that_are_missing_or_wrong() {
             "c.tsv:1: the header names the column \"url\" twice",
         ),
     ] {
-        let found = error_of("c.tsv", file.as_bytes());
-        assert_eq!(found, (kind.to_owned(), message.to_owned()));
+        let error = error_of("c.tsv", file.as_bytes());
+        assert_eq!(error, (kind.to_owned(), message.to_owned()));
     }
 }
 
@@ -94,8 +94,8 @@ fn wrong_records_are_told_by_line_and_passed_over() {
     ] {
         // The line break in quotes counts, and so does the empty line.
         let file = format!("id,text\na,\"x\ny\"\n\n{record}\nc,z\n");
-        let found = error_of("c.csv", file.as_bytes());
-        assert_eq!(found, (kind.to_owned(), message.to_owned()));
+        let error = error_of("c.csv", file.as_bytes());
+        assert_eq!(error, (kind.to_owned(), message.to_owned()));
         let dir = folder(&[("c.csv", file.as_bytes())]);
         let ids: Vec<String> = read(dir.path())
             .into_iter()
@@ -122,8 +122,11 @@ fn wrong_records_are_told_by_line_and_passed_over() {
 #[test]
 fn quotes_that_are_never_closed_swallow_no_rows() {
     let rows = "1\talpha\n2\t\"Eight bar\" is high\n3\t\"The gate was shut\n4\tdelta\n5\t\"The lock\" held\n6\tzeta\n";
-    let found = documents_of("c.tsv", format!("id\ttext\n{rows}").as_bytes());
-    let texts: Vec<&str> = found.iter().map(|(_, _, text, _)| text.as_str()).collect();
+    let documents = documents_of("c.tsv", format!("id\ttext\n{rows}").as_bytes());
+    let texts: Vec<&str> = documents
+        .iter()
+        .map(|(_, _, text, _)| text.as_str())
+        .collect();
     assert_eq!(
         texts,
         [
@@ -205,14 +208,14 @@ fn columns_are_named_by_the_caller() {
             ..ReadOptions::default()
         };
         let place = format!("{}/", dir.path().display());
-        let found: Vec<String> = read_documents_with(&[dir.path().to_owned()], options)
+        let texts: Vec<String> = read_documents_with(&[dir.path().to_owned()], options)
             .unwrap()
             .map(|document| match document {
                 Ok(document) => format!("{}|{}", document.id, document.text),
                 Err(error) => error.to_string().replace(&place, ""),
             })
             .collect();
-        assert_eq!(found, expected);
+        assert_eq!(texts, expected);
     }
 }
 
@@ -230,9 +233,9 @@ proptest! {
         for (n, (title, text)) in fields.iter().enumerate() {
             file += &format!("\n{n}{separator}{}{separator}{}", quoted(title), quoted(text));
         }
-        let found = documents_of(name, file.as_bytes());
-        prop_assert_eq!(found.len(), fields.len());
-        for ((_, title, text, _), (given_title, given_text)) in found.iter().zip(&fields) {
+        let documents = documents_of(name, file.as_bytes());
+        prop_assert_eq!(documents.len(), fields.len());
+        for ((_, title, text, _), (given_title, given_text)) in documents.iter().zip(&fields) {
             let is_title_alone = given_text.trim().is_empty() && !given_title.trim().is_empty();
             let expected = if is_title_alone { ("", given_title) } else { (&**given_title, given_text) };
             prop_assert_eq!((&**title, text), expected);

@@ -89,8 +89,8 @@ fn a_named_format_is_stronger_than_a_files_name() {
         ("c/d.txt", b"z"),
     ]);
     let paths = ["a.dat", "b.csv.gz", "c"].map(|name| dir.path().join(Path::new(name)));
-    let found: Vec<String> = read_as(&paths, Format::Tsv)
+    let ids: Vec<String> = read_as(&paths, Format::Tsv)
         .map(|document| document.unwrap().id)
         .collect();
-    assert_eq!(found, ["r", "s", "d.txt"]);
+    assert_eq!(ids, ["r", "s", "d.txt"]);
 }

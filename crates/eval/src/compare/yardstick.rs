@@ -16,7 +16,7 @@ use crate::statistics::{mean, number, share, wilson_interval};
 /// The loss of accuracy against always retrieving, and the share of missed beneficial retrievals, that are allowed.
 pub(crate) const LOSS: f64 = 0.01;
 
-/// What a policy saves at thresholds that lose at most [`LOSS`] on other questions than those it is measured on: of
+/// What a policy saves at thresholds that lose at most 0.01 on other questions than those it is measured on: of
 /// the accuracy of always retrieving, or of the beneficial retrievals. Given thresholds are ignored here. A policy
 /// without thresholds is measured as it is.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -51,11 +51,11 @@ fn verify_names_each_damaged_and_missing_file() {
     let folder = cache.resolve(&parse(FOLDER)).unwrap();
     std::fs::write(folder.join("config.json"), "[]").unwrap();
     std::fs::remove_file(folder.join("1_Pooling/config.json")).unwrap();
-    let found = verify();
-    assert!(!found.is_intact());
-    assert_eq!(found.files[0].path, "1_Pooling/config.json");
-    assert_eq!(found.files[0].state, FileState::Missing);
-    assert!(matches!(found.files[1].state, FileState::Damaged { .. }));
+    let verified = verify();
+    assert!(!verified.is_intact());
+    assert_eq!(verified.files[0].path, "1_Pooling/config.json");
+    assert_eq!(verified.files[0].state, FileState::Missing);
+    assert!(matches!(verified.files[1].state, FileState::Damaged { .. }));
     let error = cache.resolve(&parse(FOLDER)).unwrap_err();
     assert_eq!(error.kind(), "damaged_model");
     assert!(

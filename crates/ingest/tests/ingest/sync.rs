@@ -218,10 +218,10 @@ fn files_of_one_name_in_two_folders_do_not_replace_one_another() {
     assert_eq!((planned.replaced.len(), planned.broken), (0, 1));
     let error = folders.ingest(&["two"], false).unwrap_err();
     assert_eq!(error.kind(), "other_file", "{error}");
-    let told = error.to_string();
+    let message = error.to_string();
     assert!(
-        told.contains("one/README.md") && told.contains("two/README.md"),
-        "{told}"
+        message.contains("one/README.md") && message.contains("two/README.md"),
+        "{message}"
     );
     // The folder above holds both; an edited file replaces itself, and one that moved.
     let folders = Folders::new(&[("one/README.md", "Valve nine.")]);

@@ -26,7 +26,7 @@ struct Refused;
 /// The embedder [`FnEmbedder::hashing`] with trouble.
 pub(crate) fn troubled(trouble: Trouble, word: &'static str) -> FnEmbedder {
     let has = move |this: Trouble, text: &str| {
-        trouble == this && text.split_whitespace().any(|one| one == word)
+        trouble == this && text.split_whitespace().any(|other| other == word)
     };
     let fine = FnEmbedder::hashing();
     let embed = move |text: &str| {

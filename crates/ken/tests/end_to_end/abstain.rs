@@ -60,7 +60,7 @@ fn write_questions(ken: &Ken) {
     ];
     ken.write(
         "questions.jsonl",
-        questions.map(|one| one.to_string()).join("\n"),
+        questions.map(|question| question.to_string()).join("\n"),
     );
 }
 
@@ -139,14 +139,17 @@ fn thresholds_are_chosen_together_or_nothing_is_promised() {
     ];
     for abstain in ["evidence:confidence", "uncertainty:perplexity"] {
         let chosen = [&base[..], &["--abstain", abstain, "--max-error", "0.1"]].concat();
-        let found = ken.json(&chosen);
+        let calibrated = ken.json(&chosen);
         assert_eq!(
-            (&found["is_kept"], &found["left_out"]),
+            (&calibrated["is_kept"], &calibrated["left_out"]),
             (&json!(true), &json!(0))
         );
-        let answered = number(&found["answered"]);
-        assert!((0.6..0.75).contains(&answered), "{found}");
-        assert!(number(&found["answered_wrong"]["bound"]) <= 0.1, "{found}");
+        let answered = number(&calibrated["answered"]);
+        assert!((0.6..0.75).contains(&answered), "{calibrated}");
+        assert!(
+            number(&calibrated["answered_wrong"]["bound"]) <= 0.1,
+            "{calibrated}"
+        );
         let text = ken.text(&chosen);
         assert!(text.contains(&format!("--abstain {abstain}@")), "{text}");
         assert!(
@@ -201,7 +204,10 @@ fn choices_are_asked_and_the_chosen_one_is_told() {
             "--policy",
             "never",
         ];
-        let choices: Vec<&str> = choices.iter().flat_map(|one| ["--choice", *one]).collect();
+        let choices: Vec<&str> = choices
+            .iter()
+            .flat_map(|choice| ["--choice", *choice])
+            .collect();
         [&base[..], &choices].concat()
     };
     let answer = ken.json(&ask(&["tin", "mercury"]));

@@ -243,6 +243,12 @@ fn neighbors_of_what_was_found_are_read_where_there_is_room() {
         let answer = ken.json(&[&ask[..], more].concat());
         let passages = answer["retrieved"].as_array().unwrap();
         assert!(passages.iter().all(|passage| passage["in_prompt"] == true));
+        // What was found has a score, and its neighbors have none.
+        let scored = passages
+            .iter()
+            .filter(|passage| passage["score"].is_number());
+        let most: usize = k.parse().unwrap();
+        assert!((1..=most).contains(&scored.count()), "{passages:?}");
         let ids = passages
             .iter()
             .map(|passage| passage["passage_id"].as_str().unwrap());

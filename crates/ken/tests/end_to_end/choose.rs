@@ -13,11 +13,11 @@ const REFERENCE: &str = "hf:Qwen/Qwen2.5-0.5B-Instruct-GGUF/qwen2.5-0.5b-instruc
 #[test]
 fn what_fits_is_listed_with_its_speed() {
     let ken = Ken::new();
-    let found = ken.json(&["model", "choose"]);
-    assert!(number(&found["weight_bytes_per_s"]) > 1e6, "{found}");
-    assert_eq!(found["hub"]["reachable"], false);
-    assert_eq!(found["languages"], json!([]));
-    let models = found["models"].as_array().unwrap();
+    let choice = ken.json(&["model", "choose"]);
+    assert!(number(&choice["weight_bytes_per_s"]) > 1e6, "{choice}");
+    assert_eq!(choice["hub"]["reachable"], false);
+    assert_eq!(choice["languages"], json!([]));
+    let models = choice["models"].as_array().unwrap();
     assert!(models.len() > 4);
     let names = [
         "name",
@@ -108,9 +108,9 @@ fn a_model_that_is_there_becomes_the_default() {
 fn the_languages_of_a_corpus_count() {
     let ken = Ken::new();
     ingest_notes(&ken);
-    let found = ken.json(&["model", "choose", "--corpus", "island"]);
+    let choice = ken.json(&["model", "choose", "--corpus", "island"]);
     assert_eq!(
-        found["languages"],
+        choice["languages"],
         json!([{"language": "English", "share": 1.0}])
     );
     ken.refusal(&["model", "choose", "--corpus", "none"])

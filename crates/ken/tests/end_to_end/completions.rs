@@ -48,9 +48,9 @@ fn tokens_of_a_prompt_are_as_likely_as_they_are_scored() {
     };
     let whole = format!("{PROMPT}{CONTINUATION}");
     let (own, read) = (tokens(CONTINUATION), tokens(&whole));
-    let told = serving.post("/detokenize", &json!({"tokens": read}));
+    let detokenized = serving.post("/detokenize", &json!({"tokens": read}));
     assert_eq!(
-        (&told["content"], &told["prompt"]),
+        (&detokenized["content"], &detokenized["prompt"]),
         (&json!(whole), &json!(whole))
     );
 
@@ -148,7 +148,7 @@ fn texts_are_continued_whole_in_pieces_and_to_a_stop() {
     let texts = sampled["choices"].as_array().unwrap();
     let indices: Vec<u64> = texts
         .iter()
-        .map(|one| one["index"].as_u64().unwrap())
+        .map(|choice| choice["index"].as_u64().unwrap())
         .collect();
     assert_eq!(indices, [0, 1, 2, 3]);
     assert_ne!(texts[0]["text"], texts[1]["text"]);

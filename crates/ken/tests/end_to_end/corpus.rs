@@ -150,10 +150,10 @@ fn damage_is_named_and_repaired() {
     let verify = ["corpus", "verify", "--corpus", "c", "--json"];
     let output = ken.command(&verify).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(told["ok"], false);
-    assert_eq!(told["damaged"].as_array().unwrap().len(), 1);
-    assert_eq!(told["damaged"][0]["file"], file);
+    let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(printed["ok"], false);
+    assert_eq!(printed["damaged"].as_array().unwrap().len(), 1);
+    assert_eq!(printed["damaged"][0]["file"], file);
 
     let repaired = corpus(&ken, &["verify", "--repair"]);
     assert_eq!(repaired["shards"][1]["documents"], 0);
@@ -182,10 +182,10 @@ fn a_backup_is_searched_and_restored() {
     assert_eq!(done["bytes"], info["bytes"]);
     assert_eq!(ken.json(&["corpus", "info", "--corpus", "b"]), info);
     assert_eq!(ken.json(&backup[..5])["copied_files"], 0);
-    let told = ken.text(&["corpus", "backup", "b", "--corpus", "c"]);
+    let printed = ken.text(&["corpus", "backup", "b", "--corpus", "c"]);
     assert!(
-        told.starts_with("backed up generation 1 to b: 0 files"),
-        "{told}"
+        printed.starts_with("backed up generation 1 to b: 0 files"),
+        "{printed}"
     );
 
     std::fs::remove_dir_all(ken.path("c")).unwrap();

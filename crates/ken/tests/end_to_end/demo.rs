@@ -25,8 +25,8 @@ fn the_demo_compares_every_policy_on_both_kinds() {
     }
     let summaries = demo["summary"].as_array().unwrap();
     let of_policy = |policy: &str| {
-        let found = summaries.iter().find(|s| s["policy"] == policy);
-        found.unwrap_or_else(|| panic!("{policy} is not in {summaries:?}"))
+        let summary = summaries.iter().find(|s| s["policy"] == policy);
+        summary.unwrap_or_else(|| panic!("{policy} is not in {summaries:?}"))
     };
     assert_eq!(summaries.len(), 3);
     assert_eq!(of_policy("never")["retrieval_ratio"], 0.0);

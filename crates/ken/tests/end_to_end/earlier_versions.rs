@@ -38,7 +38,7 @@ fn a_corpus_of_0_1_is_searched_checked_and_changed() {
     );
     ken.text(&["corpus", "verify", "--corpus", "notes.ken"]);
     for mode in ["dense", "lexical", "hybrid"] {
-        let found = ken.json(&[
+        let results = ken.json(&[
             "search",
             "--corpus",
             "notes.ken",
@@ -46,18 +46,21 @@ fn a_corpus_of_0_1_is_searched_checked_and_changed() {
             mode,
             "Hexagone France",
         ]);
-        assert_eq!(found["hits"][0]["doc_id"], "public-001", "{mode}: {found}");
+        assert_eq!(
+            results["hits"][0]["doc_id"], "public-001",
+            "{mode}: {results}"
+        );
     }
     ken.write(
         "more.jsonl",
         r#"{"id": "bell", "text": "The bell was cast in 1734."}"#,
     );
     ken.text(&["ingest", "more.jsonl", "--corpus", "notes.ken"]);
-    let found = ken.json(&["search", "--corpus", "notes.ken", "When was the bell cast?"]);
-    assert_eq!(found["hits"][0]["doc_id"], "bell", "{found}");
+    let results = ken.json(&["search", "--corpus", "notes.ken", "When was the bell cast?"]);
+    assert_eq!(results["hits"][0]["doc_id"], "bell", "{results}");
     ken.text(&["corpus", "rollback", "1", "--corpus", "notes.ken"]);
-    let found = ken.json(&["search", "--corpus", "notes.ken", "capital of Germany"]);
-    assert_eq!(found["hits"][0]["doc_id"], "public-002", "{found}");
+    let results = ken.json(&["search", "--corpus", "notes.ken", "capital of Germany"]);
+    assert_eq!(results["hits"][0]["doc_id"], "public-002", "{results}");
 }
 
 #[test]

@@ -150,7 +150,7 @@ fn passages_say_where_they_stand() {
         "--base-url",
         address,
     ]);
-    let found = ken.json(&[
+    let results = ken.json(&[
         "search",
         "--corpus",
         "garden.ken",
@@ -158,7 +158,7 @@ fn passages_say_where_they_stand() {
         "lexical",
         "tulips sand",
     ]);
-    let hit = &found["hits"][0];
+    let hit = &results["hits"][0];
     assert_eq!(hit["title"], "The garden");
     assert_eq!(hit["url"], "https://garden.example/plants/tulips.md");
     let text = hit["text"].as_str().unwrap();

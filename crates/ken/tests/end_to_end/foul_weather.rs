@@ -220,14 +220,14 @@ fn searching(address: &str, over: &AtomicBool) -> Seen {
     while !over.load(Ordering::Relaxed) {
         let begun = Instant::now();
         let query = json!({"query": "keeper of the lighthouse", "k": 1}).to_string();
-        let found = send(address, "POST", "/v1/ken/search", JSON, &query).unwrap();
-        match found.status {
+        let response = send(address, "POST", "/v1/ken/search", JSON, &query).unwrap();
+        match response.status {
             200 => {
-                assert_eq!(found.json()["hits"][0]["doc_id"], "harbour.txt");
+                assert_eq!(response.json()["hits"][0]["doc_id"], "harbour.txt");
                 seen.found.push(begun.elapsed());
             }
             429 | 504 => seen.refused += 1,
-            _ => panic!("{}{}", found.head, found.body),
+            _ => panic!("{}{}", response.head, response.body),
         }
         thread::sleep(Duration::from_millis(50));
     }

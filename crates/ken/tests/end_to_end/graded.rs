@@ -17,7 +17,7 @@ fn prepared() -> Ken {
     ];
     ken.write(
         "questions.jsonl",
-        questions.map(|one| one.to_string()).join("\n"),
+        questions.map(|question| question.to_string()).join("\n"),
     );
     ken
 }
@@ -108,14 +108,17 @@ fn thresholds_between_values_of_k_are_chosen_on_what_was_probed() {
     };
     let policy = "uncertainty:perplexity:0:1:2";
     for goal in [["--max-loss", "0.05"], ["--measured-loss", "0"]] {
-        let found = ken.json(&calibrate(policy, &goal));
-        assert!((number(&found["mean_k"]) - 1.0).abs() < 0.1, "{found}");
+        let calibrated = ken.json(&calibrate(policy, &goal));
+        assert!(
+            (number(&calibrated["mean_k"]) - 1.0).abs() < 0.1,
+            "{calibrated}"
+        );
         assert_eq!(
-            (&found["always_k"], &found["accuracy"]),
+            (&calibrated["always_k"], &calibrated["accuracy"]),
             (&json!(2), &json!(1.0))
         );
-        assert_eq!(found["grades"][0]["least_probability"], 1.0);
-        let used = found["calibrated"].as_str().unwrap();
+        assert_eq!(calibrated["grades"][0]["least_probability"], 1.0);
+        let used = calibrated["calibrated"].as_str().unwrap();
         assert!(used.starts_with("uncertainty:perplexity:0:1:2@"), "{used}");
         // The printed policy can be used.
         let ask = ["ask", QUESTION, "--policy", used, "--k", "2"];

@@ -287,9 +287,9 @@ fn two_endpoints_get_a_key_each() {
     let output = called(&ken, &["doctor"], &variables);
     let said = said(&output);
     assert!(!said.contains(KEY) && !said.contains(OTHER_KEY), "{said}");
-    let found: Value = serde_json::from_str(&said).unwrap();
-    assert_eq!(found["model"]["ready"], true, "{found}");
-    assert_eq!(found["settings"]["keys"][origin(&model)], "env:FIRST");
+    let findings: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(findings["model"]["ready"], true, "{findings}");
+    assert_eq!(findings["settings"]["keys"][origin(&model)], "env:FIRST");
     for (server, key) in [(&model, KEY), (&embedder, OTHER_KEY)] {
         let keys: Vec<_> = server
             .requests("")
@@ -377,14 +377,14 @@ fn a_file_that_lies_in_the_folder_gives_no_server_a_key() {
             "{what}"
         );
         let stderr = String::from_utf8(output.stderr).unwrap();
-        let told: Vec<&str> = stderr.lines().collect();
+        let lines: Vec<&str> = stderr.lines().collect();
         match warning {
             "" => assert_eq!(stderr, "", "{what}"),
             // Once, although two models are queried, with the remedy.
             _ => {
-                assert_eq!(told.len(), 2, "{what}: {stderr}");
-                assert!(told[0].starts_with(&format!("warning: {warning} to {origin}, ")));
-                assert!(told[1].contains("--config or KEN_CONFIG"), "{stderr}");
+                assert_eq!(lines.len(), 2, "{what}: {stderr}");
+                assert!(lines[0].starts_with(&format!("warning: {warning} to {origin}, ")));
+                assert!(lines[1].contains("--config or KEN_CONFIG"), "{stderr}");
             }
         }
     }

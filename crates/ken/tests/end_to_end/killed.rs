@@ -232,12 +232,12 @@ fn a_killed_probe_asks_only_what_is_missing() {
 
 /// The records without their costs, whose times differ.
 fn untimed(records: &str) -> Vec<serde_json::Value> {
-    let each = records.lines().map(|line| {
+    let parsed = records.lines().map(|line| {
         let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
         let record_of = record.as_object_mut().unwrap();
         record_of.remove("costs");
         record_of.remove("costs_with_evidence");
         record
     });
-    each.collect()
+    parsed.collect()
 }

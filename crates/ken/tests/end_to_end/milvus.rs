@@ -43,8 +43,8 @@ fn a_corpus_in_milvus_is_searched_as_the_one_on_disk() {
         let search = [
             "search", "--corpus", corpus, "--mode", mode, "--k", "2", query,
         ];
-        let found = ken.json(&search);
-        let ids = found["hits"].as_array().unwrap().iter();
+        let results = ken.json(&search);
+        let ids = results["hits"].as_array().unwrap().iter();
         ids.map(|hit| hit["passage_id"].clone()).collect::<Vec<_>>()
     };
     for mode in ["dense", "lexical", "hybrid"] {

@@ -88,8 +88,8 @@ fn check_joined(ken: &Ken, verb: &[&str], out: &str, files: &[&str]) {
         }
     }
     for part in ["3/3", "1/3", "2/3"] {
-        let told = ken.text(&[&verb[..], &["--part", part]].concat());
-        assert_eq!(lines(&told)[0]["part"], part, "{told}");
+        let printed = ken.text(&[&verb[..], &["--part", part]].concat());
+        assert_eq!(lines(&printed)[0]["part"], part, "{printed}");
         assert!(!ken.path(out).exists(), "a part leaves the whole alone");
     }
     let parts = names(out, 3);
@@ -169,8 +169,8 @@ fn labels_of_sources_are_joined_after_each_round() {
     let verb = [&verb[..], &["--contexts", "2", "--json", "--out"]].concat();
     let printed = ken.text(&[&verb[..], &["whole.jsonl"]].concat());
     let measure = |part: &str| {
-        let told = ken.text(&[&verb[..], &["labels.jsonl", "--part", part]].concat());
-        assert_eq!(lines(&told)[0]["items"], 2, "{told}");
+        let printed = ken.text(&[&verb[..], &["labels.jsonl", "--part", part]].concat());
+        assert_eq!(lines(&printed)[0]["items"], 2, "{printed}");
     };
     let parts = names("labels.jsonl", 3);
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();

@@ -301,8 +301,8 @@ fn a_report_measures_copies_and_leaves_the_corpus() {
     }
     for name in ["vs_unpruned", "vs_always_unpruned"] {
         let change = number(&rows[1]["em"]) - number(&rows[0]["em"]);
-        let told = number(&rows[1][name]["em_difference"]);
-        assert!((told - change).abs() < 1e-9, "{name} {measured}");
+        let difference = number(&rows[1][name]["em_difference"]);
+        assert!((difference - change).abs() < 1e-9, "{name} {measured}");
     }
     assert_eq!(pruned(&ken), (0, 1));
     assert!(!ken.path("measured/copy").exists() && !ken.path("measured/whole").exists());
@@ -569,7 +569,7 @@ fn pruning_router_and_adapter_work_together() {
     let again = [&report[..], &["--out", "joined"], &tuned].concat();
     let measured = ken.json(&again);
     let named = measured["taught"].as_array().unwrap().iter();
-    let named: Vec<&str> = named.map(|one| one["what"].as_str().unwrap()).collect();
+    let named: Vec<&str> = named.map(|entry| entry["what"].as_str().unwrap()).collect();
     assert_eq!(named, ["router", "adapter"], "{measured}");
     ken.refusal(&[&again[..], &["--held-out", "1"]].concat())
         .is("taught_questions", "the router was taught", "--held-out");

@@ -50,7 +50,7 @@ fn a_pruner_may_have_passages_read() {
     let policies = study["policies"].as_array().unwrap();
     let pruned: Vec<f64> = policies
         .iter()
-        .map(|one| number(&one["retrieval"]["pruned"]))
+        .map(|point| number(&point["retrieval"]["pruned"]))
         .collect();
     assert_eq!(pruned, [0.0, 0.4]);
     assert_eq!(

@@ -55,7 +55,12 @@ fn a_threshold_prunes_when_the_corpus_is_searched() {
     // Scores from a file, under a name of their own.
     let lines = json!({"passage_id": "c0#0", "score": 12.5});
     ken.write("perplexity.jsonl", lines.to_string());
-    let info = score(&["--scores", "perplexity.jsonl", "--name", "perplexity"]);
+    let kept = score(&["--scores", "perplexity.jsonl", "--name", "perplexity"]);
+    assert_eq!(
+        (&kept["name"], &kept["scored"], &kept["passages"]),
+        (&json!("perplexity"), &json!(1), &json!(61))
+    );
+    let info = ken.json(&["corpus", "info", "--corpus", "island"]);
     assert_eq!(info["scores"], json!(["mastery", "perplexity"]));
     assert_eq!(
         found(&ken, "perplexity>12"),

@@ -97,7 +97,7 @@ fn an_answer_cites_the_chunk_that_it_read() {
     assert!(said.contains("Tilda Brann"), "{answer}");
     let retrieved = answer["retrieved"].as_array().unwrap();
     assert_eq!(retrieved.len(), 2);
-    for found in retrieved {
+    for passage in retrieved {
         let fields = [
             "passage_id",
             "doc_id",
@@ -107,7 +107,7 @@ fn an_answer_cites_the_chunk_that_it_read() {
             "score",
             "in_prompt",
         ];
-        assert_eq!(keys(found), fields);
+        assert_eq!(keys(passage), fields);
     }
     let citation = &answer["citations"][0];
     assert_eq!(

@@ -32,11 +32,11 @@ fn modes_are_compared_on_documents_and_leave_their_runs() {
     let ken = ingested();
     let eval = ["eval", "beir", "--corpus", "c"];
     let modes = [&eval[..], &["--modes", "lexical,dense,hybrid"]].concat();
-    let found = ken.json(&modes);
-    assert_eq!(keys(&found), ["n", "k", "seed", "systems", "notices"]);
-    assert_eq!((&found["n"], &found["k"]), (&2.into(), &100.into()));
-    let systems = found["systems"].as_array().unwrap();
-    let names: Vec<&Value> = systems.iter().map(|one| &one["system"]).collect();
+    let results = ken.json(&modes);
+    assert_eq!(keys(&results), ["n", "k", "seed", "systems", "notices"]);
+    assert_eq!((&results["n"], &results["k"]), (&2.into(), &100.into()));
+    let systems = results["systems"].as_array().unwrap();
+    let names: Vec<&Value> = systems.iter().map(|system| &system["system"]).collect();
     assert_eq!(names, ["lexical", "dense", "hybrid"]);
     for system in systems {
         let measures = system["measures"].as_array().unwrap();
@@ -51,7 +51,7 @@ fn modes_are_compared_on_documents_and_leave_their_runs() {
     );
     let notice =
         "the corpus lacks 1 of the 3 relevant documents, which count as not found: \"mill\"";
-    assert_eq!(found["notices"], serde_json::json!([notice]));
+    assert_eq!(results["notices"], serde_json::json!([notice]));
     let run = ken.read("beir.retrieval/dense.run");
     let of_first = run.lines().filter(|line| line.starts_with("q1 Q0 "));
     assert_eq!(of_first.count(), 3, "a document is ranked once: {run}");

@@ -50,11 +50,11 @@ fn queries_on_stdin_are_searched_for_line_by_line() {
     ingest_notes(&ken);
     let search = ["search", "--corpus", "island", "--k", "1", "-", "--json"];
     let output = ken.text_of_input(&search, "seals\n\nstone oven\n");
-    let found: Vec<Value> = output
+    let results: Vec<Value> = output
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    let passages: Vec<(&Value, &Value)> = found
+    let passages: Vec<(&Value, &Value)> = results
         .iter()
         .map(|result| (&result["query"], &result["hits"][0]["passage_id"]))
         .collect();

@@ -11,8 +11,8 @@ use crate::serve::Serving;
 const QUERY: &str = "Who is the keeper of the Orrin lighthouse?";
 
 fn texts(ken: &Ken, corpus: &str) -> Vec<Value> {
-    let found = ken.json(&["search", "--corpus", corpus, "--k", "3", QUERY]);
-    let hits = found["hits"].as_array().unwrap().iter();
+    let results = ken.json(&["search", "--corpus", corpus, "--k", "3", QUERY]);
+    let hits = results["hits"].as_array().unwrap().iter();
     hits.map(|hit| hit["text"].clone()).collect()
 }
 

@@ -130,11 +130,13 @@ fn what_is_served_is_what_is_asked() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|one| &one["passage_id"])
+        .map(|passage| &passage["passage_id"])
         .collect();
     let served = answer["ken"]["citations"].as_array().unwrap().iter();
     assert_eq!(
-        served.map(|one| &one["passage_id"]).collect::<Vec<_>>(),
+        served
+            .map(|passage| &passage["passage_id"])
+            .collect::<Vec<_>>(),
         cited
     );
     let knows = serving.post(
@@ -162,12 +164,12 @@ fn what_is_served_is_what_is_asked() {
     let deadline = Instant::now() + Duration::from_secs(20);
     let query = json!({"query": "lantern of Quillby", "k": 1});
     loop {
-        let found = serving.post("/v1/ken/search", &query);
-        if found["corpus"]["generation"] == 2 {
-            assert_eq!(found["hits"][0]["doc_id"], "new");
+        let response = serving.post("/v1/ken/search", &query);
+        if response["corpus"]["generation"] == 2 {
+            assert_eq!(response["hits"][0]["doc_id"], "new");
             break;
         }
-        assert!(Instant::now() < deadline, "{found}");
+        assert!(Instant::now() < deadline, "{response}");
         std::thread::sleep(Duration::from_millis(50));
     }
 
@@ -180,7 +182,7 @@ fn what_is_served_is_what_is_asked() {
         .collect();
     for event in ["answer", "request", "corpus"] {
         assert!(
-            events.iter().any(|one| one["event"] == event),
+            events.iter().any(|entry| entry["event"] == event),
             "{event} in {log}"
         );
     }

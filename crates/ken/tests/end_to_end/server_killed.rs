@@ -125,7 +125,11 @@ impl State {
             _ => None,
         };
         change.unwrap_or_else(|| {
-            let hidden = |name: &String| self.documents.get(name).is_some_and(|one| one.pruned);
+            let hidden = |name: &String| {
+                self.documents
+                    .get(name)
+                    .is_some_and(|document| document.pruned)
+            };
             let names = (0..DOCUMENTS).map(|place| format!("crate{place}.md"));
             let names: Vec<String> = names.filter(|name| !hidden(name)).collect();
             match names.is_empty() {
@@ -259,7 +263,7 @@ fn documents(ken: &Ken, passages: usize) -> BTreeMap<String, u32> {
         let found = text
             .match_indices(" v")
             .map(|(at, _)| &text[at + 2..at + 8]);
-        let found: BTreeSet<u32> = found.filter_map(|one| one.parse().ok()).collect();
+        let found: BTreeSet<u32> = found.filter_map(|number| number.parse().ok()).collect();
         assert_eq!(found.len(), 1, "{document} mixes {found:?}");
         versions
             .entry(document.to_owned())
@@ -436,8 +440,12 @@ fn kill(kills: usize, seed: u64) -> Measured {
         if let Some((name, document)) = state.documents.iter().find(|(_, one)| !one.pruned) {
             let query = format!("v{:06}", document.version);
             let body = json!({"query": query, "k": 1, "mode": "lexical"});
-            let found = serving.post("/v1/ken/search", &body);
-            assert_eq!(found["hits"][0]["doc_id"], name.as_str(), "{why}: {found}");
+            let response = serving.post("/v1/ken/search", &body);
+            assert_eq!(
+                response["hits"][0]["doc_id"],
+                name.as_str(),
+                "{why}: {response}"
+            );
         }
         if round % 100 == 99 {
             tell(round + 1, &measured);

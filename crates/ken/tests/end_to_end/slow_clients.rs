@@ -184,9 +184,9 @@ impl Honest {
             }
             let begun = Instant::now();
             let query = json!({"query": "keeper of the lighthouse", "k": 1}).to_string();
-            let found = send(address, "POST", "/v1/ken/search", JSON, &query).unwrap();
-            assert_eq!(found.status, 200, "{}", found.body);
-            assert_eq!(found.json()["hits"][0]["doc_id"], "harbour.txt");
+            let response = send(address, "POST", "/v1/ken/search", JSON, &query).unwrap();
+            assert_eq!(response.status, 200, "{}", response.body);
+            assert_eq!(response.json()["hits"][0]["doc_id"], "harbour.txt");
             seen.found.push(begun.elapsed());
             let begun = Instant::now();
             let (asked, right) = &wanted[round % wanted.len()];
@@ -283,7 +283,7 @@ fn come(count: usize, seed: u64) {
             thread::sleep(Duration::from_millis(20));
         }
         over.store(true, Ordering::Relaxed);
-        let honest = honest.map(|one| one.join().unwrap());
+        let honest = honest.map(|client| client.join().unwrap());
         (honest, there, rid)
     });
     let rid = rid.unwrap_or_else(|| panic!("{} files are open, not {files}", open_files(process)));
@@ -320,7 +320,7 @@ fn come(count: usize, seed: u64) {
         still_there.len(),
         shown(&answered),
         shown(&found),
-        honest.iter().map(|one| one.refused).sum::<usize>(),
+        honest.iter().map(|client| client.refused).sum::<usize>(),
         open_files(process),
     );
     assert!(percentile(&answered, 1.0) < ANSWERED_WITHIN);

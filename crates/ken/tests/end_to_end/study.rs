@@ -73,7 +73,7 @@ fn records(path: &Path) -> Vec<Value> {
     let mut records: Vec<Value> = lines
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    records.sort_by_key(|one| one["id"].to_string());
+    records.sort_by_key(|record| record["id"].to_string());
     records
 }
 
@@ -141,12 +141,12 @@ fn a_grid_answers_as_evaluations_do_and_is_reported_and_planned_from() {
     // The same model twice is as good as itself with one shard.
     let compensation = report["compensation"].as_array().unwrap();
     assert_eq!(compensation.len(), 2, "forward and reversed");
-    for one in compensation {
+    for pair in compensation {
         assert_eq!(
-            (&one["smaller"], &one["larger"], &one["n_star"]),
+            (&pair["smaller"], &pair["larger"], &pair["n_star"]),
             (&json!("s"), &json!("l"), &json!(1))
         );
-        assert_eq!(one["by_metric"], json!({"em": 1, "f1": 1}));
+        assert_eq!(pair["by_metric"], json!({"em": 1, "f1": 1}));
     }
     let series = &report["series"][0];
     assert_eq!(series["parameters"], 134_515_008);
@@ -162,29 +162,32 @@ fn a_grid_answers_as_evaluations_do_and_is_reported_and_planned_from() {
         2 * 2 * SCALES * 3,
         "models, orders, scales and policies"
     );
-    for one in policies {
+    for policy in policies {
         let of = |all: &Value, key: &str| all[key].clone();
         let series = report["series"].as_array().unwrap().iter().find(|series| {
             ["model", "retrieval"]
                 .iter()
-                .all(|key| of(series, key) == of(one, key))
+                .all(|key| of(series, key) == of(policy, key))
         });
         let scales = series.unwrap()["scales"].as_array().unwrap();
-        let always = scales.iter().find(|at| at["n"] == one["n"]).unwrap();
+        let always = scales.iter().find(|at| at["n"] == policy["n"]).unwrap();
         let always = number(&always["em"]["value"]);
         let better = always.max(number(&series.unwrap()["known"]["value"]));
         for (key, before) in [("against_always", always), ("against_better", better)] {
-            let gain = number(&one["em"]["value"]) - before;
-            assert!((number(&one[key]["value"]) - gain).abs() < 1e-9, "{one}");
+            let gain = number(&policy["em"]["value"]) - before;
+            assert!(
+                (number(&policy[key]["value"]) - gain).abs() < 1e-9,
+                "{policy}"
+            );
         }
         assert_eq!(
-            one["against_whole"]["value"],
+            policy["against_whole"]["value"],
             Value::Null,
-            "nothing is pruned: {one}"
+            "nothing is pruned: {policy}"
         );
         assert!(
-            one["policy"] != "always" || one["retrieves"]["value"] == 1.0,
-            "{one}"
+            policy["policy"] != "always" || policy["retrieves"]["value"] == 1.0,
+            "{policy}"
         );
     }
     // Three shards are three shards in either order.
@@ -205,16 +208,16 @@ fn a_grid_answers_as_evaluations_do_and_is_reported_and_planned_from() {
     let drawn: Value = serde_json::from_str(&ken.read("st/page.json")).unwrap();
     let sections = drawn["sections"].as_array().unwrap().iter();
     let figure = sections
-        .map(|one| &one["figure"])
-        .find(|one| one["name"] == "q-em");
+        .map(|section| &section["figure"])
+        .find(|figure| figure["name"] == "q-em");
     let lines = figure.unwrap()["series"].as_array().unwrap().iter();
-    let lines = lines.filter(|one| one["mark"] != "rings");
-    let points = lines.map(|one| one["points"].as_array().unwrap().len());
+    let lines = lines.filter(|series| series["mark"] != "rings");
+    let points = lines.map(|series| series["points"].as_array().unwrap().len());
     assert_eq!(points.sum::<usize>(), 4 * SCALES);
 
     let by = ken.json(&["study", "report", "st", "--by", "tower"])["by"].clone();
     let groups = by["groups"].as_array().unwrap();
-    let told = groups.iter().map(|one| (&one["value"], &one["n"]));
+    let told = groups.iter().map(|group| (&group["value"], &group["n"]));
     assert!(told.eq([(&json!("north"), &json!(4)), (&json!("south"), &json!(5))]));
     assert!(ken.read("st/report.html").contains("q: south, 5 questions"));
 
@@ -228,7 +231,7 @@ fn a_grid_answers_as_evaluations_do_and_is_reported_and_planned_from() {
 fn cell_files(cells: &Path) -> Vec<String> {
     let mut paths: Vec<_> = fs::read_dir(cells)
         .unwrap()
-        .map(|one| one.unwrap().path())
+        .map(|entry| entry.unwrap().path())
         .collect();
     paths.sort();
     paths

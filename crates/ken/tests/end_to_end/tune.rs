@@ -17,7 +17,7 @@ fn questions(from: usize, n: usize, answer: Option<&str>) -> String {
             "golden_answers": golden,
         })
     });
-    let lines: Vec<String> = asked.map(|one| one.to_string()).collect();
+    let lines: Vec<String> = asked.map(|question| question.to_string()).collect();
     lines.join("\n")
 }
 
@@ -38,9 +38,9 @@ fn a_policy_is_chosen_confirmed_written_and_used() {
         "--corpus",
         "island",
     ];
-    let found = ken.json(&tune);
+    let findings = ken.json(&tune);
     assert_eq!(
-        keys(&found),
+        keys(&findings),
         [
             "n",
             "left_out_questions",
@@ -61,10 +61,10 @@ fn a_policy_is_chosen_confirmed_written_and_used() {
         ]
     );
     assert_eq!(
-        (&found["n"], &found["style"]),
+        (&findings["n"], &findings["style"]),
         (&json!(30), &json!("short"))
     );
-    let tried = found["policies"].as_array().unwrap().iter();
+    let tried = findings["policies"].as_array().unwrap().iter();
     let tried: Vec<&Value> = tried.map(|row| &row["tried"]).collect();
     let expected = [
         "never",
@@ -79,13 +79,16 @@ fn a_policy_is_chosen_confirmed_written_and_used() {
     }
     // This model does not know the island, and reads about it.
     assert_eq!(
-        (&found["better"], &found["chosen"]),
+        (&findings["better"], &findings["chosen"]),
         (&json!("always"), &json!("always"))
     );
-    assert_eq!(found["verdict"], "nothing_at_stake", "{found}");
-    assert!(number(&found["policies"][1]["accuracy"]) > 0.8, "{found}");
-    assert_eq!(found["confirmed"]["n"], 3);
-    assert_eq!(found["confirmed"]["chosen"]["policy"], "always");
+    assert_eq!(findings["verdict"], "nothing_at_stake", "{findings}");
+    assert!(
+        number(&findings["policies"][1]["accuracy"]) > 0.8,
+        "{findings}"
+    );
+    assert_eq!(findings["confirmed"]["n"], 3);
+    assert_eq!(findings["confirmed"]["chosen"]["policy"], "always");
     assert_eq!(
         ken.read("ken.toml"),
         "tuned = \"tuned.toml\"\npolicy = \"always\"\n# mine\nk = 1 # few\nmax_tokens = 8\n"
@@ -131,10 +134,13 @@ fn full_answers_take_golden_answers_and_are_searched_for_them() {
         "--style short",
     );
     ken.write("questions.jsonl", questions(0, 30, Some("Marrow")));
-    let found = ken.json(&tune("questions.jsonl"));
-    assert_eq!(found["style"], "full");
-    assert!(number(&found["policies"][1]["accuracy"]) > 0.8, "{found}");
-    assert_eq!(found["guarantee"], Value::Null);
+    let findings = ken.json(&tune("questions.jsonl"));
+    assert_eq!(findings["style"], "full");
+    assert!(
+        number(&findings["policies"][1]["accuracy"]) > 0.8,
+        "{findings}"
+    );
+    assert_eq!(findings["guarantee"], Value::Null);
     let kept = ken.read("questions.tune/always.jsonl");
     assert!(kept.contains("\"full\":true"), "{kept}");
 }
@@ -173,9 +179,9 @@ fn a_policy_that_pays_is_written_with_its_guarantee() {
         know_half(&ken, &format!("questions.tune/{arm}.jsonl"), 200);
     }
     std::fs::remove_file(ken.path("questions.tune/signals.jsonl")).unwrap();
-    let found = ken.json(&["tune", "questions.jsonl", "--write"]);
-    assert_eq!(found["verdict"], "pays", "{found}");
-    let policy = found["chosen"].as_str().unwrap();
+    let findings = ken.json(&["tune", "questions.jsonl", "--write"]);
+    assert_eq!(findings["verdict"], "pays", "{findings}");
+    let policy = findings["chosen"].as_str().unwrap();
     // Answers that were cut off have no probability as a whole, so either may be the one that decides.
     let (signal, threshold) = policy.split_once('@').unwrap();
     let telling = ["uncertainty:sequence-probability", "evidence:doubt"];
@@ -194,7 +200,7 @@ fn a_policy_that_pays_is_written_with_its_guarantee() {
         "corpus = \"island\"".to_owned(),
     ] {
         assert!(
-            settings.lines().any(|one| one == line),
+            settings.lines().any(|other| other == line),
             "{line}\n{settings}"
         );
     }
@@ -277,10 +283,17 @@ fn what_a_model_server_does_not_tell_is_left_out() {
         "--style",
         "short",
     ];
-    let found = ken.json(&[&tune[..], &["--max-tokens", "8"], &there].concat());
+    let findings = ken.json(&[&tune[..], &["--max-tokens", "8"], &there].concat());
     let why = "the model does not score given words";
-    assert_eq!(found["left_out"], json!([{"policy": "prompt", "why": why}]));
-    assert_eq!(found["policies"].as_array().unwrap().len(), 4, "{found}");
+    assert_eq!(
+        findings["left_out"],
+        json!([{"policy": "prompt", "why": why}])
+    );
+    assert_eq!(
+        findings["policies"].as_array().unwrap().len(),
+        4,
+        "{findings}"
+    );
 }
 
 #[test]

@@ -161,7 +161,7 @@ fn noise_is_taught_and_its_examples_go_to_other_tools() {
         "--limit",
         "30",
     ];
-    let found = ["--k", "2", "--mode", "lexical", "--held-out", "0.3"];
+    let search = ["--k", "2", "--mode", "lexical", "--held-out", "0.3"];
     let train = [
         "train",
         "noise-tolerant",
@@ -170,14 +170,14 @@ fn noise_is_taught_and_its_examples_go_to_other_tools() {
         "--epochs",
         "1",
     ];
-    let tuned = [&train[..], &questions, &found, &MODEL, &SMALL].concat();
+    let tuned = [&train[..], &questions, &search, &MODEL, &SMALL].concat();
     let report = ken.json(&tuned);
     assert_eq!(report["purpose"], "noise-tolerant", "{report}");
     let kinds = ["from_memory", "with_evidence", "with_noise"];
-    let each = kinds.map(|kind| number(&report["by_kind"][kind]));
-    assert!(each.iter().all(|count| *count > 0.0), "{report}");
+    let shares = kinds.map(|kind| number(&report["by_kind"][kind]));
+    assert!(shares.iter().all(|count| *count > 0.0), "{report}");
     assert_eq!(
-        each.iter().sum::<f64>(),
+        shares.iter().sum::<f64>(),
         number(&report["examples"]),
         "{report}"
     );
@@ -185,7 +185,7 @@ fn noise_is_taught_and_its_examples_go_to_other_tools() {
     let export = ["train", "noise-tolerant"];
     let of = |format: &str, out: &str| {
         let to = ["--export", format, "--out", out];
-        let exported = ken.json(&[&export[..], &questions, &found, &to].concat());
+        let exported = ken.json(&[&export[..], &questions, &search, &to].concat());
         number(&exported["examples"]) as usize
     };
     let training_examples = of("trl", "training_examples.jsonl");

@@ -227,8 +227,8 @@ mod tests {
                 let own = |input: &str| input.contains(&format!(": {}\n", text.question));
                 assert!(prompt.examples.iter().all(|example| !own(example.input)));
                 let chinese = text.id == "16";
-                let found = matches!(prompt.examples, Examples::Found(_));
-                assert_eq!(found, !chinese, "no other is Chinese");
+                let is_chosen = matches!(prompt.examples, Examples::Chosen(_));
+                assert_eq!(is_chosen, !chinese, "no other is Chinese");
                 assert!(chinese || prompt.examples.len() == 5);
             }
         }

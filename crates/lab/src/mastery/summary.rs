@@ -31,7 +31,7 @@ pub struct MasterySummary {
     /// The mean mastery of the sentences that have one.
     pub mastery: Option<f64>,
     /// Its 95 % interval, low and high, for other passages of the same corpus. The sentences of a passage are about
-    /// one thing and count as one draw (see [`interval`]).
+    /// one thing and count as one draw.
     pub interval: Option<[f64; 2]>,
     /// Sentences by their mastery.
     pub distribution: Distribution,

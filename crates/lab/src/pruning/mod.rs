@@ -1,5 +1,5 @@
 //! Pruning a corpus by score: which passages may be pruned ([`candidates`]), their scores ([`scored`]) and order
-//! ([`order`]), how many are pruned at a ratio ([`count`]), and the largest ratio at which search still finds the
+//! ([`order()`]), how many are pruned at a ratio ([`count`]), and the largest ratio at which search still finds the
 //! answers ([`mod@guarantee`]). `ken_corpus` marks the pruned passages.
 
 mod error;

@@ -32,7 +32,7 @@ pub enum Method<'a> {
         /// The model that reads passages for it, if it needs one.
         reader: Option<&'a dyn LanguageModel>,
     },
-    /// Measured mastery alone, see [`super::measured_first`].
+    /// Measured mastery alone; passages without a label come last and are not pruned.
     Measured,
     /// Random, determined by the seed.
     Random {

@@ -1,5 +1,5 @@
 //! Tuning a language model on measurements: what it is tuned on ([`Curriculum`]), from a file of examples, probed
-//! questions, labeled sources or questions with passages; and the training itself ([`fine_tune`]), which resumes in
+//! questions, labeled sources or questions with passages; and the training itself ([`fine_tune()`]), which resumes in
 //! the folder that it writes. The command line shows progress.
 
 mod boundary;

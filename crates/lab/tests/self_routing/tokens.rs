@@ -129,8 +129,8 @@ fn each_stage_teaches_its_tokens() {
     let other = routing_examples(&records, SUM, "another model");
     assert!(matches!(other, Err(ExamplesError::OtherModel { .. })));
     let only: Vec<SourceRecord> = records.iter().step_by(2).cloned().collect();
-    let one = routing_examples(&only, SUM, checkpoint.fingerprint());
-    assert!(matches!(one, Err(ExamplesError::OneSource { .. })));
+    let example = routing_examples(&only, SUM, checkpoint.fingerprint());
+    assert!(matches!(example, Err(ExamplesError::OneSource { .. })));
     let none = routing_examples(&[], SUM, checkpoint.fingerprint());
     assert!(matches!(none, Err(ExamplesError::NoLabels { .. })));
 }

@@ -60,9 +60,9 @@ fn live(corpus: &Corpus) -> Vec<Passage> {
 /// Checks that a collection holds what the corpus in a folder does.
 fn assert_same(dir: &Path, address: &str) {
     let expected = live(&Corpus::open(dir).unwrap());
-    let found = held(address);
-    assert_eq!(found.len(), expected.len());
-    for (found, expected) in found.iter().zip(&expected) {
-        assert_eq!(found, expected);
+    let passages = held(address);
+    assert_eq!(passages.len(), expected.len());
+    for (passage, expected) in passages.iter().zip(&expected) {
+        assert_eq!(passage, expected);
     }
 }

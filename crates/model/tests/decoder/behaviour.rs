@@ -275,7 +275,7 @@ fn the_caller_may_break_off() {
     let (_dir, decoder) = writing(&[".", "Ġthe", "Ġ", "the", "ing", "a"]);
     let prompt = decoder.prompt("", "x.").unwrap();
     let mut pieces = Vec::new();
-    let found = decoder
+    let generation = decoder
         .generate(&prompt, &greedy(20, &[]), &mut |piece| {
             pieces.push(piece.to_owned());
             if pieces.len() == 2 {
@@ -285,10 +285,10 @@ fn the_caller_may_break_off() {
             }
         })
         .unwrap();
-    assert_eq!(found.finish, Finish::Cancelled);
+    assert_eq!(generation.finish, Finish::Cancelled);
     assert_eq!(pieces, [" the", " "]);
-    assert_eq!(found.text, " the ");
-    assert_eq!(found.tokens.len(), 2);
+    assert_eq!(generation.text, " the ");
+    assert_eq!(generation.tokens.len(), 2);
 }
 
 #[test]

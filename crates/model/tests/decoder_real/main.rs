@@ -274,8 +274,8 @@ fn one_with_little_memory() {
         .err()
         .unwrap();
     assert_eq!(error.kind(), "does_not_fit", "{error}");
-    let told = format!("needs {:.1} GB", needed as f64 / 1e9);
-    assert!(error.to_string().contains(&told), "{error}");
+    let need = format!("needs {:.1} GB", needed as f64 / 1e9);
+    assert!(error.to_string().contains(&need), "{error}");
     limit(8 * needed);
     Decoder::load(&path(), &LoadOptions::default()).unwrap();
 }

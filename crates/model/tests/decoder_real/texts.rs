@@ -89,15 +89,15 @@ fn a_schema_constrains_a_text() {
         let texts = texts.unwrap();
         for text in &texts[0] {
             assert_eq!(text.finish, Finish::End, "{}", text.text);
-            let told: Value = serde_json::from_str(&text.text).unwrap();
-            let keys: Vec<&String> = told.as_object().unwrap().keys().collect();
-            assert_eq!(keys.len(), 3, "{told}");
-            assert!(told["city"].as_str().unwrap().chars().count() <= 20);
+            let value: Value = serde_json::from_str(&text.text).unwrap();
+            let keys: Vec<&String> = value.as_object().unwrap().keys().collect();
+            assert_eq!(keys.len(), 3, "{value}");
+            assert!(value["city"].as_str().unwrap().chars().count() <= 20);
             assert!(
-                told["inhabitants"].is_i64() || told["inhabitants"].is_u64(),
-                "{told}"
+                value["inhabitants"].is_i64() || value["inhabitants"].is_u64(),
+                "{value}"
             );
-            assert!(told["kind"] == "town" || told["kind"] == "village");
+            assert!(value["kind"] == "town" || value["kind"] == "village");
         }
         let alone = decoder.generate_many(&requests[..1], &mut |_| ControlFlow::Continue(()));
         let same = zip(&texts[0], &alone.unwrap()[0]).all(|(a, b)| a.text == b.text);

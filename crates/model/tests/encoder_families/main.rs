@@ -48,10 +48,10 @@ fn check(tiny: &Tiny, first_position: usize, pool: impl Fn(Vec<Vec<f64>>) -> Vec
     let (dir, tensors) = written(tiny);
     let encoder = Encoder::load(dir.path(), Precision::F32).unwrap();
     assert_eq!(encoder.dimensions(), checkpoint::HIDDEN);
-    let found = encoder.embed(&TEXTS, Role::Passage).unwrap();
-    for (text, found) in TEXTS.iter().zip(&found) {
+    let vectors = encoder.embed(&TEXTS, Role::Passage).unwrap();
+    for (text, vector) in TEXTS.iter().zip(&vectors) {
         close(
-            found,
+            vector,
             &pool(reference::hidden_states(
                 &tensors,
                 &ids(text),
@@ -108,12 +108,12 @@ fn a_text_is_truncated_to_the_longest_input() {
     let (dir, tensors) = written(&Tiny::default());
     let encoder = Encoder::load(dir.path(), Precision::F32).unwrap();
     assert_eq!(encoder.max_tokens(), 18);
-    let found = encoder
+    let vectors = encoder
         .embed(&["w1 w2 w3 w4 w5 ".repeat(2000).as_str()], Role::Passage)
         .unwrap();
     let kept = "w1 w2 w3 w4 w5 ".repeat(3) + "w1";
     let rows = reference::hidden_states(&tensors, &ids(&kept), 0);
-    close(&found[0], &reference::normalized(&reference::mean(&rows)));
+    close(&vectors[0], &reference::normalized(&reference::mean(&rows)));
 }
 
 #[test]

@@ -114,18 +114,18 @@ fn assert_as_recorded(name: &str, prefix: &str) {
         let text = |ids: &Vec<usize>| ids.iter().map(|id| format!("t{id} ")).collect::<String>();
         let texts: Vec<String> = RECORDED.sequences.iter().map(text).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let found = encoder.embed(&texts, Role::Passage).unwrap();
-        for ((found, outcome), text) in found.iter().zip(&model.outcomes).zip(&texts) {
+        let vectors = encoder.embed(&texts, Role::Passage).unwrap();
+        for ((vector, outcome), text) in vectors.iter().zip(&model.outcomes).zip(&texts) {
             let expected = match pooling {
                 "pooling_mode_cls_token" => &outcome.first,
                 "pooling_mode_lasttoken" => &outcome.last,
                 _ => &outcome.mean,
             };
-            assert_eq!(found.len(), expected.len());
-            for (place, (found, expected)) in found.iter().zip(expected).enumerate() {
+            assert_eq!(vector.len(), expected.len());
+            for (place, (number, expected)) in vector.iter().zip(expected).enumerate() {
                 assert!(
-                    (found - expected).abs() < TOLERANCE,
-                    "{name}, {pooling}, number {place} of {text}: {found} is not {expected}"
+                    (number - expected).abs() < TOLERANCE,
+                    "{name}, {pooling}, number {place} of {text}: {number} is not {expected}"
                 );
             }
         }

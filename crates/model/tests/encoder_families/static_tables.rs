@@ -106,16 +106,16 @@ fn loaded(dir: &Path) -> Box<dyn Embedder> {
 fn assert_embeds(name: &str, embedder: &dyn Embedder, expected: &[Vec<f32>]) {
     let texts: Vec<&str> = RECORDED.texts.iter().map(String::as_str).collect();
     // Few texts are embedded at once, more in slices.
-    let found = embedder.embed(&texts, Role::Passage).unwrap();
-    for ((text, found), expected) in texts.iter().zip(&found).zip(expected) {
+    let vectors = embedder.embed(&texts, Role::Passage).unwrap();
+    for ((text, vector), expected) in texts.iter().zip(&vectors).zip(expected) {
         let alone = embedder.embed(&[text], Role::Passage).unwrap().remove(0);
-        assert_eq!(&alone, found);
-        for (found, expected) in found.iter().zip(expected) {
+        assert_eq!(&alone, vector);
+        for (number, expected) in vector.iter().zip(expected) {
             // Halves are summed as such there.
             let tolerance = if name == "half" { 2e-3 } else { 1e-5 };
             assert!(
-                (found - expected).abs() < tolerance,
-                "{name}, {text:?}: {found} is not {expected}"
+                (number - expected).abs() < tolerance,
+                "{name}, {text:?}: {number} is not {expected}"
             );
         }
     }

@@ -66,8 +66,11 @@ fn embeddings_come_in_the_order_of_the_texts_and_of_length_1() {
         let length: f32 = embedding.iter().map(|x| x * x).sum::<f32>().sqrt();
         assert!((length - 1.0).abs() < 1e-6);
         // An empty text is sent as a blank.
-        let told = embedding[0] / embedding[1] * 3.0;
-        assert!((told - n.max(1) as f32).abs() < 1e-3, "{told} is not {n}");
+        let length = embedding[0] / embedding[1] * 3.0;
+        assert!(
+            (length - n.max(1) as f32).abs() < 1e-3,
+            "{length} is not {n}"
+        );
     }
     // One to learn the dimensions, three batches, one of them retried.
     assert_eq!(server.requests("embeddings").len(), 5);
@@ -84,8 +87,8 @@ fn a_batch_that_the_server_refuses_for_its_size_is_halved() {
     let borrowed: Vec<&str> = texts.iter().map(String::as_str).collect();
     let embeddings = embedder.embed(&borrowed, Role::Passage).unwrap();
     for (n, embedding) in (1..).zip(&embeddings) {
-        let told = embedding[0] / embedding[1] * 3.0;
-        assert!((told - n as f32).abs() < 1e-3, "{told} is not {n}");
+        let length = embedding[0] / embedding[1] * 3.0;
+        assert!((length - n as f32).abs() < 1e-3, "{length} is not {n}");
     }
     let before = server.requests("embeddings").len();
     embedder.embed(&borrowed, Role::Passage).unwrap();
@@ -183,13 +186,13 @@ fn vectors_come_as_bytes_where_the_server_has_them() {
         data.iter_mut().for_each(bytes);
         None
     });
-    let found = embedder.embed(&["aaa", "b"], Role::Passage).unwrap();
+    let vectors = embedder.embed(&["aaa", "b"], Role::Passage).unwrap();
     let asked = server.requests("embeddings");
     assert_eq!(asked[1].body["encoding_format"], "base64");
     let (server, plain) = spoiled("tiny", |_, number| {
         (number == 1).then(|| Reply::refusal(400, "unknown parameter: encoding_format"))
     });
-    assert_eq!(plain.embed(&["aaa", "b"], Role::Passage).unwrap(), found);
+    assert_eq!(plain.embed(&["aaa", "b"], Role::Passage).unwrap(), vectors);
     let formats: Vec<Value> = server
         .requests("embeddings")
         .iter()
@@ -209,10 +212,10 @@ fn the_work_is_divided_among_replicas_of_one_model() {
     let embedder = embedder.with_replicas(vec![endpoint(&second.url)]).unwrap();
     let texts: Vec<String> = (1..2000).map(|n| "x".repeat(n % 40 + 1)).collect();
     let borrowed: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let found = embedder.embed(&borrowed, Role::Passage).unwrap();
-    for (text, vector) in texts.iter().zip(&found) {
-        let told = vector[0] / vector[1] * 3.0;
-        assert!((told - text.len() as f32).abs() < 1e-3);
+    let vectors = embedder.embed(&borrowed, Role::Passage).unwrap();
+    for (text, vector) in texts.iter().zip(&vectors) {
+        let length = vector[0] / vector[1] * 3.0;
+        assert!((length - text.len() as f32).abs() < 1e-3);
     }
     for server in [&first, &second] {
         assert!(server.requests("embeddings").len() > 5);

@@ -37,14 +37,14 @@ fn a_redirect_is_not_followed() {
 #[test]
 fn a_key_that_the_endpoint_repeats_is_redacted_from_texts_and_names() {
     let server = Server::start(|request| {
-        let told = request.authorization.clone().unwrap_or_default();
+        let sent = request.authorization.clone().unwrap_or_default();
         match request.path.as_str() {
-            "/v1/models" => model_list(&[&told]),
+            "/v1/models" => model_list(&[&sent]),
             "/v1/completions" if request.body["stream"] == true => {
-                Reply::events(&[json!({"choices": [{"text": told, "finish_reason": "stop"}]})])
+                Reply::events(&[json!({"choices": [{"text": sent, "finish_reason": "stop"}]})])
             }
-            "/v1/completions" => Reply::json(&json!({"choices": [{"text": told}]})),
-            _ => Reply::refusal(404, &told),
+            "/v1/completions" => Reply::json(&json!({"choices": [{"text": sent}]})),
+            _ => Reply::refusal(404, &sent),
         }
     });
     let model = RemoteModel::connect(keyed(&server.url)).unwrap();

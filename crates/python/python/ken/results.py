@@ -74,10 +74,10 @@ class Hit(_Passage):
 
 @dataclass(frozen=True)
 class Retrieved(_Passage):
-    """A search result for a question."""
+    """A search result for a question, or a passage beside one."""
 
-    #: How well it fits: higher is better, and comparable within one search only.
-    score: float = 0.0
+    #: How well it fits: higher is better, and comparable within one search only; `None` for a passage beside.
+    score: float | None = None
     #: Whether the model read it.
     in_prompt: bool = False
 

@@ -78,7 +78,7 @@ fn check_dense(service: &SearchService, rows: &[Row], filters: &[Filter], k: usi
     let vector = question();
     let matching = rows
         .iter()
-        .filter(|row| filters.iter().all(|one| one.matches(&row.metadata)));
+        .filter(|row| filters.iter().all(|filter| filter.matches(&row.metadata)));
     let mut nearest: Vec<(f32, &Row)> = matching
         .map(|row| {
             (

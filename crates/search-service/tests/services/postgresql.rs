@@ -275,8 +275,8 @@ fn encrypted(port: &str) {
         ))
     };
     let service = at("localhost", "verify-full").unwrap();
-    let found = search(&service, "own17part0", Mode::Lexical, 3);
-    assert_eq!(found[0].passage.id.0, "17");
+    let hits = search(&service, "own17part0", Mode::Lexical, 3);
+    assert_eq!(hits[0].passage.id.0, "17");
     let elsewhere = at("127.0.0.1", "verify-full").map(|_| ()).unwrap_err();
     assert!(elsewhere.to_string().contains("certificate"), "{elsewhere}");
     let plain = at("localhost", "disable").map(|_| ()).unwrap_err();

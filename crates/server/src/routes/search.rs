@@ -103,7 +103,7 @@ fn hit(result: SearchResult) -> Retrieved {
         location: result.passage.location.into(),
         text: result.text,
         chunk: result.chunk.map(Into::into),
-        score: result.score,
+        score: Some(result.score),
         corpus: result.corpus,
         in_prompt: None,
         metadata: result.passage.metadata,

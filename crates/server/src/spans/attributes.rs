@@ -159,8 +159,11 @@ fn searched(corpus: String, generation: u64) -> [KeyValue; 2] {
 /// The passages found; their texts stay in the corpus.
 fn documents(trace: &Trace) -> Value {
     let hits = trace.retrieved.iter().flatten();
-    hits.map(|hit| json!({ "id": hit.passage_id, "score": hit.score }))
-        .collect()
+    hits.map(|hit| match hit.score {
+        Some(score) => json!({ "id": hit.passage_id, "score": score }),
+        None => json!({ "id": hit.passage_id }),
+    })
+    .collect()
 }
 
 fn whole(count: usize) -> i64 {

@@ -300,8 +300,9 @@ pub(crate) struct Retrieved {
     /// The characters of the passage that it is, if it is a chunk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) chunk: Option<Span>,
-    /// How well it fits; comparable within one search only.
-    pub(crate) score: f32,
+    /// How well it fits; comparable within one search only. A neighbor of a passage that was found has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) score: Option<f32>,
     /// Its corpus, if several were searched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) corpus: Option<String>,

@@ -225,8 +225,9 @@ pub(crate) struct FileSearchResult {
     pub(crate) file_id: String,
     /// Its title, or else its id.
     pub(crate) filename: String,
-    /// Comparable within one search only.
-    pub(crate) score: f32,
+    /// Comparable within one search only. A neighbor of a passage that was found has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) score: Option<f32>,
     pub(crate) text: String,
     pub(crate) attributes: Map<String, Value>,
 }

@@ -48,10 +48,10 @@ impl LanguageModel for Silent {
         let mut written = self
             .table
             .generate(requests, &mut |_| ControlFlow::Continue(()))?;
-        for one in written.iter_mut().flatten() {
-            one.text = String::new();
-            one.finish = self.finish;
-            one.refusal = (self.finish == Finish::Refused).then(|| "I must not say.".to_owned());
+        for text in written.iter_mut().flatten() {
+            text.text = String::new();
+            text.finish = self.finish;
+            text.refusal = (self.finish == Finish::Refused).then(|| "I must not say.".to_owned());
         }
         Ok(written)
     }

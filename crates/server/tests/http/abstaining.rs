@@ -51,12 +51,16 @@ fn of_answers_that_are_given_those_that_are_wrong_count_and_of_others_none() {
         (&json!("I do not know."), &json!("spring"), &Value::Null)
     );
     assert_eq!(withheld["route"], "corpus");
-    let told = &withheld["guarantee"];
+    let guarantee = &withheld["guarantee"];
     assert_eq!(
-        (&told["max_error"], &told["abstain"], &told["standing"]),
+        (
+            &guarantee["max_error"],
+            &guarantee["abstain"],
+            &guarantee["standing"]
+        ),
         (&json!(0.1), &json!(ABSTAIN), &json!("holds"))
     );
-    assert_eq!(told["max_loss"], Value::Null);
+    assert_eq!(guarantee["max_loss"], Value::Null);
     assert_eq!(says(&server, &withheld, "spring"), false);
 
     let wrong = ask(&server, OIL, &json!({}));
@@ -139,9 +143,9 @@ fn more_errors_than_guaranteed_have_everything_retrieved_and_vouched_for() {
         says(&server, &answer, "Ida");
         wait_for("an error", || found(&server, 0).0 == asked);
     }
-    let told = &events(&server, "lapsed")[0];
+    let event = &events(&server, "lapsed")[0];
     assert_eq!(
-        (&told["test"], &told["limit"]),
+        (&event["test"], &event["limit"]),
         (&json!("correctness"), &json!(0.1))
     );
     let check = |server: &Running| {

@@ -155,10 +155,10 @@ fn pages_of_allowed_origins_may_use_the_server() {
             "authorization, content-type",
         ),
     ];
-    let told = ask("OPTIONS", PAGE, &preflight);
-    assert_eq!(told.status, 204);
-    assert_eq!(told.header("access-control-allow-origin"), Some(PAGE));
-    let allowed = told.header("access-control-allow-headers");
+    let response = ask("OPTIONS", PAGE, &preflight);
+    assert_eq!(response.status, 204);
+    assert_eq!(response.header("access-control-allow-origin"), Some(PAGE));
+    let allowed = response.header("access-control-allow-headers");
     assert_eq!(allowed, Some("authorization, content-type"));
     let listed = ask("GET", PAGE, &[]);
     assert_eq!(listed.status, 200);

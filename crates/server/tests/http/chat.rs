@@ -175,7 +175,7 @@ fn parameters_of_a_request_are_obeyed() {
     let found = |value: &Value| {
         let found = value["ken"]["retrieved"].as_array().unwrap().iter();
         found
-            .map(|one| one["doc_id"].as_str().unwrap().to_owned())
+            .map(|passage| passage["doc_id"].as_str().unwrap().to_owned())
             .collect::<Vec<_>>()
     };
     let two = ask(json!({"trace": true}));

@@ -100,11 +100,11 @@ impl SourceChooser for Chooser {
         prompts: &[&Prompt],
         _layer: usize,
     ) -> Result<Vec<SourceChoice>, ModelError> {
-        let each = prompts.iter().map(|prompt| SourceChoice {
+        let choices = prompts.iter().map(|prompt| SourceChoice {
             probabilities: vec![0.0, 1.0],
             state: state(&prompt.input),
         });
-        Ok(each.collect())
+        Ok(choices.collect())
     }
 }
 

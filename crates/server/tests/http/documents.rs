@@ -9,7 +9,8 @@ const PATH: &str = "/v1/ken/corpora/notes";
 
 fn ids(listed: &Value) -> Vec<&str> {
     let data = listed["data"].as_array().unwrap().iter();
-    data.map(|one| one["doc_id"].as_str().unwrap()).collect()
+    data.map(|document| document["doc_id"].as_str().unwrap())
+        .collect()
 }
 
 #[test]
@@ -44,7 +45,7 @@ fn documents_are_listed_in_pages_and_by_how_their_ids_begin() {
     let oil = cars["data"].as_array().unwrap().iter();
     let oil = oil
         .clone()
-        .find(|one| one["doc_id"] == "cars/oil.md")
+        .find(|document| document["doc_id"] == "cars/oil.md")
         .unwrap();
     assert_eq!((&oil["passages"], &oil["pruned"]), (&json!(1), &json!(0)));
     assert!(oil.get("origin").is_none(), "{oil}");
@@ -83,7 +84,7 @@ fn the_passages_of_a_document_are_read_in_order_and_say_where_they_stand() {
     }
     let inside = all
         .iter()
-        .find(|one| !one["text"].as_str().unwrap().starts_with("Part"));
+        .find(|passage| !passage["text"].as_str().unwrap().starts_with("Part"));
     let inside = inside.unwrap();
     assert!(
         inside["heading"].as_str().unwrap().starts_with("Part"),
@@ -123,15 +124,15 @@ fn the_passages_of_a_document_are_read_in_order_and_say_where_they_stand() {
         );
     }
     // Search results say so, too.
-    let found = server
+    let response = server
         .post(
             "/v1/ken/search",
             &json!({"query": "tulip number 7", "corpus": "notes"}),
         )
         .json();
     assert_eq!(
-        found["hits"][0]["url"], "https://garden.example/tulips",
-        "{found}"
+        response["hits"][0]["url"], "https://garden.example/tulips",
+        "{response}"
     );
 }
 

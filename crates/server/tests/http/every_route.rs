@@ -65,7 +65,7 @@ fn a_key_is_needed_that_is_known_not_expired_and_has_the_scope() {
     };
     let expired = key(&SCOPES, Some(1));
     let none = key(&[], None);
-    let each = SCOPES.map(|scope| (scope, key(&[scope], None)));
+    let holders = SCOPES.map(|scope| (scope, key(&[scope], None)));
     let server = Running::over(TableModel::new(facts()).unwrap(), LIMITS, &keys);
     for route in routes() {
         let name = route.name();
@@ -95,12 +95,12 @@ fn a_key_is_needed_that_is_known_not_expired_and_has_the_scope() {
             response.status != 403 || response.code() != "insufficient_scope"
         };
         assert_eq!(opens(&none), route.scopes.is_empty(), "{name}");
-        for (scope, key) in &each {
+        for (scope, key) in &holders {
             let expected = route.scopes.is_empty() || route.scopes.contains(scope);
             assert_eq!(opens(key), expected, "{name} {scope}");
         }
     }
-    let asks = [("authorization", each[0].1.as_str())];
+    let asks = [("authorization", holders[0].1.as_str())];
     let answer = server.post_as(&asks, "/v1/ken/ask", &json!({"question": OIL}));
     assert_eq!(answer.json()["answer"], "Ida");
 }
@@ -493,7 +493,7 @@ fn methods_that_a_route_does_not_have_are_told() {
     let all = routes();
     let mut paths: Vec<(&str, &str)> = all
         .iter()
-        .map(|one| (one.path.as_str(), one.example.as_str()))
+        .map(|route| (route.path.as_str(), route.example.as_str()))
         .collect();
     paths.sort();
     paths.dedup();
@@ -503,7 +503,7 @@ fn methods_that_a_route_does_not_have_are_told() {
         ] {
             let has = all
                 .iter()
-                .any(|one| one.path == path && one.method == method);
+                .any(|route| route.path == path && route.method == method);
             if !has {
                 let response = exchange(server.address, &request(method, example, &[], ""));
                 is(

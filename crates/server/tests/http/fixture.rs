@@ -75,7 +75,9 @@ pub(crate) fn facts() -> Vec<Fact> {
         fact(REWRITTEN, "May", "June", 0.0),
         fact("Hi!", "Hello", "x", 1.0),
         Fact {
-            wrong: ('a'..='z').map(|one| format!("{one}{one}")).collect(),
+            wrong: ('a'..='z')
+                .map(|letter| format!("{letter}{letter}"))
+                .collect(),
             ..fact(CHIMNEY, "spring", "", 0.0)
         },
     ]

@@ -22,12 +22,14 @@ fn texts_are_ranked_by_how_well_they_fit() {
     let all = ranked(json!({})).json();
     let places = |answer: &Value| -> Vec<u64> {
         let results = answer["results"].as_array().unwrap().iter();
-        results.map(|one| one["index"].as_u64().unwrap()).collect()
+        results
+            .map(|result| result["index"].as_u64().unwrap())
+            .collect()
     };
     assert_eq!(places(&all), [2, 1, 0]);
     let scores = all["results"].as_array().unwrap().iter();
     let scores: Vec<f64> = scores
-        .map(|one| one["relevance_score"].as_f64().unwrap())
+        .map(|result| result["relevance_score"].as_f64().unwrap())
         .collect();
     assert!(scores.is_sorted_by(|a, b| a >= b) && scores[0] <= 1.0 && scores[2] >= 0.0);
     assert_eq!(all["results"][0].get("document"), None);
@@ -55,9 +57,9 @@ fn texts_are_ranked_by_how_well_they_fit() {
         .map(|place| format!("text {place} about oil"))
         .collect();
     let ranked = ranked(json!({"documents": many})).json();
-    let mut found = places(&ranked);
-    found.sort_unstable();
-    assert_eq!(found, (0..40).collect::<Vec<_>>());
+    let mut order = places(&ranked);
+    order.sort_unstable();
+    assert_eq!(order, (0..40).collect::<Vec<_>>());
 }
 
 #[test]

@@ -184,7 +184,7 @@ fn citations_stand_before_the_end_of_a_stream() {
     assert_eq!(ended["finish_reason"], "stop");
     let text: String = deltas
         .iter()
-        .filter_map(|one| one["delta"]["content"].as_str())
+        .filter_map(|choice| choice["delta"]["content"].as_str())
         .collect();
     assert_eq!(text, "Ida");
 }

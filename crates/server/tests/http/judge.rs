@@ -136,10 +136,10 @@ fn a_judge_that_fails_costs_its_verdict_alone() {
     wait_for("no verdict", || !events(&server, "judged").is_empty());
     has_line(&server, "ken_judged_total{verdict=\"failed\"} 1");
     assert_eq!(found(&server, 0).0, 1);
-    let told = events(&server, "judged");
-    assert_eq!(told[0]["verdict"], "failed");
+    let judged = events(&server, "judged");
+    assert_eq!(judged[0]["verdict"], "failed");
     assert!(
-        told[0]["detail"]
+        judged[0]["detail"]
             .as_str()
             .unwrap()
             .contains("does not judge")

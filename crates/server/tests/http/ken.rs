@@ -64,12 +64,12 @@ fn a_policy_that_chooses_k_reads_as_many_results_as_its_signal_asks_for() {
 #[test]
 fn a_search_finds_passages_and_a_judgment_finds_out_what_is_known() {
     let server = Running::start();
-    let found = server
+    let response = server
         .post("/v1/ken/search", &json!({"query": "chimney", "k": 1}))
         .json();
-    assert_eq!(found["hits"][0]["doc_id"], "house.md");
-    assert_eq!(found["hits"][0]["metadata"]["year"], 2020);
-    assert_eq!(found["corpus"]["generation"], 1);
+    assert_eq!(response["hits"][0]["doc_id"], "house.md");
+    assert_eq!(response["hits"][0]["metadata"]["year"], 2020);
+    assert_eq!(response["corpus"]["generation"], 1);
     let knows = |question: &str, policy: &str| {
         let body = json!({"question": question, "policy": policy});
         server.post("/v1/ken/knows", &body)
@@ -116,7 +116,7 @@ fn corpora_are_listed_and_passages_read() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|one| &one["name"])
+        .map(|corpus| &corpus["name"])
         .collect();
     assert_eq!(names, ["notes", "boats"]);
     assert_eq!(listed["corpora"][0]["passages"], 3);
@@ -162,7 +162,7 @@ fn what_happened_is_counted_and_logged_without_content() {
         "ken_corpus_generation{corpus=\"notes\"} 1",
     ] {
         assert!(
-            metrics.lines().any(|one| one == line),
+            metrics.lines().any(|other| other == line),
             "{line} in\n{metrics}"
         );
     }
@@ -174,7 +174,7 @@ fn what_happened_is_counted_and_logged_without_content() {
         .collect();
     for (event, count) in [("answer", 2), ("failure", 1), ("request", 6)] {
         assert_eq!(
-            events.iter().filter(|one| **one == event).count(),
+            events.iter().filter(|other| **other == event).count(),
             count,
             "{event}: {log:?}"
         );

@@ -224,7 +224,7 @@ fn each_change_of_a_corpus_tells_from_which_generation_it_holds() {
     let history = details["history"].as_array().unwrap();
     let changes: Vec<&str> = history
         .iter()
-        .map(|one| one["change"].as_str().unwrap())
+        .map(|change| change["change"].as_str().unwrap())
         .collect();
     assert_eq!(changes.last(), Some(&"rollback"), "{details}");
     assert_eq!(

@@ -215,11 +215,11 @@ fn nothing_of_the_other(own: &str, other: &str) {
                 }
                 _ => one.send(&route.method, &path, &body),
             };
-            let told = response.text().to_lowercase();
+            let text = response.text().to_lowercase();
             for secret in &secrets {
                 assert!(
-                    !told.contains(secret),
-                    "{} {path} {body}: {told}",
+                    !text.contains(secret),
+                    "{} {path} {body}: {text}",
                     route.method
                 );
             }
@@ -282,11 +282,11 @@ fn nothing_of_the_other(own: &str, other: &str) {
         json!({"name": "knows", "arguments": {"question": FRANCE, "policy": "certainty@0.5"}}),
     ] {
         let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": tool});
-        let told = one.post("/mcp", &call).text();
-        assert!(!told.contains("keeps the"), "{tool}: {told}");
+        let text = one.post("/mcp", &call).text();
+        assert!(!text.contains("keeps the"), "{tool}: {text}");
         assert!(
-            tool.to_string().contains(other) || !told.contains(other),
-            "{tool}: {told}"
+            tool.to_string().contains(other) || !text.contains(other),
+            "{tool}: {text}"
         );
     }
     assert_eq!(seen(&all, other, &of), before);

@@ -95,7 +95,7 @@ fn many_clients_that_vanish_leave_nothing_behind() {
     }
     wait_for("nothing is left", || {
         let metrics = server.get("/metrics").text();
-        let is_zero = |line: &str| metrics.lines().any(|one| one == line);
+        let is_zero = |line: &str| metrics.lines().any(|other| other == line);
         is_zero("ken_waiting 0") && is_zero("ken_working 0")
     });
     assert_eq!(reading.now.load(Ordering::SeqCst), 0);

@@ -51,13 +51,14 @@ fn tools_are_described_and_return_what_they_say() {
         );
     }
 
-    let found = call(
+    let results = call(
         &server,
         "search",
         &json!({"query": "who changes the oil", "k": 1}),
     );
-    let structure = &found["structuredContent"];
-    let text: Value = serde_json::from_str(found["content"][0]["text"].as_str().unwrap()).unwrap();
+    let structure = &results["structuredContent"];
+    let text: Value =
+        serde_json::from_str(results["content"][0]["text"].as_str().unwrap()).unwrap();
     assert_eq!(&text, structure);
     let first = &structure["results"][0];
     assert_eq!(first["id"], "notes/cars/oil.md#0");
@@ -137,7 +138,7 @@ fn batches_versions_and_responses_are_taken_as_the_protocol_says() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|one| one["id"].clone())
+        .map(|hit| hit["id"].clone())
         .collect();
     assert_eq!(
         (batch.status, ids),
@@ -160,13 +161,13 @@ fn schemas_name_no_formats_and_their_integers_are_those_of_json() {
     let server = Running::start();
     let listed = server.post("/mcp", &request(1, "tools/list", &json!({})));
     assert!(!listed.text().contains("\"format\""), "{}", listed.text());
-    let found = call(
+    let results = call(
         &server,
         "search",
         &json!({"query": "oil", "k": 1.0, "max_tokens": 1e3}),
     );
     assert_eq!(
-        found["structuredContent"]["results"]
+        results["structuredContent"]["results"]
             .as_array()
             .unwrap()
             .len(),
@@ -180,10 +181,10 @@ fn schemas_name_no_formats_and_their_integers_are_those_of_json() {
 fn steps(messages: &[Value], token: &Value) -> Vec<u64> {
     let progress = messages
         .iter()
-        .filter(|one| one["method"] == "notifications/progress")
-        .inspect(|one| assert_eq!(&one["params"]["progressToken"], token));
+        .filter(|event| event["method"] == "notifications/progress")
+        .inspect(|event| assert_eq!(&event["params"]["progressToken"], token));
     progress
-        .map(|one| one["params"]["progress"].as_u64().unwrap())
+        .map(|event| event["params"]["progress"].as_u64().unwrap())
         .collect()
 }
 
@@ -234,7 +235,7 @@ fn the_entry_of_the_registry_is_of_this_version_and_starts_the_agents_server() {
         (&json!("ken-rag"), &entry["version"])
     );
     let arguments = package["packageArguments"].as_array().unwrap().iter();
-    let values: Vec<&Value> = arguments.map(|one| &one["value"]).collect();
+    let values: Vec<&Value> = arguments.map(|argument| &argument["value"]).collect();
     assert_eq!(values, [&json!("serve"), &json!("mcp"), &Value::Null]);
     let (space, name) = entry["name"].as_str().unwrap().split_once('/').unwrap();
     assert!(space.starts_with("io.github.") && name == "ken");
@@ -265,7 +266,12 @@ fn lines_are_served_at_once_and_can_be_cancelled() {
     agent.take(request(2, "ping", &json!({})).to_string().as_bytes());
     agent.take(b"{ \xff");
     agent.take(b" ");
-    let has = |id: Value| said.lock().unwrap().iter().any(|one| one["id"] == id);
+    let has = |id: Value| {
+        said.lock()
+            .unwrap()
+            .iter()
+            .any(|message| message["id"] == id)
+    };
     wait_for("the ping is answered before the question", || {
         has(json!(2)) && has(Value::Null)
     });

@@ -152,8 +152,8 @@ fn a_policy_that_cannot_be_put_to_use_changes_nothing() {
     assert_eq!(settings, SETTINGS);
     assert!(!server.folder.path().join("tuned.toml").exists());
     let log = server.log.lock().unwrap();
-    let told = log.iter().filter(|entry| entry["event"] == "reload");
-    assert_eq!(told.count(), 1);
+    let reloads = log.iter().filter(|entry| entry["event"] == "reload");
+    assert_eq!(reloads.count(), 1);
 }
 
 #[test]

@@ -114,8 +114,8 @@ fn searches_and_small_batches_do_not_wait_for_large_ones() {
     thread::scope(|scope| {
         let large = scope.spawn(|| server.post(EMBEDDINGS, &texts(1000)));
         wait_for("it is begun", || seen.begun.load(Ordering::SeqCst) > 0);
-        let found = server.post("/v1/ken/search", &json!({"query": "oil"}));
-        assert_eq!(found.status, 200);
+        let response = server.post("/v1/ken/search", &json!({"query": "oil"}));
+        assert_eq!(response.status, 200);
         // There is one place for embeddings, which is given back after each slice.
         assert_eq!(server.post(EMBEDDINGS, &texts(1)).status, 200);
         assert!(!large.is_finished());

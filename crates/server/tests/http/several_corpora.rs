@@ -85,7 +85,11 @@ fn an_answer_cites_passages_where_they_are() {
         json!(["boats", "notes"])
     );
     let results = response["output"][0]["results"].as_array().unwrap();
-    assert!(results.iter().any(|one| one["file_id"] == "cars/oil.md"));
+    assert!(
+        results
+            .iter()
+            .any(|result| result["file_id"] == "cars/oil.md")
+    );
     // Both ways to answer name the same place.
     let place = |annotation: &Value| annotation["url"].as_str().map(str::to_owned);
     let cited = chat["choices"][0]["message"]["annotations"]
@@ -93,7 +97,7 @@ fn an_answer_cites_passages_where_they_are() {
         .unwrap();
     let cited: Vec<_> = cited
         .iter()
-        .map(|one| place(&one["url_citation"]))
+        .map(|annotation| place(&annotation["url_citation"]))
         .collect();
     let content = &response["output"][1]["content"][0]["annotations"];
     let content: Vec<_> = content.as_array().unwrap().iter().map(place).collect();

@@ -53,7 +53,9 @@ impl Collector {
             let request = ExportTraceServiceRequest::decode(body.as_slice()).unwrap();
             for of_resource in request.resource_spans {
                 let attributes = of_resource.resource.unwrap().attributes;
-                let name = attributes.iter().find(|one| one.key == "service.name");
+                let name = attributes
+                    .iter()
+                    .find(|attribute| attribute.key == "service.name");
                 services.push(text_of(
                     &name.unwrap().value.clone().unwrap().value.unwrap(),
                 ));
@@ -78,8 +80,8 @@ fn take(stream: &mut TcpStream, got: &Got) -> Option<()> {
     let head = String::from_utf8(head).unwrap();
     let value = |name: &str| {
         let mut lines = head.lines().filter_map(|line| line.split_once(": "));
-        let found = lines.find(|(own, _)| own.eq_ignore_ascii_case(name));
-        found.map(|(_, value)| value.to_owned())
+        let header = lines.find(|(own, _)| own.eq_ignore_ascii_case(name));
+        header.map(|(_, value)| value.to_owned())
     };
     assert_eq!(
         value("content-type").as_deref(),
@@ -103,7 +105,7 @@ fn text_of(value: &Any) -> String {
         Any::BoolValue(truth) => truth.to_string(),
         Any::ArrayValue(all) => {
             let texts = all.values.iter();
-            let texts = texts.map(|one| text_of(one.value.as_ref().unwrap()));
+            let texts = texts.map(|value| text_of(value.value.as_ref().unwrap()));
             texts.collect::<Vec<_>>().join(" ")
         }
         other => panic!("{other:?}"),
@@ -112,7 +114,10 @@ fn text_of(value: &Any) -> String {
 
 /// The value of a span's attribute.
 fn said(span: &Span, key: &str) -> Option<String> {
-    let found = span.attributes.iter().find(|one| one.key == key)?;
+    let found = span
+        .attributes
+        .iter()
+        .find(|attribute| attribute.key == key)?;
     Some(text_of(found.value.as_ref()?.value.as_ref()?))
 }
 

@@ -167,7 +167,12 @@ fn studies_are_told_with_what_they_measured() {
     let all = listed["studies"].as_array().unwrap();
     let told: Vec<(&str, &str)> = all
         .iter()
-        .map(|one| (one["name"].as_str().unwrap(), one["kind"].as_str().unwrap()))
+        .map(|file| {
+            (
+                file["name"].as_str().unwrap(),
+                file["kind"].as_str().unwrap(),
+            )
+        })
         .collect();
     assert_eq!(
         told,
@@ -191,8 +196,11 @@ fn studies_are_told_with_what_they_measured() {
     let files = sizes["files"].as_array().unwrap().iter();
     let files: Vec<&str> = files.map(|file| file["name"].as_str().unwrap()).collect();
     assert_eq!(files, ["report.html", "page.json", "report.json"]);
-    for one in all {
-        assert!(one["changed_at"].as_u64().unwrap() > 1_600_000_000, "{one}");
+    for file in all {
+        assert!(
+            file["changed_at"].as_u64().unwrap() > 1_600_000_000,
+            "{file}"
+        );
     }
     assert_eq!(
         (&all[0]["page"], &all[0]["files"]),

@@ -117,10 +117,10 @@ fn a_trace_says_how_the_answer_came_about_and_has_its_texts_where_they_are_kept(
     );
     assert!(trace["ms"].as_f64().unwrap() > 0.0 && trace["prompt_tokens"].as_u64().unwrap() > 0);
     // The texts of passages are in the corpus, and gone when they are deleted there.
-    let found = &trace["retrieved"][0];
-    assert_eq!(found["passage_id"], answer["retrieved"][0]["passage_id"]);
+    let passage = &trace["retrieved"][0];
+    assert_eq!(passage["passage_id"], answer["retrieved"][0]["passage_id"]);
     assert_eq!(
-        (&found["text"], &trace["feedback"]),
+        (&passage["text"], &trace["feedback"]),
         (&json!(""), &Value::Null)
     );
     // What a client did not ask to see is there, too.

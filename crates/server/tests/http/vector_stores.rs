@@ -125,8 +125,8 @@ fn attributes_of_a_file_are_found_and_filtered_by_and_can_be_changed() {
     let new = uploaded(&server, "new.jsonl", records);
     let attributes = json!({"year": 2020, "team": "north", "open": true});
     let body = json!({"file_id": new, "attributes": attributes});
-    let told = server.post(&files, &body).json();
-    assert_eq!(told["attributes"], attributes, "{told}");
+    let response = server.post(&files, &body).json();
+    assert_eq!(response["attributes"], attributes, "{response}");
     server.post(
         &files,
         &json!({"file_id": old, "attributes": {"year": 1950}}),
@@ -327,8 +327,8 @@ fn a_batch_goes_on_where_one_of_its_files_fails_and_when_the_server_starts_again
         (page["data"].as_array().unwrap().len(), &page["has_more"]),
         (2, &json!(true))
     );
-    let one = json!({"type": "eq", "key": "n", "value": 1});
-    assert_eq!(filtered(&server, &store, &one).0, ["good.md"]);
+    let filter = json!({"type": "eq", "key": "n", "value": 1});
+    assert_eq!(filtered(&server, &store, &filter).0, ["good.md"]);
     // The same files again: the ones that are there get other attributes, and the rest stay undone.
     let again = json!({"file_ids": [good, last], "attributes": {"n": 2}});
     let again = server.post(&batches, &again).json();

@@ -49,7 +49,7 @@ pub(crate) fn events(server: &Running, name: &str) -> Vec<Value> {
 pub(crate) fn has_line(server: &Running, line: &str) {
     wait_for(line, || {
         let metrics = server.get("/metrics").text();
-        metrics.lines().any(|one| one == line)
+        metrics.lines().any(|other| other == line)
     });
 }
 
@@ -137,13 +137,13 @@ fn more_losses_than_guaranteed_have_everything_retrieved_also_after_a_restart() 
         let enough = || found(&server, 0).0 >= asked || !events(&server, "lapsed").is_empty();
         wait_for("both answers", enough);
     }
-    let told = &events(&server, "lapsed")[0];
+    let event = &events(&server, "lapsed")[0];
     assert_eq!(
-        (&told["policy"], &told["test"]),
+        (&event["policy"], &event["test"]),
         (&json!(POLICY), &json!("agreement"))
     );
     assert!(
-        told["advice"]
+        event["advice"]
             .as_str()
             .unwrap()
             .contains("calibrate certainty@0.5")
@@ -262,9 +262,12 @@ fn questions_that_differ_from_those_of_calibration_are_told_of_and_nothing_else(
     let after = found["after"].as_u64().unwrap();
     assert!((5..50).contains(&after), "{after}");
     assert_eq!(found["shares"][0][1], 1.0);
-    let told = events(&server, "drifted");
-    assert_eq!((told.len(), &told[0]["questions"]), (1, &json!(after)));
-    assert_eq!(told[0]["policy"], POLICY);
+    let drifted = events(&server, "drifted");
+    assert_eq!(
+        (drifted.len(), &drifted[0]["questions"]),
+        (1, &json!(after))
+    );
+    assert_eq!(drifted[0]["policy"], POLICY);
     has_line(&server, "ken_guarantee_drift{policy=\"certainty@0.5\"} 1");
     // Drift alone loses nothing.
     assert_eq!(server.get("/v1/ken/guarantee").json()["standing"], "holds");
@@ -305,9 +308,17 @@ fn what_cannot_be_kept_is_told_of_and_watched_in_memory() {
     wait_for("both answers", || found(&server, 0).0 == 1);
     has_line(&server, "ken_unwritten_total{what=\"watch\"} 1");
     wait_for("the event", || !events(&server, "unwritten").is_empty());
-    let told = events(&server, "unwritten");
-    assert_eq!((told.len(), &told[0]["what"]), (1, &json!("watch")));
-    assert!(told[0]["detail"].as_str().unwrap().contains("watch.json"));
+    let unwritten = events(&server, "unwritten");
+    assert_eq!(
+        (unwritten.len(), &unwritten[0]["what"]),
+        (1, &json!("watch"))
+    );
+    assert!(
+        unwritten[0]["detail"]
+            .as_str()
+            .unwrap()
+            .contains("watch.json")
+    );
     std::fs::remove_dir_all(&file).unwrap();
     ask(&server, OIL);
     wait_for("both answers", || found(&server, 0).0 == 2);

@@ -165,6 +165,7 @@ pub(super) fn dumps(all: &mut Vec<Pattern>) {
         ("underlines", "__"),
         ("comments", "&lt;!--"),
         ("tables in tables", "\n{|"),
+        ("tables", "\n{|\n!a!!b\n|-\n|c||d\n|}"),
         ("categories", "[[Category:a]]"),
         ("closed links", "[[a]]"),
         ("formulas", "&lt;math>"),

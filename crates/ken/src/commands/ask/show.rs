@@ -167,8 +167,8 @@ fn retrieved(answer: &Answer) -> Vec<String> {
             "cut".to_owned()
         };
         lines.push(format!(
-            "  {mark:>4} {:.4}  {}  {}",
-            passage.score,
+            "  {mark:>4} {}  {}  {}",
+            (passage.score).map_or_else(|| "beside".to_owned(), |score| format!("{score:.4}")),
             output::place(&passage.passage_id, passage.chunk.as_ref()),
             output::titled(&passage.title, &passage.location)
         ));

@@ -9,7 +9,7 @@ mod speed;
 
 use std::path::PathBuf;
 
-use ken_hub::{Environment, ModelCache, ModelReference};
+use ken_hub::{Environment, ModelCache, ModelReference, find_python};
 use ken_setup::{NamedBy, Settings, Setup};
 use serde::Serialize;
 
@@ -71,7 +71,14 @@ struct CachedModel {
 
 pub(crate) fn run(arguments: &DoctorArguments, session: &Session<'_>) -> Result<()> {
     let settings = session.settings;
-    let python = std::env::var("KEN_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let python = find_python(&Environment::of_process());
+    let python = |arguments: &[&str]| match &python {
+        Ok(python) => program(python, arguments),
+        Err(missing) => Program {
+            found: false,
+            version: missing.to_string(),
+        },
+    };
     let (model, embedder) = (
         ready(
             &settings.model,
@@ -95,8 +102,8 @@ pub(crate) fn run(arguments: &DoctorArguments, session: &Session<'_>) -> Result<
     let findings = Findings {
         version: env!("CARGO_PKG_VERSION"),
         machine: machine::look(),
-        python: program(&python, &["--version"]),
-        pip: program(&python, &["-m", "pip", "--version"]),
+        python: python(&["--version"]),
+        pip: python(&["-m", "pip", "--version"]),
         hub: network::reach_hub(),
         cache: cache(),
         speed: speed::measure(model.path.as_deref(), embedder.path.as_deref()),

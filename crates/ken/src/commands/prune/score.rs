@@ -8,7 +8,6 @@ use serde_json::json;
 
 use super::basis;
 use crate::arguments::prune::PruneScoreArguments;
-use crate::commands::corpus_info::show_info;
 use crate::failure::Result;
 use crate::output;
 use crate::session::Session;
@@ -23,11 +22,7 @@ pub(super) fn run(
 ) -> Result<()> {
     let name = &arguments.name;
     if let Some(path) = &arguments.scores {
-        let scores = read_scores(path)?;
-        let mut writer = Writer::open(folder)?;
-        let scores = writer.places(&scores)?;
-        writer.score(name, &scores)?;
-        return show_info(&CorpusInfo::read(folder)?, session.json);
+        return keep(path, name, folder, session.json);
     }
     let basis = basis::read(&arguments.ranking)?;
     let method = basis::method(&arguments.ranking)?;
@@ -62,4 +57,27 @@ pub(super) fn run(
     });
     let head = std::iter::once(output::head("left out|by"));
     output::table(&head.chain(rows).collect::<Vec<_>>())
+}
+
+/// Keeps the scores of a file.
+fn keep(path: &Path, name: &str, folder: &Path, json: bool) -> Result<()> {
+    let scores = read_scores(path)?;
+    let mut writer = Writer::open(folder)?;
+    let scores = writer.places(&scores)?;
+    let generation = writer.score(name, &scores)?;
+    let info = CorpusInfo::read(folder)?;
+    // Those that are pruned may be scored, too.
+    let passages = info.passages + info.pruned;
+    if json {
+        return output::json(&json!({
+            "name": name,
+            "passages": passages,
+            "scored": scores.len(),
+            "generation": generation,
+        }));
+    }
+    output::line(format!(
+        "scored {} of {passages} passages as {name}; generation {generation}",
+        scores.len()
+    ))
 }

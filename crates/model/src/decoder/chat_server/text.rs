@@ -54,10 +54,10 @@ impl ChatText {
             true => [].into(),
             false => [OPEN.to_owned()].into(),
         });
-        let end = shown.extend(&self.text).len();
-        let text = self.text.get(self.given..end).unwrap_or_default();
-        let text = text.to_owned();
-        self.given = self.given.max(end);
+        // What was sent holds no beginning of a call, so only the rest is searched.
+        let rest = self.text.get(self.given..).unwrap_or_default();
+        let text = shown.extend(rest).to_owned();
+        self.given += text.len();
         let logprobs = if text.is_empty() { None } else { self.told() };
         (text, logprobs)
     }
@@ -195,5 +195,8 @@ mod tests {
             (said.concat().as_str(), ending.reason),
             ("Write <tool_box> so", "stop")
         );
+        let (said, ending) = streamed(&["f"], &["a <", "b <tool", "_call", "> c", " d"]);
+        assert_eq!(said, ["a ", "<b ", "", "", ""]);
+        assert_eq!(ending.message["content"], json!("<tool_call> c d"));
     }
 }

@@ -191,23 +191,6 @@ impl TextTokenizer {
             .map_err(|reason| refuse(&self.path, &reason))
     }
 
-    /// The text that a token adds; its name in the vocabulary if that is not text, such as a part of a character.
-    pub(in crate::decoder) fn token_text(&self, id: u32) -> Result<String, DecoderError> {
-        /// Comes before the token, since some tokenizers drop a space at the beginning of a text.
-        const BEGIN: &str = "a";
-        let mut tokens = self.encode(BEGIN, Reading::Plain, false)?;
-        let before = self.decode_markup(&tokens)?;
-        tokens.push(id);
-        let whole = self.decode_markup(&tokens)?;
-        let added = whole.strip_prefix(&before);
-        let text = added.filter(|text| !text.contains(char::REPLACEMENT_CHARACTER));
-        Ok(match (text, self.name(id)) {
-            (Some(text), _) => text.to_owned(),
-            (None, Some(name)) => name,
-            (None, None) => String::new(),
-        })
-    }
-
     /// The tokenizer as a `tokenizer.json`.
     pub(in crate::decoder) fn json(&self) -> Result<String, DecoderError> {
         tokenizing(|| self.reading(Reading::Markup).to_string(false))

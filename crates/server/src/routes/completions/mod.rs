@@ -53,7 +53,7 @@ pub(crate) async fn complete(
 ) -> Result<Reply<Completions<'static>>, Refusal> {
     let model = &call.served.pipeline.model;
     let is_passed = model.text_model().is_none() && model.chat_server().is_some();
-    // Bodies with many tokens are large, and parsed only once if the source is not needed.
+    // Bodies with many tokens are large, and larger as JSON values, which only the model's own server needs.
     let (given, source) = if is_passed {
         body.read_with_source().await?
     } else {

@@ -228,9 +228,9 @@ impl Chromium {
                 "nodeId": document["root"]["nodeId"], "role": role, "accessibleName": name,
             });
             // The document may change while it is searched.
-            let found = self.attempt("Accessibility.queryAXTree", &asked);
-            let found = found.unwrap_or_default();
-            let nodes = found["nodes"].as_array().cloned().unwrap_or_default();
+            let answer = self.attempt("Accessibility.queryAXTree", &asked);
+            let answer = answer.unwrap_or_default();
+            let nodes = answer["nodes"].as_array().cloned().unwrap_or_default();
             let told = nodes.iter().find(|node| node["ignored"] != true);
             if let Some(node) = told.and_then(|node| node["backendDOMNodeId"].as_u64()) {
                 return node;

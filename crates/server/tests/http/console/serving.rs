@@ -11,9 +11,9 @@ use crate::fixture::{LIMITS, Running, facts, grant};
 
 /// The addresses of files that the page names.
 fn files(page: &str) -> Vec<String> {
-    let found = page.split("=\"/console/").skip(1);
-    let found = found.map(|rest| format!("/console/{}", rest.split('"').next().unwrap()));
-    found.collect()
+    let links = page.split("=\"/console/").skip(1);
+    let links = links.map(|rest| format!("/console/{}", rest.split('"').next().unwrap()));
+    links.collect()
 }
 
 /// Checks the headers of every file.
@@ -30,7 +30,7 @@ fn guarded(response: &Response) {
         "require-trusted-types-for 'script'",
     ] {
         assert!(
-            policy.split("; ").any(|one| one == part),
+            policy.split("; ").any(|other| other == part),
             "{part}: {policy}"
         );
     }
