@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, number};
+use crate::harness::{Ken, number, words};
 use crate::records::{invent, probe};
 
 const QUESTION: &str = "Who is the keeper of the Orrin lighthouse?";
@@ -70,25 +70,13 @@ fn what_is_withheld_is_told_apart() {
     let ken = Ken::new();
     ingest_notes(&ken);
     write_questions(&ken);
-    let base = [
-        "eval",
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--max-tokens",
-        "8",
-    ];
+    let base = words("eval questions.jsonl --corpus island --max-tokens 8");
     let eval = |more: &[&'static str]| [&base[..], more].concat();
     let one = ken.json(&eval(&["--policy", "always", "--abstain", NOTHING]));
     assert_eq!((number(&one["answered"]), number(&one["em"])), (0.0, 0.0));
     assert!(one["answered_wrong"].is_null() && one["right_abstentions"].is_number());
 
-    let several = [
-        "--policy",
-        "never,always,uncertainty:perplexity@1e9",
-        "--by",
-        "kind",
-    ];
+    let several = words("--policy never,always,uncertainty:perplexity@1e9 --by kind");
     let all = [&several[..], &["--abstain", NOTHING, "--out", "all"]].concat();
     let compared = ken.json(&eval(&all));
     assert_eq!(compared["abstain"], NOTHING);
@@ -103,13 +91,8 @@ fn what_is_withheld_is_told_apart() {
     let text = ken.text(&eval(&all));
     assert!(text.contains("wrong among answered"), "{text}");
     assert!(ken.read("all/report.html").contains("Abstaining by"));
-    ken.refusal(&eval(&[
-        "--policy",
-        "never,always",
-        "--abstain",
-        "certainty",
-    ]))
-    .is("abstains_without_threshold", "certainty", "--max-error");
+    ken.refusal(&eval(&words("--policy never,always --abstain certainty")))
+        .is("abstains_without_threshold", "certainty", "--max-error");
 }
 
 #[test]
@@ -131,12 +114,7 @@ fn thresholds_are_chosen_together_or_nothing_is_promised() {
             answer["tokens"] = json!(2);
         }
     });
-    let base = [
-        "calibrate",
-        "known.jsonl",
-        "--policy",
-        "uncertainty:perplexity",
-    ];
+    let base = words("calibrate known.jsonl --policy uncertainty:perplexity");
     for abstain in ["evidence:confidence", "uncertainty:perplexity"] {
         let chosen = [&base[..], &["--abstain", abstain, "--max-error", "0.1"]].concat();
         let found = ken.json(&chosen);
@@ -156,14 +134,7 @@ fn thresholds_are_chosen_together_or_nothing_is_promised() {
     }
     let strict = [
         &base[..],
-        &[
-            "--abstain",
-            "certainty",
-            "--samples",
-            "2",
-            "--max-error",
-            "0.001",
-        ],
+        &words("--abstain certainty --samples 2 --max-error 0.001"),
     ];
     let nothing = ken.json(&strict.concat());
     assert_eq!(
@@ -195,12 +166,7 @@ fn choices_are_asked_and_the_chosen_one_is_told() {
     let ken = Ken::new();
     ingest_notes(&ken);
     let ask = |choices: &[&'static str]| {
-        let base = [
-            "ask",
-            "Which metal is liquid in a warm room?",
-            "--policy",
-            "never",
-        ];
+        let base = words("ask 'Which metal is liquid in a warm room?' --policy never");
         let choices: Vec<&str> = choices.iter().flat_map(|one| ["--choice", *one]).collect();
         [&base[..], &choices].concat()
     };

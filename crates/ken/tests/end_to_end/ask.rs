@@ -3,25 +3,16 @@
 use serde_json::Value;
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number, refusal_in};
+use crate::harness::{Ken, keys, number, refusal_in, words};
 
 const QUESTION: &str = "Who is the keeper of the Orrin lighthouse?";
 
 /// Checks what holds for every answer.
 fn check_answer(answer: &Value, question: &str, policy: &str) {
-    let always = [
-        "question",
-        "answer",
-        "style",
-        "policy",
-        "route",
-        "reason",
-        "citations",
-        "retrieved",
-        "calls",
-        "tokens",
-        "timing_ms",
-    ];
+    let always = words(
+        "question answer style policy route reason citations retrieved calls tokens \
+         timing_ms",
+    );
     // The score, if one was measured.
     let measured = keys(answer).into_iter().filter(|key| *key != "score");
     assert!(measured.eq(always), "{answer}");
@@ -45,14 +36,7 @@ fn check_answer(answer: &Value, question: &str, policy: &str) {
     for passage in retrieved {
         assert_eq!(
             keys(passage),
-            [
-                "passage_id",
-                "doc_id",
-                "title",
-                "text",
-                "score",
-                "in_prompt"
-            ]
+            words("passage_id doc_id title text score in_prompt")
         );
     }
     for citation in answer["citations"].as_array().unwrap() {
@@ -229,14 +213,7 @@ fn neighbors_of_what_was_found_are_read_where_there_is_room() {
         "The bakery opens at five.",
     ];
     ken.write("island.md", sentences.join(" "));
-    ken.text(&[
-        "ingest",
-        "island.md",
-        "--corpus",
-        "c",
-        "--segment",
-        "sentence",
-    ]);
+    ken.text(&words("ingest island.md --corpus c --segment sentence"));
     let read = |k: &str, more: &[&str]| -> Vec<String> {
         let question = "How often is the lighthouse painted?";
         let ask = ["ask", "--corpus", "c", "--k", k, question];

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, Refusal, generator};
+use crate::harness::{Ken, Refusal, generator, words};
 use crate::ingest::copy_embedder;
 
 /// The refusal of the model at `reference`.
@@ -77,14 +77,7 @@ fn a_file_that_is_no_model() {
     asked(&ken, "./notes.txt").is("not_a_model", "notes.txt", ".gguf");
     ken.write("notes.gguf", "a text");
     asked(&ken, "./notes.gguf").is("corrupt_model", "notes.gguf", "");
-    let ingest = [
-        "ingest",
-        "notes.txt",
-        "--corpus",
-        "c",
-        "--embedder",
-        "./notes.gguf",
-    ];
+    let ingest = words("ingest notes.txt --corpus c --embedder ./notes.gguf");
     ken.refusal(&ingest).is(
         "encoder_file_missing",
         "notes.gguf/config.json is missing",
@@ -132,14 +125,7 @@ fn a_corpus_of_another_embedder() {
     copy_embedder(&ken, "other");
     pool_by_first_token(&ken, "other");
 
-    let arguments = [
-        "ingest",
-        "notes",
-        "--corpus",
-        "island",
-        "--embedder",
-        "./other",
-    ];
+    let arguments = words("ingest notes --corpus island --embedder ./other");
     let refusal = ken.refusal(&arguments);
     refusal.is("other_embedder", "island", "ingest into a new corpus");
     assert!(refusal.message.contains("minilm"), "{}", refusal.message);

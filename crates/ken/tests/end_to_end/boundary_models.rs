@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::number;
+use crate::harness::{number, words};
 use crate::records::change;
 use crate::tuning::{MODEL, SMALL, prepared, write_records};
 
@@ -13,7 +13,7 @@ fn a_router_looks_at_what_a_boundary_model_says() {
     write_records(&ken, "160", "known.jsonl");
     let train = ["train", "kbm", "known.jsonl", "--held-out"];
     for (held_out, out) in [("0.7", "kbm"), ("0", "greedy")] {
-        let train = [&train[..], &[held_out, "--out", out], &MODEL, &SMALL].concat();
+        let train = [&train[..], &[held_out, "--out", out], &MODEL, &words(SMALL)].concat();
         ken.json(&train);
     }
     let by = ["--features", "first-token-and-kbm", "--out", "router.json"];
@@ -61,7 +61,7 @@ fn a_boundary_model_is_measured_for_another_generator() {
     let ken = prepared();
     write_records(&ken, "60", "known.jsonl");
     let train = ["train", "kbm", "known.jsonl", "--held-out", "0.5"];
-    ken.json(&[&train[..], &["--out", "kbm"], &MODEL, &SMALL].concat());
+    ken.json(&[&train[..], &["--out", "kbm"], &MODEL, &words(SMALL)].concat());
     let medium = ["world", "model", "island", "--size", "medium"];
     ken.json(&[&medium[..], &["--out", "medium"]].concat());
     let kbm = ["--kbm", "kbm", "--kbm-model", "./blank"];

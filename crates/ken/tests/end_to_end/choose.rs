@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, generator, keys, number, refused};
+use crate::harness::{Ken, generator, keys, number, refused, words};
 
 /// Where the cache puts the smallest model of the list.
 const SMALLEST: &str =
@@ -19,19 +19,10 @@ fn what_fits_is_listed_with_its_speed() {
     assert_eq!(found["languages"], json!([]));
     let models = found["models"].as_array().unwrap();
     assert!(models.len() > 4);
-    let names = [
-        "name",
-        "reference",
-        "licence",
-        "languages",
-        "bytes",
-        "memory_bytes",
-        "tokens_per_s",
-        "fetched",
-        "obstacle",
-        "unknown_languages",
-        "recommended",
-    ];
+    let names = words(
+        "name reference licence languages bytes memory_bytes tokens_per_s fetched \
+         obstacle unknown_languages recommended",
+    );
     for model in models {
         assert_eq!(keys(model), names);
         assert_eq!(model["fetched"], false);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::full_disk::limited;
-use crate::harness::{Ken, keys, refused};
+use crate::harness::{Ken, keys, refused, words};
 
 /// Six documents of one passage each, of which three are of 2021.
 fn write_documents(ken: &Ken) {
@@ -47,18 +47,10 @@ fn a_corpus_is_changed_returned_to_and_compacted() {
     let info = corpus(&ken, &["info"]);
     assert_eq!(
         keys(&info),
-        [
-            "generation",
-            "documents",
-            "passages",
-            "pruned",
-            "shards",
-            "bytes",
-            "embedder",
-            "dimensions",
-            "segmentation",
-            "dense"
-        ]
+        words(
+            "generation documents passages pruned shards bytes embedder dimensions \
+             segmentation dense"
+        )
     );
     assert_eq!(
         keys(&info["shards"][0]),
@@ -302,9 +294,7 @@ fn of_a_changed_document_only_the_changed_passages_are_embedded() {
         (&report["passages"], &report["reused"]),
         (&json!(3), &json!(2))
     );
-    let hits = ken.json(&[
-        "search", "--corpus", "c", "--mode", "dense", "--k", "9", "five six",
-    ]);
+    let hits = ken.json(&words("search --corpus c --mode dense --k 9 'five six'"));
     assert_eq!(hits["hits"].as_array().unwrap().len(), 3);
     assert_eq!(hits["hits"][0]["text"], "five six");
 }

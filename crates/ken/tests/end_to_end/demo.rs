@@ -1,6 +1,6 @@
 //! `ken demo` on its own corpus.
 
-use crate::harness::{Ken, argument, generator, keys, number};
+use crate::harness::{Ken, argument, generator, keys, number, words};
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
@@ -13,9 +13,7 @@ fn the_demo_compares_every_policy_on_both_kinds() {
     for row in rows {
         assert_eq!(
             keys(row),
-            [
-                "question", "policy", "route", "answer", "correct", "kind", "ms", "cited"
-            ]
+            words("question policy route answer correct kind ms cited")
         );
         assert!(row["correct"].is_boolean());
         assert!(number(&row["ms"]) > 0.0);

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::harness::{Ken, generator};
+use crate::harness::{Ken, generator, words};
 
 /// Parts of commands that are not run here, and why.
 const ELSEWHERE: [(&str, &str); 59] = [
@@ -451,11 +451,7 @@ fails: {out}{error}"
                 .collect();
             ken.write(&format!("{name}.run"), run);
         }
-        for name in [
-            "model.gguf",
-            "small.gguf",
-            "models/qwen2.5-0.5b-q4_k_m.gguf",
-        ] {
+        for name in words("model.gguf small.gguf models/qwen2.5-0.5b-q4_k_m.gguf") {
             let path = ken.path(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::os::unix::fs::symlink(generator(), path).unwrap();

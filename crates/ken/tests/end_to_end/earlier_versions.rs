@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::harness::Ken;
+use crate::harness::{Ken, words};
 
 /// A folder with the files of version 0.1.
 fn of_0_1() -> Ken {
@@ -75,12 +75,9 @@ fn records_and_settings_of_0_1_are_read() {
         before,
         [ken.read("probe.jsonl"), ken.read("always.results.jsonl")]
     );
-    let calibrated = ken.json(&[
-        "calibrate",
-        "probe.jsonl",
-        "--policy",
-        "uncertainty:perplexity",
-    ]);
+    let calibrated = ken.json(&words(
+        "calibrate probe.jsonl --policy uncertainty:perplexity",
+    ));
     assert!(calibrated.is_object(), "{calibrated}");
     let asked = ken.json(&["ask", "What is the capital of France?"]);
     assert_eq!(asked["policy"], "evidence:gate", "{asked}");

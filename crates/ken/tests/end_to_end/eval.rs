@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number};
+use crate::harness::{Ken, keys, number, words};
 
 /// Writes three questions about the documents; the gold passage is named by passage and document.
 fn write_questions(ken: &Ken) {
@@ -142,33 +142,12 @@ fn a_corpus_that_was_moved_is_the_same_and_one_that_changed_is_not() {
 fn check_summary(summary: &Value) {
     assert_eq!(
         keys(summary),
-        [
-            "n",
-            "failed",
-            "cannot_tell",
-            "policy",
-            "style",
-            "em",
-            "em_interval",
-            "f1",
-            "contains",
-            "answered",
-            "answered_wrong",
-            "answered_wrong_interval",
-            "right_abstentions",
-            "retrieval_ratio",
-            "evidence_ratio",
-            "search_results",
-            "gold_coverage",
-            "gold_recall",
-            "gold_first",
-            "model_calls",
-            "retriever_calls",
-            "tokens",
-            "tokens_per_right",
-            "latency_ms",
-            "resumed"
-        ]
+        words(
+            "n failed cannot_tell policy style em em_interval f1 contains answered \
+             answered_wrong answered_wrong_interval right_abstentions retrieval_ratio \
+             evidence_ratio search_results gold_coverage gold_recall gold_first \
+             model_calls retriever_calls tokens tokens_per_right latency_ms resumed"
+        )
     );
     assert_eq!(summary["n"], 3);
     assert_eq!(summary["resumed"], 1);
@@ -198,22 +177,10 @@ fn check_summary(summary: &Value) {
 }
 
 fn check_result(result: &Value) {
-    for field in [
-        "id",
-        "question",
-        "golden_answers",
-        "answer",
-        "policy",
-        "route",
-        "em",
-        "f1",
-        "contains",
-        "retrieved",
-        "gold_rank",
-        "gold_covered",
-        "tokens",
-        "timing_ms",
-    ] {
+    for field in words(
+        "id question golden_answers answer policy route em f1 contains retrieved \
+         gold_rank gold_covered tokens timing_ms",
+    ) {
         assert!(result.get(field).is_some(), "{field} is not in {result}");
     }
     assert_eq!(result["retrieved"].as_array().unwrap().len(), 3);
@@ -268,14 +235,7 @@ fn without_a_corpus_only_never_can_be_measured() {
     ken.refusal(&["eval", "questions.jsonl", "--records", "known.jsonl"])
         .is("records_of_one_policy", "--records", "compare several");
 
-    let eval = [
-        "eval",
-        "questions.jsonl",
-        "--policy",
-        "never",
-        "--limit",
-        "1",
-    ];
+    let eval = words("eval questions.jsonl --policy never --limit 1");
     let summary = ken.json(&eval);
     assert_eq!(summary["retrieval_ratio"], 0.0);
     assert_eq!(summary["gold_coverage"], Value::Null);

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use crate::documents::write_notes;
-use crate::harness::Ken;
+use crate::harness::{Ken, words};
 use crate::stopped;
 
 fn listed(ken: &Ken, more: &[&str]) -> Vec<String> {
@@ -29,13 +29,7 @@ fn a_corpus_follows_its_folder() {
     write_notes(&ken);
     let ingest = ["ingest", "notes", "--corpus", "island", "--sync"];
     assert_eq!(ken.json(&ingest)["documents"]["added"], 5);
-    let all = [
-        "ferry.html",
-        "harbour.txt",
-        "museum-1",
-        "bridge-1",
-        "town/bakery.md",
-    ];
+    let all = words("ferry.html harbour.txt museum-1 bridge-1 town/bakery.md");
     assert_eq!(listed(&ken, &[]), all);
     assert_eq!(listed(&ken, &["--prefix", "town/"]), ["town/bakery.md"]);
     assert_eq!(
@@ -84,14 +78,12 @@ fn a_watched_folder_is_followed_until_the_end() {
     let ken = Ken::new();
     write_notes(&ken);
     let watch = ["ingest", "notes", "--corpus", "island", "--watch", "--json"];
-    ken.refusal(&[
-        "ingest", "-", "--format", "txt", "--corpus", "island", "--watch",
-    ])
-    .is(
-        "watch_stdin",
-        "stdin cannot be watched",
-        "leave out --watch",
-    );
+    ken.refusal(&words("ingest - --format txt --corpus island --watch"))
+        .is(
+            "watch_stdin",
+            "stdin cannot be watched",
+            "leave out --watch",
+        );
     let mut command = ken.command(&watch);
     let mut child = command
         .stdout(Stdio::piped())
@@ -150,14 +142,9 @@ fn passages_say_where_they_stand() {
         "--base-url",
         address,
     ]);
-    let found = ken.json(&[
-        "search",
-        "--corpus",
-        "garden.ken",
-        "--mode",
-        "lexical",
-        "tulips sand",
-    ]);
+    let found = ken.json(&words(
+        "search --corpus garden.ken --mode lexical 'tulips sand'",
+    ));
     let hit = &found["hits"][0];
     assert_eq!(hit["title"], "The garden");
     assert_eq!(hit["url"], "https://garden.example/plants/tulips.md");
@@ -168,23 +155,11 @@ fn passages_say_where_they_stand() {
         !text.starts_with("Tulips"),
         "{hit}"
     );
-    let shown = ken.text(&[
-        "search",
-        "--corpus",
-        "garden.ken",
-        "--mode",
-        "lexical",
-        "roses watered",
-    ]);
+    let shown = ken.text(&words(
+        "search --corpus garden.ken --mode lexical 'roses watered'",
+    ));
     assert!(shown.contains("The garden"), "{shown}");
-    let wrong = [
-        "ingest",
-        "garden",
-        "--corpus",
-        "g2.ken",
-        "--base-url",
-        "garden.example",
-    ];
+    let wrong = words("ingest garden --corpus g2.ken --base-url garden.example");
     let refused = ken.command(&wrong).output().unwrap();
     assert!(String::from_utf8_lossy(&refused.stderr).contains("garden.example"));
     assert!(!refused.status.success());

@@ -172,6 +172,16 @@ pub(crate) fn embedder() -> PathBuf {
     models().join("minilm")
 }
 
+/// The words of a command line: what is between spaces, or between single quotes.
+pub(crate) fn words(line: &str) -> Vec<&str> {
+    let parts = line.split('\'').enumerate();
+    let words = parts.map(|(index, part)| match index % 2 {
+        0 => part.split_whitespace().collect(),
+        _ => vec![part],
+    });
+    words.collect::<Vec<Vec<&str>>>().concat()
+}
+
 /// A path as an argument.
 pub(crate) fn argument(path: &Path) -> &str {
     path.to_str().unwrap()

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::harness::{Ken, number};
+use crate::harness::{Ken, number, words};
 use crate::records::change;
 use crate::tuning::{MODEL, SMALL, prepared, write_records};
 
@@ -47,17 +47,7 @@ fn probed() -> Ken {
     ken
 }
 
-const TRAIN: [&str; 9] = [
-    "train",
-    "router",
-    "known.jsonl",
-    "--features",
-    "words",
-    "--held-out",
-    "0.5",
-    "--out",
-    "router.json",
-];
+const TRAIN: &str = "train router known.jsonl --features words --held-out 0.5 --out router.json";
 
 /// Answers from memory under a policy, with more flags.
 fn eval<'a>(out: &'a str, policy: &'a str, more: &[&'a str]) -> Vec<&'a str> {
@@ -71,7 +61,7 @@ fn eval<'a>(out: &'a str, policy: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn every_command_leaves_the_same_questions_out() {
     let ken = probed();
-    let trained = ken.json(&[&TRAIN[..], &["--seed", "0"]].concat());
+    let trained = ken.json(&[&words(TRAIN)[..], &["--seed", "0"]].concat());
     let report = &trained["report"];
     let router = ["--router", "router.json"];
     let half = [&router[..], &["--held-out", "0.5"]].concat();
@@ -98,7 +88,7 @@ fn every_command_leaves_the_same_questions_out() {
 
     // Language models leave the same questions out, and record what they were trained on.
     let kbm = ["train", "kbm", "known.jsonl", "--held-out", "0.5"];
-    ken.json(&[&kbm[..], &["--out", "kbm"], &MODEL, &SMALL].concat());
+    ken.json(&[&kbm[..], &["--out", "kbm"], &MODEL, &words(SMALL)].concat());
     let origin: Value = serde_json::from_str(&ken.read("kbm/ken.json")).unwrap();
     let taught = origin["learned_from"].as_array().unwrap().len();
     assert_eq!(taught, learned.len(), "{origin}");
@@ -130,7 +120,7 @@ fn every_command_leaves_the_same_questions_out() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn what_was_taught_a_question_is_not_measured_on_it_unnoticed() {
     let ken = probed();
-    let report = &ken.json(&TRAIN)["report"];
+    let report = &ken.json(&words(TRAIN))["report"];
     let router = ["--router", "router.json"];
     for (out, policy) in [("several", "never,router@0.5"), ("one", "router@0.5")] {
         let measured = ken.json(&eval(out, policy, &router));
@@ -148,7 +138,7 @@ fn what_was_taught_a_question_is_not_measured_on_it_unnoticed() {
         );
     }
     let kbm = ["train", "kbm", "known.jsonl", "--held-out", "0.5"];
-    ken.json(&[&kbm[..], &["--out", "kbm"], &MODEL, &SMALL].concat());
+    ken.json(&[&kbm[..], &["--out", "kbm"], &MODEL, &words(SMALL)].concat());
     let by_kbm = ["--kbm", "kbm", "--held-out", "0.8"];
     ken.refusal(&eval("kbm_held", "kbm@0.5", &by_kbm)).is(
         "taught_questions",

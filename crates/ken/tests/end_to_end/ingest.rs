@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::documents::{HARBOUR, ingest_notes, write_notes};
-use crate::harness::{Ken, keys};
+use crate::harness::{Ken, keys, words};
 
 /// The passages that contain a word, best first, as `(passage_id, text)`.
 fn found(ken: &Ken, corpus: &str, words: &str) -> Vec<(String, String)> {
@@ -30,19 +30,10 @@ fn every_format_is_read_once_and_changes_replace() {
     let report = ken.json(&ingest);
     assert_eq!(
         keys(&report),
-        [
-            "corpus",
-            "generation",
-            "documents",
-            "broken",
-            "skipped",
-            "unread",
-            "notices",
-            "other_shards",
-            "passages",
-            "reused",
-            "longer_than_embedder"
-        ]
+        words(
+            "corpus generation documents broken skipped unread notices other_shards \
+             passages reused longer_than_embedder"
+        )
     );
     assert_eq!(
         report,
@@ -105,14 +96,9 @@ fn documents_are_cut_as_asked() {
     let count: Vec<String> = (1..=50).map(|n| format!("word{n}")).collect();
     ken.write("count.txt", count.join(" "));
 
-    ken.text(&[
-        "ingest",
-        "en.txt",
-        "--corpus",
-        "sentences",
-        "--segment",
-        "sentence",
-    ]);
+    ken.text(&words(
+        "ingest en.txt --corpus sentences --segment sentence",
+    ));
     let mut sentences = found(&ken, "sentences", "ito log dry 今天有雨 明天呢");
     sentences.sort();
     let texts: Vec<&str> = sentences.iter().map(|(_, text)| text.as_str()).collect();
@@ -127,14 +113,9 @@ fn documents_are_cut_as_asked() {
         ]
     );
 
-    ken.text(&[
-        "ingest",
-        "count.txt",
-        "--corpus",
-        "words",
-        "--segment",
-        "words:20/5",
-    ]);
+    ken.text(&words(
+        "ingest count.txt --corpus words --segment words:20/5",
+    ));
     let mut windows = found(&ken, "words", "word1 word16 word36");
     windows.sort();
     let windows: Vec<String> = windows.into_iter().map(|(_, text)| text).collect();
@@ -147,14 +128,9 @@ fn documents_are_cut_as_asked() {
         ]
     );
 
-    let report = ken.json(&[
-        "ingest",
-        "count.txt",
-        "--corpus",
-        "tokens",
-        "--segment",
-        "tokens:32",
-    ]);
+    let report = ken.json(&words(
+        "ingest count.txt --corpus tokens --segment tokens:32",
+    ));
     let mut pieces = found(&ken, "tokens", &count.join(" "));
     assert_eq!(report["passages"], pieces.len());
     assert!(pieces.len() > 2, "{pieces:?}");
@@ -165,14 +141,7 @@ fn documents_are_cut_as_asked() {
         .collect();
     assert_eq!(joined, count.concat());
 
-    let refusal = ken.refusal(&[
-        "ingest",
-        "count.txt",
-        "--corpus",
-        "words",
-        "--segment",
-        "sentence",
-    ]);
+    let refusal = ken.refusal(&words("ingest count.txt --corpus words --segment sentence"));
     refusal.is("other_segmentation", "words:20/5", "words:20/5");
 }
 
@@ -236,14 +205,7 @@ fn broken_documents_can_be_left_out() {
         "notes/c.jsonl",
         "{\"id\": \"c\", \"contents\": \"a vane\"}\n{\"id\"\n",
     );
-    let ingest = [
-        "ingest",
-        "notes",
-        "--corpus",
-        "c",
-        "--skip-broken",
-        "--json",
-    ];
+    let ingest = words("ingest notes --corpus c --skip-broken --json");
     let output = ken.command(&ingest).output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -9,7 +9,7 @@ use ken_index::{DenseLayout, SegmentWriter};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, refused};
+use crate::harness::{Ken, refused, words};
 use crate::loopback::{Reply, Server};
 use crate::milvus_lite::MilvusLite;
 
@@ -86,20 +86,8 @@ fn an_endpoint_that_a_corpus_names_is_asked_nothing() {
         &["ask", QUERY, "--policy", "prompt"],
         &["eval", "questions.jsonl", "--out", "results.jsonl"],
         &["probe", "questions.jsonl", "--out", "probed.jsonl"],
-        &[
-            "label",
-            "sources",
-            "questions.jsonl",
-            "--out",
-            "labels.jsonl",
-        ],
-        &[
-            "train",
-            "noise-tolerant",
-            "questions.jsonl",
-            "--out",
-            "trained",
-        ],
+        &words("label sources questions.jsonl --out labels.jsonl"),
+        &words("train noise-tolerant questions.jsonl --out trained"),
     ] {
         let output = called(&ken, &[verb, &corpus].concat(), &[("KEN_API_KEY", KEY)]);
         assert!(!said(&output).contains(KEY));
@@ -114,13 +102,7 @@ fn an_endpoint_that_a_corpus_names_is_asked_nothing() {
     }
     // Also beside a corpus that may be queried.
     let beside = ["--corpus", "island", "--corpus", "strange"];
-    let label = [
-        "label",
-        "sources",
-        "questions.jsonl",
-        "--out",
-        "labels.jsonl",
-    ];
+    let label = words("label sources questions.jsonl --out labels.jsonl");
     ken.refusal(&[&label[..], &beside].concat())
         .is("embedder_not_trusted", "strange", "");
     // Ingesting more documents uses the embedder of the settings.

@@ -10,7 +10,7 @@ use std::process::Output;
 use ken_torture::shim::{Control, Order, Shim, Strike, kinds};
 use serde_json::json;
 
-use crate::harness::{Ken, refused};
+use crate::harness::{Ken, refused, words};
 
 /// The files of a model, or of an adapter.
 type Files = BTreeMap<&'static str, Vec<u8>>;
@@ -59,20 +59,10 @@ fn files(ken: &Ken, folder: &str, names: &[&'static str]) -> Files {
 /// A model of an invented world that knows nothing, and two sets of examples.
 fn prepared() -> Ken {
     let ken = Ken::new();
-    let world = [
-        "world",
-        "make",
-        "island",
-        "--sequences",
-        "16",
-        "--seed",
-        "2",
-    ];
+    let world = words("world make island --sequences 16 --seed 2");
     let people = ["--people", "24", "--unseen", "4", "--strangers", "4"];
     ken.json(&[&world[..], &people].concat());
-    let blank = [
-        "world", "model", "island", "--size", "small", "--out", "blank",
-    ];
+    let blank = words("world model island --size small --out blank");
     ken.json(&blank);
     for (name, answer) in [("yes.jsonl", " yes\n"), ("no.jsonl", " no\n")] {
         let line = json!({"prompt": "Question:", "completion": answer}).to_string();
@@ -156,9 +146,7 @@ fn a_training_killed_at_any_call_leaves_its_checkpoint_or_a_whole_model() {
 }
 
 fn train_from_nothing(out: &str) -> Vec<&str> {
-    let train = [
-        "world", "train", "island", "--size", "small", "--batch", "8", "--out",
-    ];
+    let train = words("world train island --size small --batch 8 --out");
     [&train[..], &[out]].concat()
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number};
+use crate::harness::{Ken, keys, number, words};
 use crate::model_server::{Manner, start};
 
 /// A question that the first corpus answers, one of multiple choice, and one without a golden answer.
@@ -22,17 +22,10 @@ fn write_questions(ken: &Ken) {
 }
 
 fn label<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    let base = [
-        "label",
-        "sources",
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--corpus",
-        "heaven=sky.ken",
-        "--contexts",
-        "2",
-    ];
+    let base = words(
+        "label sources questions.jsonl --corpus island --corpus heaven=sky.ken \
+         --contexts 2",
+    );
     [&base[..], more].concat()
 }
 
@@ -90,16 +83,9 @@ fn a_run_keeps_the_contract_and_pays_for_nothing_twice() {
 }
 
 fn check(record: &Value) {
-    for name in [
-        "id",
-        "question",
-        "golden_answers",
-        "golden_answer",
-        "contexts",
-        "sources",
-        "preferred",
-        "fingerprint",
-    ] {
+    for name in
+        words("id question golden_answers golden_answer contexts sources preferred fingerprint")
+    {
         assert!(keys(record).contains(&name), "{name}: {record}");
     }
     assert_eq!(keys(&record["preferred"]), ["majority", "sum"]);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Ken, keys, number};
+use crate::harness::{Ken, keys, number, words};
 use crate::model_server::{Manner, start};
 
 /// Ingests two passages with three sentences into the corpus `island`.
@@ -17,16 +17,7 @@ fn ingest_facts(ken: &Ken) {
 }
 
 fn label<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    let base = [
-        "label",
-        "mastery",
-        "--corpus",
-        "island",
-        "--pairs",
-        "3",
-        "--max-tokens",
-        "4",
-    ];
+    let base = words("label mastery --corpus island --pairs 3 --max-tokens 4");
     [&base[..], more].concat()
 }
 
@@ -87,14 +78,7 @@ fn a_sample_grows_without_paying_twice_and_keeps_the_contract() {
 }
 
 fn check(record: &Value) {
-    for name in [
-        "id",
-        "passage_id",
-        "sentence",
-        "mastery",
-        "interval",
-        "pairs",
-    ] {
+    for name in words("id passage_id sentence mastery interval pairs") {
         assert!(keys(record).contains(&name), "{name}: {record}");
     }
     assert_eq!(
@@ -209,18 +193,10 @@ fn questions_that_were_probed_are_taken_over() {
         ),
     ];
     ken.write("questions.jsonl", questions.join("\n"));
-    let take = [
-        "label",
-        "mastery",
-        "--corpus",
-        "island",
-        "--questions",
-        "questions.jsonl",
-        "--records",
-        "known.jsonl",
-        "--out",
-        "taken.jsonl",
-    ];
+    let take = words(
+        "label mastery --corpus island --questions questions.jsonl --records \
+         known.jsonl --out taken.jsonl",
+    );
     let probe = ["--samples", "3", "--max-tokens", "4", "--out"];
     ken.text(&[&["probe", "questions.jsonl"][..], &probe, &["known.jsonl"]].concat());
     let text = ken.text(&take);

@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::Ken;
+use crate::harness::{Ken, words};
 
 /// Five questions, so that parts differ in length.
 fn prepared() -> Ken {
@@ -119,14 +119,7 @@ fn undated(page: &str) -> String {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn probed_parts_are_one_run_with_its_report() {
     let ken = prepared();
-    let verb = [
-        "probe",
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--by",
-        "kind",
-    ];
+    let verb = words("probe questions.jsonl --corpus island --by kind");
     let how = ["--samples", "4", "--max-tokens", "8"];
     check_joined(
         &ken,
@@ -200,14 +193,7 @@ fn labels_of_sources_are_joined_after_each_round() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn evaluated_parts_are_one_run() {
     let ken = prepared();
-    let verb = [
-        "eval",
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--by",
-        "kind",
-    ];
+    let verb = words("eval questions.jsonl --corpus island --by kind");
     let random = [&verb[..], &["--policy", "random:0.5"]].concat();
     check_joined(&ken, &random, "random.jsonl", &["random.jsonl"]);
 }
@@ -216,14 +202,7 @@ fn evaluated_parts_are_one_run() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn compared_parts_are_one_run() {
     let ken = prepared();
-    let verb = [
-        "eval",
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--by",
-        "kind",
-    ];
+    let verb = words("eval questions.jsonl --corpus island --by kind");
     let policies = "never,always:1,uncertainty:perplexity,certainty@0.5,random:0.5";
     let verb = [
         &verb[..],
@@ -280,14 +259,7 @@ fn a_card_of_parts_is_one_card() {
 fn a_part_is_resumed_and_parts_of_other_runs_are_refused() {
     let ken = prepared();
     let probe = |more: &[&'static str]| {
-        let verb = [
-            "probe",
-            "questions.jsonl",
-            "--samples",
-            "2",
-            "--max-tokens",
-            "4",
-        ];
+        let verb = words("probe questions.jsonl --samples 2 --max-tokens 4");
         [&verb[..], &["--out", "known.jsonl"], more].concat()
     };
     ken.text(&probe(&["--part", "1/2"]));
@@ -301,13 +273,7 @@ fn a_part_is_resumed_and_parts_of_other_runs_are_refused() {
         .map(|line| line.len() + 1)
         .sum::<usize>();
     ken.write(records, &whole[..second + 30]);
-    let join = [
-        "join",
-        "known.jsonl.part-1-of-2",
-        "known.jsonl.part-2-of-2",
-        "--out",
-        "known.jsonl",
-    ];
+    let join = words("join known.jsonl.part-1-of-2 known.jsonl.part-2-of-2 --out known.jsonl");
     let refused = ken.refusal(&join);
     let message = "known.jsonl.part-1-of-2 has 1 of its 3 questions";
     refused.is(

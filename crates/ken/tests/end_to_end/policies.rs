@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number};
+use crate::harness::{Ken, keys, number, words};
 
 fn write_questions(ken: &Ken) {
     let questions = [
@@ -72,12 +72,7 @@ fn every_measure_decides_by_its_threshold() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_answer_that_decided_is_not_written_again() {
     let ken = Ken::new();
-    let question = [
-        "ask",
-        "What is the capital of France?",
-        "--corpus",
-        "island",
-    ];
+    let question = words("ask 'What is the capital of France?' --corpus island");
     ingest_notes(&ken);
     let ask = |more: &[&str]| ken.json(&[&question[..], more].concat());
     let never = ask(&["--policy", "never"]);
@@ -107,52 +102,27 @@ fn policies_are_compared_and_the_run_is_resumed() {
     ingest_notes(&ken);
     write_questions(&ken);
     let eval = |policies: &'static str| {
-        let base = [
-            "eval",
-            "questions.jsonl",
-            "--corpus",
-            "island",
-            "--out",
-            "all",
-        ];
+        let base = words("eval questions.jsonl --corpus island --out all");
         let more = ["--samples", "4", "--max-tokens", "8", "--policy", policies];
         [&base[..], &more].concat()
     };
     let first = ken.json(&eval("never,always,oracle,certainty,random:0.5"));
     assert_eq!(
         keys(&first),
-        [
-            "n",
-            "style",
-            "never_em",
-            "always_em",
-            "better",
-            "beneficial",
-            "harmful",
-            "misled",
-            "misled_interval",
-            "seed",
-            "policies",
-            "changed"
-        ]
+        words(
+            "n style never_em always_em better beneficial harmful misled \
+             misled_interval seed policies changed"
+        )
     );
     let policies = first["policies"].as_array().unwrap();
     let named = |name: &str| {
         let found = policies.iter().find(|policy| policy["policy"] == name);
         found.unwrap_or_else(|| panic!("{name}"))
     };
-    for field in [
-        "auroc",
-        "ece",
-        "model_calls",
-        "retriever_calls",
-        "evidence_threshold",
-        "vs_better",
-        "vs_always",
-        "of_oracle_lead",
-        "yardstick",
-        "curve",
-    ] {
+    for field in words(
+        "auroc ece model_calls retriever_calls evidence_threshold vs_better vs_always \
+         of_oracle_lead yardstick curve",
+    ) {
         assert!(keys(named("certainty")).contains(&field), "{field}");
     }
     assert_eq!(
@@ -181,18 +151,10 @@ fn what_was_probed_gives_a_threshold_and_is_not_sampled_again() {
     let ken = Ken::new();
     ingest_notes(&ken);
     write_questions(&ken);
-    ken.text(&[
-        "probe",
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--samples",
-        "4",
-        "--max-tokens",
-        "8",
-        "--out",
-        "known.jsonl",
-    ]);
+    ken.text(&words(
+        "probe questions.jsonl --corpus island --samples 4 --max-tokens 8 --out \
+         known.jsonl",
+    ));
     let calibrate = ["calibrate", "known.jsonl", "--policy", "certainty"];
     let refusal = ken.refusal(&calibrate);
     refusal.is("other_samples", "10 samples are requested", "--samples 4");
@@ -215,22 +177,11 @@ fn what_was_probed_gives_a_threshold_and_is_not_sampled_again() {
     ken.refusal(&by("certainty"))
         .is("other_temperature", "0.3", "--temperature 1");
     assert_eq!(ken.json(&by("uncertainty:perplexity"))["n"], 4);
-    let eval = [
-        "eval",
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--policy",
-        "certainty,uncertainty:perplexity",
-        "--samples",
-        "4",
-        "--max-tokens",
-        "8",
-        "--records",
-        "known.jsonl",
-        "--out",
-        "compared",
-    ];
+    let eval = words(
+        "eval questions.jsonl --corpus island --policy \
+         certainty,uncertainty:perplexity --samples 4 --max-tokens 8 --records \
+         known.jsonl --out compared",
+    );
     ken.json(&eval);
     let known: Value =
         serde_json::from_str(ken.read("known.jsonl").lines().nth(1).unwrap()).unwrap();
@@ -257,14 +208,12 @@ fn what_was_probed_gives_a_threshold_and_is_not_sampled_again() {
     );
 
     // Records of answers with other evidence, or of another length, are not reused.
-    let [.., length, records, known_name, _, _] = eval;
     let with = |more: &[&'static str], out| {
         let reviewed = ["--policy", "uncertainty:perplexity+double"];
         [
             &eval[..4],
             &reviewed,
-            &["--samples", "4", "--max-tokens", length],
-            &[records, known_name],
+            &words("--samples 4 --max-tokens 8 --records known.jsonl"),
             more,
             &["--out", out],
         ]

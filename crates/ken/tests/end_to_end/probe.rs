@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number};
+use crate::harness::{Ken, keys, number, words};
 
 const SAMPLES: usize = 6;
 
@@ -38,16 +38,7 @@ fn untimed(records: &str) -> Vec<Value> {
 }
 
 fn probe<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    let base = [
-        "probe",
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--samples",
-        "6",
-        "--max-tokens",
-        "12",
-    ];
+    let base = words("probe questions.jsonl --corpus island --samples 6 --max-tokens 12");
     [&base[..], more].concat()
 }
 
@@ -95,19 +86,10 @@ fn a_run_is_resumed_and_keeps_the_contract() {
 }
 
 fn check(record: &Value) {
-    for name in [
-        "id",
-        "question",
-        "golden_answers",
-        "confidence",
-        "certainty",
-        "effect",
-        "greedy",
-        "judgment",
-        "samples",
-        "evidence",
-        "fingerprint",
-    ] {
+    for name in words(
+        "id question golden_answers confidence certainty effect greedy judgment \
+         samples evidence fingerprint",
+    ) {
         assert!(keys(record).contains(&name), "{name}: {record}");
     }
     let conditions = ["self", "corpus", "masked"];

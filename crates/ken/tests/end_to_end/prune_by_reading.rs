@@ -2,14 +2,18 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Ken, generator, number};
+use crate::harness::{Ken, generator, number, words};
 use crate::prune::{TRAIN, left, prepared, prune};
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_pruner_may_have_passages_read() {
     let ken = prepared();
-    let train = [&TRAIN[..], &["--head", "mlp:4", "--features", "likelihood"]].concat();
+    let train = [
+        &words(TRAIN)[..],
+        &["--head", "mlp:4", "--features", "likelihood"],
+    ]
+    .concat();
     let learned = ken.json(&train);
     let report = &learned["report"];
     assert_eq!(report["input"], json!({"from": "passage_likelihood"}));
@@ -57,7 +61,11 @@ fn a_pruner_may_have_passages_read() {
         policies[1]["against_whole"], policies[1]["against_always"],
         "of always"
     );
-    let states = [&TRAIN[..], &["--features", "hidden", "--layer", "auto"]].concat();
+    let states = [
+        &words(TRAIN)[..],
+        &["--features", "hidden", "--layer", "auto"],
+    ]
+    .concat();
     let learned = ken.json(&states);
     let report = &learned["report"];
     assert_eq!(report["input"]["from"], "passage_state", "{report}");

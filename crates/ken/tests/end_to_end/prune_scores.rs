@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use crate::harness::{Ken, number};
+use crate::harness::{Ken, number, words};
 use crate::prune::{left, prepared, prune, pruned};
 
 /// The documents that a search with a filter can find.
@@ -62,14 +62,7 @@ fn a_threshold_prunes_when_the_corpus_is_searched() {
         BTreeSet::from(["c0".to_owned()])
     );
     ken.write("bad.jsonl", json!({"passage_id": "c0#0"}).to_string());
-    let bad = [
-        "prune",
-        "score",
-        "--corpus",
-        "island",
-        "--scores",
-        "bad.jsonl",
-    ];
+    let bad = words("prune score --corpus island --scores bad.jsonl");
     ken.refusal(&bad).is("bad_prune_line", "bad.jsonl", "score");
 
     // The same passages go that are pruned in the corpus at the same ratio.

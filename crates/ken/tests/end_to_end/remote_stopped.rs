@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::harness::{Ken, Refusal, refused};
+use crate::harness::{Ken, Refusal, refused, words};
 use crate::loopback::{Reply, Request, Server};
 use crate::stopped::{interrupt, wait_for};
 
@@ -141,14 +141,7 @@ fn an_ingest_publishes_what_was_embedded() {
             Reply::json(&json!({"data": data}))
         }
     });
-    let ingest = [
-        "ingest",
-        "many.jsonl",
-        "--corpus",
-        "c",
-        "--segment",
-        "whole",
-    ];
+    let ingest = words("ingest many.jsonl --corpus c --segment whole");
     let ingest = [&ingest[..], &["--embedder", &server.url, "--json"]].concat();
     let mut child = ken.command(&ingest).spawn().unwrap();
     wait_for(&mut child, "a request that hangs", || {

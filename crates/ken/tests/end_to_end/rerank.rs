@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::harness::{Ken, argument, keys, number};
+use crate::harness::{Ken, argument, keys, number, words};
 
 const QUESTION: &str = "who mends the tower clock";
 
@@ -55,15 +55,7 @@ fn the_chunk_that_answers_comes_first() {
         let scores: Vec<f64> = hits.iter().map(|hit| number(&hit["score"])).collect();
         assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
         for hit in hits {
-            let fields = [
-                "passage_id",
-                "doc_id",
-                "title",
-                "text",
-                "score",
-                "metadata",
-                "chunk",
-            ];
+            let fields = words("passage_id doc_id title text score metadata chunk");
             assert_eq!(keys(hit), fields);
             let text = match hit["doc_id"].as_str().unwrap() {
                 "clocks.txt" => CLOCKS,
@@ -98,15 +90,7 @@ fn an_answer_cites_the_chunk_that_it_read() {
     let retrieved = answer["retrieved"].as_array().unwrap();
     assert_eq!(retrieved.len(), 2);
     for found in retrieved {
-        let fields = [
-            "passage_id",
-            "doc_id",
-            "title",
-            "text",
-            "chunk",
-            "score",
-            "in_prompt",
-        ];
+        let fields = words("passage_id doc_id title text chunk score in_prompt");
         assert_eq!(keys(found), fields);
     }
     let citation = &answer["citations"][0];
@@ -198,9 +182,7 @@ fn an_evaluation_shows_the_stage_and_resumes_under_the_same_only() {
         "metadata": {"gold_passage": "town.txt"},
     });
     ken.write("q.jsonl", question.to_string());
-    let eval = [
-        "eval", "q.jsonl", "--corpus", "town", "--out", "r.jsonl", "--rerank",
-    ];
+    let eval = words("eval q.jsonl --corpus town --out r.jsonl --rerank");
     let summary = ken.json(&[&eval[..], &["embedder"]].concat());
     assert!(number(&summary["latency_ms"]["stages"]["rerank"]["p50"]) > 0.0);
     assert_eq!(summary["gold_coverage"], 1.0);

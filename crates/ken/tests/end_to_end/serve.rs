@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::Ken;
+use crate::harness::{Ken, words};
 use crate::records::{invent, probe};
 use crate::stopped::interrupt;
 
@@ -261,12 +261,7 @@ fn a_guarantee_is_calibrated_and_watched() {
     let refusal = ken.refusal(&[&calibrate[..], &["--max-loss", "0.01"]].concat());
     refusal.is("no_guarantee", "guarantee.json", "--max-loss");
     assert!(!ken.path("guarantee.json").exists());
-    let both = [
-        "calibrate",
-        "known.jsonl",
-        "--policy",
-        "certainty+evidence:cosine",
-    ];
+    let both = words("calibrate known.jsonl --policy certainty+evidence:cosine");
     let refusal = ken.refusal(&[&both[..], &["--max-loss", "0.9", "--out", "g.json"]].concat());
     refusal.is("guaranteed_policy", "one threshold", "--policy certainty");
     let chosen = ken.json(&[&calibrate[..], &["--max-loss", "0.9"]].concat());
@@ -441,9 +436,9 @@ fn a_guarantee_of_the_answers_given_is_calibrated_and_watched() {
 #[test]
 fn keys_are_made_listed_and_revoked() {
     let ken = Ken::new();
-    let made = ken.json(&[
-        "serve", "key", "make", "chat", "--scope", "ask", "--only", "notes", "--days", "3",
-    ]);
+    let made = ken.json(&words(
+        "serve key make chat --scope ask --only notes --days 3",
+    ));
     let (key, id) = (made["key"].as_str().unwrap(), made["id"].as_str().unwrap());
     assert!(key.starts_with("ken-"));
     assert_eq!(

@@ -13,7 +13,7 @@ use ken_torture::random::Random;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::Ken;
+use crate::harness::{Ken, words};
 use crate::serve::Serving;
 use crate::traffic::{Reply, UPLOAD, percentile, send, upload_body};
 
@@ -377,13 +377,7 @@ fn kill(kills: usize, seed: u64) -> Measured {
     let passages = exported.lines().filter(|line| line.contains("crate0.md#"));
     let passages = passages.count();
     assert!(passages > 2, "{exported}");
-    let serve = [
-        "--corpus",
-        "notes=island",
-        "--server-data",
-        "data",
-        "--keep-questions",
-    ];
+    let serve = words("--corpus notes=island --server-data data --keep-questions");
     let start = || {
         let begun = Instant::now();
         (Serving::start(&ken, &serve), begun.elapsed())

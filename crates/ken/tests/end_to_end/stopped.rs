@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use serde_json::json;
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, refused};
+use crate::harness::{Ken, refused, words};
 
 /// Passages that are published together, as in `ken_ingest`.
 const PUBLISHED_TOGETHER: u64 = 4096;
@@ -161,15 +161,7 @@ fn an_interrupted_evaluation_keeps_its_results() {
         })
         .collect();
     ken.write("questions.jsonl", questions.join("\n"));
-    let eval = [
-        "eval",
-        "questions.jsonl",
-        "--policy",
-        "never",
-        "--out",
-        "results.jsonl",
-        "--json",
-    ];
+    let eval = words("eval questions.jsonl --policy never --out results.jsonl --json");
     let results = || fs::read_to_string(ken.path("results.jsonl")).unwrap_or_default();
     let mut child = ken.command(&eval).spawn().unwrap();
     wait_for(&mut child, "a result", || results().lines().count() > 1);
@@ -185,15 +177,7 @@ fn an_interrupted_evaluation_keeps_its_results() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn waiting_for_a_question_is_left_at_once() {
     let ken = Ken::new();
-    let chat = [
-        "ask",
-        "-",
-        "--policy",
-        "never",
-        "--max-tokens",
-        "1",
-        "--json",
-    ];
+    let chat = words("ask - --policy never --max-tokens 1 --json");
     let mut child = ken.command(&chat).stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     writeln!(stdin, "What is the capital of France?").unwrap();

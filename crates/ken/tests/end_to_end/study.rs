@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Ken, argument, generator, keys, number};
+use crate::harness::{Ken, argument, generator, keys, number, words};
 
 /// Documents, three per shard.
 const CLOCKS: usize = 9;
@@ -14,9 +14,7 @@ const SCALES: usize = 3;
 
 /// Ingests documents that each answer a question, and writes the questions.
 fn ingest(ken: &Ken) {
-    let makers = [
-        "Pell", "Marrow", "Brann", "Lund", "Finch", "Ost", "Tarn", "Vey", "Holm",
-    ];
+    let makers = words("Pell Marrow Brann Lund Finch Ost Tarn Vey Holm");
     let lines = |of: &dyn Fn(usize, &str) -> Value| {
         let each = makers.iter().enumerate().take(CLOCKS);
         let lines: Vec<String> = each.map(|(n, maker)| of(n, maker).to_string()).collect();
@@ -43,15 +41,7 @@ fn ingest(ken: &Ken) {
 
 /// The arguments of a study of one model into a folder; `more` may name others.
 fn study<'a>(out: &'a str, scales: &'a str, model: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let base = [
-        "study",
-        "run",
-        "q.jsonl",
-        "--corpus",
-        "w",
-        "--max-tokens",
-        "8",
-    ];
+    let base = words("study run q.jsonl --corpus w --max-tokens 8");
     let own = [
         "--ks", "2", "--timed", "2", "--out", out, "--scales", scales, "--model", model,
     ];
@@ -234,14 +224,7 @@ fn cell_files(cells: &Path) -> Vec<String> {
 
 /// Plans from the study, and runs the printed commands.
 fn plan(ken: &Ken) {
-    let plan = ken.json(&[
-        "plan",
-        "st",
-        "--max",
-        "memory=8GB,shards=3",
-        "--maximize",
-        "em",
-    ]);
+    let plan = ken.json(&words("plan st --max memory=8GB,shards=3 --maximize em"));
     assert_eq!(
         keys(&plan),
         ["dataset", "candidates", "plan", "prune", "ask", "toml"]
@@ -267,16 +250,9 @@ fn plan(ken: &Ken) {
     ken.text(&["search", "clock", "--config", "ken.toml"]);
     fs::remove_file(ken.path("ken.toml")).unwrap();
 
-    let like = ken.json(&[
-        "plan",
-        "st",
-        "--like",
-        "l@3",
-        "--max-loss",
-        "0.02",
-        "--minimize",
-        "parameters",
-    ]);
+    let like = ken.json(&words(
+        "plan st --like l@3 --max-loss 0.02 --minimize parameters",
+    ));
     let promise = &like["plan"]["promise"];
     let step = &promise["steps"][0];
     assert_eq!(
@@ -286,18 +262,9 @@ fn plan(ken: &Ken) {
     assert!(step["needed"].as_u64().unwrap() > 100, "{promise}");
     assert_eq!(like["plan"]["chosen"]["name"], "l@3");
     // The same walk by F1, to a set-up with less memory.
-    let like = ken.json(&[
-        "plan",
-        "st",
-        "--like",
-        "l@3",
-        "--max-loss",
-        "0.9",
-        "--confidence",
-        "0.5",
-        "--maximize",
-        "f1",
-    ]);
+    let like = ken.json(&words(
+        "plan st --like l@3 --max-loss 0.9 --confidence 0.5 --maximize f1",
+    ));
     let promise = &like["plan"]["promise"];
     assert_eq!(promise["accuracy"], "f1");
     let steps = promise["steps"].as_array().unwrap();
@@ -310,16 +277,9 @@ fn plan(ken: &Ken) {
     let passed = steps.iter().rfind(|step| step["passes"] == true);
     let chosen = passed.map_or(&json!("l@3"), |step| &step["name"]).clone();
     assert_eq!(like["plan"]["chosen"]["name"], chosen, "{last}");
-    let text = ken.text(&[
-        "plan",
-        "st",
-        "--at-least",
-        "em=0",
-        "--minimize",
-        "memory",
-        "--project",
-        "30",
-    ]);
+    let text = ken.text(&words(
+        "plan st --at-least em=0 --minimize memory --project 30",
+    ));
     for part in [
         "set-up",
         "s@0",
@@ -469,9 +429,7 @@ fn what_cannot_be_compared_is_refused_before_it_is_answered() {
     let world = ["world", "make", "island", "--sequences", "40"];
     let world = [&world[..], &people].concat();
     ken.text(&world);
-    ken.text(&[
-        "world", "model", "island", "--size", "small", "--out", "blank",
-    ]);
+    ken.text(&words("world model island --size small --out blank"));
     let long = "The clock of the tower is wound at noon and oiled in autumn. ".repeat(40);
     let lines: Vec<String> = (0..6)
         .map(|n| json!({"id": format!("long-{n}"), "contents": format!("{long} {n}")}).to_string())

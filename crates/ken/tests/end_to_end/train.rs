@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number};
+use crate::harness::{Ken, keys, number, words};
 use crate::model_server::{Manner, start};
 use crate::records::{invent, probe};
 
@@ -61,15 +61,7 @@ fn prepared() -> Ken {
 }
 
 fn train<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    let base = [
-        "train",
-        "router",
-        "known.jsonl",
-        "--corpus",
-        "island",
-        "--out",
-        "router.json",
-    ];
+    let base = words("train router known.jsonl --corpus island --out router.json");
     [&base[..], more].concat()
 }
 
@@ -130,20 +122,10 @@ fn a_router_is_learned_and_the_policy_goes_by_it() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_router_is_compared_and_given_a_threshold_on_what_it_did_not_see() {
     let ken = prepared();
-    let eval = [
-        "eval",
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--policy",
-        "always,router,router@0.5",
-        "--router",
-        "router.json",
-        "--max-tokens",
-        "4",
-        "--out",
-        "all",
-    ];
+    let eval = words(
+        "eval questions.jsonl --corpus island --policy always,router,router@0.5 \
+         --router router.json --max-tokens 4 --out all",
+    );
     let compared = ken.json(&eval);
     let policies = compared["policies"].as_array().unwrap();
     assert_eq!(policies[2]["policy"], "router@0.5");
@@ -172,16 +154,8 @@ fn a_router_is_compared_and_given_a_threshold_on_what_it_did_not_see() {
             .contains("\"router\"")
     );
 
-    let calibrate = [
-        "calibrate",
-        "known.jsonl",
-        "--policy",
-        "router",
-        "--corpus",
-        "island",
-        "--router",
-        "router.json",
-    ];
+    let calibrate =
+        words("calibrate known.jsonl --policy router --corpus island --router router.json");
     let chosen = ken.json(&calibrate);
     let report = &ken.json(&train(&[]))["report"];
     assert_eq!(
@@ -200,16 +174,7 @@ fn a_router_is_compared_and_given_a_threshold_on_what_it_did_not_see() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_router_may_look_at_hidden_states() {
     let ken = prepared();
-    let hidden = [
-        "--features",
-        "hidden",
-        "--layer",
-        "auto",
-        "--seed",
-        "3",
-        "--out",
-        "hidden.json",
-    ];
+    let hidden = words("--features hidden --layer auto --seed 3 --out hidden.json");
     let train = ["train", "router", "known.jsonl"];
     let learned = ken.json(&[&train[..], &hidden].concat());
     let report = &learned["report"];
@@ -243,16 +208,7 @@ fn a_router_may_look_at_hidden_states() {
     assert_eq!(report["input"], json!({"from": "first_token"}), "{report}");
     assert_eq!(report["candidates"].as_array().unwrap().len(), 1);
     assert!(report["auroc"].is_number(), "{report}");
-    let calibrate = [
-        "calibrate",
-        "known.jsonl",
-        "--policy",
-        "router",
-        "--router",
-        "first.json",
-        "--ratio",
-        "0.5",
-    ];
+    let calibrate = words("calibrate known.jsonl --policy router --router first.json --ratio 0.5");
     let chosen = ken.json(&calibrate);
     assert_eq!(
         chosen["auroc"], report["auroc"],
@@ -387,15 +343,7 @@ fn a_router_is_learned_without_golden_answers_and_held_against_words() {
     ]
     .concat();
     assert_eq!(ken.json(&ask)["route"], "corpus");
-    let golden = [
-        "train",
-        "router",
-        "asked.jsonl",
-        "--features",
-        "words",
-        "--out",
-        "x.json",
-    ];
+    let golden = words("train router asked.jsonl --features words --out x.json");
     ken.refusal(&golden)
         .is("no_labels", "has a label", "golden_answers");
 }

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number};
+use crate::harness::{Ken, keys, number, words};
 use crate::model_server::{Manner, start};
 
 /// Questions about the island, in different words; `from` keeps those of files apart.
@@ -29,36 +29,14 @@ fn a_policy_is_chosen_confirmed_written_and_used() {
     ken.write("questions.jsonl", questions(0, 30, Some("Ilse Marrow")));
     ken.write("others.jsonl", questions(30, 3, Some("Ilse Marrow")));
     ken.write("ken.toml", "# mine\nk = 1 # few\nmax_tokens = 8\n");
-    let tune = [
-        "tune",
-        "questions.jsonl",
-        "--confirm",
-        "others.jsonl",
-        "--write",
-        "--corpus",
-        "island",
-    ];
+    let tune = words("tune questions.jsonl --confirm others.jsonl --write --corpus island");
     let found = ken.json(&tune);
     assert_eq!(
         keys(&found),
-        [
-            "n",
-            "left_out_questions",
-            "style",
-            "labels",
-            "max_loss",
-            "better",
-            "stakes",
-            "policies",
-            "left_out",
-            "chosen",
-            "verdict",
-            "why",
-            "more_accurate",
-            "guarantee",
-            "confirmed",
-            "written"
-        ]
+        words(
+            "n left_out_questions style labels max_loss better stakes policies \
+             left_out chosen verdict why more_accurate guarantee confirmed written"
+        )
     );
     assert_eq!(
         (&found["n"], &found["style"]),
@@ -66,13 +44,7 @@ fn a_policy_is_chosen_confirmed_written_and_used() {
     );
     let tried = found["policies"].as_array().unwrap().iter();
     let tried: Vec<&Value> = tried.map(|row| &row["tried"]).collect();
-    let expected = [
-        "never",
-        "always",
-        "prompt",
-        "uncertainty:sequence-probability",
-        "evidence:doubt",
-    ];
+    let expected = words("never always prompt uncertainty:sequence-probability evidence:doubt");
     assert_eq!(tried.len(), expected.len());
     for (tried, expected) in tried.iter().zip(expected) {
         assert!(tried.as_str().unwrap().starts_with(expected), "{tried}");
@@ -116,14 +88,7 @@ fn full_answers_take_golden_answers_and_are_searched_for_them() {
     let ken = Ken::new();
     ingest_notes(&ken);
     ken.write("unlabeled.jsonl", questions(0, 30, None));
-    let full = [
-        "--corpus",
-        "island",
-        "--style",
-        "full",
-        "--max-tokens",
-        "24",
-    ];
+    let full = words("--corpus island --style full --max-tokens 24");
     let tune = |file: &'static str| [&["tune", file][..], &full].concat();
     ken.refusal(&tune("unlabeled.jsonl")).is(
         "unlabeled_full_answers",
@@ -269,14 +234,7 @@ fn what_a_model_server_does_not_tell_is_left_out() {
     ken.write("questions.jsonl", questions(0, 30, Some("Ilse Marrow")));
     let server = start(Manner::LlamaServer);
     let there = ["--model", &server.url, "--model-name", "smollm2"];
-    let tune = [
-        "tune",
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--style",
-        "short",
-    ];
+    let tune = words("tune questions.jsonl --corpus island --style short");
     let found = ken.json(&[&tune[..], &["--max-tokens", "8"], &there].concat());
     let why = "the model does not score given words";
     assert_eq!(found["left_out"], json!([{"policy": "prompt", "why": why}]));
@@ -296,13 +254,9 @@ fn what_tells_nothing_is_refused_before_a_model_is_opened() {
     ken.write("questions.jsonl", questions(0, 40, Some("Ilse Marrow")));
     tune(&["questions.jsonl"]).is("corpus_not_named", "no corpus is named", "--corpus");
     ken.write("others.jsonl", questions(38, 4, Some("Ilse Marrow")));
-    tune(&[
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--confirm",
-        "others.jsonl",
-    ])
+    tune(&words(
+        "questions.jsonl --corpus island --confirm others.jsonl",
+    ))
     .is(
         "shared_questions",
         "2 of 4 questions",

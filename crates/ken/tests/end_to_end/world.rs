@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::harness::{Ken, keys, number};
+use crate::harness::{Ken, keys, number, words};
 
 /// A small world in the folder `island`.
 fn make(ken: &Ken, sequences: &str) -> Value {
@@ -33,14 +33,7 @@ fn a_world_is_ingested_and_asked_about_as_any_other_documents() {
     let summary = make(&ken, "96");
     assert_eq!(
         keys(&summary),
-        [
-            "settings",
-            "documents",
-            "questions",
-            "by_kind",
-            "sources",
-            "fingerprint"
-        ]
+        words("settings documents questions by_kind sources fingerprint")
     );
     let ingested = ken.json(&["ingest", "island/corpus.jsonl", "--corpus", "island.ken"]);
     assert_eq!(ingested["documents"]["added"], summary["documents"]);
@@ -62,70 +55,28 @@ fn a_world_is_ingested_and_asked_about_as_any_other_documents() {
         })
         .unwrap();
     assert_eq!(keys(one), ["id", "question", "golden_answers", "metadata"]);
-    for name in [
-        "gold_passage",
-        "relation",
-        "rank",
-        "exposure",
-        "asked",
-        "one_wording",
-        "corpus_holds",
-        "told_by",
-    ] {
+    for name in words("gold_passage relation rank exposure asked one_wording corpus_holds told_by")
+    {
         assert!(keys(&one["metadata"]).contains(&name), "{one}");
     }
 
     // A model of the world takes the place of any other, though it knows nothing yet.
-    let model = [
-        "world", "model", "island", "--size", "small", "--out", "blank",
-    ];
+    let model = words("world model island --size small --out blank");
     let written = ken.json(&model);
     assert!(
         (4.5e5..5.5e5).contains(&number(&written["parameters"])),
         "{written}"
     );
-    let eval = [
-        "eval",
-        "island/questions.jsonl",
-        "--limit",
-        "12",
-        "--model",
-        "./blank",
-    ];
-    let corpus = [
-        "--corpus",
-        "island.ken",
-        "--k",
-        "1",
-        "--policy",
-        "always",
-        "--max-tokens",
-        "4",
-    ];
+    let eval = words("eval island/questions.jsonl --limit 12 --model ./blank");
+    let corpus = words("--corpus island.ken --k 1 --policy always --max-tokens 4");
     let evaluated = ken.json(&[&eval[..], &corpus, &["--mode", "lexical"]].concat());
     assert_eq!(evaluated["failed"], 0, "{evaluated}");
     assert!(number(&evaluated["gold_recall"]) > 0.3, "{evaluated}");
-    let probed = [
-        "probe",
-        "island/questions.jsonl",
-        "--limit",
-        "3",
-        "--model",
-        "./blank",
-    ];
+    let probed = words("probe island/questions.jsonl --limit 3 --model ./blank");
     let few = ["--samples", "2", "--max-tokens", "4", "--json"];
     assert_eq!(lines(&ken.text(&[&probed[..], &few].concat())).len(), 3);
 
-    let truth = [
-        "world",
-        "truth",
-        "./blank",
-        "island",
-        "--limit",
-        "40",
-        "--out",
-        "truth.jsonl",
-    ];
+    let truth = words("world truth ./blank island --limit 40 --out truth.jsonl");
     let table = ken.text(&truth);
     assert!(
         table.contains("not asked") && table.contains("two hops"),
@@ -154,40 +105,18 @@ fn a_model_learns_its_world() {
     let texts = lines(&mix);
     assert_eq!(texts.len(), 30);
     assert!(texts.iter().all(|text| keys(text) == ["kind", "pieces"]));
-    let later = ken.text(&[
-        "world", "mix", "island", "--from", "20", "--limit", "10", "--json",
-    ]);
+    let later = ken.text(&words("world mix island --from 20 --limit 10 --json"));
     assert!(mix.ends_with(&later), "a text depends on its number alone");
 
-    let train = [
-        "world", "train", "island", "--size", "small", "--out", "small",
-    ];
+    let train = words("world train island --size small --out small");
     let trained = ken.json(&train);
     assert_eq!(trained["steps"], 20);
     assert!(number(&trained["loss"]) < 6.5, "of 7.5 before: {trained}");
-    let scored = [
-        "model",
-        "score",
-        "./small",
-        "--prompt",
-        "Question:",
-        "--continuation",
-        " Who",
-    ];
+    let scored = words("model score ./small --prompt Question: --continuation ' Who'");
     let scored = ken.json(&scored);
-    let blank = [
-        "world", "model", "island", "--size", "small", "--out", "blank",
-    ];
+    let blank = words("world model island --size small --out blank");
     ken.json(&blank);
-    let before = [
-        "model",
-        "score",
-        "./blank",
-        "--prompt",
-        "Question:",
-        "--continuation",
-        " Who",
-    ];
+    let before = words("model score ./blank --prompt Question: --continuation ' Who'");
     let before = ken.json(&before);
     assert_ne!(scored["logprobs"], before["logprobs"]);
     assert_eq!(scored["continuation_tokens"], before["continuation_tokens"]);
