@@ -86,14 +86,9 @@ fn a_model_that_says_nothing_is_never_sure() {
         Finish::ToolCall,
     ] {
         let server = silent(finish);
-        for policy in [
-            "certainty@1",
-            "prompt@1",
-            "uncertainty:semantic-entropy@99",
-            "uncertainty:lexical-similarity@1",
-            "uncertainty:perplexity@999",
-            "uncertainty:margin@1",
-        ] {
+        let policies = "certainty@1 prompt@1 uncertainty:semantic-entropy@99 \
+            uncertainty:lexical-similarity@1 uncertainty:perplexity@999 uncertainty:margin@1";
+        for policy in policies.split(' ') {
             let trace = server.chat(policy, FRANCE, &json!({})).json()["ken"].clone();
             assert_eq!(trace["route"], "corpus", "{policy} {finish:?}: {trace}");
             assert_eq!(trace["cannot_tell"], true, "{policy} {finish:?}: {trace}");

@@ -103,24 +103,13 @@ fn a_stream_tells_of_each_item_and_ends_with_the_whole() {
     let events = named(&response);
     let names: Vec<&str> = events.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(
-        names,
-        [
-            "response.created",
-            "response.in_progress",
-            "response.output_item.added",
-            "response.file_search_call.in_progress",
-            "response.file_search_call.searching",
-            "response.file_search_call.completed",
-            "response.output_item.done",
-            "response.output_item.added",
-            "response.content_part.added",
-            "response.output_text.delta",
-            "response.output_text.annotation.added",
-            "response.output_text.done",
-            "response.content_part.done",
-            "response.output_item.done",
-            "response.completed",
-        ]
+        names.join(" "),
+        "response.created response.in_progress response.output_item.added \
+         response.file_search_call.in_progress response.file_search_call.searching \
+         response.file_search_call.completed response.output_item.done \
+         response.output_item.added response.content_part.added response.output_text.delta \
+         response.output_text.annotation.added response.output_text.done \
+         response.content_part.done response.output_item.done response.completed"
     );
     let last = &events.last().unwrap().1["response"];
     let whole = respond(

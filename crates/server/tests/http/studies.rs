@@ -295,21 +295,9 @@ fn no_path_leads_out_of_the_folder() {
             "{name} {file}"
         );
     }
-    for name in [
-        "..",
-        "%2e%2e",
-        ".",
-        "%2e",
-        "..%2f..%2fetc",
-        "%2fetc",
-        "sizes%2f",
-        "sizes%00",
-        "sizes%2fcells",
-        "keys.json",
-        "..%2foutside.json",
-        "none",
-        "%252e%252e",
-    ] {
+    let names = ".. %2e%2e . %2e ..%2f..%2fetc %2fetc sizes%2f sizes%00 sizes%2fcells keys.json \
+        ..%2foutside.json none %252e%252e";
+    for name in names.split(' ') {
         for file in ["report.html", "passwd", "keys.json"] {
             let refused = server.get(&format!("/v1/ken/studies/{name}/{file}"));
             let code = refused.code();
