@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use ken_testing::has;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -208,8 +209,7 @@ fn a_missing_model_is_an_error_with_its_remedy() {
     let outcome = ken(folder.path(), &["model", "info", reference, "--json"]);
     assert_eq!((outcome.code, outcome.stderr.as_str()), (1, ""));
     let error = &outcome.json()["error"];
-    assert_eq!(error["kind"], "not_pulled");
-    assert_eq!(error["hint"], "run `ken model pull hf:org/model`");
+    has!(error, ["kind"]: "not_pulled", ["hint"]: "run `ken model pull hf:org/model`");
     assert!(error["message"].to_string().contains(reference), "{error}");
 
     let outcome = ken(folder.path(), &["model", "info", reference]);
@@ -268,10 +268,8 @@ fn the_doctor_reports_and_does_not_fail() {
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let findings = outcome.json();
     assert_eq!(findings["version"], env!("CARGO_PKG_VERSION"));
-    assert_eq!(findings["python"]["found"], false);
-    assert_eq!(findings["hub"]["reachable"], false);
-    assert_eq!(findings["model"]["ready"], false);
-    assert_eq!(findings["settings"]["k"], 3);
+    has!(findings, ["python"]["found"]: false, ["hub"]["reachable"]: false);
+    has!(findings, ["model"]["ready"]: false, ["settings"]["k"]: 3);
     assert!(findings["machine"]["cores"].as_u64().unwrap() > 0);
     assert!(
         !folder.path().join("home").exists(),

@@ -1,5 +1,6 @@
 //! `--abstain`: ask and eval withhold answers, and calibrate chooses thresholds for it; and questions with choices.
 
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
@@ -23,9 +24,8 @@ fn an_answer_that_nothing_vouches_for_is_withheld() {
     let given = ken.json(&ask(&["--abstain", "uncertainty:perplexity@1e9"]));
     assert!(given.get("withheld").is_none(), "{given}");
     let withheld = ken.json(&ask(&["--abstain", NOTHING]));
-    assert_eq!(withheld["withheld"], given["answer"]);
-    assert_eq!(withheld["answer"], "I do not know.");
-    assert_eq!(withheld["citations"], json!([]));
+    has!(withheld, ["withheld"]: given["answer"], ["answer"]: "I do not know.");
+    has!(withheld, ["citations"]: json!([]));
     let reason = withheld["reason"].as_str().unwrap();
     assert!(reason.ends_with("so it is withheld"), "{reason}");
     // An answer that the policy itself chose from memory stands.
@@ -118,10 +118,7 @@ fn thresholds_are_chosen_together_or_nothing_is_promised() {
     for abstain in ["evidence:confidence", "uncertainty:perplexity"] {
         let chosen = [&base[..], &["--abstain", abstain, "--max-error", "0.1"]].concat();
         let found = ken.json(&chosen);
-        assert_eq!(
-            (&found["is_kept"], &found["left_out"]),
-            (&json!(true), &json!(0))
-        );
+        has!(found, ["is_kept"]: true, ["left_out"]: 0);
         let answered = number(&found["answered"]);
         assert!((0.6..0.75).contains(&answered), "{found}");
         assert!(number(&found["answered_wrong"]["bound"]) <= 0.1, "{found}");
@@ -137,10 +134,7 @@ fn thresholds_are_chosen_together_or_nothing_is_promised() {
         &words("--abstain certainty --samples 2 --max-error 0.001"),
     ];
     let nothing = ken.json(&strict.concat());
-    assert_eq!(
-        (&nothing["is_kept"], &nothing["answered"]),
-        (&json!(false), &Value::Null)
-    );
+    has!(nothing, ["is_kept"]: false, ["answered"]: Value::Null);
     let evidence = ["calibrate", "known.jsonl", "--policy", "evidence:cosine"];
     let evidence = [
         &evidence[..],

@@ -3,6 +3,7 @@
 
 use std::iter::zip;
 
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::harness::{Ken, argument, generator};
@@ -49,10 +50,7 @@ fn tokens_of_a_prompt_are_as_likely_as_they_are_scored() {
     let whole = format!("{PROMPT}{CONTINUATION}");
     let (own, read) = (tokens(CONTINUATION), tokens(&whole));
     let told = serving.post("/detokenize", &json!({"tokens": read}));
-    assert_eq!(
-        (&told["content"], &told["prompt"]),
-        (&json!(whole), &json!(whole))
-    );
+    has!(told, ["content"]: whole, ["prompt"]: whole);
 
     let (status, info) = serving.exchange("GET", "/tokenizer_info", "");
     let info: Value = serde_json::from_str(&info).unwrap();
@@ -86,8 +84,7 @@ fn tokens_of_a_prompt_are_as_likely_as_they_are_scored() {
             .collect::<String>(),
         text
     );
-    assert_eq!(logprobs["token_logprobs"][0], Value::Null);
-    assert_eq!(logprobs["top_logprobs"][0], Value::Null);
+    has!(logprobs, ["token_logprobs"][0]: Value::Null, ["top_logprobs"][0]: Value::Null);
     assert_eq!(answer["usage"]["completion_tokens"], 8);
 
     // The greedy continuation is the most likely one, and scores the same as a part of the prompt.

@@ -1,5 +1,6 @@
 //! `ken corpus`, shards and filters, through the binary.
 
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::full_disk::limited;
@@ -56,19 +57,13 @@ fn a_corpus_is_changed_returned_to_and_compacted() {
         keys(&info["shards"][0]),
         ["id", "documents", "passages", "bytes"]
     );
-    assert_eq!(
-        (&info["documents"], &info["dimensions"]),
-        (&json!(6), &json!(384))
-    );
+    has!(info, ["documents"]: 6, ["dimensions"]: 384);
 
     assert_eq!(corpus(&ken, &["delete", "--doc", "d0"])["documents"], 5);
     let marks = "{\"passage_id\": \"d1#0\", \"score\": 0.9, \"reason\": \"known\"}\n\n{\"passage_id\": \"d2#0\"}\n";
     ken.write("marks.jsonl", marks);
     let pruned = ken.json(&["prune", "apply", "--corpus", "c", "--ids", "marks.jsonl"]);
-    assert_eq!(
-        (&pruned["passages"], &pruned["pruned"]),
-        (&json!(3), &json!(2))
-    );
+    has!(pruned, ["passages"]: 3, ["pruned"]: 2);
     assert_eq!(found(&ken, &[]), ["d3", "d4", "d5"]);
     let history = ken.text(&["corpus", "history", "--corpus", "c", "--json"]);
     let changes: Vec<Value> = history
@@ -81,10 +76,7 @@ fn a_corpus_is_changed_returned_to_and_compacted() {
     assert_eq!(found(&ken, &[]).len(), 6);
     corpus(&ken, &["rollback", "3"]);
     let compacted = corpus(&ken, &["compact"]);
-    assert_eq!(
-        (&compacted["passages"], &compacted["pruned"]),
-        (&json!(3), &json!(0))
-    );
+    has!(compacted, ["passages"]: 3, ["pruned"]: 0);
     assert!(compacted["bytes"].as_u64().unwrap() < info["bytes"].as_u64().unwrap());
     let refusal = ken.refusal(&["corpus", "rollback", "1", "--corpus", "c"]);
     refusal.is("unknown_generation", "keeps no generation 1", "it keeps");
@@ -290,10 +282,7 @@ fn of_a_changed_document_only_the_changed_passages_are_embedded() {
     ken.json(&ingest);
     ken.write("a.txt", "one two three 4 five six");
     let report = ken.json(&ingest);
-    assert_eq!(
-        (&report["passages"], &report["reused"]),
-        (&json!(3), &json!(2))
-    );
+    has!(report, ["passages"]: 3, ["reused"]: 2);
     let hits = ken.json(&words("search --corpus c --mode dense --k 9 'five six'"));
     assert_eq!(hits["hits"].as_array().unwrap().len(), 3);
     assert_eq!(hits["hits"][0]["text"], "five six");

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::json;
+use ken_testing::has;
 
 use crate::harness::{Ken, words};
 
@@ -32,10 +32,7 @@ fn copy(from: &Path, to: &str, ken: &Ken) {
 fn a_corpus_of_0_1_is_searched_checked_and_changed() {
     let ken = of_0_1();
     let info = ken.json(&["corpus", "info", "--corpus", "notes.ken"]);
-    assert_eq!(
-        (&info["documents"], &info["pruned"]),
-        (&json!(19), &json!(1))
-    );
+    has!(info, ["documents"]: 19, ["pruned"]: 1);
     ken.text(&["corpus", "verify", "--corpus", "notes.ken"]);
     for mode in ["dense", "lexical", "hybrid"] {
         let found = ken.json(&[
@@ -80,6 +77,5 @@ fn records_and_settings_of_0_1_are_read() {
     ));
     assert!(calibrated.is_object(), "{calibrated}");
     let asked = ken.json(&["ask", "What is the capital of France?"]);
-    assert_eq!(asked["policy"], "evidence:gate", "{asked}");
-    assert_eq!(asked["citations"][0]["doc_id"], "public-001", "{asked}");
+    has!(asked, ["policy"]: "evidence:gate", ["citations"][0]["doc_id"]: "public-001");
 }

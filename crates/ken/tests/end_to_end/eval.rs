@@ -1,5 +1,6 @@
 //! `ken eval`: its summary, its file of results, and resuming after a stop.
 
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
@@ -75,11 +76,7 @@ fn full_answers_are_right_where_they_contain_a_golden_one() {
     let full = ["--style", "full", "--max-tokens", "24"];
     let always = ["--policy", "always", "--out", "full.jsonl"];
     let summary = ken.json(&eval(&[&full[..], &always].concat()));
-    assert_eq!(
-        (&summary["style"], &summary["f1"]),
-        (&json!("full"), &Value::Null)
-    );
-    assert_eq!(summary["em"], summary["contains"]);
+    has!(summary, ["style"]: "full", ["f1"]: Value::Null, ["em"]: summary["contains"]);
     assert!(number(&summary["em"]) > 0.0, "{summary}");
     let kept = ken.read("full.jsonl");
     assert!(kept.contains("\"style\":\"full\"") && kept.contains("\"full\":true"));
@@ -105,8 +102,7 @@ fn full_answers_are_right_where_they_contain_a_golden_one() {
     ken.write("ken.toml", "style = \"full\"\nmax_tokens = 24\n");
     let several = ["--policy", "never,always,documents", "--out", "all"];
     let compared = ken.json(&eval(&several));
-    assert_eq!(compared["style"], "full");
-    assert_eq!(compared["always_em"], summary["em"]);
+    has!(compared, ["style"]: "full", ["always_em"]: summary["em"]);
     let own = ken.read("all/documents.jsonl");
     assert!(own.contains("\"policy\":\"documents\""), "{own}");
     ken.refusal(&eval(
@@ -149,12 +145,7 @@ fn check_summary(summary: &Value) {
              model_calls retriever_calls tokens tokens_per_right latency_ms resumed"
         )
     );
-    assert_eq!(summary["n"], 3);
-    assert_eq!(summary["resumed"], 1);
-    assert_eq!(
-        (&summary["policy"], &summary["style"]),
-        (&json!("always"), &json!("short"))
-    );
+    has!(summary, ["n"]: 3, ["resumed"]: 1, ["policy"]: "always", ["style"]: "short");
     assert_eq!(summary["retrieval_ratio"], 1.0);
     assert_eq!(summary["gold_coverage"], 1.0);
     assert_eq!(summary["gold_recall"], 1.0);
@@ -212,13 +203,11 @@ fn a_question_that_cannot_be_answered_fails_alone() {
         .skip(1)
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    assert_eq!(results[0]["error"]["kind"], "question_too_long");
-    assert_eq!(results[1]["error"]["kind"], "empty_question");
-    assert_eq!(results[1]["error"]["message"], "the question is empty");
-    assert_eq!(results[2]["error"], Value::Null);
+    has!(results, [0]["error"]["kind"]: "question_too_long");
+    has!(results, [1]["error"]["kind"]: "empty_question");
+    has!(results, [1]["error"]["message"]: "the question is empty", [2]["error"]: Value::Null);
     for result in &results[..2] {
-        assert_eq!(result["em"], false);
-        assert_eq!(result["route"], Value::Null);
+        has!(result, ["em"]: false, ["route"]: Value::Null);
     }
     let text = ken.text(&eval);
     assert!(text.contains("failed           2\n"), "{text}");

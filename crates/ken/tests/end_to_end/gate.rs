@@ -1,6 +1,7 @@
 //! Evidence that is weighed before it is used, on the test models: by a signal of it, by a gate trained on records,
 //! and what is refused.
 
+use ken_testing::has;
 use serde_json::json;
 
 use crate::documents::ingest_notes;
@@ -34,24 +35,17 @@ fn evidence_that_is_refused_leaves_the_answer_from_memory() {
     let ask = |more: &[&str]| ken.json(&[&words(ASK)[..], more].concat());
     let never = ask(&["--policy", "never"]);
     let refused = ask(&["--policy", "evidence:cosine@0.99"]);
-    assert_eq!(
-        (&refused["route"], &refused["answer"]),
-        (&json!("self"), &never["answer"])
-    );
+    has!(refused, ["route"]: "self", ["answer"]: never["answer"]);
     let reason = refused["reason"].as_str().unwrap();
     assert!(reason.contains("so the evidence is dropped"), "{reason}");
     assert!(refused["timing_ms"]["rate"].is_number(), "{refused}");
     let used = ask(&["--policy", "evidence:cosine@-1"]);
-    assert_eq!(used["route"], "corpus");
-    assert_eq!(used["answer"], ask(&["--policy", "always"])["answer"]);
+    has!(used, ["route"]: "corpus", ["answer"]: ask(&["--policy", "always"])["answer"]);
     // A question that is not searched for needs no weighing.
     let spared = ask(&["--policy", "uncertainty:perplexity@1e9+evidence:cosine@0.5"]);
     assert_eq!(spared["calls"], never["calls"]);
     let both = ask(&["--policy", "uncertainty:perplexity@0+evidence:gain@1e9"]);
-    assert_eq!(
-        (&both["route"], &both["answer"]),
-        (&json!("self"), &never["answer"])
-    );
+    has!(both, ["route"]: "self", ["answer"]: never["answer"]);
 }
 
 #[test]
@@ -118,8 +112,7 @@ fn a_report_is_broken_down_by_a_field_that_there_is() {
     let eval = words("eval questions.jsonl --corpus island --max-tokens 4 --out");
     let by = ["--by", "kind"];
     let one = ken.json(&[&eval[..], &["one.jsonl", "--policy", "always"], &by].concat());
-    assert_eq!(one["by"][0]["value"], "island");
-    assert_eq!(one["by"][0]["em"], one["em"]);
+    has!(one["by"][0], ["value"]: "island", ["em"]: one["em"]);
     let policies = ["several", "--policy", "always,evidence:cosine"];
     let several = ken.json(&[&eval[..], &policies, &by].concat());
     assert_eq!(several["by"]["groups"][0]["value"], "island");

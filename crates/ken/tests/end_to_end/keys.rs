@@ -6,6 +6,7 @@ use std::process::Output;
 
 use ken_corpus::{Document, EmbedderIdentity, Settings, Sharding, Writer};
 use ken_index::{DenseLayout, SegmentWriter};
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
@@ -270,8 +271,7 @@ fn two_endpoints_get_a_key_each() {
     let said = said(&output);
     assert!(!said.contains(KEY) && !said.contains(OTHER_KEY), "{said}");
     let found: Value = serde_json::from_str(&said).unwrap();
-    assert_eq!(found["model"]["ready"], true, "{found}");
-    assert_eq!(found["settings"]["keys"][origin(&model)], "env:FIRST");
+    has!(found, ["model"]["ready"]: true, ["settings"]["keys"][origin(&model)]: "env:FIRST");
     for (server, key) in [(&model, KEY), (&embedder, OTHER_KEY)] {
         let keys: Vec<_> = server
             .requests("")

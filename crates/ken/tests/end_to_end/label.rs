@@ -1,5 +1,6 @@
 //! `ken label sources`: its records, its summary, resuming after a stop, and what it refuses.
 
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
@@ -61,11 +62,9 @@ fn a_run_keeps_the_contract_and_pays_for_nothing_twice() {
         .collect();
     assert_eq!(records.len(), 3);
     records[..2].iter().for_each(check);
-    assert_eq!(records[0]["preferred"]["majority"], "island");
-    assert_eq!(records[0]["golden_answer"], "Ilse Marrow");
-    assert_eq!(records[1]["golden_answer"], "B");
-    assert_eq!(records[2]["unlabeled"], "no_golden_answers");
-    assert_eq!(records[2]["preferred"], Value::Null);
+    has!(records, [0]["preferred"]["majority"]: "island", [0]["golden_answer"]: "Ilse Marrow");
+    has!(records, [1]["golden_answer"]: "B", [2]["unlabeled"]: "no_golden_answers");
+    has!(records, [2]["preferred"]: Value::Null);
 
     // One by one, elsewhere, from the same first texts or new ones.
     let alone = ken.text(&label(&["--batch", "1", "--out", "alone.jsonl", "--json"]));

@@ -1,5 +1,6 @@
 //! `ken label mastery`: its records, its summary, resuming after a stop, and what it refuses.
 
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::harness::{Ken, keys, number, words};
@@ -54,11 +55,8 @@ fn a_sample_grows_without_paying_twice_and_keeps_the_contract() {
         .filter(|record| record["passage_id"] == "harbour#0")
         .collect();
     assert_eq!(lighthouse.len(), 2, "{whole}");
-    assert_eq!(lighthouse[0]["id"], "harbour#0/0");
-    assert_eq!(
-        lighthouse[0]["sentence"],
-        "The lighthouse of Orrin was built in 1871."
-    );
+    has!(lighthouse, [0]["id"]: "harbour#0/0");
+    has!(lighthouse, [0]["sentence"]: "The lighthouse of Orrin was built in 1871.");
     records.iter().for_each(check);
     assert!(
         records.iter().any(|record| !record["mastery"].is_null()),

@@ -1,5 +1,6 @@
 //! `ken probe`: its records, its summary, resuming after a stop, and what it refuses.
 
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
@@ -68,9 +69,8 @@ fn a_run_is_resumed_and_keeps_the_contract() {
         .collect();
     assert_eq!(records.len(), 4);
     records.iter().for_each(check);
-    assert_eq!(records[3]["unjudged"], "no_golden_answers");
-    assert_eq!(records[3]["confidence"]["self"], Value::Null);
-    assert_eq!(records[3]["samples"]["masked"], Value::Null);
+    has!(records, [3]["unjudged"]: "no_golden_answers", [3]["confidence"]["self"]: Value::Null);
+    has!(records, [3]["samples"]["masked"]: Value::Null);
 
     let refusal = ken.refusal(&probe(&["--out", "parts.jsonl", "--correct", "contains"]));
     refusal.is(

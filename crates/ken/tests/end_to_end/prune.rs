@@ -1,6 +1,7 @@
 //! `ken train pruner` and `ken prune` on real embeddings: exact ratios, guarantees, reports, undoing, and
 //! what is refused.
 
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::harness::{Ken, keys, number, words};
@@ -125,18 +126,11 @@ fn exactly_the_share_goes_that_is_known_and_comes_back() {
         "{learned}"
     );
     let dry = ken.json(&prune(&["--ratio", "0.4", "--dry-run"]));
-    assert_eq!(
-        (&dry["pruned"], &dry["passages"]),
-        (&json!(24), &json!(60)),
-        "{dry}"
-    );
+    has!(dry, ["pruned"]: 24, ["passages"]: 60);
     assert_eq!(pruned(&ken), (0, 1), "a dry run changes nothing");
 
     let done = ken.json(&prune(&["--ratio", "0.4"]));
-    assert_eq!(
-        (&done["pruned"], &done["generation"]),
-        (&json!(24), &json!(2))
-    );
+    has!(done, ["pruned"]: 24, ["generation"]: 2);
     assert_eq!(pruned(&ken), (24, 2));
     let unknown = left(&ken).iter().filter(|id| id.starts_with('i')).count();
     assert_eq!(unknown, EACH, "only what is known went");
@@ -203,13 +197,9 @@ fn a_report_measures_copies_and_leaves_the_corpus() {
         keys(&measured),
         words("n k mode policy always_unpruned no_corpus rows taught")
     );
-    assert_eq!(measured["taught"], json!([]));
-    assert_eq!(measured["always_unpruned"]["em"], measured["rows"][0]["em"]);
+    has!(measured, ["taught"]: json!([]), ["always_unpruned"]["em"]: measured["rows"][0]["em"]);
     let none = &measured["no_corpus"];
-    assert_eq!(
-        (&none["passages"], &none["policy"]),
-        (&json!(0), &json!("never"))
-    );
+    has!(none, ["passages"]: 0, ["policy"]: "never");
     assert_eq!(number(&none["retrieval_ratio"]), 0.0);
     let rows = measured["rows"].as_array().unwrap();
     let named: Vec<(&str, f64)> = rows
@@ -278,11 +268,7 @@ fn what_was_measured_goes_before_what_is_foretold() {
     // A guarantee ends where the measurements do.
     let guarantee = words("--max-coverage-loss 0.9 --questions questions.jsonl --dry-run");
     let guaranteed = ken.json(&prune(&[&guarantee[..], &measured].concat()));
-    assert_eq!(
-        (&guaranteed["pruned"], &guaranteed["ratio"]),
-        (&json!(20), &json!(0.34)),
-        "{guaranteed}"
-    );
+    has!(guaranteed, ["pruned"]: 20, ["ratio"]: 0.34);
     ken.refusal(&dry(&["0.1", "--method", "measured"])).is(
         "no_labels",
         "no labels",
@@ -314,8 +300,7 @@ fn a_report_follows_a_policy() {
          --questions questions.jsonl --limit 3 --ratios 0.5 --max-tokens 4 --policy \
          random:0.5 --out measured",
     ));
-    assert_eq!(report["policy"], "random:0.5", "{report}");
-    assert_eq!(report["always_unpruned"]["policy"], "always", "{report}");
+    has!(report, ["policy"]: "random:0.5", ["always_unpruned"]["policy"]: "always");
     assert_eq!(
         number(&report["always_unpruned"]["retrieval_ratio"]),
         1.0,

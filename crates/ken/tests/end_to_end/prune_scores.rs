@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use ken_testing::has;
 use serde_json::json;
 
 use crate::harness::{Ken, number, words};
@@ -25,16 +26,10 @@ fn a_threshold_prunes_when_the_corpus_is_searched() {
         ken.json(&[&own[..], more].concat())
     };
     let scored = score(&["--pruner", "pruner.json"]);
-    assert_eq!(
-        (&scored["name"], &scored["scored"]),
-        (&json!("mastery"), &json!(60))
-    );
+    has!(scored, ["name"]: "mastery", ["scored"]: 60);
     assert_eq!(pruned(&ken), (0, 2), "nothing is pruned in the corpus");
     let threshold = &scored["thresholds"][1];
-    assert_eq!(
-        (&threshold["ratio"], &threshold["pruned"]),
-        (&json!(0.3), &json!(18))
-    );
+    has!(threshold, ["ratio"]: 0.3, ["pruned"]: 18);
     let filter = format!("NOT mastery>={}", number(&threshold["score"]));
     let by_filter = found(&ken, &filter);
     assert_eq!(by_filter.len(), 42);

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
@@ -147,10 +148,7 @@ fn what_is_served_is_what_is_asked() {
     assert_eq!(status, 400);
     assert!(refused.contains("context_length_exceeded"), "{refused}");
     let greeting = serving.chat("ken/always", "Hello!");
-    assert_eq!(
-        (&greeting["ken"]["small_talk"], &greeting["ken"]["searches"]),
-        (&json!(true), &json!(0))
-    );
+    has!(greeting["ken"], ["small_talk"]: true, ["searches"]: 0);
 
     // Documents added while it runs are found without a restart.
     ken.write(
@@ -277,11 +275,7 @@ fn a_guarantee_is_calibrated_and_watched() {
     let serving = Serving::start(&ken, &with_share);
     let question = "Who is keeper 1 of the Orrin lighthouse?";
     let answer = serving.post("/v1/ken/ask", &json!({"question": question}));
-    assert_eq!(answer["guarantee"]["standing"], "holds", "{answer}");
-    assert_eq!(
-        (&answer["route"], &answer["drawn"]),
-        (&json!("self"), &json!(1.0))
-    );
+    has!(answer, ["guarantee"]["standing"]: "holds", ["route"]: "self", ["drawn"]: 1.0);
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
         let (status, report) = serving.exchange("GET", "/v1/ken/guarantee", "");
@@ -358,19 +352,9 @@ fn a_guarantee_of_the_answers_given_is_calibrated_and_watched() {
     assert!(text.contains(&to_watch), "{text}");
     assert!(text.contains(" --calibration guarantee.json"), "{text}");
     let guarantee: Value = serde_json::from_str(&ken.read("guarantee.json")).unwrap();
-    assert_eq!(
-        (
-            &guarantee["policy"],
-            &guarantee["abstain"],
-            &guarantee["max_error"]
-        ),
-        (&json!(policy), &json!(abstain), &json!(0.1))
-    );
-    assert_eq!(
-        guarantee["measured"]["error_bound"],
-        chosen["answered_wrong"]["bound"]
-    );
-    assert_eq!(guarantee["scores"]["questions"], 300);
+    has!(guarantee, ["policy"]: policy, ["abstain"]: abstain, ["max_error"]: 0.1);
+    has!(guarantee, ["measured"]["error_bound"]: chosen["answered_wrong"]["bound"]);
+    has!(guarantee, ["scores"]["questions"]: 300);
 
     let serve = [
         "--corpus",

@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
@@ -95,13 +96,9 @@ fn settings_are_read_again_and_no_request_is_dropped() {
             settings(&format!("corpus = \"{corpus}\"\npolicy = \"{policy}\""));
             let (status, reloaded) = reload(&serving);
             assert_eq!(status, 200, "{reloaded}");
-            assert_eq!(reloaded["corpora"][0]["name"], corpus);
-            assert_eq!(reloaded["corpora"][1]["name"], "made");
+            has!(reloaded["corpora"], [0]["name"]: corpus, [1]["name"]: "made");
             let answer = ask(&serving);
-            assert_eq!(
-                (&answer["policy"], &answer["corpus"]["name"]),
-                (&json!(policy), &json!(corpus))
-            );
+            has!(answer, ["policy"]: policy, ["corpus"]["name"]: corpus);
         }
         over.store(true, Ordering::Relaxed);
         uploads.join().unwrap()

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::harness::{Ken, argument, generator, keys, number, words};
@@ -127,11 +128,8 @@ fn a_grid_answers_as_evaluations_do_and_is_reported_and_planned_from() {
     let compensation = report["compensation"].as_array().unwrap();
     assert_eq!(compensation.len(), 2, "forward and reversed");
     for one in compensation {
-        assert_eq!(
-            (&one["smaller"], &one["larger"], &one["n_star"]),
-            (&json!("s"), &json!("l"), &json!(1))
-        );
-        assert_eq!(one["by_metric"], json!({"em": 1, "f1": 1}));
+        has!(one, ["smaller"]: "s", ["larger"]: "l", ["n_star"]: 1);
+        has!(one, ["by_metric"]: json!({"em": 1, "f1": 1}));
     }
     let series = &report["series"][0];
     assert_eq!(series["parameters"], 134_515_008);

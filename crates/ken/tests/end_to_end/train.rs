@@ -1,6 +1,7 @@
 //! `ken train router` and its policy, on real embeddings and hidden states: trained on records, used by ask, eval and
 //! calibrate, and refused where it does not fit.
 
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
@@ -102,11 +103,7 @@ fn a_router_is_learned_and_the_policy_goes_by_it() {
         ])
     };
     let known = ask("What is the capital of Sweden?");
-    assert_eq!(
-        (&known["route"], &known["calls"]["model"]),
-        (&json!("self"), &json!(1)),
-        "{known}"
-    );
+    has!(known, ["route"]: "self", ["calls"]["model"]: 1);
     assert!(known["timing_ms"]["represent"].is_number(), "{known}");
     assert_eq!(ask(UNKNOWN)["route"], "corpus");
 
@@ -330,10 +327,7 @@ fn a_router_is_learned_without_golden_answers_and_held_against_words() {
     let heads = ["--head", "mean-difference", "--control", "words"];
     let learned = ken.json(&train(&heads));
     let report = &learned["report"];
-    assert_eq!(
-        (&report["predicts"], &report["auroc"]),
-        (&json!("certainty"), &Value::Null)
-    );
+    has!(report, ["predicts"]: "certainty", ["auroc"]: Value::Null);
     assert!(number(&report["target_auroc"]) > 0.9, "{report}");
     assert_eq!(learned["controls"][0]["reads"], "words");
     let ask = ["ask", UNKNOWN, "--corpus", "island", "--max-tokens", "4"];

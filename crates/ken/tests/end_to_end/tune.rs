@@ -1,6 +1,7 @@
 //! `ken tune` chooses a policy, confirms it and writes it into `ken.toml`, where `ken ask` finds it; and what it
 //! refuses.
 
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
@@ -38,10 +39,7 @@ fn a_policy_is_chosen_confirmed_written_and_used() {
              left_out chosen verdict why more_accurate guarantee confirmed written"
         )
     );
-    assert_eq!(
-        (&found["n"], &found["style"]),
-        (&json!(30), &json!("short"))
-    );
+    has!(found, ["n"]: 30, ["style"]: "short");
     let tried = found["policies"].as_array().unwrap().iter();
     let tried: Vec<&Value> = tried.map(|row| &row["tried"]).collect();
     let expected = words("never always prompt uncertainty:sequence-probability evidence:doubt");
@@ -50,14 +48,9 @@ fn a_policy_is_chosen_confirmed_written_and_used() {
         assert!(tried.as_str().unwrap().starts_with(expected), "{tried}");
     }
     // This model does not know the island, and reads about it.
-    assert_eq!(
-        (&found["better"], &found["chosen"]),
-        (&json!("always"), &json!("always"))
-    );
-    assert_eq!(found["verdict"], "nothing_at_stake", "{found}");
+    has!(found, ["better"]: "always", ["chosen"]: "always", ["verdict"]: "nothing_at_stake");
     assert!(number(&found["policies"][1]["accuracy"]) > 0.8, "{found}");
-    assert_eq!(found["confirmed"]["n"], 3);
-    assert_eq!(found["confirmed"]["chosen"]["policy"], "always");
+    has!(found["confirmed"], ["n"]: 3, ["chosen"]["policy"]: "always");
     assert_eq!(
         ken.read("ken.toml"),
         "tuned = \"tuned.toml\"\npolicy = \"always\"\n# mine\nk = 1 # few\nmax_tokens = 8\n"
@@ -147,11 +140,8 @@ fn a_policy_that_pays_is_written_with_its_guarantee() {
     assert!(telling.contains(&signal), "{policy}");
     assert!(threshold.parse::<f64>().unwrap().is_finite(), "{policy}");
     let guarantee: Value = serde_json::from_str(&ken.read("tuned.guarantee.json")).unwrap();
-    assert_eq!(
-        (&guarantee["policy"], &guarantee["max_loss"]),
-        (&json!(policy), &json!(0.05))
-    );
-    assert_eq!(guarantee["calibrated_on"]["records"], "questions.jsonl");
+    has!(guarantee, ["policy"]: policy, ["max_loss"]: 0.05);
+    has!(guarantee, ["calibrated_on"]["records"]: "questions.jsonl");
     let settings = ken.read("ken.toml");
     for line in [
         format!("policy = \"{policy}\""),

@@ -1,6 +1,7 @@
 //! `ken train` of language models, `--adapter`, the policy `kbm` and exports, on a small model of an invented world:
 //! what is learned is answered, exported, and refused where it does not fit.
 
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::harness::{Ken, keys, number, words};
@@ -49,10 +50,7 @@ fn examples_are_learned_and_a_merged_model_answers_as_the_adapter() {
     ken.write("examples.jsonl", lines);
     let train = words("train examples examples.jsonl --out tuned --epochs 10");
     let report = ken.json(&[&train[..], &MODEL, &words(SMALL)].concat());
-    assert_eq!(
-        (&report["outcome"], &report["examples"], &report["steps"]),
-        (&json!("finished"), &json!(13), &json!(40))
-    );
+    has!(report, ["outcome"]: "finished", ["examples"]: 13, ["steps"]: 40);
     assert!(
         number(&report["last_loss"]) < number(&report["first_loss"]) - 1.0,
         "{report}"
@@ -61,10 +59,7 @@ fn examples_are_learned_and_a_merged_model_answers_as_the_adapter() {
     assert_eq!(history.lines().count(), 40 + 10);
     assert!(!ken.path("tuned/training.safetensors").exists());
     let settings: Value = serde_json::from_str(&ken.read("tuned/adapter_config.json")).unwrap();
-    assert_eq!(
-        (&settings["peft_type"], &settings["r"]),
-        (&json!("LORA"), &json!(4))
-    );
+    has!(settings, ["peft_type"]: "LORA", ["r"]: 4);
 
     let export = ["model", "export", "--adapter", "tuned", "--out", "merged"];
     ken.json(&[&export[..], &MODEL].concat());
@@ -206,11 +201,7 @@ fn assessed() -> (Ken, Value) {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
     let (ken, report) = assessed();
-    assert_eq!(
-        (&report["purpose"], &report["without_evidence"]),
-        (&json!("kbm"), &json!(0)),
-        "{report}"
-    );
+    has!(report, ["purpose"]: "kbm", ["without_evidence"]: 0);
     let never = ken.json(&[&ask("kbm@1", "kbm")[..], &MODEL].concat());
     assert_eq!(never["route"], "self", "{never}");
     assert!(never["timing_ms"]["assess mastery"].is_number(), "{never}");

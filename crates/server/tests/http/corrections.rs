@@ -10,7 +10,7 @@ use ken_language::{
     ScoreRequest, SourceChoice, SourceChooser,
 };
 use ken_server::{Keys, Scope};
-use ken_testing::TableModel;
+use ken_testing::{TableModel, has};
 use serde_json::{Value, json};
 
 use crate::client::{Response, exchange, request};
@@ -176,15 +176,7 @@ fn a_correction_votes_from_the_next_question_on_and_in_the_next_server() {
     let neighbors = corrected["votes"]["neighbors"].as_array().unwrap();
     assert_eq!(neighbors.len(), 1);
     let own = &neighbors[0];
-    assert_eq!(
-        (&own["id"], &own["question"], &own["source"], &own["by"]),
-        (
-            &corrected["id"],
-            &json!(OIL),
-            &json!("notes"),
-            &json!("person")
-        )
-    );
+    has!(own, ["id"]: corrected["id"], ["question"]: OIL, ["source"]: "notes", ["by"]: "person");
     assert!(own["cosine"].as_f64().unwrap() > 0.999, "{own}");
     let shares = &corrected["votes"]["shares"];
     assert!(
@@ -222,10 +214,7 @@ fn a_correction_votes_from_the_next_question_on_and_in_the_next_server() {
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     assert_eq!(lines.len(), 2);
-    assert_eq!(
-        (&lines[0]["question"], &lines[0]["source"]),
-        (&json!(OIL), &json!("self"))
-    );
+    has!(lines[0], ["question"]: OIL, ["source"]: "self");
 
     let server = server.again();
     assert_eq!(route(&server, FRANCE), "corpus");

@@ -1,5 +1,6 @@
 //! The documents of a corpus, and the passages of one.
 
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::fixture::Running;
@@ -78,8 +79,7 @@ fn the_passages_of_a_document_are_read_in_order_and_say_where_they_stand() {
     assert!(all.len() > 20, "{}", all.len());
     for (number, one) in all.iter().enumerate() {
         assert_eq!(one["passage_id"], format!("tulips.md#{number}"));
-        assert_eq!(one["url"], "https://garden.example/tulips");
-        assert_eq!(one["pruned"], false);
+        has!(one, ["url"]: "https://garden.example/tulips", ["pruned"]: false);
     }
     let inside = all
         .iter()
@@ -92,19 +92,13 @@ fn the_passages_of_a_document_are_read_in_order_and_say_where_they_stand() {
     let after = server
         .get(&format!("{path}&limit=2&after=tulips.md%230"))
         .json();
-    assert_eq!(after["data"][0]["passage_id"], "tulips.md#1");
-    assert_eq!(
-        (&after["has_more"], &after["last_id"]),
-        (&json!(true), &json!("tulips.md#2"))
-    );
+    has!(after, ["data"][0]["passage_id"]: "tulips.md#1", ["has_more"]: true);
+    has!(after, ["last_id"]: "tulips.md#2");
 
     let left_out = json!({"passages": [{"passage_id": "tulips.md#1"}]});
     server.post(&format!("{PATH}/prune"), &left_out);
     let pruned = server.get(&format!("{path}&limit=2")).json();
-    assert_eq!(
-        (&pruned["data"][0]["pruned"], &pruned["data"][1]["pruned"]),
-        (&json!(false), &json!(true))
-    );
+    has!(pruned["data"], [0]["pruned"]: false, [1]["pruned"]: true);
     let listed = server
         .get(&format!("{PATH}/documents?prefix=tulips"))
         .json();

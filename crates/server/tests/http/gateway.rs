@@ -1,6 +1,7 @@
 //! Applications with a prompt of their own: their requests reach the model's server as sent, with evidence if the
 //! policy wants it, and its replies reach them; a model without a server is asked in their words.
 
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::endpoints::{Front, PASSED, event};
@@ -93,11 +94,9 @@ fn what_a_server_says_reaches_the_application_with_the_trace() {
     let body = brought("ken/always", &json!(OIL));
     let said = front.server.post("/v1/chat/completions", &body).json();
     let choice = &said["choices"][0];
-    assert_eq!(choice["message"]["tool_calls"][0]["id"], "c1");
-    assert_eq!(choice["message"]["reasoning_content"], "hm");
-    assert_eq!(choice["finish_reason"], "tool_calls");
-    assert_eq!(said["system_fingerprint"], "fp");
-    assert_eq!(said["usage"]["total_tokens"], 14);
+    has!(choice, ["message"]["tool_calls"][0]["id"]: "c1", ["message"]["reasoning_content"]: "hm");
+    has!(choice, ["finish_reason"]: "tool_calls");
+    has!(said, ["system_fingerprint"]: "fp", ["usage"]["total_tokens"]: 14);
     assert!(said["id"].as_str().unwrap().starts_with("chatcmpl-"));
     assert!(said["ken"]["lack"].is_null());
 
@@ -266,9 +265,8 @@ fn a_model_without_a_server_is_asked_in_the_applications_words() {
     let body =
         json!({"model": "ken/always", "messages": messages, "tools": [{"type": "function"}]});
     let said = server.post("/v1/chat/completions", &body).json();
-    assert_eq!(said["choices"][0]["message"]["content"], " Ida");
-    assert_eq!(said["ken"]["not_used"], json!(["tools"]));
-    assert_eq!(said["ken"]["citations"][0]["doc_id"], "cars/oil.md");
+    has!(said, ["choices"][0]["message"]["content"]: " Ida", ["ken"]["not_used"]: json!(["tools"]));
+    has!(said, ["ken"]["citations"][0]["doc_id"]: "cars/oil.md");
     let body = json!({"model": "ken/always", "input": OIL, "instructions": "Be brief."});
     let response = server.post("/v1/responses", &body).json();
     assert_eq!(response["instructions"], "Be brief.");
@@ -314,8 +312,7 @@ fn what_an_application_found_is_read_in_place_of_a_search() {
     let passages = json!([{"text": "The oil is changed by Bo.", "title": "Log", "id": "log-7"}]);
     let asked = json!({"question": OIL, "ken": {"policy": "always", "passages": passages}});
     let said = server.post("/v1/ken/ask", &asked).json();
-    assert_eq!(said["retrieved"][0]["passage_id"], "log-7");
-    assert_eq!(said["retrieved"][0]["in_prompt"], true);
+    has!(said["retrieved"][0], ["passage_id"]: "log-7", ["in_prompt"]: true);
     assert!(said["corpus"].is_null());
     for wrong in [
         json!([{"text": " "}]),

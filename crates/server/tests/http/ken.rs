@@ -1,6 +1,7 @@
 //! ken's own routes, embeddings, metrics and the log.
 
 use base64::Engine;
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::client::{exchange, request};
@@ -11,21 +12,14 @@ fn an_answer_comes_with_its_whole_trace() {
     let server = Running::start();
     let body = json!({"question": OIL, "ken": {"policy": "certainty@0.9"}});
     let value = server.post("/v1/ken/ask", &body).json();
-    assert_eq!(
-        (&value["answer"], &value["route"]),
-        (&json!("Bob"), &json!("self"))
-    );
+    has!(value, ["answer"]: "Bob", ["route"]: "self");
     assert_eq!(value["threshold"], 0.9);
     assert_eq!(value["score"], 0.0);
     assert_eq!(value["retrieved"], json!([]));
     let always = server.post("/v1/ken/ask", &json!({"question": OIL})).json();
-    assert_eq!(always["answer"], "Ida");
-    assert_eq!(always["retrieved"][0]["in_prompt"], true);
+    has!(always, ["answer"]: "Ida", ["retrieved"][0]["in_prompt"]: true);
     assert!(always["timing_ms"]["search"].as_f64().unwrap() > 0.0);
-    assert_eq!(
-        (&always["model_calls"], &always["searches"]),
-        (&json!(1), &json!(1))
-    );
+    has!(always, ["model_calls"]: 1, ["searches"]: 1);
 }
 
 #[test]
@@ -67,19 +61,14 @@ fn a_search_finds_passages_and_a_judgment_finds_out_what_is_known() {
     let found = server
         .post("/v1/ken/search", &json!({"query": "chimney", "k": 1}))
         .json();
-    assert_eq!(found["hits"][0]["doc_id"], "house.md");
-    assert_eq!(found["hits"][0]["metadata"]["year"], 2020);
-    assert_eq!(found["corpus"]["generation"], 1);
+    has!(found, ["hits"][0]["doc_id"]: "house.md", ["hits"][0]["metadata"]["year"]: 2020);
+    has!(found, ["corpus"]["generation"]: 1);
     let knows = |question: &str, policy: &str| {
         let body = json!({"question": question, "policy": policy});
         server.post("/v1/ken/knows", &body)
     };
     let value = knows(FRANCE, "certainty@0.5").json();
-    assert_eq!(
-        (&value["retrieves"], &value["threshold"]),
-        (&json!(false), &json!(0.5))
-    );
-    assert_eq!(value["probability"], Value::Null);
+    has!(value, ["retrieves"]: false, ["threshold"]: 0.5, ["probability"]: Value::Null);
     assert_eq!(knows(FRANCE, "always").code(), "policy_without_signal");
     assert_eq!(knows(FRANCE, "router@0.5").code(), "policy_unavailable");
     assert_eq!(knows(" ", "certainty@0.5").code(), "empty_question");

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use ken_server::{Keys, Scope};
-use ken_testing::TableModel;
+use ken_testing::{TableModel, has};
 use serde_json::{Value, json};
 
 use crate::client::{Response, connect, exchange, read, upload};
@@ -82,14 +82,8 @@ fn a_file_is_searched_when_it_is_completed_and_gone_when_it_is_deleted() {
     let file = uploaded(&server, "well.md", "The well of Quillby is dug by Orsolo.");
     let body = json!({"name": "The town (2026)", "file_ids": [file], "metadata": {"a": "b"}});
     let made = server.post("/v1/vector_stores", &body).json();
-    assert_eq!(
-        (
-            &made["name"],
-            &made["file_counts"]["total"],
-            &made["metadata"]
-        ),
-        (&json!("The town (2026)"), &json!(1), &json!({"a": "b"}))
-    );
+    has!(made, ["name"]: "The town (2026)", ["file_counts"]["total"]: 1);
+    has!(made, ["metadata"]: json!({"a": "b"}));
     let town = made["id"].as_str().unwrap();
     assert!(town.starts_with("vs_"), "{town}");
     let member = attached(&server, town, &file);
@@ -102,10 +96,7 @@ fn a_file_is_searched_when_it_is_completed_and_gone_when_it_is_deleted() {
         .json();
     assert_eq!(page["data"].as_array().unwrap().len(), 1);
     let result = &page["data"][0];
-    assert_eq!(
-        (&result["file_id"], &result["filename"]),
-        (&json!(file), &json!("well.md"))
-    );
+    has!(result, ["file_id"]: file, ["filename"]: "well.md");
     assert!(
         result["content"][0]["text"]
             .as_str()
@@ -131,10 +122,7 @@ fn a_file_is_searched_when_it_is_completed_and_gone_when_it_is_deleted() {
         (&json!(true), 1)
     );
     let gone = server.delete(&format!("{path}/{other}")).json();
-    assert_eq!(
-        (&gone["deleted"], &gone["generation"]),
-        (&json!(true), &json!(3))
-    );
+    has!(gone, ["deleted"]: true, ["generation"]: 3);
     let (hits, generation) = found(&server, town, "Quillby");
     assert_eq!((hits.len(), generation), (1, 3));
     // The file itself stays until it is deleted, which removes everything made from it.
@@ -167,15 +155,7 @@ fn each_change_of_a_corpus_tells_from_which_generation_it_holds() {
         "roof.md",
         "The roof is mended by Kasimir.",
     );
-    assert_eq!(
-        (
-            &job["status"],
-            &job["generation"],
-            &job["progress"]["added"]
-        ),
-        (&json!("done"), &json!(2), &json!(1)),
-        "{job}"
-    );
+    has!(job, ["status"]: "done", ["generation"]: 2, ["progress"]["added"]: 1);
     assert_eq!(
         found(&server, "notes", "Kasimir"),
         (vec!["roof.md".to_owned()], 2)
@@ -186,10 +166,7 @@ fn each_change_of_a_corpus_tells_from_which_generation_it_holds() {
         "roof.md",
         "The roof is mended by Leokadia.",
     );
-    assert_eq!(
-        (&job["generation"], &job["progress"]["replaced"]),
-        (&json!(3), &json!(1))
-    );
+    has!(job, ["generation"]: 3, ["progress"]["replaced"]: 1);
     assert_eq!(found(&server, "notes", "Kasimir"), (Vec::new(), 3));
     let same = ingested(
         &server,
@@ -197,10 +174,7 @@ fn each_change_of_a_corpus_tells_from_which_generation_it_holds() {
         "roof.md",
         "The roof is mended by Leokadia.",
     );
-    assert_eq!(
-        (&same["generation"], &same["progress"]["unchanged"]),
-        (&json!(3), &json!(1))
-    );
+    has!(same, ["generation"]: 3, ["progress"]["unchanged"]: 1);
     let path = "/v1/ken/corpora/notes";
     let gone = server.delete(&format!("{path}/documents/roof.md"));
     assert_eq!((gone.status, &gone.json()["generation"]), (200, &json!(4)));
@@ -227,10 +201,7 @@ fn each_change_of_a_corpus_tells_from_which_generation_it_holds() {
         .map(|one| one["change"].as_str().unwrap())
         .collect();
     assert_eq!(changes.last(), Some(&"rollback"), "{details}");
-    assert_eq!(
-        (&details["generation"], &details["passages"]),
-        (&json!(5), &json!(4))
-    );
+    has!(details, ["generation"]: 5, ["passages"]: 4);
     // An answer rests on the newest generation.
     let answer = server.chat("always", OIL, &json!({"ken": {"generation": 5}}));
     assert_eq!(answer.json()["ken"]["corpus"]["generation"], 5);
@@ -265,10 +236,7 @@ fn a_corpus_is_made_filled_and_removed() {
         "a.jsonl",
         "{\"id\": \"g\", \"contents\": \"A goat.\"}",
     );
-    assert_eq!(
-        (&job["status"], &job["generation"]),
-        (&json!("done"), &json!(1))
-    );
+    has!(job, ["status"]: "done", ["generation"]: 1);
     let (hits, _) = found(&server, "hill", "goat");
     assert_eq!(hits, ["g"]);
     // Corpora of the settings stay.
@@ -353,8 +321,7 @@ fn hostile_documents_harm_nobody() {
         200
     );
     let member = attached(&server, "notes", &file);
-    assert_eq!(member["status"], "failed");
-    assert_eq!(member["last_error"]["code"], "invalid_file");
+    has!(member, ["status"]: "failed", ["last_error"]["code"]: "invalid_file");
 
     // A body that is cut off.
     let mut request = upload(path, &[], &[("a.md", b"half")], &[]);
@@ -538,9 +505,6 @@ fn a_corpus_that_is_removed_while_it_is_asked_answers_to_the_end() {
         asked.join().unwrap()
     });
     let answer = asked.json();
-    assert_eq!(
-        (&answer["answer"], &answer["corpus"]["name"]),
-        (&json!("Ida"), &json!("town"))
-    );
-    assert_eq!(answer["citations"][0]["doc_id"], "oil.md");
+    has!(answer, ["answer"]: "Ida", ["corpus"]["name"]: "town");
+    has!(answer, ["citations"][0]["doc_id"]: "oil.md");
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use ken_server::{Access, Agent};
-use ken_testing::TableModel;
+use ken_testing::{TableModel, has};
 use serde_json::{Value, json};
 
 use crate::client::run_python;
@@ -39,8 +39,7 @@ fn tools_are_described_and_return_what_they_say() {
     let names: Vec<&Value> = tools.iter().map(|tool| &tool["name"]).collect();
     assert_eq!(names, ["search", "fetch", "ask", "knows"]);
     for tool in tools {
-        assert_eq!(tool["inputSchema"]["type"], "object");
-        assert_eq!(tool["outputSchema"]["type"], "object");
+        has!(tool, ["inputSchema"]["type"]: "object", ["outputSchema"]["type"]: "object");
         assert!(tool["title"].is_string(), "{tool}");
         for (name, schema) in tool["inputSchema"]["properties"].as_object().unwrap() {
             assert!(schema["type"].is_string(), "{name}: {schema}");
@@ -63,11 +62,7 @@ fn tools_are_described_and_return_what_they_say() {
     assert_eq!(first["id"], "notes/cars/oil.md#0");
     let fetched = call(&server, "fetch", &json!({"id": first["id"]}));
     let fetched = &fetched["structuredContent"];
-    assert_eq!(
-        (&fetched["title"], &fetched["url"]),
-        (&json!("Notes"), &first["url"])
-    );
-    assert_eq!(fetched["text"], first["text"]);
+    has!(fetched, ["title"]: "Notes", ["url"]: first["url"], ["text"]: first["text"]);
     let short = call(
         &server,
         "fetch",
@@ -229,10 +224,7 @@ fn the_entry_of_the_registry_is_of_this_version_and_starts_the_agents_server() {
     let [package] = entry["packages"].as_array().unwrap().as_slice() else {
         panic!("{entry}")
     };
-    assert_eq!(
-        (&package["identifier"], &package["version"]),
-        (&json!("ken-rag"), &entry["version"])
-    );
+    has!(package, ["identifier"]: "ken-rag", ["version"]: entry["version"]);
     let arguments = package["packageArguments"].as_array().unwrap().iter();
     let values: Vec<&Value> = arguments.map(|one| &one["value"]).collect();
     assert_eq!(values, [&json!("serve"), &json!("mcp"), &Value::Null]);

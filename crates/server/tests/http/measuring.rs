@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use ken_server::{Keys, Scope};
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::client::Response;
@@ -61,19 +62,8 @@ fn policies_are_compared_by_what_is_served() {
     let job = ended(&server, &server.post(JOBS, &compare(&questions(4))));
     let progress = &job["progress"];
     // Without evidence, with it, and for signals.
-    assert_eq!(
-        (&progress["questions_done"], &progress["questions_total"]),
-        (&json!(12), &json!(12))
-    );
-    assert_eq!(
-        (
-            &job["kind"],
-            &job["corpus"],
-            &job["generation"],
-            &job["chosen"]
-        ),
-        (&json!("compare"), &json!("notes"), &json!(1), &Value::Null)
-    );
+    has!(progress, ["questions_done"]: 12, ["questions_total"]: 12);
+    has!(job, ["kind"]: "compare", ["corpus"]: "notes", ["generation"]: 1, ["chosen"]: Value::Null);
     let report = report(&server, &job);
     assert_eq!(report["title"], "Policies on notes");
     let rows = table(&report, "Policies")["rows"].as_array().unwrap();
@@ -82,8 +72,7 @@ fn policies_are_compared_by_what_is_served() {
     assert_eq!(right(&rows[0]), (json!("never"), json!(0.25)));
     assert_eq!(right(&rows[1]), (json!("always"), json!(1.0)));
     let listed = server.get("/v1/ken/studies").json();
-    assert_eq!(listed["studies"][0]["name"], job["study"]);
-    assert_eq!(listed["studies"][0]["kind"], "comparison");
+    has!(listed["studies"][0], ["name"]: job["study"], ["kind"]: "comparison");
     // The questions sent with it are deleted.
     let sent = server.folder.path().join("data/measurements");
     assert_eq!(std::fs::read_dir(sent).unwrap().count(), 0);
@@ -339,10 +328,7 @@ fn a_server_that_ends_goes_on_where_it_was() {
         server.get(&path).json()["status"] == "done"
     });
     let job = server.get(&path).json();
-    assert_eq!(
-        (&job["study"], &job["progress"]["questions_done"]),
-        (&begun["study"], &json!(24))
-    );
+    has!(job, ["study"]: begun["study"], ["progress"]["questions_done"]: 24);
     report(&server, &job);
 }
 

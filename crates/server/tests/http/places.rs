@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ken_server::{Keys, Limits, Scope};
-use ken_testing::{FnEmbedder, TableModel};
+use ken_testing::{FnEmbedder, TableModel, has};
 use serde_json::{Value, json};
 
 use crate::client::{connect, exchange, read, request};
@@ -254,8 +254,7 @@ fn all_gates_are_told_and_which_of_them_are_full() {
     for gate in ["answers", "searches", "embeddings"] {
         assert_eq!(state["gates"][gate], idle, "{gate}");
     }
-    assert_eq!(state["gates"]["large_bodies"]["places"], 32);
-    assert_eq!(state["gates"]["changes"]["places"], 1);
+    has!(state["gates"], ["large_bodies"]["places"]: 32, ["changes"]["places"]: 1);
     let body = chat("always", OIL, &json!({}));
     thread::scope(|scope| {
         for _ in 0..2 {

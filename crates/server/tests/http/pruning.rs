@@ -1,5 +1,6 @@
 //! Passages that are left out of every result of a corpus, and restored.
 
+use ken_testing::has;
 use serde_json::json;
 
 use crate::fixture::Running;
@@ -46,10 +47,7 @@ fn what_is_left_out_is_told_and_restored() {
     );
     assert_eq!(details["passages"], 1);
     let listed = server.get(&format!("{path}/pruned?limit=1")).json();
-    assert_eq!(
-        (&listed["has_more"], &listed["last_id"]),
-        (&json!(true), &json!("house.md"))
-    );
+    has!(listed, ["has_more"]: true, ["last_id"]: "house.md");
     let listed = server.get(&format!("{path}/pruned?after=house.md")).json();
     assert_eq!(
         listed["data"],
@@ -122,18 +120,12 @@ fn what_is_left_out_is_told_and_restored() {
     let back = server
         .post(&restore, &json!({"documents": ["cars/oil.md"]}))
         .json();
-    assert_eq!(
-        (&back["kind"], &back["generation"]),
-        (&json!("restore"), &json!(4))
-    );
+    has!(back, ["kind"]: "restore", ["generation"]: 4);
     assert_eq!(oil(), (vec!["cars/oil.md".to_owned()], 4));
     let back = server.post(&restore, &json!({"reasons": ["ken prune: pruner"]}));
     assert_eq!(back.json()["generation"], 5);
     let details = server.get(path).json();
-    assert_eq!(
-        (&details["passages"], &details["prunings"]),
-        (&json!(3), &json!([]))
-    );
+    has!(details, ["passages"]: 3, ["prunings"]: json!([]));
     let kinds = server.get("/v1/ken/jobs?limit=3").json();
     let kinds: Vec<&str> = kinds["data"]
         .as_array()

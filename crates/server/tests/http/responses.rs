@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use ken_server::{Keys, Limits, Scope};
-use ken_testing::TableModel;
+use ken_testing::{TableModel, has};
 use serde_json::{Value, json};
 
 use crate::client::{Response, exchange, request};
@@ -43,21 +43,14 @@ fn a_search_is_an_item_of_its_own_and_memory_is_none() {
     let server = Running::start();
     let include = json!({"include": ["file_search_call.results"]});
     let value = respond(&server, "ken/always", &include).json();
-    assert_eq!(
-        (&value["object"], &value["status"]),
-        (&json!("response"), &json!("completed"))
-    );
+    has!(value, ["object"]: "response", ["status"]: "completed");
     let [search, message] = value["output"].as_array().unwrap().as_slice() else {
         panic!("{value}")
     };
-    assert_eq!(search["type"], "file_search_call");
-    assert_eq!(search["queries"], json!([OIL]));
-    assert_eq!(search["results"][0]["file_id"], "cars/oil.md");
+    has!(search, ["type"]: "file_search_call", ["queries"]: json!([OIL]));
+    has!(search, ["results"][0]["file_id"]: "cars/oil.md");
     assert_eq!(search["results"].as_array().unwrap().len(), 2);
-    assert_eq!(
-        (&message["type"], &message["role"], &message["status"]),
-        (&json!("message"), &json!("assistant"), &json!("completed"))
-    );
+    has!(message, ["type"]: "message", ["role"]: "assistant", ["status"]: "completed");
     let url = "http://localhost/v1/ken/corpora/notes/passages/cars/oil.md%230";
     assert_eq!(
         message["content"],
@@ -72,27 +65,21 @@ fn a_search_is_an_item_of_its_own_and_memory_is_none() {
         tokens("total_tokens"),
         tokens("input_tokens") + tokens("output_tokens")
     );
-    assert_eq!(value["ken"]["route"], "corpus");
-    assert_eq!(value["tools"][0]["vector_store_ids"], json!(["notes"]));
+    has!(value, ["ken"]["route"]: "corpus", ["tools"][0]["vector_store_ids"]: json!(["notes"]));
 
     let offered = json!({"tools": [{"type": "file_search", "vector_store_ids": []}]});
     let untold = respond(&server, "ken/always", &offered).json();
-    assert_eq!(untold["output"][0]["type"], "file_search_call");
-    assert_eq!(untold["output"][0]["results"], Value::Null);
+    has!(untold["output"][0], ["type"]: "file_search_call", ["results"]: Value::Null);
     // Clients that offered no tool get no call of one.
     let plain = respond(&server, "ken/always", &json!({})).json();
     assert_eq!(plain["output"].as_array().unwrap().len(), 1);
-    assert_eq!(plain["output"][0]["type"], "message");
-    assert_eq!(plain["ken"]["route"], "corpus");
+    has!(plain, ["output"][0]["type"]: "message", ["ken"]["route"]: "corpus");
     assert!(untold["ken"].get("retrieved").is_none());
 
     let memory = respond(&server, "ken/never", &json!({"metadata": {"a": "b"}})).json();
     assert_eq!(memory["output"].as_array().unwrap().len(), 1);
-    assert_eq!(memory["output"][0]["content"][0]["text"], "Bob");
-    assert_eq!(
-        (&memory["ken"]["route"], &memory["metadata"]),
-        (&json!("self"), &json!({"a": "b"}))
-    );
+    has!(memory, ["output"][0]["content"][0]["text"]: "Bob", ["ken"]["route"]: "self");
+    has!(memory, ["metadata"]: json!({"a": "b"}));
 }
 
 #[test]
@@ -126,9 +113,8 @@ fn a_stream_tells_of_each_item_and_ends_with_the_whole() {
         assert_eq!(done, [item]);
     }
     // Everything but the ids is the same as without a stream.
-    assert_eq!(last["output"][1]["content"], whole["output"][1]["content"]);
-    assert_eq!(last["usage"], whole["usage"]);
-    assert_eq!(last["output"][0]["results"], whole["output"][0]["results"]);
+    has!(last, ["output"][1]["content"]: whole["output"][1]["content"], ["usage"]: whole["usage"]);
+    has!(last, ["output"][0]["results"]: whole["output"][0]["results"]);
     assert_eq!(events[0].1["response"]["status"], "in_progress");
     assert_eq!(events[0].1["response"]["output"], json!([]));
 
@@ -216,9 +202,8 @@ fn a_response_is_kept_and_gone_on_from_also_by_the_next_server() {
         respond(&server, "ken/always", &more).json()
     };
     let second = goes_on(&first, FOLLOW_UP);
-    assert_eq!(second["output"][0]["content"][0]["text"], "May");
-    assert_eq!(second["ken"]["question"], REWRITTEN);
-    assert_eq!(second["previous_response_id"], first["id"]);
+    has!(second, ["output"][0]["content"][0]["text"]: "May", ["ken"]["question"]: REWRITTEN);
+    has!(second, ["previous_response_id"]: first["id"]);
     // The conversation is there when the first response is gone.
     let gone = server.delete(&path).json();
     let expected = json!({"id": first["id"], "object": "response", "deleted": true});
@@ -280,11 +265,8 @@ fn the_items_of_an_input_are_listed_last_first() {
     let listed = server.get(&path).json();
     let items = listed["data"].as_array().unwrap();
     assert_eq!(items.len(), 5, "{listed}");
-    assert_eq!(items[2]["id"], "rs_1");
-    assert_eq!(
-        items[0]["content"],
-        json!([{"type": "input_text", "text": FOLLOW_UP}])
-    );
+    has!(items, [2]["id"]: "rs_1");
+    has!(items, [0]["content"]: json!([{"type": "input_text", "text": FOLLOW_UP}]));
     let page = server.get(&format!("{path}?limit=2&order=asc")).json();
     assert_eq!(page["data"][0]["role"], "system");
     let after = page["last_id"].as_str().unwrap();
@@ -295,10 +277,7 @@ fn the_items_of_an_input_are_listed_last_first() {
     let whole = respond(&server, "ken/never", &json!({})).json();
     let path = format!("{RESPONSES}/{}/input_items", whole["id"].as_str().unwrap());
     let only = server.get(&path).json()["data"][0].clone();
-    assert_eq!(
-        (&only["role"], &only["content"][0]["text"]),
-        (&json!("user"), &json!(OIL))
-    );
+    has!(only, ["role"]: "user", ["content"][0]["text"]: OIL);
 }
 
 #[test]

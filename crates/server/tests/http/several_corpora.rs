@@ -1,5 +1,6 @@
 //! One search over several corpora: the most relevant passages of all, each with its corpus.
 
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::fixture::{OIL, Running};
@@ -49,11 +50,8 @@ fn a_search_finds_the_most_relevant_passages_of_all() {
             .collect();
         assert_eq!(hits, expected[..k]);
         assert_eq!(found(&both["hits"])[0], ("z#0".to_owned(), json!("boats")));
-        assert_eq!(both["corpus"]["name"], "notes");
-        assert_eq!(
-            both["other_corpora"],
-            json!([{"name": "boats", "generation": 1}])
-        );
+        has!(both, ["corpus"]["name"]: "notes");
+        has!(both, ["other_corpora"]: json!([{"name": "boats", "generation": 1}]));
     }
     // The first is the one named first; a single corpus is searched as usual.
     let both = search(json!(["boats", "notes"]), 1);
@@ -70,8 +68,7 @@ fn an_answer_cites_passages_where_they_are() {
     let ken = json!({"corpus": ["boats", "notes"], "trace": true});
     let chat = server.chat("always", OIL, &json!({ "ken": ken })).json();
     let trace = &chat["ken"];
-    assert_eq!(trace["corpus"]["name"], "boats");
-    assert_eq!(trace["other_corpora"][0]["name"], "notes");
+    has!(trace, ["corpus"]["name"]: "boats", ["other_corpora"][0]["name"]: "notes");
     let oil = ("cars/oil.md#0".to_owned(), json!("notes"));
     assert!(found(&trace["retrieved"]).contains(&oil), "{trace}");
     assert_eq!(trace["citations"][0]["corpus"], "notes");

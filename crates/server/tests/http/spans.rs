@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use ken_testing::has;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
 use opentelemetry_proto::tonic::trace::v1::Span;
@@ -231,10 +232,7 @@ fn questions_and_answers_are_in_spans_where_that_is_asked_for() {
         serde_json::from_str(&said(whole, key).unwrap()).unwrap()
     };
     let asked = messages("gen_ai.input.messages");
-    assert_eq!(
-        (&asked[0]["role"], &asked[0]["parts"][0]["content"]),
-        (&json!("user"), &json!(OIL))
-    );
+    has!(asked[0], ["role"]: "user", ["parts"][0]["content"]: OIL);
     let answered = messages("gen_ai.output.messages");
     assert_eq!(answered[0]["parts"][0]["content"], answer["answer"]);
     let found = said(

@@ -2,6 +2,7 @@
 
 use ken_report::{Axis, Cell, Column, Figure, Mark, Point, Report, Section, Series, Table};
 use ken_server::Keys;
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::fixture::Running;
@@ -194,14 +195,8 @@ fn studies_are_told_with_what_they_measured() {
     for one in all {
         assert!(one["changed_at"].as_u64().unwrap() > 1_600_000_000, "{one}");
     }
-    assert_eq!(
-        (&all[0]["page"], &all[0]["files"]),
-        (&Value::Null, &json!([]))
-    );
-    assert_eq!(
-        (&all[2]["questions"], &all[2]["page"]),
-        (&json!(1), &json!("known.jsonl.html"))
-    );
+    has!(all, [0]["page"]: Value::Null, [0]["files"]: json!([]), [2]["questions"]: 1);
+    has!(all, [2]["page"]: "known.jsonl.html");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! these.
 
 use ken_server::{Keys, Scope};
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::client::{Response, exchange, request};
@@ -102,10 +103,7 @@ fn a_trace_says_how_the_answer_came_about_and_has_its_texts_where_they_are_kept(
     for name in names.split(' ') {
         assert_eq!(trace[name], answer[name], "{name}");
     }
-    assert_eq!(
-        (&trace["id"], &trace["object"]),
-        (&json!(id), &json!("trace"))
-    );
+    has!(trace, ["id"]: id, ["object"]: "trace");
     assert!(trace["ms"].as_f64().unwrap() > 0.0 && trace["prompt_tokens"].as_u64().unwrap() > 0);
     // The texts of passages are in the corpus, and gone when they are deleted there.
     let found = &trace["retrieved"][0];
@@ -137,14 +135,8 @@ fn without_being_told_to_a_server_keeps_no_texts() {
     let said = says(&server, &oil, &json!({"rating": "bad", "answers": ["Ida"]}));
     assert_eq!(said.json()["eval_question"], false);
     let trace = server.get(&format!("/v1/ken/traces/{oil}")).json();
-    assert_eq!(
-        (&trace["question"], &trace["answer"]),
-        (&json!(""), &Value::Null)
-    );
-    assert_eq!(
-        (&trace["route"], &trace["feedback"]["rating"]),
-        (&json!("corpus"), &json!("bad"))
-    );
+    has!(trace, ["question"]: "", ["answer"]: Value::Null, ["route"]: "corpus");
+    has!(trace, ["feedback"]["rating"]: "bad");
     let of_trace = server.post(QUESTIONS, &json!({"trace": oil, "golden_answers": ["Ida"]}));
     assert_eq!(
         (of_trace.status, of_trace.code().as_str()),
@@ -198,10 +190,7 @@ fn right_answers_make_questions_to_evaluate_on() {
         })
     );
     assert_eq!(all[1], made.json());
-    assert_eq!(
-        (&all[2]["id"], &all[2]["metadata"]),
-        (&json!(own), &json!({}))
-    );
+    has!(all[2], ["id"]: own, ["metadata"]: json!({}));
     // Later feedback replaces it.
     let body = json!({"trace": oil, "golden_answers": ["Ida"]});
     assert_eq!(server.post(QUESTIONS, &body).status, 201);
@@ -222,8 +211,7 @@ fn right_answers_make_questions_to_evaluate_on() {
     let asked = lines(&server.get("/v1/ken/traces/questions"));
     let questions: Vec<&Value> = asked.iter().map(|line| &line["question"]).collect();
     assert_eq!(questions, [OIL, FRANCE]);
-    assert_eq!(asked[0]["golden_answers"], json!(["Ida", "ida"]));
-    assert_eq!(asked[1]["golden_answers"], json!([]));
+    has!(asked, [0]["golden_answers"]: json!(["Ida", "ida"]), [1]["golden_answers"]: json!([]));
     let wanted = lines(&server.get("/v1/ken/traces/questions?route=self"));
     assert_eq!(wanted.len(), 1);
     for (body, status, code) in [

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::client::{Response, run_python};
@@ -56,10 +57,7 @@ fn a_name_is_free_and_no_id() {
     assert_ne!(one, other);
     let path = format!("{STORES}/{one}");
     let changed = server.post(&path, &json!({"name": "Manuals", "metadata": {"a": "b"}}));
-    assert_eq!(
-        (&changed.json()["name"], &changed.json()["id"]),
-        (&json!("Manuals"), &json!(one))
-    );
+    has!(changed.json(), ["name"]: "Manuals", ["id"]: one);
     let same = json!({"name": null, "metadata": null, "expires_after": null});
     assert_eq!(server.post(&path, &same).json(), changed.json());
     // A search names the store by its id.
@@ -80,10 +78,7 @@ fn a_name_is_free_and_no_id() {
     // Of several, an empty one is left out.
     let both = json!({"query": "Quirin", "corpus": [unnamed, one]});
     let both = server.post("/v1/ken/search", &both).json();
-    assert_eq!(
-        (&both["corpus"]["name"], &both["hits"][0]["doc_id"]),
-        (&json!(one), &json!("gate.md"))
-    );
+    has!(both, ["corpus"]["name"]: one, ["hits"][0]["doc_id"]: "gate.md");
     let server = server.again();
     assert_eq!(server.get(&path).json()["name"], "Manuals");
 
@@ -296,19 +291,8 @@ fn a_batch_goes_on_where_one_of_its_files_fails_and_when_the_server_starts_again
     server.holding.held.store(true, Ordering::SeqCst);
     let body = json!({"files": [{"file_id": good, "attributes": {"n": 1}}, {"file_id": bad}, {"file_id": last}]});
     let batch = server.post(&batches, &body).json();
-    assert_eq!(
-        (
-            &batch["object"],
-            &batch["status"],
-            &batch["file_counts"]["total"]
-        ),
-        (
-            &json!("vector_store.files_batch"),
-            &json!("in_progress"),
-            &json!(3)
-        ),
-        "{batch}"
-    );
+    has!(batch, ["object"]: "vector_store.files_batch", ["status"]: "in_progress");
+    has!(batch, ["file_counts"]["total"]: 3);
     let server = server.again();
     let path = format!("{batches}/{}", batch["id"].as_str().unwrap());
     let batch = over(&server, &path);
@@ -406,11 +390,7 @@ fn a_batch_is_cancelled_as_far_as_it_is_not_done() {
         200
     );
     let batch = over(&server, &path);
-    assert_eq!(
-        (&batch["status"], &batch["file_counts"]["cancelled"]),
-        (&json!("cancelled"), &json!(5)),
-        "{batch}"
-    );
+    has!(batch, ["status"]: "cancelled", ["file_counts"]["cancelled"]: 5);
     assert_eq!(found(&server, &store, "gate").0, ["empty_corpus"]);
     // A finished file stays what it was.
     server.holding.held.store(false, Ordering::SeqCst);

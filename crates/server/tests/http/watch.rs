@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ken_language::LanguageModel;
 use ken_policy::{Guarantee, Ranks};
 use ken_server::{Keys, NotGuaranteed, Scope};
-use ken_testing::TableModel;
+use ken_testing::{TableModel, has};
 use serde_json::{Value, json};
 
 use crate::client::{exchange, request};
@@ -58,15 +58,8 @@ fn a_drawn_question_is_answered_with_retrieval_as_well() {
     let server = watched(&Keys::default());
     let answer = ask(&server, OIL);
     // The caller sees nothing of it, except that it was drawn.
-    assert_eq!(
-        (&answer["answer"], &answer["route"]),
-        (&json!("Bob"), &json!("self"))
-    );
-    assert_eq!(
-        (&answer["searches"], &answer["drawn"]),
-        (&json!(0), &json!(1.0))
-    );
-    assert_eq!(answer["guarantee"]["standing"], "holds");
+    has!(answer, ["answer"]: "Bob", ["route"]: "self", ["searches"]: 0, ["drawn"]: 1.0);
+    has!(answer, ["guarantee"]["standing"]: "holds");
     assert_eq!(answer["guarantee"]["max_loss"], 0.05);
     assert_eq!(answer["guarantee"]["questions"], 300);
     wait_for("both answers", || found(&server, 0).0 == 1);
@@ -86,15 +79,8 @@ fn a_drawn_question_is_answered_with_retrieval_as_well() {
         "ken_guarantee{policy=\"certainty@0.5\",standing=\"holds\"} 1",
     );
     let logged = events(&server, "watched");
-    assert_eq!(logged[0]["request_id"], answer["request_id"]);
-    assert_eq!(
-        (
-            &logged[0]["propensity"],
-            &logged[0]["number"],
-            &logged[0]["outcome"]
-        ),
-        (&json!(1.0), &json!(1), &json!("differs"))
-    );
+    has!(logged, [0]["request_id"]: answer["request_id"], [0]["propensity"]: 1.0, [0]["number"]: 1);
+    has!(logged, [0]["outcome"]: "differs");
     assert!(!serde_json::to_string(&logged).unwrap().contains("oil"));
     let body = json!({"question": FRANCE, "policy": POLICY});
     let knows = server.post("/v1/ken/knows", &body).json();
@@ -138,10 +124,7 @@ fn more_losses_than_guaranteed_have_everything_retrieved_also_after_a_restart() 
         wait_for("both answers", enough);
     }
     let told = &events(&server, "lapsed")[0];
-    assert_eq!(
-        (&told["policy"], &told["test"]),
-        (&json!(POLICY), &json!("agreement"))
-    );
+    has!(told, ["policy"]: POLICY, ["test"]: "agreement");
     assert!(
         told["advice"]
             .as_str()
@@ -150,11 +133,7 @@ fn more_losses_than_guaranteed_have_everything_retrieved_also_after_a_restart() 
     );
     let check = |server: &Running| {
         let answer = ask(server, OIL);
-        assert_eq!(
-            (&answer["answer"], &answer["policy"]),
-            (&json!("Ida"), &json!("always"))
-        );
-        assert_eq!(answer["guarantee"]["standing"], "lapsed");
+        has!(answer, ["answer"]: "Ida", ["policy"]: "always", ["guarantee"]["standing"]: "lapsed");
         let reason = answer["reason"].as_str().unwrap();
         assert!(reason.contains("in the place of certainty@0.5"), "{reason}");
         assert_eq!(server.get("/v1/ken/guarantee").json()["standing"], "lapsed");
@@ -172,10 +151,7 @@ fn more_losses_than_guaranteed_have_everything_retrieved_also_after_a_restart() 
     // A caller that names a policy gets it.
     let body = json!({"question": OIL, "ken": {"policy": POLICY}});
     let named = server.post("/v1/ken/ask", &body).json();
-    assert_eq!(
-        (&named["answer"], &named["guarantee"]["standing"]),
-        (&json!("Bob"), &json!("lapsed"))
-    );
+    has!(named, ["answer"]: "Bob", ["guarantee"]["standing"]: "lapsed");
     check(&server.again());
 }
 

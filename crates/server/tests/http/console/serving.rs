@@ -3,7 +3,7 @@
 
 use ken_language::LanguageModel;
 use ken_server::{Keys, Scope};
-use ken_testing::TableModel;
+use ken_testing::{TableModel, has};
 use serde_json::json;
 
 use crate::client::{Response, exchange, request};
@@ -185,10 +185,8 @@ fn the_page_needs_no_key_and_says_what_a_key_may_do() {
         &request("GET", "/v1/ken/access", &headers, ""),
     );
     let access = access.json();
-    assert_eq!(access["key"], json!(keys.keys[0].id));
-    assert_eq!(access["scopes"], json!(["ask"]));
-    assert_eq!(access["corpora"], json!(["notes"]));
-    assert_eq!(access["takes_documents"], true);
+    has!(access, ["key"]: json!(keys.keys[0].id), ["scopes"]: json!(["ask"]));
+    has!(access, ["corpora"]: json!(["notes"]), ["takes_documents"]: true);
 
     let open = Running::read_only().get("/v1/ken/access").json();
     let all = json!(["ask", "search", "write", "admin"]);

@@ -1,0 +1,34 @@
+//! Fields of JSON values, compared together.
+
+/// Compares fields of a JSON value, and shows the whole value if one differs:
+/// `has!(answer, ["route"]: "corpus", ["calls"]["model"]: 2)`. A field that is missing is null.
+#[macro_export]
+macro_rules! has {
+    ($value:expr, $($([$key:expr])+ : $expected:expr),+ $(,)?) => {{
+        let value = &$value;
+        ::std::assert_eq!(
+            $crate::serde_json::json!([$(value$([$key])+),+]),
+            $crate::serde_json::json!([$($expected),+]),
+            "{}",
+            $crate::serde_json::json!(value)
+        );
+    }};
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    #[test]
+    fn fields_are_compared_whole() {
+        let value = json!({"a": {"b": [1, "x"]}, "c": true});
+        has!(value, ["a"]["b"]: json!([1, "x"]), ["c"]: true);
+        has!(value["a"], ["b"][1]: "x", ["none"]: Value::Null);
+    }
+
+    #[test]
+    #[should_panic(expected = r#"{"a":{"b":1,"c":2}}"#)]
+    fn a_part_of_an_object_is_not_the_object() {
+        has!(json!({"a": {"b": 1, "c": 2}}), ["a"]: json!({"b": 1}));
+    }
+}
