@@ -193,11 +193,7 @@ fn values_out_of_range_are_refused_with_their_names() {
         let given = response.json()["error"]["param"]
             .as_str()
             .map(str::to_owned);
-        assert_eq!(
-            (response.status, response.code().as_str()),
-            (status, code),
-            "{body}"
-        );
+        response.refuses_for(&body, status, code);
         assert_eq!(given.as_deref(), param, "{body}");
     }
 }
@@ -220,11 +216,7 @@ fn a_question_that_is_longer_than_the_context_is_told_so() {
         ("/v1/ken/ask", json!({"question": long})),
     ] {
         let response = server.post(path, &body);
-        assert_eq!(
-            (response.status, response.code().as_str()),
-            (400, "context_length_exceeded"),
-            "{path}"
-        );
+        response.refuses_for(&path, 400, "context_length_exceeded");
     }
     let brief = server.post("/v1/ken/ask", &json!({"question": OIL}));
     assert_eq!(brief.status, 200);
@@ -244,6 +236,6 @@ fn a_body_that_is_cut_off_harms_nobody() {
     client.write_all(&whole[..whole.len() - 5]).unwrap();
     client.shutdown(std::net::Shutdown::Write).unwrap();
     let cut = read(client);
-    assert_eq!((cut.status, cut.code().as_str()), (400, "body_cut"));
+    cut.refuses(400, "body_cut");
     assert_eq!(server.chat("always", OIL, &json!({})).status, 200);
 }

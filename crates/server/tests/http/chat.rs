@@ -87,11 +87,7 @@ fn models_are_listed_and_found_by_their_names() {
     }
     for id in ["ken/router@0.5", "ken/oracle", "gpt-5", "ken/certainty"] {
         let response = server.get(&format!("/v1/models/{id}"));
-        assert_eq!(
-            (response.status, response.code().as_str()),
-            (404, "model_not_found"),
-            "{id}"
-        );
+        response.refuses_for(&id, 404, "model_not_found");
     }
 }
 
@@ -147,10 +143,7 @@ fn an_error_before_the_first_piece_has_a_status_of_its_own() {
     let server = Running::over(model, LIMITS, &Keys::default());
     let long = "oil ".repeat(301);
     let response = server.chat("always", &long, &json!({"stream": true}));
-    assert_eq!(
-        (response.status, response.code().as_str()),
-        (400, "context_length_exceeded")
-    );
+    response.refuses(400, "context_length_exceeded");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A plain HTTP client, which hides nothing of what the server sends.
 
+use std::fmt::Display;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
@@ -45,6 +46,19 @@ impl Response {
         assert!(!error["message"].as_str().unwrap().is_empty());
         assert!(self.header("x-request-id").is_some() && self.header("x-should-retry").is_some());
         error["code"].as_str().unwrap().to_owned()
+    }
+
+    /// Checks that it is an error with this status and code.
+    #[track_caller]
+    pub(crate) fn refuses(&self, status: u16, code: &str) {
+        self.refuses_for(&self.text(), status, code);
+    }
+
+    /// As [`Response::refuses`], and says of which request.
+    #[track_caller]
+    pub(crate) fn refuses_for(&self, request: &dyn Display, status: u16, code: &str) {
+        let told = (self.status, self.code());
+        assert_eq!(told, (status, code.to_owned()), "{request}");
     }
 
     /// The data of the events of a stream, which holds nothing else but pings.

@@ -261,11 +261,7 @@ fn what_cannot_be_corrected_changes_nothing() {
     ] {
         let refused = correct(&server, &body);
         let what: String = body.to_string().chars().take(80).collect();
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (status, code),
-            "{what}"
-        );
+        refused.refuses_for(&what, status, code);
     }
     let greeting = server.chat("always", "Hi!", &json!({})).json();
     let body = json!({"trace": greeting["ken"]["request_id"], "source": "self"});
@@ -274,10 +270,7 @@ fn what_cannot_be_corrected_changes_nothing() {
     let lock = std::fs::File::create(folder(&server).join("LOCK")).unwrap();
     lock.lock().unwrap();
     let refused = correct(&server, &json!({"question": OIL, "source": "notes"}));
-    assert_eq!(
-        (refused.status, refused.code().as_str()),
-        (409, "datastore_locked")
-    );
+    refused.refuses(409, "datastore_locked");
     drop(lock);
     assert_eq!(
         Datastore::open(&folder(&server)).unwrap().entries().len(),
@@ -300,10 +293,7 @@ fn without_a_datastore_corrections_are_kept_to_be_imported() {
     let by_asker = [("authorization", asks.as_str())];
     let body = json!({"question": OIL, "source": "boats"});
     let refused = server.post_as(&by_asker, CORRECTIONS, &body);
-    assert_eq!(
-        (refused.status, refused.code().as_str()),
-        (403, "insufficient_scope")
-    );
+    refused.refuses(403, "insufficient_scope");
     let kept = server.post_as(&by_admin, CORRECTIONS, &body);
     assert_eq!((kept.status, &kept.json()["votes"]), (201, &Value::Null));
     let unknown = server.post_as(
@@ -320,9 +310,6 @@ fn without_a_datastore_corrections_are_kept_to_be_imported() {
     let gone = get(&format!("{CORRECTIONS}/{id}"), "DELETE");
     assert_eq!((gone.status, &gone.json()["deleted"]), (200, &json!(true)));
     let gone = get(&format!("{CORRECTIONS}/{id}"), "DELETE");
-    assert_eq!(
-        (gone.status, gone.code().as_str()),
-        (404, "unknown_correction")
-    );
+    gone.refuses(404, "unknown_correction");
     assert_eq!(get(CORRECTIONS, "GET").text(), "");
 }

@@ -52,10 +52,7 @@ fn documents_are_listed_in_pages_and_by_how_their_ids_begin() {
     let none = server.get(&format!("{PATH}/documents?prefix=boats")).json();
     assert_eq!(none["data"], json!([]));
     let unknown = server.get(&format!("{PATH}/documents?name=x"));
-    assert_eq!(
-        (unknown.status, unknown.code().as_str()),
-        (400, "unknown_parameter")
-    );
+    unknown.refuses(400, "unknown_parameter");
     let nowhere = server.get("/v1/ken/corpora/nowhere/documents");
     assert_eq!(nowhere.status, 404);
 }
@@ -110,11 +107,7 @@ fn the_passages_of_a_document_are_read_in_order_and_say_where_they_stand() {
         ("?document=tulips.md&limit=0", 400, "invalid_value"),
     ] {
         let refused = server.get(&format!("{PATH}/passages{query}"));
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (status, code),
-            "{query}"
-        );
+        refused.refuses_for(&query, status, code);
     }
     // Search results say so, too.
     let found = server
@@ -147,10 +140,6 @@ fn folders_in_the_names_of_uploads_stay() {
     assert_eq!(listed, ["garden/beds/tulips.md", "notes.md", "outside.md"]);
     for name in ["garden/.git/config.md", "a/..", &"x/".repeat(600)] {
         let refused = send(&server, &format!("{PATH}/documents"), name, "Nothing.");
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (400, "invalid_filename"),
-            "{name}"
-        );
+        refused.refuses_for(&name, 400, "invalid_filename");
     }
 }

@@ -194,10 +194,7 @@ fn failures_of_the_server_keep_their_names() {
     let body = brought("ken/never", &json!(OIL));
     front.says(|_| Reply::refusal(400, "`response_format` is not supported"));
     let refused = front.server.post("/v1/chat/completions", &body);
-    assert_eq!(
-        (refused.status, refused.code().as_str()),
-        (400, "refused_by_model_server")
-    );
+    refused.refuses(400, "refused_by_model_server");
     assert!(
         refused
             .text()
@@ -299,10 +296,7 @@ fn an_answer_ends_where_the_application_wants_it_to() {
     }
     for stop in [json!(7), json!(["a", "b", "c", "d", "e"]), json!([1])] {
         let refused = server.chat("always", OIL, &json!({"stop": stop}));
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (400, "invalid_value")
-        );
+        refused.refuses(400, "invalid_value");
     }
 }
 
@@ -322,10 +316,7 @@ fn what_an_application_found_is_read_in_place_of_a_search() {
             "/v1/ken/ask",
             &json!({"question": OIL, "ken": {"passages": wrong}}),
         );
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (400, "invalid_value")
-        );
+        refused.refuses(400, "invalid_value");
     }
 }
 
@@ -431,10 +422,7 @@ fn completions_reach_the_models_server_as_they_came() {
     }
     front.says(|_| Reply::refusal(400, "no such regex"));
     let refused = front.server.post("/v1/completions", &body);
-    assert_eq!(
-        (refused.status, refused.code()),
-        (400, "refused_by_model_server".to_owned())
-    );
+    refused.refuses(400, "refused_by_model_server");
 }
 
 #[test]
@@ -444,9 +432,6 @@ fn a_server_whose_model_server_is_gone_is_not_ready() {
     } = Front::start(LIMITS);
     upstream.close();
     let ready = server.get("/ready");
-    assert_eq!(
-        (ready.status, ready.code()),
-        (503, "model_server_unavailable".to_owned())
-    );
+    ready.refuses(503, "model_server_unavailable");
     assert_eq!(server.get("/health").status, 200);
 }

@@ -126,11 +126,7 @@ fn corpora_are_listed_and_passages_read() {
         ("/v1/nothing", "unknown_route"),
     ] {
         let response = server.get(path);
-        assert_eq!(
-            (response.status, response.code().as_str()),
-            (404, code),
-            "{path}"
-        );
+        response.refuses_for(&path, 404, code);
     }
 }
 

@@ -179,10 +179,7 @@ fn each_change_of_a_corpus_tells_from_which_generation_it_holds() {
     let gone = server.delete(&format!("{path}/documents/roof.md"));
     assert_eq!((gone.status, &gone.json()["generation"]), (200, &json!(4)));
     let again = server.delete(&format!("{path}/documents/cars/none.md"));
-    assert_eq!(
-        (again.status, again.code().as_str()),
-        (404, "unknown_document")
-    );
+    again.refuses(404, "unknown_document");
     let back = server.post(&format!("{path}/rollback"), &json!({"generation": 2}));
     assert_eq!((back.status, &back.json()["generation"]), (200, &json!(5)));
     assert_eq!(
@@ -190,10 +187,7 @@ fn each_change_of_a_corpus_tells_from_which_generation_it_holds() {
         (vec!["roof.md".to_owned()], 5)
     );
     let never = server.post(&format!("{path}/rollback"), &json!({"generation": 77}));
-    assert_eq!(
-        (never.status, never.code().as_str()),
-        (404, "unknown_generation")
-    );
+    never.refuses(404, "unknown_generation");
     let details = server.get(path).json();
     let history = details["history"].as_array().unwrap();
     let changes: Vec<&str> = history
@@ -223,11 +217,7 @@ fn a_corpus_is_made_filled_and_removed() {
     );
     for bad in ["", "../hill", "a/b", ".x", "a.json"] {
         let refused = server.post(corpora, &json!({ "name": bad }));
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (400, "invalid_value"),
-            "{bad}"
-        );
+        refused.refuses_for(&bad, 400, "invalid_value");
     }
     assert_eq!(found(&server, "hill", "goat").0, ["empty_corpus"]);
     let job = ingested(
@@ -241,10 +231,7 @@ fn a_corpus_is_made_filled_and_removed() {
     assert_eq!(hits, ["g"]);
     // Corpora of the settings stay.
     let stays = server.delete(&format!("{corpora}/notes"));
-    assert_eq!(
-        (stays.status, stays.code().as_str()),
-        (403, "corpus_of_settings")
-    );
+    stays.refuses(403, "corpus_of_settings");
     assert_eq!(
         server.delete(&format!("{corpora}/hill")).json()["status"],
         "done"
@@ -268,11 +255,7 @@ fn hostile_documents_harm_nobody() {
     ] {
         for path in [path, FILES] {
             let refused = send(&server, path, name, content);
-            assert_eq!(
-                (refused.status, refused.code().as_str()),
-                (status, code),
-                "{name} {path}"
-            );
+            refused.refuses_for(&format_args!("{name} {path}"), status, code);
         }
     }
     assert_eq!(send(&server, FILES, "a.md", "").code(), "empty_file");
@@ -284,10 +267,7 @@ fn hostile_documents_harm_nobody() {
     let no_parts = upload(path, &[], &[], &[]);
     assert_eq!(exchange(server.address, &no_parts).code(), "missing_file");
     let unknown = send(&server, "/v1/ken/corpora/none/documents", "a.md", "x");
-    assert_eq!(
-        (unknown.status, unknown.code().as_str()),
-        (404, "unknown_corpus")
-    );
+    unknown.refuses(404, "unknown_corpus");
 
     // Content that is broken inside fails as a job, and nothing of it is published, not even the good line.
     let good = "{\"id\": \"good\", \"contents\": \"Basilisk.\"}";
@@ -474,10 +454,7 @@ fn a_server_without_a_folder_for_it_takes_nothing_in() {
         server.post("/v1/ken/corpora/notes/rollback", &json!({"generation": 1})),
         server.delete("/v1/ken/corpora/notes"),
     ] {
-        assert_eq!(
-            (response.status, response.code().as_str()),
-            (403, "read_only")
-        );
+        response.refuses(403, "read_only");
     }
     assert_eq!(server.get("/v1/ken/corpora/notes").json()["generation"], 1);
 }
@@ -497,10 +474,7 @@ fn a_corpus_that_is_removed_while_it_is_asked_answers_to_the_end() {
         });
         assert_eq!(server.delete("/v1/ken/corpora/town").status, 200);
         let refused = server.post("/v1/ken/ask", &body);
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (404, "unknown_corpus")
-        );
+        refused.refuses(404, "unknown_corpus");
         reading.released.store(true, Ordering::SeqCst);
         asked.join().unwrap()
     });

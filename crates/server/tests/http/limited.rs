@@ -343,10 +343,7 @@ fn a_key_for_one_corpus_does_with_it_what_its_scopes_allow() {
     let question = json!({"question": "Who changes it?", "golden_answers": ["Zoe"]});
     let made = one.post("/v1/ken/evals/questions", &question).json();
     let which = two.post("/v1/ken/evals/questions", &question);
-    assert_eq!(
-        (which.status, which.code().as_str()),
-        (400, "invalid_value")
-    );
+    which.refuses(400, "invalid_value");
     let correction = json!({"question": "Who changes it?", "source": "self"});
     let corrected = one.post("/v1/ken/corrections", &correction).json();
     for (path, id) in [
@@ -364,16 +361,10 @@ fn a_key_for_one_corpus_does_with_it_what_its_scopes_allow() {
     has!(access, ["shows_studies"]: false);
     for path in "/metrics /v1/ken/studies /v1/ken/studies/sizes/report.html".split_whitespace() {
         let refused = one.get(path);
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (403, "insufficient_scope")
-        );
+        refused.refuses(403, "insufficient_scope");
     }
     let refused = one.post("/v1/ken/reload", &json!({}));
-    assert_eq!(
-        (refused.status, refused.code().as_str()),
-        (403, "insufficient_scope")
-    );
+    refused.refuses(403, "insufficient_scope");
     assert_eq!(one.get("/v1/ken/guarantee").code(), "no_guarantee");
     assert_eq!(two.get("/v1/ken/guarantee").status, 200);
 }

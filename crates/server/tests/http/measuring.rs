@@ -130,12 +130,7 @@ fn a_policy_that_cannot_be_put_to_use_changes_nothing() {
         (tuned.as_str(), 409, "corpus_not_named"),
     ] {
         let refused = server.post("/v1/ken/policy", &json!({"study": study}));
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (status, code),
-            "{}",
-            refused.text()
-        );
+        refused.refuses(status, code);
     }
     let settings = std::fs::read_to_string(server.folder.path().join("ken.toml")).unwrap();
     assert_eq!(settings, SETTINGS);
@@ -150,10 +145,7 @@ fn collected_questions_are_measured_on() {
     let server = Running::showing_studies(&Keys::default());
     let asked = json!({"kind": "compare", "policies": ["never", "always"], "corpus": "notes"});
     let refused = server.post(JOBS, &asked);
-    assert_eq!(
-        (refused.status, refused.code().as_str()),
-        (400, "no_questions")
-    );
+    refused.refuses(400, "no_questions");
     let collected = json!({"question": OIL, "golden_answers": ["Ida"]});
     assert_eq!(
         server.post("/v1/ken/evals/questions", &collected).status,
@@ -259,11 +251,7 @@ fn what_cannot_be_measured_is_refused_at_once() {
             .as_str()
             .unwrap()
             .to_owned();
-        assert_eq!(
-            (response.status, response.code().as_str()),
-            (status, code),
-            "{message}"
-        );
+        response.refuses_for(&message, status, code);
         assert!(message.contains(words), "{message}");
         assert!(!message.contains("data/"), "{message}");
     }
@@ -287,10 +275,7 @@ fn one_runs_at_a_time_behind_whoever_asks_and_can_be_cancelled() {
         reading.now.load(Ordering::SeqCst) == 1
     });
     let second = server.post(JOBS, &compare(&questions(4)));
-    assert_eq!(
-        (second.status, second.code().as_str()),
-        (409, "job_running")
-    );
+    second.refuses(409, "job_running");
     // It takes one place of several, so that people are still answered.
     std::thread::scope(|scope| {
         let asked = scope.spawn(|| server.chat("always", OIL, &json!({})));

@@ -95,10 +95,7 @@ fn a_batch_ends_at_the_deadline() {
     };
     let server = Running::embedding(embedder, limits);
     let late = server.post(EMBEDDINGS, &texts(1000));
-    assert_eq!(
-        (late.status, late.code().as_str()),
-        (504, "deadline_exceeded")
-    );
+    late.refuses(504, "deadline_exceeded");
     wait_for("its place is free", || working(&server, "embeddings") == 0);
     assert!(seen.begun.load(Ordering::SeqCst) < 300);
 }
@@ -196,11 +193,7 @@ fn a_text_that_is_too_long_is_refused_before_anything_reads_it() {
         ),
     ] {
         let refused = server.post(path, &body);
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (400, "context_length_exceeded"),
-            "{path}"
-        );
+        refused.refuses_for(&path, 400, "context_length_exceeded");
         let message = refused.json()["error"]["message"].to_string();
         assert!(
             message.contains("maximum context length"),
@@ -310,10 +303,7 @@ fn a_quota_of_tokens_holds_for_questions_that_come_at_once() {
         let embed = json!({"model": "ken/embedder", "input": "oil"});
         for (path, body) in [("/v1/ken/ask", &ask), (EMBEDDINGS, &embed)] {
             let refused = send(path, body);
-            assert_eq!(
-                (refused.status, refused.code().as_str()),
-                (429, "token_quota")
-            );
+            refused.refuses(429, "token_quota");
             assert_eq!(refused.header("retry-after-ms"), Some("1000"));
         }
         reading.released.store(true, Ordering::SeqCst);

@@ -85,11 +85,7 @@ fn what_is_left_out_is_told_and_restored() {
         ),
     ] {
         let refused = server.post(route, &body);
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (404, code),
-            "{body}"
-        );
+        refused.refuses_for(&body, 404, code);
     }
     let long = "x".repeat(201);
     for (route, body) in [
@@ -109,11 +105,7 @@ fn what_is_left_out_is_told_and_restored() {
         (&restore, json!({"reasons": []})),
     ] {
         let refused = server.post(route, &body);
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (400, "invalid_value"),
-            "{body}"
-        );
+        refused.refuses_for(&body, 400, "invalid_value");
     }
     assert_eq!(oil(), (Vec::new(), 3));
 
@@ -137,9 +129,9 @@ fn what_is_left_out_is_told_and_restored() {
     // A corpus that was never filled.
     server.post("/v1/ken/corpora", &json!({"name": "hill"}));
     let empty = server.post("/v1/ken/corpora/hill/prune", &json!({"documents": ["a"]}));
-    assert_eq!((empty.status, empty.code().as_str()), (400, "empty_corpus"));
+    empty.refuses(400, "empty_corpus");
     let empty = server.get("/v1/ken/corpora/hill/pruned");
-    assert_eq!((empty.status, empty.code().as_str()), (400, "empty_corpus"));
+    empty.refuses(400, "empty_corpus");
     assert_eq!(
         server.get("/v1/ken/corpora/hill").json()["prunings"],
         json!([])

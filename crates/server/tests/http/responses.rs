@@ -169,7 +169,7 @@ fn tools_and_their_choice_are_obeyed() {
         ),
     ] {
         let refused = respond(&server, "ken", &json!({ "tools": [tool] }));
-        assert_eq!((refused.status, refused.code().as_str()), (status, code));
+        refused.refuses(status, code);
     }
 }
 
@@ -209,10 +209,7 @@ fn a_response_is_kept_and_gone_on_from_also_by_the_next_server() {
     let expected = json!({"id": first["id"], "object": "response", "deleted": true});
     assert_eq!(gone, expected);
     let unknown = server.get(&path);
-    assert_eq!(
-        (unknown.status, unknown.code().as_str()),
-        (404, "response_not_found")
-    );
+    unknown.refuses(404, "response_not_found");
     assert_eq!(server.delete(&path).status, 404);
     let third = goes_on(&second, FOLLOW_UP);
     assert_eq!(third["status"], "completed", "{third}");
@@ -328,10 +325,7 @@ fn a_stream_that_fails_before_its_first_word_has_a_status_and_one_that_fails_lat
     let server = Running::over(model, LIMITS, &Keys::default());
     let long = json!({"input": "oil ".repeat(301), "stream": true});
     let refused = respond(&server, "ken/always", &long);
-    assert_eq!(
-        (refused.status, refused.code().as_str()),
-        (400, "context_length_exceeded")
-    );
+    refused.refuses(400, "context_length_exceeded");
     drop(server);
     let limits = Limits {
         deadline: std::time::Duration::from_millis(200),
@@ -340,10 +334,7 @@ fn a_stream_that_fails_before_its_first_word_has_a_status_and_one_that_fails_lat
     // The passages are found, and then the model never begins.
     let (server, reading) = Running::slow(limits);
     let late = respond(&server, "ken/always", &json!({"stream": true}));
-    assert_eq!(
-        (late.status, late.code().as_str()),
-        (504, "deadline_exceeded")
-    );
+    late.refuses(504, "deadline_exceeded");
     // It begins, and then never ends.
     reading.begins.store(true, Ordering::SeqCst);
     let events = named(&respond(&server, "ken/always", &json!({"stream": true})));

@@ -122,11 +122,7 @@ fn what_cannot_be_searched_together_is_refused() {
             body[name] = value.clone();
         }
         let refused = server.post("/v1/ken/search", &body);
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (status, code),
-            "{more}"
-        );
+        refused.refuses_for(&more, status, code);
     }
     // Without a name, the first corpus is searched.
     let body = json!({"query": QUESTION, "corpus": []});

@@ -284,11 +284,7 @@ fn no_path_leads_out_of_the_folder() {
         ("known.jsonl", "report.html"),
     ] {
         let refused = server.get(&format!("/v1/ken/studies/{name}/{file}"));
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (404, "unknown_file"),
-            "{name} {file}"
-        );
+        refused.refuses_for(&format_args!("{name} {file}"), 404, "unknown_file");
     }
     let names = ".. %2e%2e . %2e ..%2f..%2fetc %2fetc sizes%2f sizes%00 sizes%2fcells keys.json \
         ..%2foutside.json none %252e%252e";
@@ -304,6 +300,6 @@ fn no_path_leads_out_of_the_folder() {
         }
     }
     let none = Running::start().get("/v1/ken/studies");
-    assert_eq!((none.status, none.code().as_str()), (404, "no_studies"));
+    none.refuses(404, "no_studies");
     assert!(none.text().contains("the setting studies"));
 }

@@ -84,7 +84,7 @@ fn traces_are_listed_newest_first_and_by_what_is_wanted() {
         ("?%ff", "unknown_parameter", "\u{fffd}"),
     ] {
         let refused = server.get(&format!("/v1/ken/traces{query}"));
-        assert_eq!((refused.status, refused.code().as_str()), (400, code));
+        refused.refuses(400, code);
         assert_eq!(refused.json()["error"]["param"], param);
     }
     let metrics = server.get("/metrics").text();
@@ -122,10 +122,7 @@ fn a_trace_says_how_the_answer_came_about_and_has_its_texts_where_they_are_kept(
     let server = server.again();
     assert_eq!(server.get(&path).json(), trace);
     let unknown = server.get("/v1/ken/traces/req_0");
-    assert_eq!(
-        (unknown.status, unknown.code().as_str()),
-        (404, "unknown_trace")
-    );
+    unknown.refuses(404, "unknown_trace");
 }
 
 #[test]
@@ -138,10 +135,7 @@ fn without_being_told_to_a_server_keeps_no_texts() {
     has!(trace, ["question"]: "", ["answer"]: Value::Null, ["route"]: "corpus");
     has!(trace, ["feedback"]["rating"]: "bad");
     let of_trace = server.post(QUESTIONS, &json!({"trace": oil, "golden_answers": ["Ida"]}));
-    assert_eq!(
-        (of_trace.status, of_trace.code().as_str()),
-        (403, "not_kept")
-    );
+    of_trace.refuses(403, "not_kept");
     assert_eq!(server.get("/v1/ken/traces/questions").code(), "not_kept");
     assert!(lines(&server.get(QUESTIONS)).is_empty());
     let folder = server.folder.path().join("data");
@@ -167,7 +161,7 @@ fn right_answers_make_questions_to_evaluate_on() {
         json!({"request_id": oil, "counts": false, "eval_question": false})
     );
     let none = server.post(QUESTIONS, &json!({"trace": oil}));
-    assert_eq!((none.status, none.code().as_str()), (400, "invalid_value"));
+    none.refuses(400, "invalid_value");
     // By feedback, and by someone who watches the server.
     let said = says(&server, &oil, &json!({"answers": ["Ida", "ida"]})).json();
     assert_eq!(said["eval_question"], true);
@@ -248,11 +242,7 @@ fn right_answers_make_questions_to_evaluate_on() {
         ),
     ] {
         let refused = server.post(QUESTIONS, &body);
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (status, code),
-            "{body}"
-        );
+        refused.refuses_for(&body, status, code);
     }
 }
 

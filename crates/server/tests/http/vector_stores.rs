@@ -104,10 +104,7 @@ fn a_name_is_free_and_no_id() {
         );
     }
     let settings = server.post(&format!("{STORES}/notes"), &json!({"name": "x"}));
-    assert_eq!(
-        (settings.status, settings.code().as_str()),
-        (403, "corpus_of_settings")
-    );
+    settings.refuses(403, "corpus_of_settings");
 }
 
 #[test]
@@ -210,10 +207,7 @@ fn documents_that_others_replaced_are_not_brought_back() {
     );
     let path = format!("{files}/{file}");
     let refused = server.post(&path, &json!({"attributes": {"a": 1}}));
-    assert_eq!(
-        (refused.status, refused.code().as_str()),
-        (400, "documents_replaced")
-    );
+    refused.refuses(400, "documents_replaced");
     assert_eq!(server.get(&path).json()["attributes"], json!({}));
     assert_eq!(found(&server, "notes", "brass").0, ["g"]);
 }

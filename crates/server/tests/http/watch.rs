@@ -190,10 +190,7 @@ fn right_answers_count_once_and_from_whoever_asked() {
     wait_for("no loss", || report()["observed"] == 2);
     assert_eq!(report()["mean"], 0.5);
     let unknown = says(&mine, "req_none", json!(["Ida"]));
-    assert_eq!(
-        (unknown.status, unknown.code().as_str()),
-        (404, "unknown_trace")
-    );
+    unknown.refuses(404, "unknown_trace");
     for bad in [
         json!([]),
         json!([" "]),
