@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::completions::chunks;
@@ -76,10 +77,7 @@ fn several_answers_come_with_their_log_probabilities() {
             .iter()
             .filter_map(|choice| choice["logprobs"]["content"].as_array());
         assert_eq!(&told.flatten().cloned().collect::<Vec<_>>(), scored);
-        assert_eq!(
-            own.last().unwrap()["finish_reason"],
-            choice["finish_reason"]
-        );
+        has!(own.last().unwrap(), ["finish_reason"]: choice["finish_reason"]);
     }
 }
 
@@ -167,10 +165,7 @@ fn a_model_that_has_to_calls_a_tool_as_it_is_described() {
     assert!(ended, "{chunks:?}");
 
     let any = json!({"tools": tools(), "tool_choice": "required", "max_tokens": 60});
-    assert_eq!(
-        ask(&serving, &any)["choices"][0]["finish_reason"],
-        "tool_calls"
-    );
+    has!(ask(&serving, &any), ["choices"][0]["finish_reason"]: "tool_calls");
     let mut none = any.clone();
     none["tool_choice"] = json!("none");
     let answer = ask(&serving, &none);

@@ -204,10 +204,7 @@ fn a_model_learns_to_choose_its_source() {
     let (ken, report) = routed();
     assert_eq!(report["purpose"], "self-route", "{report}");
     let origin = origin(&ken);
-    assert_eq!(
-        origin["sources"]["corpora"][0]["name"], "island",
-        "{origin}"
-    );
+    has!(origin, ["sources"]["corpora"][0]["name"]: "island");
     assert_eq!(origin["held_out"], json!(0.6), "{origin}");
     // The threshold chosen on the validation questions, if any decides, is the policy's default.
     let threshold = report["threshold"].as_f64().unwrap_or(0.2);

@@ -113,10 +113,7 @@ fn what_is_served_is_what_is_asked() {
     let question = "Who is the keeper of the Orrin lighthouse?";
     let asked = ken.json(&["ask", "--corpus", "island", question]);
     let mut serving = Serving::start(&ken, &["--corpus", "notes=island"]);
-    assert_eq!(
-        serving.announced["corpora"],
-        json!([{"name": "notes", "generation": 1}])
-    );
+    has!(serving.announced, ["corpora"]: json!([{"name": "notes", "generation": 1}]));
     let console = serving.url.strip_suffix("v1");
     assert_eq!(serving.announced["console"].as_str(), console);
     let (status, page) = serving.exchange("GET", "/", "");

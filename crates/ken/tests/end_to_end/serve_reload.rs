@@ -49,10 +49,7 @@ fn settings_are_read_again_and_no_request_is_dropped() {
     let settings = |more: &str| ken.write("ken.toml", format!("server_data = \"data\"\n{more}\n"));
     settings("corpus = \"island\"\npolicy = \"never\"");
     let serving = Serving::start(&ken, &[]);
-    assert_eq!(
-        serving.post("/v1/ken/ask", &json!({"question": "Hello!"}))["small_talk"],
-        true
-    );
+    has!(serving.post("/v1/ken/ask", &json!({"question": "Hello!"})), ["small_talk"]: true);
     assert_eq!(ask(&serving)["policy"], "never");
     let made = json!({"name": "made"}).to_string();
     assert_eq!(serving.exchange("POST", "/v1/ken/corpora", &made).0, 201);

@@ -155,10 +155,7 @@ fn folder(server: &Running) -> PathBuf {
 #[test]
 fn a_correction_votes_from_the_next_question_on_and_in_the_next_server() {
     let server = Running::voting(&Keys::default());
-    assert_eq!(
-        server.get("/v1/ken/access").json()["sources"],
-        json!(["self", "notes"])
-    );
+    has!(server.get("/v1/ken/access").json(), ["sources"]: json!(["self", "notes"]));
     let asked = server
         .post(
             "/v1/ken/ask",

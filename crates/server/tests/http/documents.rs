@@ -116,10 +116,7 @@ fn the_passages_of_a_document_are_read_in_order_and_say_where_they_stand() {
             &json!({"query": "tulip number 7", "corpus": "notes"}),
         )
         .json();
-    assert_eq!(
-        found["hits"][0]["url"], "https://garden.example/tulips",
-        "{found}"
-    );
+    has!(found, ["hits"][0]["url"]: "https://garden.example/tulips");
 }
 
 #[test]

@@ -118,10 +118,7 @@ fn what_a_server_says_reaches_the_application_with_the_trace() {
         let called = chunks
             .iter()
             .find(|chunk| !chunk["choices"][0]["delta"]["tool_calls"].is_null());
-        assert_eq!(
-            called.unwrap()["choices"][0]["delta"]["tool_calls"][0]["id"],
-            "c1"
-        );
+        has!(called.unwrap(), ["choices"][0]["delta"]["tool_calls"][0]["id"]: "c1");
         let ended = chunks
             .iter()
             .find(|chunk| chunk["choices"][0]["finish_reason"] == "tool_calls");
@@ -130,10 +127,7 @@ fn what_a_server_says_reaches_the_application_with_the_trace() {
             .iter()
             .any(|chunk| chunk["usage"]["total_tokens"] == 14);
         assert_eq!(told, asks_for_usage);
-        assert_eq!(
-            last(&front)["stream_options"],
-            json!({"include_usage": true})
-        );
+        has!(last(&front), ["stream_options"]: json!({"include_usage": true}));
     }
 }
 
@@ -267,10 +261,7 @@ fn a_model_without_a_server_is_asked_in_the_applications_words() {
     let body = json!({"model": "ken/always", "input": OIL, "instructions": "Be brief."});
     let response = server.post("/v1/responses", &body).json();
     assert_eq!(response["instructions"], "Be brief.");
-    assert_eq!(
-        response["output"].as_array().unwrap().last().unwrap()["content"][0]["text"],
-        " Ida"
-    );
+    has!(response["output"].as_array().unwrap().last().unwrap(), ["content"][0]["text"]: " Ida");
 }
 
 #[test]

@@ -127,10 +127,7 @@ fn a_file_is_searched_when_it_is_completed_and_gone_when_it_is_deleted() {
     assert_eq!((hits.len(), generation), (1, 3));
     // The file itself stays until it is deleted, which removes everything made from it.
     assert_eq!(server.get(&format!("{FILES}/{other}")).status, 200);
-    assert_eq!(
-        server.delete(&format!("{FILES}/{file}")).json()["deleted"],
-        true
-    );
+    has!(server.delete(&format!("{FILES}/{file}")).json(), ["deleted"]: true);
     assert_eq!(
         server.get(&format!("{FILES}/{file}")).code(),
         "unknown_file"
@@ -139,10 +136,7 @@ fn a_file_is_searched_when_it_is_completed_and_gone_when_it_is_deleted() {
     let left = server.get(FILES).json();
     assert_eq!(left["data"][0]["id"], json!(other));
     assert_eq!(left["data"].as_array().unwrap().len(), 1);
-    assert_eq!(
-        server.delete(&format!("/v1/vector_stores/{town}")).json()["deleted"],
-        true
-    );
+    has!(server.delete(&format!("/v1/vector_stores/{town}")).json(), ["deleted"]: true);
     assert_eq!(found(&server, town, "Quillby").0, ["unknown_corpus"]);
 }
 
@@ -232,10 +226,7 @@ fn a_corpus_is_made_filled_and_removed() {
     // Corpora of the settings stay.
     let stays = server.delete(&format!("{corpora}/notes"));
     stays.refuses(403, "corpus_of_settings");
-    assert_eq!(
-        server.delete(&format!("{corpora}/hill")).json()["status"],
-        "done"
-    );
+    has!(server.delete(&format!("{corpora}/hill")).json(), ["status"]: "done");
     assert_eq!(
         server.get(&format!("{corpora}/hill")).code(),
         "unknown_corpus"

@@ -77,10 +77,7 @@ fn fill(all: &Holder<'_>, other: &str) -> Others {
     let asked = json!({"question": format!("Where does {SECRET} live?"), "ken": options});
     let trace = text(&all.post("/v1/ken/ask", &asked).json()["request_id"]);
     let judged = json!({"request_id": trace, "rating": "bad", "answers": [SECRET]});
-    assert_eq!(
-        all.post("/v1/ken/feedback", &judged).json()["eval_question"],
-        true
-    );
+    has!(all.post("/v1/ken/feedback", &judged).json(), ["eval_question"]: true);
     let question = format!("Whom did they let go? {SECRET}?");
     let question = json!({"question": question, "golden_answers": [SECRET]});
     // Of no known corpus, and so only for those who may read all.

@@ -220,10 +220,7 @@ fn a_text_that_is_too_long_is_refused_before_anything_reads_it() {
         200
     );
     let longest = json!({"model": "ken/embedder", "input": "w ".repeat(12)});
-    assert_eq!(
-        server.post(EMBEDDINGS, &longest).json()["usage"]["total_tokens"],
-        12
-    );
+    has!(server.post(EMBEDDINGS, &longest).json(), ["usage"]["total_tokens"]: 12);
     // Or by its beginning, if the client wants that.
     let cut = json!({"model": "ken/embedder", "input": ["oil", long], "truncate": true});
     let cut = server.post(EMBEDDINGS, &cut).json();

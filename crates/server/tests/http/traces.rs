@@ -108,10 +108,8 @@ fn a_trace_says_how_the_answer_came_about_and_has_its_texts_where_they_are_kept(
     // The texts of passages are in the corpus, and gone when they are deleted there.
     let found = &trace["retrieved"][0];
     assert_eq!(found["passage_id"], answer["retrieved"][0]["passage_id"]);
-    assert_eq!(
-        (&found["text"], &trace["feedback"]),
-        (&json!(""), &Value::Null)
-    );
+    has!(found, ["text"]: "");
+    has!(trace, ["feedback"]: Value::Null);
     // What a client did not ask to see is there, too.
     let body = json!({"question": OIL, "ken": {"trace": false}});
     let brief = server.post("/v1/ken/ask", &body).json();
@@ -188,10 +186,7 @@ fn right_answers_make_questions_to_evaluate_on() {
     // Later feedback replaces it.
     let body = json!({"trace": oil, "golden_answers": ["Ida"]});
     assert_eq!(server.post(QUESTIONS, &body).status, 201);
-    assert_eq!(
-        lines(&server.get(QUESTIONS))[0]["golden_answers"],
-        json!(["Ida"])
-    );
+    has!(lines(&server.get(QUESTIONS)), [0]["golden_answers"]: json!(["Ida"]));
     let gone = server.delete(&format!("{QUESTIONS}/{own}"));
     assert_eq!(gone.json()["deleted"], true);
     assert_eq!(
