@@ -4,7 +4,7 @@ use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, number, words};
+use crate::harness::{Ken, number, refuses, words};
 use crate::records::{invent, probe};
 
 const QUESTION: &str = "Who is the keeper of the Orrin lighthouse?";
@@ -141,17 +141,11 @@ fn thresholds_are_chosen_together_or_nothing_is_promised() {
         &["--abstain", "evidence:gain", "--max-error", "0.1"],
     ]
     .concat();
-    ken.refusal(&evidence).is(
-        "abstaining_policy",
-        "one signal of the question",
-        "uncertainty:perplexity",
-    );
+    refuses!(ken, &evidence =>
+        "abstaining_policy", "one signal of the question", "uncertainty:perplexity");
     let spread = ["--abstain", "uncertainty:eigenscore", "--max-error", "0.1"];
-    ken.refusal(&[&base[..], &spread].concat()).is(
-        "not_with_evidence",
-        "eigenscore",
-        "evidence:confidence",
-    );
+    refuses!(ken, &[&base[..], &spread].concat() =>
+        "not_with_evidence", "eigenscore", "evidence:confidence");
 }
 
 #[test]
@@ -171,13 +165,9 @@ fn choices_are_asked_and_the_chosen_one_is_told() {
     assert!(number(&answer["tokens"]["prompt"]) != number(&open["tokens"]["prompt"]));
     ken.refusal(&["ask", "-", "--policy", "never", "--choice", "tin"])
         .is("choices_of_many", "one question", "ken eval");
-    ken.refusal(&ask(&["x"; 27]))
-        .is("too_many_choices", "26", "leave out");
+    refuses!(ken, &ask(&["x"; 27]) => "too_many_choices", "26", "leave out");
     let bad = json!({"id": "a", "question": "Which?", "golden_answers": ["lead"], "choices": ["tin", "gold"]});
     ken.write("bad.jsonl", bad.to_string());
-    ken.refusal(&["eval", "bad.jsonl", "--policy", "never"]).is(
-        "no_right_choice",
-        "name none of its choices",
-        "letter",
-    );
+    refuses!(ken, &["eval", "bad.jsonl", "--policy", "never"] =>
+        "no_right_choice", "name none of its choices", "letter");
 }

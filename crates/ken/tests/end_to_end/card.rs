@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number};
+use crate::harness::{Ken, keys, number, refuses};
 
 fn questions() -> String {
     let known = [
@@ -91,6 +91,5 @@ fn a_card_says_what_is_known_by_kind() {
         text.contains("from memory") && text.contains("a search costs in tokens"),
         "{text}"
     );
-    let refused = ken.refusal(&[&verb[..], &["--by", "nothing"]].concat());
-    refused.is("no_field", "nothing", "");
+    refuses!(ken, &[&verb[..], &["--by", "nothing"]].concat() => "no_field", "nothing", "");
 }

@@ -4,7 +4,7 @@ use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, generator, keys, number, refused, words};
+use crate::harness::{Ken, generator, keys, number, refused, refuses, words};
 
 /// Where the cache puts the smallest model of the list.
 const SMALLEST: &str =
@@ -101,6 +101,5 @@ fn the_languages_of_a_corpus_count() {
     ingest_notes(&ken);
     let found = ken.json(&["model", "choose", "--corpus", "island"]);
     has!(found, ["languages"]: json!([{"language": "English", "share": 1.0}]));
-    ken.refusal(&["model", "choose", "--corpus", "none"])
-        .is("not_a_corpus", "none", "");
+    refuses!(ken, &["model", "choose", "--corpus", "none"] => "not_a_corpus", "none", "");
 }

@@ -4,7 +4,7 @@ use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::full_disk::limited;
-use crate::harness::{Ken, keys, refused, words};
+use crate::harness::{Ken, keys, refused, refuses, words};
 
 /// Six documents of one passage each, of which three are of 2021.
 fn write_documents(ken: &Ken) {
@@ -109,13 +109,9 @@ fn what_is_wrong_with_a_change_is_told_and_changes_nothing() {
         ken.refusal(&["prune", "apply", "--corpus", "c", "--ids", "bad.jsonl"])
             .is(kind, message, "nothing was changed");
     }
-    ken.refusal(&["corpus", "info", "--corpus", "none"])
-        .is("not_a_corpus", "none", "ken ingest");
-    ken.refusal(&["corpus", "compact", "--corpus", "none"]).is(
-        "not_a_corpus",
-        "none",
-        "ken ingest",
-    );
+    refuses!(ken, &["corpus", "info", "--corpus", "none"] => "not_a_corpus", "none", "ken ingest");
+    refuses!(ken, &["corpus", "compact", "--corpus", "none"] =>
+        "not_a_corpus", "none", "ken ingest");
     assert_eq!(corpus(&ken, &["info"])["generation"], 1);
 }
 
@@ -208,8 +204,7 @@ fn jobs_for_single_shards_make_the_corpus_of_one_run() {
     }
     let join =
         |parts: &[&'static str]| [&["corpus", "join", "--corpus", "joined"][..], parts].concat();
-    let refused = ken.refusal(&join(&["p0", "p2"]));
-    refused.is("shards_missing", "no part holds 1", "--partial");
+    refuses!(ken, &join(&["p0", "p2"]) => "shards_missing", "no part holds 1", "--partial");
     let refused = ken.refusal(&join(&["p0", "p1", "p2", "p1"]));
     refused.is("shard_twice", "p1 holds shard 1", "--only-shard I");
     ken.json(&join(&["p0", "p1", "p2"]));

@@ -1,6 +1,6 @@
 //! `ken demo` on its own corpus.
 
-use crate::harness::{Ken, argument, generator, keys, number, words};
+use crate::harness::{Ken, argument, generator, keys, number, refuses, words};
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
@@ -57,6 +57,5 @@ fn the_demo_takes_the_flags_and_settings_of_answers() {
     assert!(number(&shown["summary"][0]["mean_tokens"]) > 50.0);
 
     let flags = ["--model", "./gone.gguf"];
-    ken.refusal(&[&demo[..], &flags].concat())
-        .is("local_missing", "gone.gguf", "");
+    refuses!(ken, &[&demo[..], &flags].concat() => "local_missing", "gone.gguf", "");
 }

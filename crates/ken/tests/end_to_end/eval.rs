@@ -4,7 +4,7 @@ use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number, words};
+use crate::harness::{Ken, keys, number, refuses, words};
 
 /// Writes three questions about the documents; the gold passage is named by passage and document.
 fn write_questions(ken: &Ken) {
@@ -82,18 +82,12 @@ fn full_answers_are_right_where_they_contain_a_golden_one() {
     assert!(kept.contains("\"style\":\"full\"") && kept.contains("\"full\":true"));
     let text = ken.text(&eval(&[&full[..], &always].concat()));
     assert!(text.contains("right answers") && !text.contains("exact match"));
-    ken.refusal(&eval(&[&always[..], &full[2..]].concat())).is(
-        "other_settings",
-        "style was full and is now unset",
-        "--out",
-    );
+    refuses!(ken, &eval(&[&always[..], &full[2..]].concat()) =>
+        "other_settings", "style was full and is now unset", "--out");
 
     let against = ["--policy", "never", "--against", "full.jsonl"];
-    ken.refusal(&eval(&against)).is(
-        "other_style",
-        "full.jsonl has answers in style full, and these are short",
-        "--style full",
-    );
+    refuses!(ken, &eval(&against) =>
+        "other_style", "full.jsonl has answers in style full, and these are short", "--style full");
     let never = ["--out", "never.jsonl"];
     let held = ken.json(&eval(&[&full[..], &against, &never].concat()));
     assert_eq!(held["against"]["em"], summary["em"]);
@@ -130,8 +124,7 @@ fn a_corpus_that_was_moved_is_the_same_and_one_that_changed_is_not() {
 
     ken.write("new.txt", "The mill of Tollen has four sails.");
     ken.text(&["ingest", "new.txt", "--corpus", "isle"]);
-    let refusal = ken.refusal(&eval("isle"));
-    refusal.is("other_settings", "corpus was generation 1 of", "new file");
+    refuses!(ken, &eval("isle") => "other_settings", "corpus was generation 1 of", "new file");
 }
 
 /// Three questions under the policy that always retrieves.
@@ -272,16 +265,9 @@ fn answers_do_not_depend_on_the_batch() {
 fn an_unknown_precision_or_device_is_refused() {
     let ken = Ken::new();
     ken.write("ken.toml", "precision = \"int7\"");
-    ken.refusal(&["ask", "--policy", "never", "Who?"]).is(
-        "config",
-        "unknown precision `int7` (auto, f32, int8 are known)",
-        "",
-    );
+    refuses!(ken, &["ask", "--policy", "never", "Who?"] =>
+        "config", "unknown precision `int7` (auto, f32, int8 are known)", "");
     ken.write("ken.toml", "device = \"cuda\"");
-    let refusal = ken.refusal(&["ask", "--policy", "never", "Who?"]);
-    refusal.is(
-        "no_such_device",
-        "the device `cuda` cannot be used",
-        "--device cpu",
-    );
+    refuses!(ken, &["ask", "--policy", "never", "Who?"] =>
+        "no_such_device", "the device `cuda` cannot be used", "--device cpu");
 }

@@ -9,7 +9,7 @@ use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::documents::write_notes;
-use crate::harness::{Ken, words};
+use crate::harness::{Ken, refuses, words};
 use crate::stopped;
 
 fn listed(ken: &Ken, more: &[&str]) -> Vec<String> {
@@ -79,12 +79,8 @@ fn a_watched_folder_is_followed_until_the_end() {
     let ken = Ken::new();
     write_notes(&ken);
     let watch = ["ingest", "notes", "--corpus", "island", "--watch", "--json"];
-    ken.refusal(&words("ingest - --format txt --corpus island --watch"))
-        .is(
-            "watch_stdin",
-            "stdin cannot be watched",
-            "leave out --watch",
-        );
+    refuses!(ken, &words("ingest - --format txt --corpus island --watch") =>
+        "watch_stdin", "stdin cannot be watched", "leave out --watch");
     let mut command = ken.command(&watch);
     let mut child = command
         .stdout(Stdio::piped())

@@ -5,7 +5,7 @@ use ken_testing::has;
 use serde_json::json;
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number, words};
+use crate::harness::{Ken, keys, number, refuses, words};
 use crate::records::{invent, probe};
 
 const ASK: &str = "ask 'What is the capital of France?' --corpus island";
@@ -93,13 +93,11 @@ fn a_gate_is_trained_calibrated_and_used() {
     assert!(text.contains("--gate gate.json"), "{text}");
 
     let missing = [&words(ASK)[..], &["--policy", "evidence:gate"]].concat();
-    ken.refusal(&missing)
-        .is("no_gate", "evidence:gate", "ken train gate");
+    refuses!(ken, &missing => "no_gate", "evidence:gate", "ken train gate");
     let records = ken.read("known.jsonl").replace("\"rating\":", "\"rated\":");
     ken.write("old.jsonl", records);
     let old = words("train gate old.jsonl --corpus island --out other.json");
-    ken.refusal(&old)
-        .is("no_labels", "has a label", "ken probe");
+    refuses!(ken, &old => "no_labels", "has a label", "ken probe");
     assert!(!ken.path("other.json").exists());
 }
 

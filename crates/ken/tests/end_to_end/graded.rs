@@ -4,7 +4,7 @@ use ken_testing::has;
 use serde_json::json;
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, number};
+use crate::harness::{Ken, number, refuses};
 use crate::records::invent;
 
 const QUESTION: &str = "Who is the keeper of the Orrin lighthouse?";
@@ -52,16 +52,10 @@ fn a_question_reads_as_many_search_results_as_its_signal_asks_for() {
     );
     assert_eq!(read("uncertainty:perplexity:0:1:2@0.1:0.5").0, 2);
 
-    ken.refusal(&ask("always:3", "2")).is(
-        "k_too_small",
-        "`always:3` reads up to 3 search results, and k is 2",
-        "--k to 3",
-    );
-    ken.refusal(&ask("certainty:0:1:2", "2")).is(
-        "no_threshold",
-        "no threshold",
-        "ken calibrate RECORDS --policy certainty:0:1:2",
-    );
+    refuses!(ken, &ask("always:3", "2") =>
+        "k_too_small", "`always:3` reads up to 3 search results, and k is 2", "--k to 3");
+    refuses!(ken, &ask("certainty:0:1:2", "2") =>
+        "no_threshold", "no threshold", "ken calibrate RECORDS --policy certainty:0:1:2");
     for (policy, reason) in [
         ("certainty:0:2:1@0.1:0.2", "values of k must rise"),
         ("certainty:0:1:2@0.2:0.1", "thresholds must rise"),
@@ -166,8 +160,6 @@ fn policies_that_choose_k_are_compared() {
     assert_eq!(rows.lines().count(), 3);
 
     let withheld = eval(policies, &["--abstain", "certainty@0.5"]);
-    ken.refusal(&withheld)
-        .is("abstains_at_k", "chooses k", "--abstain");
-    ken.refusal(&eval("always,always:9", &[]))
-        .is("k_too_small", "9", "--k to 9");
+    refuses!(ken, &withheld => "abstains_at_k", "chooses k", "--abstain");
+    refuses!(ken, &eval("always,always:9", &[]) => "k_too_small", "9", "--k to 9");
 }

@@ -138,6 +138,14 @@ impl Refusal {
     }
 }
 
+/// Checks the error of a call by [`Refusal::is`]: `refuses!(ken, ARGUMENTS => KIND, MESSAGE, HINT)`.
+macro_rules! refuses {
+    ($ken:expr, $arguments:expr => $kind:expr, $message:expr, $hint:expr) => {
+        $ken.refusal($arguments).is($kind, $message, $hint)
+    };
+}
+pub(crate) use refuses;
+
 fn one_object(stdout: &str) -> Value {
     assert_eq!(stdout.lines().count(), 1, "{stdout}");
     let value: Value = serde_json::from_str(stdout).unwrap();

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ken_testing::has;
 use serde_json::Value;
 
-use crate::harness::{Ken, number, words};
+use crate::harness::{Ken, number, refuses, words};
 use crate::records::change;
 use crate::tuning::{MODEL, SMALL, prepared, write_records};
 
@@ -131,20 +131,14 @@ fn what_was_taught_a_question_is_not_measured_on_it_unnoticed() {
         assert!(text.contains("looks better than it is"), "{text}");
         // Some of a larger share than training has held out were trained on.
         let more = [&router[..], &["--held-out", "0.8"]].concat();
-        ken.refusal(&eval(out, policy, &more)).is(
-            "taught_questions",
-            "the router was taught",
-            "--held-out 0.8",
-        );
+        refuses!(ken, &eval(out, policy, &more) =>
+            "taught_questions", "the router was taught", "--held-out 0.8");
     }
     let kbm = ["train", "kbm", "known.jsonl", "--held-out", "0.5"];
     ken.json(&[&kbm[..], &["--out", "kbm"], &MODEL, &words(SMALL)].concat());
     let by_kbm = ["--kbm", "kbm", "--held-out", "0.8"];
-    ken.refusal(&eval("kbm_held", "kbm@0.5", &by_kbm)).is(
-        "taught_questions",
-        "the kbm was taught",
-        "--held-out 0.8",
-    );
+    refuses!(ken, &eval("kbm_held", "kbm@0.5", &by_kbm) =>
+        "taught_questions", "the kbm was taught", "--held-out 0.8");
     // Also if it only vouches for answers, which needs a model that was trained with evidence.
     let origin = ken.read("kbm/ken.json");
     let mut reading: Value = serde_json::from_str(&origin).unwrap();
@@ -152,20 +146,13 @@ fn what_was_taught_a_question_is_not_measured_on_it_unnoticed() {
     ken.write("kbm/ken.json", reading.to_string());
     let vouching = [&by_kbm[..], &["--abstain", "kbm@0.5"]].concat();
     let policies = "never,uncertainty:perplexity@1";
-    ken.refusal(&eval("vouched", policies, &vouching)).is(
-        "taught_questions",
-        "the kbm was taught",
-        "--held-out 0.8",
-    );
+    refuses!(ken, &eval("vouched", policies, &vouching) =>
+        "taught_questions", "the kbm was taught", "--held-out 0.8");
     // A model that was trained for another purpose is refused.
     let mut other: Value = serde_json::from_str(&origin).unwrap();
     other.as_object_mut().unwrap().remove("boundary");
     ken.write("kbm/ken.json", other.to_string());
     let calibrate = ["calibrate", "known.jsonl", "--policy", "kbm"];
-    ken.refusal(&[&calibrate[..], &["--kbm", "kbm"], &MODEL].concat())
-        .is(
-            "not_kbm",
-            "not trained on what a model knows",
-            "ken train kbm",
-        );
+    refuses!(ken, &[&calibrate[..], &["--kbm", "kbm"], &MODEL].concat() =>
+        "not_kbm", "not trained on what a model knows", "ken train kbm");
 }

@@ -10,7 +10,7 @@ use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, refused, words};
+use crate::harness::{Ken, refused, refuses, words};
 use crate::loopback::{Reply, Server};
 use crate::milvus_lite::MilvusLite;
 
@@ -104,11 +104,9 @@ fn an_endpoint_that_a_corpus_names_is_asked_nothing() {
     // Also beside a corpus that may be queried.
     let beside = ["--corpus", "island", "--corpus", "strange"];
     let label = words("label sources questions.jsonl --out labels.jsonl");
-    ken.refusal(&[&label[..], &beside].concat())
-        .is("embedder_not_trusted", "strange", "");
+    refuses!(ken, &[&label[..], &beside].concat() => "embedder_not_trusted", "strange", "");
     // Ingesting more documents uses the embedder of the settings.
-    ken.refusal(&["ingest", "notes", "--corpus", "strange"])
-        .is("other_embedder", "strange", "");
+    refuses!(ken, &["ingest", "notes", "--corpus", "strange"] => "other_embedder", "strange", "");
     ken.text(&["corpus", "info", "--corpus", "strange"]);
     ken.text(&["corpus", "verify", "--corpus", "strange"]);
     assert_eq!(server.requests("").len(), known);

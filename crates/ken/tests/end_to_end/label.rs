@@ -4,7 +4,7 @@ use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number, words};
+use crate::harness::{Ken, keys, number, refuses, words};
 use crate::model_server::{Manner, start};
 
 /// A question that the first corpus answers, one of multiple choice, and one without a golden answer.
@@ -70,14 +70,9 @@ fn a_run_keeps_the_contract_and_pays_for_nothing_twice() {
     let alone = ken.text(&label(&["--batch", "1", "--out", "alone.jsonl", "--json"]));
     assert_eq!(alone, again);
 
-    let refusal = ken.refusal(&label(&["--golden", "likeliest"]));
-    refusal.is(
-        "other_settings",
-        "golden was first and is now likeliest",
-        "new file",
-    );
-    let refusal = ken.refusal(&label(&["--limit", "2"]));
-    refusal.is("other_settings", "questions was", "new file");
+    refuses!(ken, &label(&["--golden", "likeliest"]) =>
+        "other_settings", "golden was first and is now likeliest", "new file");
+    refuses!(ken, &label(&["--limit", "2"]) => "other_settings", "questions was", "new file");
     assert_eq!(ken.read("questions.sources.jsonl"), paid);
 }
 
@@ -138,8 +133,7 @@ fn what_cannot_be_labelled_is_refused_before_anything_is_written() {
     let connected = asked(&server);
     assert!(connected <= 3, "only what connecting takes: {connected}");
     let words = ["label", "sources", "questions.jsonl"];
-    ken.refusal(&words)
-        .is("corpus_not_named", "no corpus", "--corpus");
+    refuses!(ken, &words => "corpus_not_named", "no corpus", "--corpus");
     let twice = ["--corpus", "island", "--corpus", "./island"];
     let refusal = ken.refusal(&[&words[..], &twice].concat());
     refusal.is("same_name", "island", "NAME=DIR");

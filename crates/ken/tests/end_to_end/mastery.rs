@@ -3,7 +3,7 @@
 use ken_testing::has;
 use serde_json::{Value, json};
 
-use crate::harness::{Ken, keys, number, words};
+use crate::harness::{Ken, keys, number, refuses, words};
 use crate::model_server::{Manner, start};
 
 /// Ingests two passages with three sentences into the corpus `island`.
@@ -66,8 +66,7 @@ fn a_sample_grows_without_paying_twice_and_keeps_the_contract() {
     let refusal = ken.refusal(&label(&["--out", "parts.jsonl", "--seed", "4"]));
     refusal.is("other_settings", "seed was 0 and is now 4", "new file");
     ken.text(&["corpus", "delete", "--corpus", "island", "--doc", "france"]);
-    let refusal = ken.refusal(&label(&["--out", "parts.jsonl"]));
-    refusal.is("other_settings", "corpus was", "new file");
+    refuses!(ken, &label(&["--out", "parts.jsonl"]) => "other_settings", "corpus was", "new file");
     assert_eq!(
         ken.read("parts.jsonl"),
         parts,
@@ -157,8 +156,7 @@ fn another_model_may_write_the_questions() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn what_there_is_nothing_of_is_told() {
     let ken = Ken::new();
-    let refusal = ken.refusal(&["label", "mastery"]);
-    refusal.is("corpus_not_named", "no corpus", "KEN_CORPUS");
+    refuses!(ken, &["label", "mastery"] => "corpus_not_named", "no corpus", "KEN_CORPUS");
     let refusal = ken.refusal(&["label", "mastery", "--corpus", "missing.ken"]);
     refusal.is("not_a_corpus", "missing.ken", "ingest");
     let refusal = ken.refusal(&["label", "mastery", "--corpus", "milvus://127.0.0.1:9/notes"]);
@@ -227,10 +225,8 @@ fn questions_that_were_probed_are_taken_over() {
         "known.jsonl",
         probed.replace(&was, "\"confidence\":{\"self\":0.5"),
     );
-    ken.refusal(&take)
-        .is("other_settings", "records was", "new file");
+    refuses!(ken, &take => "other_settings", "records was", "new file");
     let other = ask("a", "Another question?", "Paris", "france");
     ken.write("questions.jsonl", other);
-    ken.refusal(&take)
-        .is("no_labels", "none of the 1 questions", "ken probe");
+    refuses!(ken, &take => "no_labels", "none of the 1 questions", "ken probe");
 }

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys};
+use crate::harness::{Ken, keys, refuses};
 use crate::milvus_lite::MilvusLite;
 
 #[test]
@@ -89,9 +89,7 @@ fn what_cannot_be_done_in_milvus_is_refused_with_the_way_that_can() {
         refused.is("corpus_in_milvus", address, "ken corpus push");
     }
     let push = ["corpus", "push", "--corpus", "island", "--to", address];
-    ken.refusal(&push)
-        .is("milvus_unreachable", "127.0.0.1:9", "server runs");
+    refuses!(ken, &push => "milvus_unreachable", "127.0.0.1:9", "server runs");
     let search = ["search", "--corpus", address, "lighthouse"];
-    ken.refusal(&search)
-        .is("milvus_unreachable", "127.0.0.1:9", "server runs");
+    refuses!(ken, &search => "milvus_unreachable", "127.0.0.1:9", "server runs");
 }

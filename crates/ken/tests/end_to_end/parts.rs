@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, words};
+use crate::harness::{Ken, refuses, words};
 
 /// Five questions, so that parts differ in length.
 fn prepared() -> Ken {
@@ -302,8 +302,7 @@ fn a_part_is_resumed_and_parts_of_other_runs_are_refused() {
     );
     refused.is("part_missing", "2/2", "--part I/N");
     let copy = [&join[..2], &["known.jsonl.part-1-of-2"], &join[3..]].concat();
-    ken.refusal(&copy)
-        .is("part_twice", "part 1/2 is there twice", "");
+    refuses!(ken, &copy => "part_twice", "part 1/2 is there twice", "");
     ken.text(&probe(&["--part", "1/3"]));
     let other = [&join[..1], &["known.jsonl.part-1-of-3"], &join[2..]].concat();
     let message = "known.jsonl.part-2-of-2 is a part of another run than known.jsonl.part-1-of-3";
@@ -323,10 +322,6 @@ fn a_part_is_a_number_of_how_many() {
         let output = ken.command(&words).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{part}");
     }
-    let refused = ken.refusal(&["join", "nothing", "--out", "known.jsonl"]);
-    refused.is(
-        "not_a_part",
-        "nothing is not the folder of a part",
-        "--part",
-    );
+    refuses!(ken, &["join", "nothing", "--out", "known.jsonl"] =>
+        "not_a_part", "nothing is not the folder of a part", "--part");
 }

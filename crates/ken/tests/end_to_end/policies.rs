@@ -5,7 +5,7 @@ use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number, words};
+use crate::harness::{Ken, keys, number, refuses, words};
 
 fn write_questions(ken: &Ken) {
     let questions = [
@@ -174,8 +174,7 @@ fn what_was_probed_gives_a_threshold_and_is_not_sampled_again() {
             "4",
         ]
     };
-    ken.refusal(&by("certainty"))
-        .is("other_temperature", "0.3", "--temperature 1");
+    refuses!(ken, &by("certainty") => "other_temperature", "0.3", "--temperature 1");
     assert_eq!(ken.json(&by("uncertainty:perplexity"))["n"], 4);
     let eval = words(
         "eval questions.jsonl --corpus island --policy \
@@ -257,8 +256,7 @@ fn what_was_probed_gives_a_threshold_and_is_not_sampled_again() {
 
     let longer = ["--max-tokens", "9"];
     let longer = [&eval[..8], &longer, &[records, known_name]].concat();
-    ken.refusal(&longer)
-        .is("other_records", "--max-tokens 8", "give --max-tokens 8");
+    refuses!(ken, &longer => "other_records", "--max-tokens 8", "give --max-tokens 8");
 }
 
 #[test]
@@ -266,11 +264,7 @@ fn what_was_probed_gives_a_threshold_and_is_not_sampled_again() {
 fn a_policy_that_cannot_choose_says_what_would_help() {
     let ken = Ken::new();
     let ask = |policy: &'static str| ["ask", "Who?", "--corpus", "island", "--policy", policy];
-    ken.refusal(&ask("certainty")).is(
-        "no_threshold",
-        "`certainty` has no threshold",
-        "ken calibrate",
-    );
-    ken.refusal(&ask("oracle"))
-        .is("no_golden_answers", "golden answers", "ken eval");
+    refuses!(ken, &ask("certainty") =>
+        "no_threshold", "`certainty` has no threshold", "ken calibrate");
+    refuses!(ken, &ask("oracle") => "no_golden_answers", "golden answers", "ken eval");
 }

@@ -4,7 +4,7 @@ use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number, words};
+use crate::harness::{Ken, keys, number, refuses, words};
 
 const SAMPLES: usize = 6;
 
@@ -72,12 +72,8 @@ fn a_run_is_resumed_and_keeps_the_contract() {
     has!(records, [3]["unjudged"]: "no_golden_answers", [3]["confidence"]["self"]: Value::Null);
     has!(records, [3]["samples"]["masked"]: Value::Null);
 
-    let refusal = ken.refusal(&probe(&["--out", "parts.jsonl", "--correct", "contains"]));
-    refusal.is(
-        "other_settings",
-        "correct was exact and is now contains",
-        "new file",
-    );
+    refuses!(ken, &probe(&["--out", "parts.jsonl", "--correct", "contains"]) =>
+        "other_settings", "correct was exact and is now contains", "new file");
     assert_eq!(
         ken.read("parts.jsonl"),
         parts,

@@ -4,7 +4,7 @@
 use ken_testing::has;
 use serde_json::{Value, json};
 
-use crate::harness::{Ken, keys, number, words};
+use crate::harness::{Ken, keys, number, refuses, words};
 use crate::records::{invent, probe_with};
 use crate::tuning::{MODEL, SMALL};
 
@@ -174,8 +174,7 @@ fn a_guarantee_takes_the_largest_ratio_or_nothing() {
     assert!(number(&done["promise"]["loss_bound"]) <= 0.2, "{done}");
     let before = pruned(&ken);
     let strict = words("--max-coverage-loss 0.01 --questions questions.jsonl");
-    let refusal = ken.refusal(&prune(&strict));
-    refusal.is("promise_not_kept", "30 questions", "about 299 questions");
+    refuses!(ken, &prune(&strict) => "promise_not_kept", "30 questions", "about 299 questions");
     assert_eq!(pruned(&ken), before, "what was pruned stays as it is");
 }
 
@@ -260,20 +259,14 @@ fn what_was_measured_goes_before_what_is_foretold() {
         (&json!(9), &json!(1.0), &json!("measured")),
         "ten of the twenty are known: {gone}"
     );
-    ken.refusal(&dry(&[&["0.5"][..], &measured].concat())).is(
-        "too_few_labels",
-        "30 passages are to go, and the mastery of 20 was measured",
-        "--pruner",
-    );
+    refuses!(ken, &dry(&[&["0.5"][..], &measured].concat()) =>
+        "too_few_labels", "30 passages are to go, and the mastery of 20 was measured", "--pruner");
     // A guarantee ends where the measurements do.
     let guarantee = words("--max-coverage-loss 0.9 --questions questions.jsonl --dry-run");
     let guaranteed = ken.json(&prune(&[&guarantee[..], &measured].concat()));
     has!(guaranteed, ["pruned"]: 20, ["ratio"]: 0.34);
-    ken.refusal(&dry(&["0.1", "--method", "measured"])).is(
-        "no_labels",
-        "no labels",
-        "ken label mastery",
-    );
+    refuses!(ken, &dry(&["0.1", "--method", "measured"]) =>
+        "no_labels", "no labels", "ken label mastery");
     // Labels that call the island known and the countries unknown, against what the pruner learned.
     let other = labels
         .replace("\"mastery\":1.0", "\"mastery\":2.0")
@@ -316,8 +309,7 @@ fn a_report_follows_a_policy() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn what_cannot_be_pruned_is_refused() {
     let ken = prepared();
-    ken.refusal(&prune(&[]))
-        .is("no_ratio", "how much", "--max-coverage-loss");
+    refuses!(ken, &prune(&[]) => "no_ratio", "how much", "--max-coverage-loss");
     ken.refusal(&["prune", "apply", "--corpus", "island", "--ratio", "0.3"])
         .is("no_pruner", "no pruner", "ken train pruner");
     ken.refusal(&prune(&["--method", "pruner,random", "--ratio", "0.3"]))
@@ -339,25 +331,21 @@ fn what_cannot_be_pruned_is_refused() {
     let embedder = read["measured_on"]["embedder"].as_str().unwrap();
     ken.write("other.json", pruner.replace(embedder, "0123456789"));
     let other = words("prune apply --corpus island --pruner other.json --ratio 0.3");
-    ken.refusal(&other)
-        .is("other_pruner", "another embedder", "ken train pruner");
+    refuses!(ken, &other => "other_pruner", "another embedder", "ken train pruner");
     ken.write(
         "open.jsonl",
         r#"{"id": "q", "question": "Who?", "golden_answers": []}"#,
     );
     let open = prune(&["--max-coverage-loss", "0.1", "--questions", "open.jsonl"]);
-    ken.refusal(&open)
-        .is("no_golden_answers", "golden answers", "golden_answers");
+    refuses!(ken, &open => "no_golden_answers", "golden answers", "golden_answers");
     assert_eq!(pruned(&ken), (0, 1));
 
     let labels = ken.read("mastery.jsonl");
     ken.write("mastery.jsonl", labels.replace("parliament", "king"));
-    ken.refusal(&words(TRAIN))
-        .is("other_corpus", "another corpus", "ken label mastery");
+    refuses!(ken, &words(TRAIN) => "other_corpus", "another corpus", "ken label mastery");
     let few: Vec<&str> = labels.lines().take(9).collect();
     ken.write("mastery.jsonl", few.join("\n") + "\n");
-    ken.refusal(&words(TRAIN))
-        .is("too_few_labels", "at least 20", "--limit");
+    refuses!(ken, &words(TRAIN) => "too_few_labels", "at least 20", "--limit");
     assert_eq!(
         ken.read("pruner.json"),
         pruner,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Ken, generator, number, words};
+use crate::harness::{Ken, generator, number, refuses, words};
 use crate::prune::{TRAIN, left, prepared, prune};
 
 #[test]
@@ -76,6 +76,5 @@ fn a_pruner_may_have_passages_read() {
     let reader = head["measured_on"]["reader"].as_str().unwrap();
     let other = ken.read("pruner.json").replace(reader, "0123456789");
     ken.write("pruner.json", other);
-    ken.refusal(&prune(&["--ratio", "0.1"]))
-        .is("other_reader", "another model", "--model");
+    refuses!(ken, &prune(&["--ratio", "0.1"]) => "other_reader", "another model", "--model");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::harness::{Ken, keys, number};
+use crate::harness::{Ken, keys, number, refuses};
 
 const CORPUS: &str = r#"{"_id": "light", "title": "Lighthouse", "text": "The keeper of the Orrin lighthouse is Ilse Marrow. She feeds the seals of Orrin. The lighthouse was built in 1871."}
 {"_id": "bakery", "title": "Bakery", "text": "The stone oven of the bakery was built by Anders Pell. The bakery opens at five."}
@@ -92,8 +92,7 @@ fn ids_of_another_corpus_are_refused() {
     ken.write("other.tsv", "q1 0 doc-1 1\n");
     let eval = ["eval", "beir", "--corpus", "c", "--qrels", "other.tsv"];
     let message = "the corpus has none of the 1 judged documents: \"doc-1\"";
-    ken.refusal(&eval)
-        .is("no_document_known", message, "under their ids");
+    refuses!(ken, &eval => "no_document_known", message, "under their ids");
     ken.write("other.tsv", "query 0 light 1\n");
     let message = "none of the 1 judged queries was asked: judged \"query\", asked \"q1\", \"q2\"";
     ken.refusal(&eval).is("no_query_known", message, "--qrels");

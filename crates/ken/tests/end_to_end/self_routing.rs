@@ -4,7 +4,7 @@
 use ken_testing::has;
 use serde_json::{Value, json};
 
-use crate::harness::{Ken, keys, number, words};
+use crate::harness::{Ken, keys, number, refuses, words};
 use crate::records::change;
 use crate::tuning::{MODEL, SMALL, prepared};
 
@@ -218,19 +218,15 @@ fn a_model_learns_to_choose_its_source() {
 fn what_does_not_fit_self_routing_is_refused() {
     let (ken, _) = routed();
     let later = ["--second-learning-rate", "0", "--out", "early"];
-    ken.refusal(&[&words(TRAIN)[..3], &later, &MODEL].concat())
-        .is("setting", "learning rate", "");
+    refuses!(ken, &[&words(TRAIN)[..3], &later, &MODEL].concat() => "setting", "learning rate", "");
     assert!(!ken.path("early").exists());
     // Labels of the untrained model say nothing about the trained one.
     let before = MAKE.map(|part| match part {
         "again.jsonl" => "labels.jsonl",
         part => part,
     });
-    ken.refusal(&[&before[..], &TRAINED].concat()).is(
-        "other_model",
-        "another model",
-        "ken label sources",
-    );
+    refuses!(ken, &[&before[..], &TRAINED].concat() =>
+        "other_model", "another model", "ken label sources");
     write_source_labels(
         &ken,
         &TRAINED,
@@ -239,17 +235,12 @@ fn what_does_not_fit_self_routing_is_refused() {
         &["self", "island"],
     );
     let nothing = MAKE.map(|part| if part == "0" { "0.6" } else { part });
-    ken.refusal(&[&nothing[..], &TRAINED].concat())
-        .is("all_taught", "taught all", "--held-out");
+    refuses!(ken, &[&nothing[..], &TRAINED].concat() => "all_taught", "taught all", "--held-out");
     let plain = words("ask Who? --corpus island.ken --policy self-route");
-    ken.refusal(&[&plain[..], &MODEL].concat()).is(
-        "does_not_choose",
-        "not trained to choose",
-        "ken train self-route",
-    );
+    refuses!(ken, &[&plain[..], &MODEL].concat() =>
+        "does_not_choose", "not trained to choose", "ken train self-route");
     let again = [&words(TRAIN)[..3], &["--out", "again", "--full"], &TRAINED].concat();
-    ken.refusal(&again)
-        .is("other_model", "another model", "ken label sources");
+    refuses!(ken, &again => "other_model", "another model", "ken label sources");
 }
 
 #[test]
@@ -294,8 +285,7 @@ fn a_datastore_votes_and_people_correct_it() {
     let add = words("datastore add routes Where? --source island --id mine");
     assert_eq!(ken.json(&[&add[..], &TRAINED].concat())["added"], 1);
 
-    ken.refusal(&[&add[..], &TRAINED].concat())
-        .is("same_id", "mine", "ken datastore edit");
+    refuses!(ken, &[&add[..], &TRAINED].concat() => "same_id", "mine", "ken datastore edit");
     ken.refusal(&["datastore", "edit", "routes", "mine", "--source", "web"])
         .is("no_such_source", "web", "");
     ken.refusal(&["datastore", "remove", "routes", "nobody"])
@@ -326,8 +316,7 @@ fn a_threshold_is_chosen_on_what_was_neither_taught_nor_votes() {
     let mut taught_all = origin.clone();
     taught_all["learned_from"] = json!(taught);
     ken.write("routing/ken.json", taught_all.to_string());
-    ken.refusal(&calibrate)
-        .is("not_measured", "self-route", "other questions");
+    refuses!(ken, &calibrate => "not_measured", "self-route", "other questions");
     let mut taught_none = origin.clone();
     taught_none["learned_from"] = json!([]);
     ken.write("routing/ken.json", taught_none.to_string());
@@ -404,11 +393,8 @@ fn without_verbalization_a_model_only_retrieves_or_not() {
     has!(compared["against"], ["em"]: selective["em"], ["policy"]: selective["policy"]);
     let ahead = number(&compared["em"]) - number(&selective["em"]);
     assert!((number(&compared["against"]["em_difference"]) - ahead).abs() < 1e-9);
-    ken.refusal(&one("verbalizing", "9", &against)).is(
-        "other_questions",
-        "selective.jsonl lacks 3",
-        "--limit",
-    );
+    refuses!(ken, &one("verbalizing", "9", &against) =>
+        "other_questions", "selective.jsonl lacks 3", "--limit");
     let asked = |out: &str| -> Vec<String> {
         let lines = ken.read(&format!("{out}.policies/never.jsonl"));
         let each = lines.lines().map(|line| {

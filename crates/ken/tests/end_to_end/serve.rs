@@ -12,7 +12,7 @@ use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, words};
+use crate::harness::{Ken, refuses, words};
 use crate::records::{invent, probe};
 use crate::stopped::interrupt;
 
@@ -299,8 +299,7 @@ fn a_guarantee_is_calibrated_and_watched() {
         ken.refusal(&same).is(kind, field, "probe");
     }
     ken.write("guarantee.json", "{}");
-    ken.refusal(&same)
-        .is("not_a_guarantee", "guarantee.json", "calibrate");
+    refuses!(ken, &same => "not_a_guarantee", "guarantee.json", "calibrate");
 }
 
 #[test]
@@ -334,12 +333,8 @@ fn a_guarantee_of_the_answers_given_is_calibrated_and_watched() {
         signal,
     ];
     let out = ["--out", "guarantee.json", "--max-error"];
-    let refusal = ken.refusal(&[&calibrate[..], &out, &["0.001"]].concat());
-    refusal.is(
-        "no_guarantee",
-        "wrong among the answers given",
-        "--max-error",
-    );
+    refuses!(ken, &[&calibrate[..], &out, &["0.001"]].concat() =>
+        "no_guarantee", "wrong among the answers given", "--max-error");
     assert!(!ken.path("guarantee.json").exists());
     let chosen = ken.json(&[&calibrate[..], &out, &["0.1"]].concat());
     let text = ken.text(&[&calibrate[..], &out, &["0.1"]].concat());
@@ -362,12 +357,8 @@ fn a_guarantee_of_the_answers_given_is_calibrated_and_watched() {
         &policy,
     ];
     let refused = [&["serve", "--listen", "127.0.0.1:0"], &serve[..]].concat();
-    let refusal = ken.refusal(&refused);
-    refusal.is(
-        "other_abstention",
-        "not by nothing",
-        &format!("--abstain {abstain}"),
-    );
+    refuses!(ken, &refused =>
+        "other_abstention", "not by nothing", &format!("--abstain {abstain}"));
     let flags = [
         "--abstain",
         &abstain,
@@ -432,8 +423,7 @@ fn keys_are_made_listed_and_revoked() {
     assert_eq!(listed["keys"][0]["grant"]["corpora"], json!(["notes"]));
     assert!(ken.text(&["serve", "key", "list"]).contains("ask,search"));
     ken.text(&["serve", "key", "revoke", id]);
-    ken.refusal(&["serve", "key", "revoke", id])
-        .is("unknown_key", id, "");
+    refuses!(ken, &["serve", "key", "revoke", id] => "unknown_key", id, "");
     assert_eq!(
         ken.json(&["serve", "key", "list"])["keys"]
             .as_array()

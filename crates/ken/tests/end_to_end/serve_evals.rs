@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, words};
+use crate::harness::{Ken, refuses, words};
 use crate::records::probe;
 use crate::serve::Serving;
 
@@ -30,8 +30,7 @@ fn bad_answers_become_an_eval_set_that_ken_eval_runs() {
 
     // The folder belongs to this server, but an agent can still be served.
     let again = ["serve", "--corpus", "island", "--listen", "127.0.0.1:0"];
-    ken.refusal(&again)
-        .is("server_data_in_use", "uploads", "--server-data DIR");
+    refuses!(ken, &again => "server_data_in_use", "uploads", "--server-data DIR");
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();
     let tools = ken.text_of_input(&["serve", "mcp", "--corpus", "island"], &(list + "\n"));
     assert!(tools.contains("knows"), "{tools}");

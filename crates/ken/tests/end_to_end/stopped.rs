@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use serde_json::json;
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, refused, words};
+use crate::harness::{Ken, refused, refuses, words};
 
 /// Passages that are published together, as in `ken_ingest`.
 const PUBLISHED_TOGETHER: u64 = 4096;
@@ -104,8 +104,7 @@ fn an_ingest_can_be_stopped_inside_of_a_document() {
     let refusal = refused(child.wait_with_output().unwrap());
     refusal.is("interrupted", "stopped after 0 new", "run the same command");
     assert!(stopped.elapsed() < Duration::from_secs(30));
-    let refusal = ken.refusal(&["search", "--corpus", "c", "vane"]);
-    refusal.is("not_a_corpus", "", "");
+    refuses!(ken, &["search", "--corpus", "c", "vane"] => "not_a_corpus", "", "");
 }
 
 #[test]
@@ -127,8 +126,7 @@ fn a_killed_ingest_loses_nothing_that_was_published() {
     let start = SystemTime::now();
     let mut child = ken.command(&INGEST).spawn().unwrap();
     wait_for(&mut child, "a stage", || has_staged(&corpus, start));
-    let refusal = ken.refusal(&INGEST[..4]);
-    refusal.is("corpus_locked", "another process", "wait");
+    refuses!(ken, &INGEST[..4] => "corpus_locked", "another process", "wait");
     let current = corpus.join("CURRENT");
     wait_for(&mut child, "the first generation", || current.exists());
     child.kill().unwrap();

@@ -6,7 +6,7 @@ use std::path::Path;
 use ken_testing::has;
 use serde_json::{Value, json};
 
-use crate::harness::{Ken, argument, generator, keys, number, words};
+use crate::harness::{Ken, argument, generator, keys, number, refuses, words};
 
 /// Documents, three per shard.
 const CLOCKS: usize = 9;
@@ -288,18 +288,10 @@ fn plan(ken: &Ken) {
         assert!(text.contains(part), "{part:?} is not in\n{text}");
     }
 
-    let refusal = ken.refusal(&["plan", "st", "--max", "memory=1MB,tokens=1e6"]);
-    refusal.is(
-        "no_setup_within_bounds",
-        "the tightest is memory at most 1.0 MB",
-        "loosen",
-    );
-    let refusal = ken.refusal(&["plan", "st", "--like", "x@1", "--max-loss", "0.02"]);
-    refusal.is(
-        "unknown_setup",
-        "no set-up is called x@1",
-        "name one of these",
-    );
+    refuses!(ken, &["plan", "st", "--max", "memory=1MB,tokens=1e6"] =>
+        "no_setup_within_bounds", "the tightest is memory at most 1.0 MB", "loosen");
+    refuses!(ken, &["plan", "st", "--like", "x@1", "--max-loss", "0.02"] =>
+        "unknown_setup", "no set-up is called x@1", "name one of these");
     let refusal = ken.refusal(&["plan", "st", "--dataset", "nq"]);
     refusal.is("dataset_not_named", "no data set nq", "one of q");
 }
@@ -335,12 +327,8 @@ fn parts_of_several_machines_are_joined_and_what_is_missing_is_named() {
         &[],
     ));
     refusal.is("local_missing", "none", "");
-    let refusal = ken.refusal(&study("all", "1", &small, &["--parameters", "s=5e9"]));
-    refusal.is(
-        "two_models_of_one_name",
-        "two models are called s",
-        "a name of its own",
-    );
+    refuses!(ken, &study("all", "1", &small, &["--parameters", "s=5e9"]) =>
+        "two_models_of_one_name", "two models are called s", "a name of its own");
     let refusal = ken.refusal(&study("all", "1", &small, &["--limit", "5"]));
     refusal.is("other_questions", "questions of q are others", "--limit");
     let refusal = ken.refusal(&study("all", "1", &small, &["--mode", "lexical"]));
@@ -350,8 +338,7 @@ fn parts_of_several_machines_are_joined_and_what_is_missing_is_named() {
     ken.text(&["ingest", "more.txt", "--corpus", "w"]);
     let refusal = ken.refusal(&study("a", "2", &small, &[]));
     refusal.is("other_corpus", "w holds something else", "--out");
-    let refusal = ken.refusal(&study("a", "1", &small, &[]));
-    refusal.is("other_settings", "corpus was generation 1", "");
+    refuses!(ken, &study("a", "1", &small, &[]) => "other_settings", "corpus was generation 1", "");
     fs::write(
         ken.path("b/cells/q/s/n2-forward-k2-pruned0.jsonl"),
         "{\"settings\":{}}\nx\n",
@@ -368,8 +355,7 @@ fn what_cannot_be_compared_is_refused_before_it_is_answered() {
     ingest(&ken);
     let small = small();
     let is = |more: &[&str], kind: &str, message: &str, hint: &str| {
-        ken.refusal(&study("st", "0-3", &small, more))
-            .is(kind, message, hint);
+        refuses!(ken, &study("st", "0-3", &small, more) => kind, message, hint);
         assert!(!ken.path("st/cells").exists(), "{kind}");
     };
     is(
@@ -442,12 +428,8 @@ fn what_cannot_be_compared_is_refused_before_it_is_answered() {
     let blank = format!("w={}", argument(&ken.path("blank")));
     let more = ["--model", &blank, "--parameters", "w=1e6"];
     let more = [&more[..], &["--evidence-tokens", "4000"]].concat();
-    let refusal = ken.refusal(&study("other", "0-3", &small, &more));
-    refusal.is(
-        "models_read_differently",
-        "would read different passages",
-        "--evidence-tokens",
-    );
+    refuses!(ken, &study("other", "0-3", &small, &more) =>
+        "models_read_differently", "would read different passages", "--evidence-tokens");
     assert!(!ken.path("other/cells").exists());
 }
 
@@ -506,8 +488,7 @@ fn a_table_is_reported_without_any_model() {
         "--minimize",
         "shards",
     ];
-    ken.refusal(&plan)
-        .is("dataset_not_named", "3 data sets", "NQ, TriviaQA, WebQ");
+    refuses!(ken, &plan => "dataset_not_named", "3 data sets", "NQ, TriviaQA, WebQ");
     let plan = ken.json(&[&plan[..], &["--dataset", "TriviaQA"]].concat());
     assert_eq!(plan["plan"]["chosen"]["name"], "14B@2");
     let like = [
@@ -520,29 +501,16 @@ fn a_table_is_reported_without_any_model() {
         "--max-loss",
         "0.02",
     ];
-    ken.refusal(&like)
-        .is("promise_of_table", "averages only", "ken study run");
+    refuses!(ken, &like => "promise_of_table", "averages only", "ken study run");
 
     ken.write(
         "bad.csv",
         "dataset,model,parameters,n,em,f1\nnq,s,1e9,1,0.2,O.3\n",
     );
-    let refusal = ken.refusal(&["study", "report", "bad.csv"]);
-    refusal.is(
-        "table_value",
-        "line 2, column f1: \"O.3\"",
-        "shares from 0 to 1",
-    );
-    let refusal = ken.refusal(&["study", "report", argument(&table), "--by", "kind"]);
-    refusal.is(
-        "table_without_questions",
-        "has no questions",
-        "leave --by out",
-    );
-    let refusal = ken.refusal(&["study", "report", "."]);
-    refusal.is(
-        "not_a_study",
-        "is not the folder of a study",
-        "ken study run",
-    );
+    refuses!(ken, &["study", "report", "bad.csv"] =>
+        "table_value", "line 2, column f1: \"O.3\"", "shares from 0 to 1");
+    refuses!(ken, &["study", "report", argument(&table), "--by", "kind"] =>
+        "table_without_questions", "has no questions", "leave --by out");
+    refuses!(ken, &["study", "report", "."] =>
+        "not_a_study", "is not the folder of a study", "ken study run");
 }

@@ -5,7 +5,7 @@ use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number, words};
+use crate::harness::{Ken, keys, number, refuses, words};
 use crate::model_server::{Manner, start};
 use crate::records::{invent, probe};
 
@@ -274,24 +274,18 @@ fn what_does_not_fit_is_refused_and_nothing_is_overwritten() {
     let records = ken.read("known.jsonl");
     let few: Vec<&str> = records.lines().take(12).collect();
     ken.write("known.jsonl", few.join("\n") + "\n");
-    ken.refusal(&train(&[]))
-        .is("too_few_labels", "at least 20", "ken probe");
+    refuses!(ken, &train(&[]) => "too_few_labels", "at least 20", "ken probe");
     ken.write(
         "known.jsonl",
         records.replace("\"correct\":false", "\"correct\":true"),
     );
-    ken.refusal(&train(&[]))
-        .is("one_class", "one class", "ken probe");
+    refuses!(ken, &train(&[]) => "one_class", "one class", "ken probe");
     ken.write("known.jsonl", records.replace(&model, "0123456789"));
     let hidden = train(&["--features", "hidden"]);
-    ken.refusal(&hidden)
-        .is("other_model", "another model", "--model");
+    refuses!(ken, &hidden => "other_model", "another model", "--model");
     ken.write("known.jsonl", "{}\n");
-    ken.refusal(&train(&[])).is(
-        "not_results",
-        "known.jsonl",
-        "`ken probe QUESTIONS --out FILE` wrote",
-    );
+    refuses!(ken, &train(&[]) =>
+        "not_results", "known.jsonl", "`ken probe QUESTIONS --out FILE` wrote");
     assert_eq!(
         ken.read("router.json"),
         router,
@@ -338,6 +332,5 @@ fn a_router_is_learned_without_golden_answers_and_held_against_words() {
     .concat();
     assert_eq!(ken.json(&ask)["route"], "corpus");
     let golden = words("train router asked.jsonl --features words --out x.json");
-    ken.refusal(&golden)
-        .is("no_labels", "has a label", "golden_answers");
+    refuses!(ken, &golden => "no_labels", "has a label", "golden_answers");
 }

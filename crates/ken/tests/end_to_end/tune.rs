@@ -5,7 +5,7 @@ use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number, words};
+use crate::harness::{Ken, keys, number, refuses, words};
 use crate::model_server::{Manner, start};
 
 /// Questions about the island, in different words; `from` keeps those of files apart.
@@ -83,11 +83,8 @@ fn full_answers_take_golden_answers_and_are_searched_for_them() {
     ken.write("unlabeled.jsonl", questions(0, 30, None));
     let full = words("--corpus island --style full --max-tokens 24");
     let tune = |file: &'static str| [&["tune", file][..], &full].concat();
-    ken.refusal(&tune("unlabeled.jsonl")).is(
-        "unlabeled_full_answers",
-        "no question has golden answers",
-        "--style short",
-    );
+    refuses!(ken, &tune("unlabeled.jsonl") =>
+        "unlabeled_full_answers", "no question has golden answers", "--style short");
     ken.write("questions.jsonl", questions(0, 30, Some("Marrow")));
     let found = ken.json(&tune("questions.jsonl"));
     assert_eq!(found["style"], "full");
@@ -187,33 +184,22 @@ fn a_policy_that_pays_is_written_with_its_guarantee() {
     }
     let eval = ["eval", "few.jsonl", "--limit", "3"];
     assert_eq!(ken.json(&eval)["n"], 3);
-    ken.refusal(&[&eval[..], &["--k", "2"]].concat()).is(
-        "tuned_otherwise",
-        "was tuned with k 1",
-        "--policy",
-    );
+    refuses!(ken, &[&eval[..], &["--k", "2"]].concat() =>
+        "tuned_otherwise", "was tuned with k 1", "--policy");
     let full = [&eval[..], &["--style", "full", "--out", "full.jsonl"]].concat();
-    ken.refusal(&full).is(
-        "tuned_otherwise",
-        "with style short, and here is style full",
-        "--policy",
-    );
+    refuses!(ken, &full =>
+        "tuned_otherwise", "with style short, and here is style full", "--policy");
     // As if it were tuned by full answers.
     let tuned = ken.read("tuned.toml");
     let in_full = "style = \"full\"\nfull_tokens = \"8\"\nmemory = \"mark\"";
     ken.write("tuned.toml", tuned.replace("style = \"short\"", in_full));
     assert_eq!(ken.json(&full)["style"], "full");
-    ken.refusal(&eval).is(
-        "tuned_otherwise",
-        "with style full, and here is style short",
-        "--policy",
-    );
+    refuses!(ken, &eval =>
+        "tuned_otherwise", "with style full, and here is style short", "--policy");
     ken.write("tuned.toml", "policy = 1");
-    ken.refusal(&ask)
-        .is("not_tuned", "tuned.toml does not say", "tune again");
+    refuses!(ken, &ask => "not_tuned", "tuned.toml does not say", "tune again");
     std::fs::remove_file(ken.path("tuned.toml")).unwrap();
-    ken.refusal(&ask)
-        .is("not_tuned", "tuned.toml does not say", "tune again");
+    refuses!(ken, &ask => "not_tuned", "tuned.toml does not say", "tune again");
 }
 
 #[test]

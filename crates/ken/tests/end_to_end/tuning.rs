@@ -4,7 +4,7 @@
 use ken_testing::has;
 use serde_json::{Value, json};
 
-use crate::harness::{Ken, keys, number, words};
+use crate::harness::{Ken, keys, number, refuses, words};
 use crate::records::change;
 
 pub(crate) const MODEL: [&str; 2] = ["--model", "./blank"];
@@ -77,8 +77,7 @@ fn examples_are_learned_and_a_merged_model_answers_as_the_adapter() {
     wrong.is("other_base", "tuned", "ken train");
     ken.write("broken.jsonl", "{\"prompt\": 1}\n");
     let broken = ["train", "examples", "broken.jsonl", "--out", "nothing"];
-    let broken = ken.refusal(&[&broken[..], &MODEL].concat());
-    broken.is("not_an_example", "line 1", "completion");
+    refuses!(ken, &[&broken[..], &MODEL].concat() => "not_an_example", "line 1", "completion");
 
     let full = words("train examples examples.jsonl --out whole --full --batch 4");
     ken.json(&[&full[..], &MODEL, &["--learning-rate", "0.002"]].concat());
@@ -87,11 +86,7 @@ fn examples_are_learned_and_a_merged_model_answers_as_the_adapter() {
     // An adapter is trained on a model only, and nothing is left of what was in its folder.
     let anew = words("train examples examples.jsonl --overwrite --out");
     let above = [&anew[..], &["above", "--adapter", "tuned"], &MODEL].concat();
-    ken.refusal(&above).is(
-        "adapter_on_adapter",
-        "tuned",
-        "ken model export --adapter tuned",
-    );
+    refuses!(ken, &above => "adapter_on_adapter", "tuned", "ken model export --adapter tuned");
     ken.refusal(&[&anew[..], &["whole", "--model", "./whole"]].concat())
         .is("out_is_source", "whole", "--out");
     let merged = ["--model", "./merged"];
@@ -212,11 +207,8 @@ fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
         "ken train kbm RECORDS --out DIR",
     );
     let calibrate = words("calibrate known.jsonl --policy kbm --kbm kbm");
-    ken.refusal(&[&calibrate[..], &MODEL].concat()).is(
-        "nothing_to_compare",
-        "with and without evidence",
-        "ken probe",
-    );
+    refuses!(ken, &[&calibrate[..], &MODEL].concat() =>
+        "nothing_to_compare", "with and without evidence", "ken probe");
 }
 
 #[test]
@@ -276,13 +268,9 @@ fn an_assessor_that_was_taught_evidence_judges_it() {
     let one = ["calibrate", "read.jsonl", "--policy", "kbm"];
     let vouched = ken.json(&[&one[..], &["--kbm", "reads"], &vouching, &MODEL].concat());
     assert_eq!(number(&vouched["n"]) + number(&vouched["left_out"]), 12.0);
-    ken.refusal(&calibrate("reads", &[]))
-        .is("corpus_not_named", "corpus", "--corpus");
-    ken.refusal(&calibrate("kbm", &SEARCHED)).is(
-        "assessor_without_evidence",
-        "asks",
-        "ken train kbm RECORDS --out DIR",
-    );
+    refuses!(ken, &calibrate("reads", &[]) => "corpus_not_named", "corpus", "--corpus");
+    refuses!(ken, &calibrate("kbm", &SEARCHED) =>
+        "assessor_without_evidence", "asks", "ken train kbm RECORDS --out DIR");
 }
 
 #[test]
@@ -309,21 +297,17 @@ fn what_is_known_is_not_learned_from_the_records_of_others() {
         "others.jsonl",
         records.replace("\"question\":\"", "\"question\":\"And "),
     );
-    ken.refusal(&of_others)
-        .is("other_question", "another question", "ken probe");
+    refuses!(ken, &of_others => "other_question", "another question", "ken probe");
     ken.write(
         "others.jsonl",
         records.replace("\"model\":\"", "\"model\":\"x"),
     );
-    ken.refusal(&of_others)
-        .is("other_model", "another model", "--model");
+    refuses!(ken, &of_others => "other_model", "another model", "--model");
     let of_prompts = records.replace("\"prompt\":\"", "\"prompt\":\"x");
     ken.write("others.jsonl", of_prompts);
-    ken.refusal(&of_others)
-        .is("other_prompts", "prompts", "ken probe");
+    refuses!(ken, &of_others => "other_prompts", "prompts", "ken probe");
     let boundary = ["train", "kbm", "others.jsonl", "--out", "others"];
-    ken.refusal(&[&boundary[..], &MODEL].concat())
-        .is("other_prompts", "prompts", "ken probe");
+    refuses!(ken, &[&boundary[..], &MODEL].concat() => "other_prompts", "prompts", "ken probe");
 }
 
 #[test]
@@ -344,8 +328,7 @@ fn a_question_whose_evidence_is_not_found_again_is_taught_from_memory() {
 fn labels_are_hard_or_soft() {
     let ken = recorded();
     let one = words("train kbm known.jsonl --out none --threshold 0");
-    ken.refusal(&[&one[..], &MODEL].concat())
-        .is("one_class", "same label", "--threshold");
+    refuses!(ken, &[&one[..], &MODEL].concat() => "one_class", "same label", "--threshold");
     assert!(!ken.path("none").exists());
     // A confidence between 0 and 1 teaches both verdicts, each with its probability.
     let labels = |more: &[&'static str], out: &'static str| {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::harness::{Ken, keys, number, words};
+use crate::harness::{Ken, keys, number, refuses, words};
 
 /// A small world in the folder `island`.
 fn make(ken: &Ken, sequences: &str) -> Value {
@@ -123,8 +123,7 @@ fn a_model_learns_its_world() {
     for gone in ["small/untrained", "small/training.safetensors"] {
         assert!(!ken.path(gone).exists(), "{gone}");
     }
-    let refusal = ken.refusal(&train);
-    refusal.is("folder_not_empty", "small", "--out");
+    refuses!(ken, &train => "folder_not_empty", "small", "--out");
 }
 
 #[test]
@@ -134,10 +133,8 @@ fn what_is_no_world_is_told() {
     let refusal = ken.refusal(&["world", "truth", "./blank", "nowhere"]);
     refusal.is("world_file", "nowhere", "check the path");
     make(&ken, "96");
-    let refusal = ken.refusal(&["world", "make", "island"]);
-    refusal.is("folder_not_empty", "island", "new folder");
-    let refusal = ken.refusal(&["world", "make", "other", "--people", "3"]);
-    refusal.is("world_people", "16", "--people");
+    refuses!(ken, &["world", "make", "island"] => "folder_not_empty", "island", "new folder");
+    refuses!(ken, &["world", "make", "other", "--people", "3"] => "world_people", "16", "--people");
     assert!(!ken.path("other").exists());
     let refusal = ken.refusal(&["world", "make", "other", "--exponent", "9"]);
     refusal.is("world_exponent", "9", "--exponent");
@@ -156,11 +153,9 @@ fn what_is_no_world_is_told() {
         ),
         (["--documents", "0"], "world_documents", "64", "--documents"),
     ] {
-        let refusal = ken.refusal(&[&["world", "make", "other"][..], &flags].concat());
-        refusal.is(kind, said, hint);
+        refuses!(ken, &[&["world", "make", "other"][..], &flags].concat() => kind, said, hint);
     }
     assert!(!ken.path("other").exists());
     ken.write("island/world.json", "{}");
-    let refusal = ken.refusal(&["world", "mix", "island"]);
-    refusal.is("not_a_world", "world.json", "ken world make");
+    refuses!(ken, &["world", "mix", "island"] => "not_a_world", "world.json", "ken world make");
 }
