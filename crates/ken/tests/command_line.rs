@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use ken_testing::has;
+use ken_testing::{has, says};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -88,14 +88,9 @@ fn an_unknown_policy_is_a_usage_error() {
     let arguments = ["ask", "--corpus", "c", "--policy", "sometimes", "Why?"];
     let outcome = ken(folder().path(), &arguments);
     assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
-    assert!(outcome.stderr.contains("'sometimes'"), "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("--policy"), "{}", outcome.stderr);
+    says!(outcome.stderr => "'sometimes'", "--policy");
     let near = ken(folder().path(), &["ask", "--policy", "alwys", "Why?"]);
-    assert!(
-        near.stderr.contains("did you mean `always`?"),
-        "{}",
-        near.stderr
-    );
+    says!(near.stderr => "did you mean `always`?");
 }
 
 #[test]
@@ -130,11 +125,7 @@ fn standard_input_needs_a_known_format() {
         &[&arguments[..], &["--format", "doc"]].concat(),
     );
     assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
-    assert!(
-        outcome.stderr.contains("none of the formats txt, "),
-        "{}",
-        outcome.stderr
-    );
+    says!(outcome.stderr => "none of the formats txt, ");
 }
 
 #[test]
@@ -277,11 +268,7 @@ fn the_doctor_reports_and_does_not_fail() {
     );
     let outcome = ken_with(folder.path(), &["doctor"], &[("PATH", "/nonexistent")]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    assert!(
-        outcome.stdout.contains("not needed: models of PyPI"),
-        "{}",
-        outcome.stdout
-    );
+    says!(outcome.stdout => "not needed: models of PyPI");
 }
 
 #[test]

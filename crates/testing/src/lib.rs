@@ -1,10 +1,10 @@
 //! For tests only: a language model that knows a table of facts ([`TableModel`]), one that scores by a function
-//! ([`FnModel`]), an embedder whose vectors are a function of the text ([`FnEmbedder`]), a guarantee, and comparisons of JSON
-//! values ([`has!`]).
+//! ([`FnModel`]), an embedder whose vectors are a function of the text ([`FnEmbedder`]), a guarantee, and assertions
+//! ([`has!`], [`says!`]).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod assertions;
 mod embedder;
-mod fields;
 mod guarantee;
 mod scorer;
 mod table;

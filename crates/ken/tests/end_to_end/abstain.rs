@@ -1,6 +1,6 @@
 //! `--abstain`: ask and eval withhold answers, and calibrate chooses thresholds for it; and questions with choices.
 
-use ken_testing::has;
+use ken_testing::{has, says};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
@@ -37,10 +37,7 @@ fn an_answer_that_nothing_vouches_for_is_withheld() {
     ]);
     assert!(ken.json(&stands).get("withheld").is_none());
     let text = ken.text(&ask(&["--abstain", NOTHING]));
-    assert!(
-        text.contains("I do not know.") && text.contains("withheld: "),
-        "{text}"
-    );
+    says!(text => "I do not know.", "withheld: ");
 
     ken.refusal(&ask(&["--abstain", "evidence:confidence"])).is(
         "abstains_without_threshold",
@@ -123,11 +120,8 @@ fn thresholds_are_chosen_together_or_nothing_is_promised() {
         assert!((0.6..0.75).contains(&answered), "{found}");
         assert!(number(&found["answered_wrong"]["bound"]) <= 0.1, "{found}");
         let text = ken.text(&chosen);
-        assert!(text.contains(&format!("--abstain {abstain}@")), "{text}");
-        assert!(
-            text.contains("to use it: ken ask --policy uncertainty:perplexity@"),
-            "{text}"
-        );
+        says!(text => &format!("--abstain {abstain}@"));
+        says!(text => "to use it: ken ask --policy uncertainty:perplexity@");
     }
     let strict = [
         &base[..],

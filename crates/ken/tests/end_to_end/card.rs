@@ -1,5 +1,6 @@
 //! `ken card`: what the model knows, by kind, with a page, and the same numbers as the answers behind it.
 
+use ken_testing::says;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
@@ -81,15 +82,9 @@ fn a_card_says_what_is_known_by_kind() {
     // Others see it: it names the model, and no folder.
     let model = crate::harness::generator();
     let name = model.file_name().unwrap().to_str().unwrap();
-    assert!(
-        page.contains(&format!("<h1>What {name} knows</h1>")),
-        "{page}"
-    );
+    says!(page => &format!("<h1>What {name} knows</h1>"));
     assert!(!page.contains(model.parent().unwrap().to_str().unwrap()));
     let text = ken.text(&[&verb[..], &["--by", "kind"]].concat());
-    assert!(
-        text.contains("from memory") && text.contains("a search costs in tokens"),
-        "{text}"
-    );
+    says!(text => "from memory", "a search costs in tokens");
     refuses!(ken, &[&verb[..], &["--by", "nothing"]].concat() => "no_field", "nothing", "");
 }

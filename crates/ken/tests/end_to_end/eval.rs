@@ -1,6 +1,6 @@
 //! `ken eval`: its summary, its file of results, and resuming after a stop.
 
-use ken_testing::has;
+use ken_testing::{has, says};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
@@ -203,8 +203,7 @@ fn a_question_that_cannot_be_answered_fails_alone() {
         has!(result, ["em"]: false, ["route"]: Value::Null);
     }
     let text = ken.text(&eval);
-    assert!(text.contains("failed           2\n"), "{text}");
-    assert!(text.contains("from the file    3 answers of"), "{text}");
+    says!(text => "failed           2\n", "from the file    3 answers of");
 }
 
 #[test]

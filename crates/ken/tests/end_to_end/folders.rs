@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use ken_testing::has;
+use ken_testing::{has, says};
 use serde_json::{Value, json};
 
 use crate::documents::write_notes;
@@ -57,10 +57,7 @@ fn a_corpus_follows_its_folder() {
     );
     assert_eq!(listed(&ken, &[]), all, "a dry run changes nothing");
     let shown = ken.text(&[&ingest[..], &["--dry-run"]].concat());
-    assert!(
-        shown.contains("move    town/bakery.md -> oven.md"),
-        "{shown}"
-    );
+    says!(shown => "move    town/bakery.md -> oven.md");
     let report = ken.json(&ingest);
     assert_eq!(
         report["documents"],

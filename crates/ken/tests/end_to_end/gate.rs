@@ -1,7 +1,7 @@
 //! Evidence that is weighed before it is used, on the test models: by a signal of it, by a gate trained on records,
 //! and what is refused.
 
-use ken_testing::has;
+use ken_testing::{has, says};
 use serde_json::json;
 
 use crate::documents::ingest_notes;
@@ -89,8 +89,7 @@ fn a_gate_is_trained_calibrated_and_used() {
     assert_eq!(number(&both["accuracy"]), 1.0, "{both}");
     assert_eq!(number(&both["evidence_ratio"]), 0.5, "{both}");
     let text = ken.text(&[&calibrate[..], &["evidence:gate"], &gate].concat());
-    assert!(text.contains("ken ask --policy evidence:gate"), "{text}");
-    assert!(text.contains("--gate gate.json"), "{text}");
+    says!(text => "ken ask --policy evidence:gate", "--gate gate.json");
 
     let missing = [&words(ASK)[..], &["--policy", "evidence:gate"]].concat();
     refuses!(ken, &missing => "no_gate", "evidence:gate", "ken train gate");

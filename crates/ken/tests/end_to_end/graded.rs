@@ -1,6 +1,6 @@
 //! Policies that choose k: probed, calibrated, asked and compared.
 
-use ken_testing::has;
+use ken_testing::{has, says};
 use serde_json::json;
 
 use crate::documents::ingest_notes;
@@ -46,10 +46,7 @@ fn a_question_reads_as_many_search_results_as_its_signal_asks_for() {
     assert!(reason.contains("is not above 100000000: k = 0"), "{reason}");
     let (results, reason) = read("uncertainty:perplexity:0:1:2@0.5:1e9");
     assert_eq!(results, 1);
-    assert!(
-        reason.contains("above 0.5 and not above 1000000000: k = 1"),
-        "{reason}"
-    );
+    says!(reason => "above 0.5 and not above 1000000000: k = 1");
     assert_eq!(read("uncertainty:perplexity:0:1:2@0.1:0.5").0, 2);
 
     refuses!(ken, &ask("always:3", "2") =>
@@ -115,8 +112,7 @@ fn thresholds_between_values_of_k_are_chosen_on_what_was_probed() {
         assert_eq!(answer["policy"], used);
     }
     let text = ken.text(&calibrate(policy, &["--ratio", "0.1"]));
-    assert!(text.contains("where memory is right with"), "{text}");
-    assert!(text.contains("to use it: ken ask --policy"), "{text}");
+    says!(text => "where memory is right with", "to use it: ken ask --policy");
 
     ken.refusal(&calibrate("uncertainty:perplexity:0:1:3", &[]))
         .is("fewer_results", "up to 3", "--k 3");

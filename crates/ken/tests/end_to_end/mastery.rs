@@ -1,6 +1,6 @@
 //! `ken label mastery`: its records, its summary, resuming after a stop, and what it refuses.
 
-use ken_testing::has;
+use ken_testing::{has, says};
 use serde_json::{Value, json};
 
 use crate::harness::{Ken, keys, number, refuses, words};
@@ -196,10 +196,7 @@ fn questions_that_were_probed_are_taken_over() {
     let probe = ["--samples", "3", "--max-tokens", "4", "--out"];
     ken.text(&[&["probe", "questions.jsonl"][..], &probe, &["known.jsonl"]].concat());
     let text = ken.text(&take);
-    assert!(
-        text.contains("0 questions that were not probed") && text.contains("1 whose answer"),
-        "{text}"
-    );
+    says!(text => "0 questions that were not probed", "1 whose answer");
     let lines = ken.text(&[&take[..], &["--json"]].concat());
     let taken = records(&lines);
     let named: Vec<&str> = taken

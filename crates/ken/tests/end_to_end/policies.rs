@@ -1,7 +1,7 @@
 //! Policies that decide by the model's own answers: asked for one by one, compared by `ken eval`, and
 //! given a threshold by `ken calibrate`.
 
-use ken_testing::has;
+use ken_testing::{has, says};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
@@ -135,10 +135,7 @@ fn policies_are_compared_and_the_run_is_resumed() {
 
     let never = ken.read("all/never.jsonl");
     let text = ken.text(&eval("certainty,prompt"));
-    assert!(
-        text.contains("prompt") && text.contains("report.html"),
-        "{text}"
-    );
+    says!(text => "prompt", "report.html");
     assert_eq!(ken.read("all/never.jsonl"), never, "answers are paid once");
     let page = ken.read("all/report.html");
     assert!(page.contains("<figure") && page.contains("prompt"));

@@ -1,7 +1,7 @@
 //! `ken train pruner` and `ken prune` on real embeddings: exact ratios, guarantees, reports, undoing, and
 //! what is refused.
 
-use ken_testing::has;
+use ken_testing::{has, says};
 use serde_json::{Value, json};
 
 use crate::harness::{Ken, keys, number, refuses, words};
@@ -164,10 +164,7 @@ fn a_guarantee_takes_the_largest_ratio_or_nothing() {
     let ken = prepared();
     let guarantee = words("--max-coverage-loss 0.2 --questions questions.jsonl");
     let text = ken.text(&prune(&[&guarantee[..], &["--dry-run"]].concat()));
-    assert!(
-        text.contains("would prune") && text.contains("lose their answer"),
-        "{text}"
-    );
+    says!(text => "would prune", "lose their answer");
     let done = ken.json(&prune(&guarantee));
     let ratio = number(&done["ratio"]);
     assert!((0.3..0.75).contains(&ratio), "{done}");
@@ -235,10 +232,7 @@ fn a_report_measures_copies_and_leaves_the_corpus() {
     assert_eq!(pruned(&ken), (0, 1));
     assert!(!ken.path("measured/copy").exists() && !ken.path("measured/whole").exists());
     let again = ken.text(&prune_verb("report", &report));
-    assert!(
-        again.contains("coverage") && again.contains("the corpus is unchanged"),
-        "{again}"
-    );
+    says!(again => "coverage", "the corpus is unchanged");
 }
 
 #[test]

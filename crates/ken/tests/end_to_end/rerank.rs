@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use ken_testing::says;
 use serde_json::Value;
 
 use crate::harness::{Ken, argument, keys, number, words};
@@ -104,8 +105,7 @@ fn an_answer_cites_the_chunk_that_it_read() {
     assert!(number(&answer["timing_ms"]["rerank"]) > 0.0);
 
     let text = ken.text(&["ask", QUESTION]);
-    assert!(text.contains("  [1] town.txt#0["), "{text}");
-    assert!(text.contains("chunks: 2 found, 2 read\n"), "{text}");
+    says!(text => "  [1] town.txt#0[", "chunks: 2 found, 2 read\n");
 
     // The tokens that a language model reads for the ranking count.
     let judged = ken.json(&["ask", "--rerank", "likelihood", QUESTION]);

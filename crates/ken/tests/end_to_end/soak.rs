@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use ken_testing::says;
 use serde_json::Value;
 
 use crate::documents::ingest_notes;
@@ -97,10 +98,7 @@ fn overload(address: &str, wanted: &[((&str, &str), String)], time: Duration) {
                         }
                         Err(reply) => {
                             assert_eq!(reply.status, 429, "{}\n{}", reply.head, reply.body);
-                            assert!(
-                                reply.head.contains("retry-after-ms: ")
-                                    && reply.head.contains("x-should-retry: true")
-                            );
+                            says!(reply.head => "retry-after-ms: ", "x-should-retry: true");
                             let error: Value = serde_json::from_str(&reply.body).unwrap();
                             assert_eq!(error["error"]["code"], "queue_full");
                             refused.fetch_add(1, Ordering::Relaxed);

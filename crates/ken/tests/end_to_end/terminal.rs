@@ -7,6 +7,7 @@ use std::io::Read;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::process::{Command, Stdio};
 
+use ken_testing::says;
 use serde_json::{Value, json};
 
 use crate::harness::Ken;
@@ -145,10 +146,7 @@ fn documents_and_answers_are_shown_and_not_obeyed() {
     assert!(said.contains("The oil \\u{1b}]0;FORGED"), "{said:?}");
     // A pipe gets all of it, byte by byte.
     let [stdout, _] = piped(&ken, &search);
-    assert!(
-        stdout.contains(&format!("Oil {ESCAPES}\nforged\n")),
-        "{stdout:?}"
-    );
+    says!(stdout => &format!("Oil {ESCAPES}\nforged\n"));
 
     let json = shown(&ken, &[&search[..], &["--json"]].concat());
     obeys_nothing(&json);
@@ -298,10 +296,7 @@ fn the_trace_is_short_on_a_terminal() {
     ];
     let ask = [&ask[..], &["--embedder", &embedder, "--policy", "always"]].concat();
     let short = words(&shown(&ken, &ask));
-    assert!(
-        short.contains("route: corpus (always); 1 passage read; "),
-        "{short}"
-    );
+    says!(short => "route: corpus (always); 1 passage read; ");
     assert!(!short.contains("calls:"), "{short}");
     let whole = [&ask[..], &["-v"]].concat();
     let verbose = words(&shown(&ken, &whole));

@@ -1,7 +1,7 @@
 //! `ken train router` and its policy, on real embeddings and hidden states: trained on records, used by ask, eval and
 //! calibrate, and refused where it does not fit.
 
-use ken_testing::has;
+use ken_testing::{has, says};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
@@ -161,10 +161,7 @@ fn a_router_is_compared_and_given_a_threshold_on_what_it_did_not_see() {
     );
     assert!(number(&chosen["auroc"]) > 0.95, "{chosen}");
     let text = ken.text(&calibrate);
-    assert!(
-        text.contains("--policy router@") && text.contains("--router router.json"),
-        "{text}"
-    );
+    says!(text => "--policy router@", "--router router.json");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use ken_language::{
     Score, ScoreRequest,
 };
 use ken_server::Keys;
-use ken_testing::{TableModel, has};
+use ken_testing::{TableModel, has, says};
 use serde_json::{Value, json};
 
 use crate::fixture::{FRANCE, LIMITS, Running, facts};
@@ -138,15 +138,9 @@ fn a_response_says_why_there_is_no_answer() {
         assert_eq!(value["ken"]["lack"], lack);
         let stream = server.chat("never", FRANCE, &json!({"stream": true}));
         let text = stream.text();
-        assert!(
-            text.contains(&format!("\"finish_reason\":\"{reason}\"")),
-            "{text}"
-        );
+        says!(text => &format!("\"finish_reason\":\"{reason}\""));
         if let Value::String(refusal) = &refusal {
-            assert!(
-                text.contains(&format!("\"refusal\":\"{refusal}\"")),
-                "{text}"
-            );
+            says!(text => &format!("\"refusal\":\"{refusal}\""));
         }
         let body = json!({"model": "ken/never", "input": FRANCE});
         let response = server.post("/v1/responses", &body).json();

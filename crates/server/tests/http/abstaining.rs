@@ -2,7 +2,7 @@
 
 use ken_policy::Guarantee;
 use ken_server::NotGuaranteed;
-use ken_testing::{TableModel, guarantee_of_answers, has};
+use ken_testing::{TableModel, guarantee_of_answers, has, says};
 use serde_json::{Value, json};
 
 use crate::fixture::{CHIMNEY, FRANCE, LIMITS, OIL, Running, facts, served_by, wait_for};
@@ -142,10 +142,7 @@ fn a_judge_says_whether_the_answer_that_was_given_is_right() {
     let asked = endpoint.requests("chat/completions");
     assert_eq!(asked.len() - before, 1);
     let last = asked.last().unwrap().body.to_string();
-    assert!(
-        last.contains("Ida changes it") && last.contains("Bob"),
-        "{last}"
-    );
+    says!(last => "Ida changes it", "Bob");
     ask(&server, FRANCE, &json!({}));
     wait_for("a verdict", || found(&server, 1) == (2, json!(0.5)));
     has_line(&server, "ken_judged_total{verdict=\"wrong\"} 1");

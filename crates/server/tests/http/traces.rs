@@ -2,7 +2,7 @@
 //! these.
 
 use ken_server::{Keys, Scope};
-use ken_testing::has;
+use ken_testing::{has, says};
 use serde_json::{Value, json};
 
 use crate::client::{Response, exchange, request};
@@ -312,9 +312,6 @@ fn a_disk_that_takes_nothing_costs_no_answer() {
     let body = json!({"question": "x", "golden_answers": ["x"]});
     assert_eq!(server.post(QUESTIONS, &body).status, 500);
     let metrics = server.get("/metrics").text();
-    assert!(
-        metrics.contains("ken_unwritten_total{what=\"evals\"} 1"),
-        "{metrics}"
-    );
+    says!(metrics => "ken_unwritten_total{what=\"evals\"} 1");
     assert_eq!(listed(&server, "").len(), 2);
 }

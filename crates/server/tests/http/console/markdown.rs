@@ -1,5 +1,6 @@
 //! How the console reads Markdown, and which sentence it marks.
 
+use ken_testing::says;
 use serde_json::{Value, json};
 
 use super::chromium::Chromium;
@@ -59,18 +60,11 @@ fn what_models_write_becomes_elements() {
         "```sh\nls *a* <b>\n\n# c",
     ] {
         let markup = rendered(&mut browser, text);
-        assert!(
-            markup.contains("<code>ls *a* &lt;b&gt;\n\n# c</code>"),
-            "{markup}"
-        );
+        says!(markup => "<code>ls *a* &lt;b&gt;\n\n# c</code>");
         assert_eq!(markup.contains("<p>d</p>"), text.ends_with('d'), "{markup}");
     }
     let table = rendered(&mut browser, "| a | b |\n|---|:-:|\n| 1 | `2` |\n\nc");
-    assert!(table.contains("<th>a</th><th>b</th>"), "{table}");
-    assert!(
-        table.contains("<td>1</td><td><code>2</code></td>"),
-        "{table}"
-    );
+    says!(table => "<th>a</th><th>b</th>", "<td>1</td><td><code>2</code></td>");
     assert!(table.ends_with("<p>c</p>"), "{table}");
 }
 

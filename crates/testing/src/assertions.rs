@@ -1,4 +1,4 @@
-//! Fields of JSON values, compared together.
+//! Assertions about fields of JSON values, and about parts of texts.
 
 /// Compares fields of a JSON value, and shows the whole value if one differs:
 /// `has!(answer, ["route"]: "corpus", ["calls"]["model"]: 2)`. A field that is missing is null.
@@ -12,6 +12,15 @@ macro_rules! has {
             "{}",
             $crate::serde_json::json!(value)
         );
+    }};
+}
+
+/// Checks that a text has parts, and names one that is missing: `says!(page => "a title", "a line")`.
+#[macro_export]
+macro_rules! says {
+    ($text:expr => $($part:expr),+ $(,)?) => {{
+        let text: &str = &$text;
+        $(::std::assert!(text.contains($part), "{:?} is not in {text}", $part);)+
     }};
 }
 
@@ -30,5 +39,11 @@ mod tests {
     #[should_panic(expected = r#"{"a":{"b":1,"c":2}}"#)]
     fn a_part_of_an_object_is_not_the_object() {
         has!(json!({"a": {"b": 1, "c": 2}}), ["a"]: json!({"b": 1}));
+    }
+
+    #[test]
+    #[should_panic(expected = r#""c" is not in a b"#)]
+    fn every_part_is_looked_for() {
+        says!("a b".to_owned() => "a", &format!("{} b", "a"), "c");
     }
 }
