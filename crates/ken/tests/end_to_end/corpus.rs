@@ -185,16 +185,8 @@ fn jobs_for_single_shards_make_the_corpus_of_one_run() {
         .zip(whole["shards"].as_array().unwrap())
     {
         let part = format!("p{shard}");
-        let job = [
-            "ingest",
-            "many.jsonl",
-            "--corpus",
-            &part,
-            "--shards",
-            "3",
-            "--only-shard",
-            shard,
-        ];
+        let job = words("ingest many.jsonl --shards 3");
+        let job = [&job[..], &["--only-shard", shard, "--corpus", &part]].concat();
         let report = ken.json(&job);
         assert_eq!(report["documents"]["added"], described["documents"]);
         let others = 6 - described["documents"].as_u64().unwrap();

@@ -232,18 +232,8 @@ fn answers_do_not_depend_on_the_batch() {
     write_questions(&ken);
     let answers = |batch: &str, precision: &str| {
         let out = format!("{batch}-{precision}.jsonl");
-        let flags = [
-            "--policy",
-            "always",
-            "--temperature",
-            "1",
-            "--batch",
-            batch,
-            "--precision",
-            precision,
-            "--out",
-            &out,
-        ];
+        let how = ["--batch", batch, "--precision", precision, "--out", &out];
+        let flags = [&words("--policy always --temperature 1")[..], &how].concat();
         ken.text(&eval(&flags));
         let answers: Vec<Value> = ken
             .read(&out)

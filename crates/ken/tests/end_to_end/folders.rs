@@ -128,14 +128,13 @@ fn passages_say_where_they_stand() {
         ),
     );
     let address = "https://garden.example/";
-    ken.text(&[
-        "ingest",
-        "garden",
-        "--corpus",
-        "garden.ken",
-        "--base-url",
-        address,
-    ]);
+    ken.text(
+        &[
+            &words("ingest garden --corpus garden.ken --base-url")[..],
+            &[address],
+        ]
+        .concat(),
+    );
     let found = ken.json(&words(
         "search --corpus garden.ken --mode lexical 'tulips sand'",
     ));

@@ -38,15 +38,8 @@ fn listener() -> Server {
 fn stranger(ken: &Ken, url: &str) {
     ken.write("notes/harbour.txt", crate::documents::HARBOUR);
     let embedder = format!("{url}#tiny");
-    let ingest = [
-        "ingest",
-        "notes",
-        "--corpus",
-        "strange",
-        "--embedder",
-        &embedder,
-    ];
-    ken.text(&ingest);
+    let ingest = words("ingest notes --corpus strange");
+    ken.text(&[&ingest[..], &["--embedder", &embedder]].concat());
 }
 
 fn called(ken: &Ken, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
@@ -171,15 +164,9 @@ fn with_consent_the_query_arrives_and_the_key_only_where_it_belongs() {
         );
     }
     let known = server.requests("").len();
-    let search = [
-        "search",
-        QUERY,
-        "--corpus",
-        "strange",
-        "--embedder",
-        &embedder,
-    ];
-    let search = [&search[..], &["--config", "keys.toml"]].concat();
+    let search = ["search", QUERY, "--corpus", "strange"];
+    let flags = ["--embedder", &embedder, "--config", "keys.toml"];
+    let search = [&search[..], &flags].concat();
     refused(called(&ken, &search, &[("KEN_API_KEY", KEY)])).is(
         "key_not_set",
         "LISTENER",

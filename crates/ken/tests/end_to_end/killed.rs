@@ -72,11 +72,8 @@ fn prepared() -> Ken {
 }
 
 fn train<'a>(examples: &'a str, out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let base = [
-        "train", "examples", examples, "--out", out, "--model", "./blank",
-    ];
-    let how = ["--batch", "4", "--epochs", "2", "--checkpoint-every", "2"];
-    [&base[..], &how, more].concat()
+    let base = words("train examples --model ./blank --batch 4 --epochs 2 --checkpoint-every 2");
+    [&base[..], &["--out", out, examples], more].concat()
 }
 
 /// Kills a training at every call that changes a file of a folder that already holds a model, and resumes by the same
@@ -175,19 +172,8 @@ fn a_killed_training_from_nothing_resumes() {
 
 fn probe(out: &str) -> Vec<&str> {
     let probe = ["probe", "island/questions.jsonl", "--model", "./blank"];
-    let how = [
-        "--limit",
-        "6",
-        "--samples",
-        "2",
-        "--max-tokens",
-        "2",
-        "--batch",
-        "2",
-        "--out",
-        out,
-    ];
-    [&probe[..], &how].concat()
+    let how = words("--limit 6 --samples 2 --max-tokens 2 --batch 2 --out");
+    [&probe[..], &how, &[out]].concat()
 }
 
 #[test]

@@ -40,10 +40,8 @@ fn a_corpus_in_milvus_is_searched_as_the_one_on_disk() {
     assert_eq!(ken.json(&["corpus", "info", "--corpus", &address]), info);
     let hits = |corpus: &str, mode: &str| {
         let query = "keeper of the lighthouse of Orrin";
-        let search = [
-            "search", "--corpus", corpus, "--mode", mode, "--k", "2", query,
-        ];
-        let found = ken.json(&search);
+        let search = ["search", query, "--corpus", corpus, "--mode", mode];
+        let found = ken.json(&[&search[..], &["--k", "2"]].concat());
         let ids = found["hits"].as_array().unwrap().iter();
         ids.map(|hit| hit["passage_id"].clone()).collect::<Vec<_>>()
     };

@@ -73,15 +73,8 @@ pub(crate) fn prepared() -> Ken {
 pub(crate) const TRAIN: &str = "train pruner mastery.jsonl --corpus island --out pruner.json";
 
 fn prune_verb<'a>(verb: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let base = [
-        "prune",
-        verb,
-        "--corpus",
-        "island",
-        "--pruner",
-        "pruner.json",
-    ];
-    [&base[..], more].concat()
+    let flags = words("--corpus island --pruner pruner.json");
+    [&["prune", verb][..], &flags, more].concat()
 }
 
 pub(crate) fn prune<'a>(more: &[&'a str]) -> Vec<&'a str> {

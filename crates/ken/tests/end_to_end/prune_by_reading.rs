@@ -26,31 +26,11 @@ fn a_pruner_may_have_passages_read() {
     ken.json(&prune(&["--ratio", "0"]));
     ken.write("other.toml", "model = \"no/such/model.gguf\"\n");
     let small = format!("s={}", generator().display());
-    let study = ken.json(&[
-        "study",
-        "run",
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--config",
-        "other.toml",
-        "--model",
-        &small,
-        "--scales",
-        "1",
-        "--ks",
-        "1",
-        "--limit",
-        "3",
-        "--max-tokens",
-        "2",
-        "--prune",
-        "0,0.4",
-        "--pruner",
-        "pruner.json",
-        "--out",
-        "st",
-    ]);
+    let study = words(
+        "study run questions.jsonl --corpus island --config other.toml --scales 1 --ks 1 --limit 3 \
+         --max-tokens 2 --prune 0,0.4 --pruner pruner.json --out st --model",
+    );
+    let study = ken.json(&[&study[..], &[small.as_str()]].concat());
     let policies = study["policies"].as_array().unwrap();
     let pruned: Vec<f64> = policies
         .iter()

@@ -153,20 +153,11 @@ fn a_cross_encoder_ranks() {
 fn only_so_many_passages_are_cut() {
     let ken = Ken::new();
     ingest(&ken);
-    let result = ken.json(&[
-        "search",
-        "--corpus",
-        "town",
-        "--mode",
-        "dense",
-        "--rerank",
-        "embedder",
-        "--rerank-depth",
-        "1",
-        "--rerank-chunk",
-        "sentence",
-        QUESTION,
-    ]);
+    let search = words(
+        "search --corpus town --mode dense --rerank embedder --rerank-depth 1 \
+         --rerank-chunk sentence",
+    );
+    let result = ken.json(&[&search[..], &[QUESTION]].concat());
     let hits = result["hits"].as_array().unwrap();
     assert_eq!(hits.len(), 2, "{hits:?}");
     assert!(hits.iter().all(|hit| hit["passage_id"] == "clocks.txt#0"));

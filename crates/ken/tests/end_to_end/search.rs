@@ -15,10 +15,8 @@ fn every_mode_finds_and_keeps_the_contract() {
         ("lexical", "ilse marrow"),
         ("hybrid", "keeper of the lighthouse"),
     ] {
-        let search = [
-            "search", "--corpus", "island", "--mode", mode, "--k", "3", query,
-        ];
-        let result = ken.json(&search);
+        let search = ["search", query, "--corpus", "island", "--mode", mode];
+        let result = ken.json(&[&search[..], &["--k", "3"]].concat());
         assert_eq!(keys(&result), ["query", "hits"], "{mode}");
         assert_eq!(result["query"], query);
         let hits = result["hits"].as_array().unwrap();

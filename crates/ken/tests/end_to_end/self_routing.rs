@@ -375,16 +375,9 @@ fn without_verbalization_a_model_only_retrieves_or_not() {
     }
     // Alone it answers as beside the other, question by question.
     let eval = ["eval", "island/questions.jsonl", "--held-out", "0.4"];
-    let found = words("--corpus island.ken --mode lexical --max-tokens 2");
+    let found = words("--corpus island.ken --mode lexical --max-tokens 2 --policy self-route");
     let one = |adapter: &'static str, limit: &'static str, more: &[&'static str]| {
-        let by = [
-            "--limit",
-            limit,
-            "--policy",
-            "self-route",
-            "--adapter",
-            adapter,
-        ];
+        let by = ["--limit", limit, "--adapter", adapter];
         [&eval[..], &found, &by, &MODEL, more].concat()
     };
     let selective = ken.json(&one("selective", "6", &["--out", "selective.jsonl"]));

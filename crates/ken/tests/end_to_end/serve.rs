@@ -244,14 +244,8 @@ fn a_guarantee_is_calibrated_and_watched() {
     ken.write("questions.jsonl", questions.collect::<Vec<_>>().join("\n"));
     probe(&ken, "questions.jsonl", "known.jsonl");
     let policy = "uncertainty:perplexity";
-    let calibrate = [
-        "calibrate",
-        "known.jsonl",
-        "--policy",
-        policy,
-        "--out",
-        "guarantee.json",
-    ];
+    let calibrate = words("calibrate known.jsonl --out guarantee.json --policy");
+    let calibrate = [&calibrate[..], &[policy]].concat();
     // Four questions cannot show that so little is lost.
     let refusal = ken.refusal(&[&calibrate[..], &["--max-loss", "0.01"]].concat());
     refusal.is("no_guarantee", "guarantee.json", "--max-loss");
@@ -324,14 +318,8 @@ fn a_guarantee_of_the_answers_given_is_calibrated_and_watched() {
         }
     });
     let signal = "uncertainty:perplexity";
-    let calibrate = [
-        "calibrate",
-        "known.jsonl",
-        "--policy",
-        signal,
-        "--abstain",
-        signal,
-    ];
+    let by = ["--policy", signal, "--abstain", signal];
+    let calibrate = [&["calibrate", "known.jsonl"][..], &by].concat();
     let out = ["--out", "guarantee.json", "--max-error"];
     refuses!(ken, &[&calibrate[..], &out, &["0.001"]].concat() =>
         "no_guarantee", "wrong among the answers given", "--max-error");
@@ -348,26 +336,13 @@ fn a_guarantee_of_the_answers_given_is_calibrated_and_watched() {
     has!(guarantee, ["measured"]["error_bound"]: chosen["answered_wrong"]["bound"]);
     has!(guarantee, ["scores"]["questions"]: 300);
 
-    let serve = [
-        "--corpus",
-        "island",
-        "--calibration",
-        "guarantee.json",
-        "--policy",
-        &policy,
-    ];
+    let serve = words("--corpus island --calibration guarantee.json --policy");
+    let serve = [&serve[..], &[policy.as_str()]].concat();
     let refused = [&["serve", "--listen", "127.0.0.1:0"], &serve[..]].concat();
     refuses!(ken, &refused =>
         "other_abstention", "not by nothing", &format!("--abstain {abstain}"));
-    let flags = [
-        "--abstain",
-        &abstain,
-        "--watch-share",
-        "1",
-        "--style",
-        "short",
-    ];
-    let serving = Serving::start(&ken, &[&serve[..], &flags].concat());
+    let flags = words("--watch-share 1 --style short --abstain");
+    let serving = Serving::start(&ken, &[&serve[..], &flags, &[abstain.as_str()]].concat());
     // From memory the model does not know him, so more answers are wrong than promised.
     let mut given = 0;
     for number in 0.. {

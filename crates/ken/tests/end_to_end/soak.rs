@@ -16,7 +16,7 @@ use ken_testing::says;
 use serde_json::Value;
 
 use crate::documents::ingest_notes;
-use crate::harness::Ken;
+use crate::harness::{Ken, words};
 use crate::serve::Serving;
 use crate::traffic::{Memory, chat, finish, memory, metric, percentile, send, upload};
 
@@ -130,19 +130,8 @@ fn no_answer_is_lost_or_doubled_at_length() {
     let ken = Ken::new();
     ingest_notes(&ken);
     let queue = CLIENTS.to_string();
-    let serving = Serving::start(
-        &ken,
-        &[
-            "--corpus",
-            "notes=island",
-            "--server-data",
-            "data",
-            "--parallel",
-            "16",
-            "--queue",
-            &queue,
-        ],
-    );
+    let serve = words("--corpus notes=island --server-data data --parallel 16 --queue");
+    let serving = Serving::start(&ken, &[&serve[..], &[queue.as_str()]].concat());
     let address = serving.address();
     let asked: Vec<(&str, &str)> = QUESTIONS
         .iter()

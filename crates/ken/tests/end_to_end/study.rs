@@ -42,10 +42,8 @@ fn ingest(ken: &Ken) {
 
 /// The arguments of a study of one model into a folder; `more` may name others.
 fn study<'a>(out: &'a str, scales: &'a str, model: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let base = words("study run q.jsonl --corpus w --max-tokens 8");
-    let own = [
-        "--ks", "2", "--timed", "2", "--out", out, "--scales", scales, "--model", model,
-    ];
+    let base = words("study run q.jsonl --corpus w --max-tokens 8 --ks 2 --timed 2");
+    let own = ["--out", out, "--scales", scales, "--model", model];
     [&base[..], &own, more].concat()
 }
 
@@ -81,15 +79,8 @@ fn a_grid_answers_as_evaluations_do_and_is_reported_and_planned_from() {
     let ken = Ken::new();
     ingest(&ken);
     let (small, large) = (small(), format!("l={}", generator().display()));
-    let more = [
-        "--model",
-        &large,
-        "--parameters",
-        "l=2e9",
-        "--reverse",
-        "--policy",
-        "prompt@0.5,random:0.5",
-    ];
+    let more = words("--parameters l=2e9 --reverse --policy prompt@0.5,random:0.5");
+    let more = [&more[..], &["--model", &large]].concat();
     let report = ken.json(&study("st", "0-3", &small, &more));
     let cells = ken.path("st/cells/q/s");
     assert_eq!(fs::read_dir(&cells).unwrap().count(), 1 + 2 * SCALES);
@@ -104,19 +95,8 @@ fn a_grid_answers_as_evaluations_do_and_is_reported_and_planned_from() {
         ("n0.jsonl", &["--policy", "never"]),
     ];
     for (file, flags) in cases {
-        let eval = [
-            "eval",
-            "q.jsonl",
-            "--corpus",
-            "w",
-            "--k",
-            "2",
-            "--max-tokens",
-            "8",
-            "--out",
-            file,
-        ];
-        ken.text(&[&eval[..], flags].concat());
+        let eval = words("eval q.jsonl --corpus w --k 2 --max-tokens 8 --out");
+        ken.text(&[&eval[..], &[file], flags].concat());
         assert_eq!(
             answers(&cells.join(file)),
             answers(&ken.path(file)),

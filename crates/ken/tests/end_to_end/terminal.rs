@@ -222,16 +222,9 @@ fn ingested(ken: &Ken, server: &Server) -> String {
         "{}The engine's oil is changed every hundred hours, and the filter with it. {}",
         "The boat lies in the harbour. ".repeat(9), "The sails are white. ".repeat(9))});
     ken.write("notes.jsonl", document.to_string());
-    let ingest = [
-        "ingest",
-        "notes.jsonl",
-        "--corpus",
-        "c",
-        "--segment",
-        "words:200",
-        "--embedder",
-        &embedder,
-    ];
+    let ingest = ["ingest", "notes.jsonl", "--corpus", "c"];
+    let flags = ["--segment", "words:200", "--embedder", &embedder];
+    let ingest = [&ingest[..], &flags].concat();
     assert_eq!(piped(ken, &ingest)[1], "");
     embedder
 }

@@ -66,6 +66,12 @@ fn train<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&base[..], more].concat()
 }
 
+/// Asks by a router, from 0.5.
+fn ask<'a>(question: &'a str, router: &'a str) -> Vec<&'a str> {
+    let by = words("--corpus island --policy router@0.5 --max-tokens 4 --router");
+    [&["ask", question][..], &by, &[router]].concat()
+}
+
 const UNKNOWN: &str = "Who kept lighthouse number 77 of the island?";
 
 #[test]
@@ -88,20 +94,7 @@ fn a_router_is_learned_and_the_policy_goes_by_it() {
         60.0
     );
 
-    let ask = |question: &'static str| {
-        ken.json(&[
-            "ask",
-            question,
-            "--corpus",
-            "island",
-            "--policy",
-            "router@0.5",
-            "--router",
-            "router.json",
-            "--max-tokens",
-            "4",
-        ])
-    };
+    let ask = |question| ken.json(&ask(question, "router.json"));
     let known = ask("What is the capital of Sweden?");
     has!(known, ["route"]: "self", ["calls"]["model"]: 1);
     assert!(known["timing_ms"]["represent"].is_number(), "{known}");
@@ -179,18 +172,7 @@ fn a_router_may_look_at_hidden_states() {
     );
     assert_eq!(report["input"]["from"], "hidden_state", "{report}");
     assert!(number(&report["auroc"]) > 0.95, "{report}");
-    let answer = ken.json(&[
-        "ask",
-        UNKNOWN,
-        "--corpus",
-        "island",
-        "--policy",
-        "router@0.5",
-        "--router",
-        "hidden.json",
-        "--max-tokens",
-        "4",
-    ]);
+    let answer = ken.json(&ask(UNKNOWN, "hidden.json"));
     assert_eq!(answer["route"], "corpus", "{answer}");
     assert_eq!(
         answer["calls"]["model"], 2,

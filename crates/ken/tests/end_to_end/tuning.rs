@@ -24,16 +24,8 @@ pub(crate) fn prepared() -> Ken {
 
 /// The log probability of " yes" after "Question:".
 fn score(ken: &Ken, model: &str) -> f64 {
-    let score = [
-        "model",
-        "score",
-        model,
-        "--prompt",
-        "Question:",
-        "--continuation",
-        " yes",
-    ];
-    number(&ken.json(&score)["logprobs"][0])
+    let pair = words("--prompt Question: --continuation ' yes'");
+    number(&ken.json(&[&["model", "score", model][..], &pair].concat())["logprobs"][0])
 }
 
 #[test]
@@ -150,16 +142,9 @@ fn noise_is_taught_and_its_examples_go_to_other_tools() {
 
 /// Records of some probed questions, every other one of which counts as known.
 pub(crate) fn write_records(ken: &Ken, limit: &str, name: &str) {
-    let probe = [
-        "probe",
-        "island/questions.jsonl",
-        "--limit",
-        limit,
-        "--samples",
-        "2",
-    ];
+    let probe = words("probe island/questions.jsonl --samples 2 --limit");
     let out = ["--max-tokens", "2", "--out", "as_probed.jsonl"];
-    ken.text(&[&probe[..], &out, &MODEL].concat());
+    ken.text(&[&probe[..], &[limit], &out, &MODEL].concat());
     change(ken, "as_probed.jsonl", name, |at, record| {
         record["confidence"]["self"] = json!(if at % 2 == 0 { 0.75 } else { 0.0 });
         record["certainty"]["self"] = json!(if at % 2 == 0 { 0.9 } else { 0.1 });

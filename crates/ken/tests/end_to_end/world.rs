@@ -7,17 +7,8 @@ use crate::harness::{Ken, keys, number, refuses, words};
 
 /// A small world in the folder `island`.
 fn make(ken: &Ken, sequences: &str) -> Value {
-    let people = ["--people", "24", "--unseen", "4", "--strangers", "4"];
-    let base = [
-        "world",
-        "make",
-        "island",
-        "--sequences",
-        sequences,
-        "--seed",
-        "2",
-    ];
-    ken.json(&[&base[..], &people].concat())
+    let base = words("world make island --seed 2 --people 24 --unseen 4 --strangers 4 --sequences");
+    ken.json(&[&base[..], &[sequences]].concat())
 }
 
 fn lines(text: &str) -> Vec<Value> {
