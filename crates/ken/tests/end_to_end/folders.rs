@@ -8,7 +8,7 @@ use std::process::Stdio;
 use ken_testing::{has, says};
 use serde_json::{Value, json};
 
-use crate::documents::write_notes;
+use crate::documents::{changes, write_notes};
 use crate::harness::{Ken, refuses, words};
 use crate::stopped;
 
@@ -59,11 +59,7 @@ fn a_corpus_follows_its_folder() {
     let shown = ken.text(&[&ingest[..], &["--dry-run"]].concat());
     says!(shown => "move    town/bakery.md -> oven.md");
     let report = ken.json(&ingest);
-    assert_eq!(
-        report["documents"],
-        json!({ "added": 0, "moved": 1, "replaced": 0, "deleted": 1, "unchanged": 3 })
-    );
-    assert_eq!(report["reused"], 1);
+    has!(report, ["documents"]: changes([0, 1, 0, 1, 3]), ["reused"]: 1);
     assert_eq!(
         listed(&ken, &[]),
         ["harbour.txt", "museum-1", "bridge-1", "oven.md"]
@@ -86,31 +82,30 @@ fn a_watched_folder_is_followed_until_the_end() {
         .unwrap();
     let mut reports = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut next = || -> Value { serde_json::from_str(&reports.next().unwrap().unwrap()).unwrap() };
-    let changes = |added, moved, replaced, deleted| json!({ "added": added, "moved": moved, "replaced": replaced, "deleted": deleted, "unchanged": 0 });
-    assert_eq!(next()["documents"], changes(5, 0, 0, 0));
+    assert_eq!(next()["documents"], changes([5, 0, 0, 0, 0]));
     ken.write(
         "notes/lighthouse.md",
         "# Lighthouse\n\nIt was lit in 1871.\n",
     );
     assert_eq!(
         next()["documents"],
-        changes(1, 0, 0, 0),
+        changes([1, 0, 0, 0, 0]),
         "only what changed is read"
     );
     ken.write(
         "notes/lighthouse.md",
         "# Lighthouse\n\nIt was lit in 1872, at last.\n",
     );
-    assert_eq!(next()["documents"], changes(0, 0, 1, 0));
+    assert_eq!(next()["documents"], changes([0, 0, 1, 0, 0]));
     fs::rename(ken.path("notes/lighthouse.md"), ken.path("notes/beacon.md")).unwrap();
-    assert_eq!(next()["documents"], changes(0, 1, 0, 0));
+    assert_eq!(next()["documents"], changes([0, 1, 0, 0, 0]));
     fs::remove_file(ken.path("notes/ferry.html")).unwrap();
-    assert_eq!(next()["documents"], changes(0, 0, 0, 1));
+    assert_eq!(next()["documents"], changes([0, 0, 0, 1, 0]));
     // A broken file is reported, and the rest is followed.
     ken.write("notes/broken.pdf", "%PDF-1.7 broken");
     assert_eq!(next()["broken"], 1);
     fs::write(ken.path("notes/pier.txt"), "The pier is closed in winter.").unwrap();
-    assert_eq!(next()["documents"], changes(1, 0, 0, 0));
+    assert_eq!(next()["documents"], changes([1, 0, 0, 0, 0]));
     stopped::interrupt(&child);
     assert!(child.wait().unwrap().success());
     assert!(listed(&ken, &[]).contains(&"beacon.md".to_owned()));
