@@ -1,6 +1,6 @@
 //! `ken model choose`: what fits, what it refuses, and what happens to a model that is cached.
 
-use ken_testing::has;
+use ken_testing::{has, says};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
@@ -28,15 +28,9 @@ fn what_fits_is_listed_with_its_speed() {
         assert_eq!(model["fetched"], false);
     }
     let text = ken.text(&["model", "choose"]);
-    for part in [
-        "qwen2.5-1.5b",
-        "tokens/s",
-        "Apache-2.0",
-        "127.0.0.1:9 not reachable",
-        "ken model pull smollm2-135m",
-    ] {
-        assert!(text.contains(part), "{part} is not in\n{text}");
-    }
+    says!(text =>
+        "qwen2.5-1.5b", "tokens/s", "Apache-2.0", "127.0.0.1:9 not reachable",
+        "ken model pull smollm2-135m");
 }
 
 #[test]

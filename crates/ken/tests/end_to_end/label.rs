@@ -1,6 +1,6 @@
 //! `ken label sources`: its records, its summary, resuming after a stop, and what it refuses.
 
-use ken_testing::has;
+use ken_testing::{has, says};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
@@ -38,17 +38,9 @@ fn a_run_keeps_the_contract_and_pays_for_nothing_twice() {
     write_questions(&ken);
 
     let text = ken.text(&label(&[]));
-    for part in [
-        "questions               3",
-        "without golden answers  1",
-        "preferred: self",
-        "preferred: island",
-        "preferred: heaven",
-        "rules agree",
-        "questions.sources.jsonl",
-    ] {
-        assert!(text.contains(part), "{part:?} is not in\n{text}");
-    }
+    says!(text =>
+        "questions               3", "without golden answers  1", "preferred: self",
+        "preferred: island", "preferred: heaven", "rules agree", "questions.sources.jsonl");
     assert!(ken.path("questions.sources.jsonl.parquet").is_file());
     let paid = ken.read("questions.sources.jsonl");
     let first = ken.read("questions.sources.jsonl.first");

@@ -1,6 +1,6 @@
 //! `ken probe`: its records, its summary, resuming after a stop, and what it refuses.
 
-use ken_testing::has;
+use ken_testing::{has, says};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
@@ -51,9 +51,7 @@ fn a_run_is_resumed_and_keeps_the_contract() {
     write_questions(&ken);
 
     let first = ken.text(&probe(&["--limit", "2", "--out", "parts.jsonl"]));
-    for part in ["questions", "known rate", "confidence", "parts.jsonl"] {
-        assert!(first.contains(part), "{part:?} is not in\n{first}");
-    }
+    says!(first => "questions", "known rate", "confidence", "parts.jsonl");
     let paid = ken.read("parts.jsonl");
     assert_eq!(paid.lines().count(), 3, "settings and two records: {paid}");
     let resumed = ken.text(&probe(&["--out", "parts.jsonl", "--batch", "1", "--json"]));

@@ -51,13 +51,7 @@ fn prepared() -> Ken {
     ingest_notes(&ken);
     write_records(&ken, "known.jsonl");
     let text = ken.text(&train(&[]));
-    for part in [
-        "AUROC",
-        "calibration error",
-        "--policy router@0.5 --router router.json",
-    ] {
-        assert!(text.contains(part), "{part:?} is not in\n{text}");
-    }
+    says!(text => "AUROC", "calibration error", "--policy router@0.5 --router router.json");
     ken
 }
 

@@ -1,7 +1,7 @@
 //! `ken tune` chooses a policy, confirms it and writes it into `ken.toml`, where `ken ask` finds it; and what it
 //! refuses.
 
-use ken_testing::has;
+use ken_testing::{has, says};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
@@ -62,17 +62,12 @@ fn a_policy_is_chosen_confirmed_written_and_used() {
     ken.json(&[&ask[..], &["--k", "2"]].concat());
     // No question is answered again, and the report is the same.
     let text = ken.text(&tune);
-    for part in [
+    says!(text =>
         "30 questions, answered in style short; an answer is right if it is a golden answer",
-        "against always",
-        "Nothing is at stake: never 0.000",
-        "always retrieve",
+        "against always", "Nothing is at stake: never 0.000", "always retrieve",
         "confirmed on 3 other questions",
         "It was measured with --corpus island: give `ken ask` and `ken serve` the same",
-        "ken.toml says: policy = \"always\"",
-    ] {
-        assert!(text.contains(part), "{part} is not in\n{text}");
-    }
+        "ken.toml says: policy = \"always\"");
 }
 
 #[test]
@@ -153,13 +148,10 @@ fn a_policy_that_pays_is_written_with_its_guarantee() {
     let asked = ken.json(&["ask", "Who is the keeper of the Orrin lighthouse?"]);
     assert_eq!(asked["policy"], policy);
     let text = ken.text(&["tune", "questions.jsonl"]);
-    for part in [
+    says!(text =>
         "the cheapest that is shown to lose at most 0.05 against always",
         "Guarantee: on new questions like these",
-        &format!("use it with --policy {policy}, or tune with --write"),
-    ] {
-        assert!(text.contains(part), "{part} is not in\n{text}");
-    }
+        &format!("use it with --policy {policy}, or tune with --write"));
     let ask = ["ask", "Who is the keeper of the Orrin lighthouse?"];
     for (flags, told) in [
         (["--k", "2"], "was tuned with k 1, and here is k 2"),
