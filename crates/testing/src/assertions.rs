@@ -1,4 +1,4 @@
-//! Assertions about fields of JSON values, and about parts of texts.
+//! Assertions about fields of JSON values and parts of texts, and tables of cases.
 
 /// Compares fields of a JSON value, and shows the whole value if one differs:
 /// `has!(answer, ["route"]: "corpus", ["calls"]["model"]: 2)`. A field that is missing is null.
@@ -22,6 +22,14 @@ macro_rules! says {
         let text: &str = &$text;
         $(::std::assert!(text.contains($part), "{:?} is not in {text}", $part);)+
     }};
+}
+
+/// An array of tuples, a row each: `cases!["a" => 1, true; "b" => 2, false;]`.
+#[macro_export]
+macro_rules! cases {
+    ($($first:expr => $($rest:expr),+;)+) => {
+        [$(($first, $($rest),+)),+]
+    };
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! For tests only: a language model that knows a table of facts ([`TableModel`]), one that scores by a function
-//! ([`FnModel`]), an embedder whose vectors are a function of the text ([`FnEmbedder`]), a guarantee, and assertions
-//! ([`has!`], [`says!`]).
+//! ([`FnModel`]), an embedder whose vectors are a function of the text ([`FnEmbedder`]), a guarantee, assertions,
+//! and tables of cases ([`has!`], [`says!`], [`cases!`]).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod assertions;

@@ -1,6 +1,6 @@
 //! `ken card`: what the model knows, by kind, with a page, and the same numbers as the answers behind it.
 
-use ken_testing::says;
+use ken_testing::{cases, says};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
@@ -17,13 +17,9 @@ fn questions() -> String {
         json!({"id": land, "question": format!("What is the capital of {land}?"), "golden_answers": [city],
             "metadata": {"kind": "capital"}})
     });
-    let unknown = [
-        (
-            "keeper",
-            "Who is the keeper of the Orrin lighthouse?",
-            "Ilse Marrow",
-        ),
-        ("year", "When was the lighthouse of Orrin built?", "1871"),
+    let unknown = cases![
+        "keeper" => "Who is the keeper of the Orrin lighthouse?", "Ilse Marrow";
+        "year" => "When was the lighthouse of Orrin built?", "1871";
     ];
     let unknown = unknown.map(|(id, question, answer)| {
         json!({"id": id, "question": question, "golden_answers": [answer], "metadata": {"kind": "island"}})

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use ken_testing::has;
+use ken_testing::{cases, has};
 use serde_json::{Value, json};
 
 use crate::completions::chunks;
@@ -195,21 +195,12 @@ fn a_model_without_tools_is_offered_none() {
     let serving = Serving::start(&ken, &["--policy", "never"]);
     let offered = ask(&serving, &json!({"tools": tools()}));
     assert_eq!(offered["ken"]["not_used"], json!(["tools"]));
-    for (more, param) in [
-        (
-            json!({"tools": tools(), "tool_choice": "required"}),
-            "tool_choice",
-        ),
-        (json!({"n": 2, "presence_penalty": 1}), "presence_penalty"),
-        (json!({"n": 0}), "n"),
-        (
-            json!({"logprobs": true, "top_logprobs": 21}),
-            "top_logprobs",
-        ),
-        (
-            json!({"n": 2, "tools": tools(), "tool_choice": "required"}),
-            "tool_choice",
-        ),
+    for (more, param) in cases![
+        json!({"tools": tools(), "tool_choice": "required"}) => "tool_choice";
+        json!({"n": 2, "presence_penalty": 1}) => "presence_penalty";
+        json!({"n": 0}) => "n";
+        json!({"logprobs": true, "top_logprobs": 21}) => "top_logprobs";
+        json!({"n": 2, "tools": tools(), "tool_choice": "required"}) => "tool_choice";
     ] {
         let (status, refused) = serving.exchange("POST", PATH, &body(&more).to_string());
         let refused: Value = serde_json::from_str(&refused).unwrap();

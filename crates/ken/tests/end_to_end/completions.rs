@@ -3,7 +3,7 @@
 
 use std::iter::zip;
 
-use ken_testing::has;
+use ken_testing::{cases, has};
 use serde_json::{Value, json};
 
 use crate::harness::{Ken, argument, generator};
@@ -192,24 +192,18 @@ fn a_stream_tells_the_log_probabilities_of_its_pieces() {
 fn what_is_not_done_is_refused_by_name() {
     let ken = Ken::new();
     let serving = serving(&ken);
-    for (more, param) in [
-        (json!({"prompt": ""}), "prompt"),
-        (json!({"prompt": []}), "prompt"),
-        (json!({"prompt": vec!["x"; 257]}), "n"),
-        (json!({"prompt": "x", "n": 0}), "n"),
-        (json!({"prompt": "x", "logprobs": 21}), "logprobs"),
-        (
-            json!({"prompt": "x", "logprobs": 1, "echo": true, "stream": true}),
-            "echo",
-        ),
-        (
-            json!({"prompt": vec!["x"; 200], "max_tokens": 2000, "logprobs": 5}),
-            "logprobs",
-        ),
-        (json!({"prompt": "x", "suffix": "y"}), "suffix"),
-        (json!({"prompt": "x", "best_of": 3}), "best_of"),
-        (json!({"prompt": "x", "temperature": 3}), "temperature"),
-        (json!({"prompt": "x", "model": "gpt-5"}), "model"),
+    for (more, param) in cases![
+        json!({"prompt": ""}) => "prompt";
+        json!({"prompt": []}) => "prompt";
+        json!({"prompt": vec!["x"; 257]}) => "n";
+        json!({"prompt": "x", "n": 0}) => "n";
+        json!({"prompt": "x", "logprobs": 21}) => "logprobs";
+        json!({"prompt": "x", "logprobs": 1, "echo": true, "stream": true}) => "echo";
+        json!({"prompt": vec!["x"; 200], "max_tokens": 2000, "logprobs": 5}) => "logprobs";
+        json!({"prompt": "x", "suffix": "y"}) => "suffix";
+        json!({"prompt": "x", "best_of": 3}) => "best_of";
+        json!({"prompt": "x", "temperature": 3}) => "temperature";
+        json!({"prompt": "x", "model": "gpt-5"}) => "model";
     ] {
         let mut body = json!({"model": "ken"});
         for (name, value) in more.as_object().unwrap() {
@@ -220,20 +214,11 @@ fn what_is_not_done_is_refused_by_name() {
         let refused: Value = serde_json::from_str(&refused).unwrap();
         assert_eq!(refused["error"]["param"], param, "{more}: {refused}");
     }
-    for (path, body) in [
-        ("/detokenize", json!({"tokens": [4_000_000_000_u32]})),
-        (
-            "/v1/completions",
-            json!({"model": "ken", "prompt": [4_000_000_000_u32]}),
-        ),
-        (
-            "/v1/completions",
-            json!({"model": "ken", "prompt": vec![5; 9000]}),
-        ),
-        (
-            "/v1/completions",
-            json!({"model": "ken", "prompt": [[1, -2]]}),
-        ),
+    for (path, body) in cases![
+        "/detokenize" => json!({"tokens": [4_000_000_000_u32]});
+        "/v1/completions" => json!({"model": "ken", "prompt": [4_000_000_000_u32]});
+        "/v1/completions" => json!({"model": "ken", "prompt": vec![5; 9000]});
+        "/v1/completions" => json!({"model": "ken", "prompt": [[1, -2]]});
     ] {
         let (status, refused) = serving.exchange("POST", path, &body.to_string());
         assert_eq!(status, 400, "{refused}");

@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use ken_testing::cases;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
@@ -12,27 +13,12 @@ use crate::harness::{Ken, refuses, words};
 fn prepared() -> Ken {
     let ken = Ken::new();
     ingest_notes(&ken);
-    let questions = [
-        (
-            "q1",
-            "Who is the keeper of the Orrin lighthouse?",
-            "Ilse Marrow",
-            "island",
-        ),
-        ("q2", "What is the capital of France?", "Paris", "capital"),
-        (
-            "q3",
-            "Who built the oven of the bakery?",
-            "Anders Pell",
-            "island",
-        ),
-        ("q4", "What is the capital of Italy?", "Rome", "capital"),
-        (
-            "q5",
-            "How many clocks are in the clock museum of Tollen?",
-            "312",
-            "island",
-        ),
+    let questions = cases![
+        "q1" => "Who is the keeper of the Orrin lighthouse?", "Ilse Marrow", "island";
+        "q2" => "What is the capital of France?", "Paris", "capital";
+        "q3" => "Who built the oven of the bakery?", "Anders Pell", "island";
+        "q4" => "What is the capital of Italy?", "Rome", "capital";
+        "q5" => "How many clocks are in the clock museum of Tollen?", "312", "island";
     ];
     let lines = questions.map(|(id, question, answer, kind)| {
         json!({"id": id, "question": question, "golden_answers": [answer], "metadata": {"kind": kind}})

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use ken_testing::has;
+use ken_testing::{cases, has};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
@@ -111,16 +111,13 @@ fn settings_are_read_again_and_no_request_is_dropped() {
     let (status, reloaded) = reload(&serving);
     assert_eq!(status, 200, "{reloaded}");
     assert_eq!(ask(&serving)["policy"], "prompt");
-    for (bad, code) in [
-        ("policy = \"sometimes\"", "config"),
-        ("pollicy = \"never\"", "config"),
-        ("corpus = [", "config"),
-        ("corpus = \"nowhere\"", "not_a_corpus"),
-        ("corpus = \"island\"\nqueue = 7", "needs_restart"),
-        (
-            "corpus = \"island\"\nrouter = \"none.json\"\npolicy = \"router@0.5\"",
-            "",
-        ),
+    for (bad, code) in cases![
+        "policy = \"sometimes\"" => "config";
+        "pollicy = \"never\"" => "config";
+        "corpus = [" => "config";
+        "corpus = \"nowhere\"" => "not_a_corpus";
+        "corpus = \"island\"\nqueue = 7" => "needs_restart";
+        "corpus = \"island\"\nrouter = \"none.json\"\npolicy = \"router@0.5\"" => "";
     ] {
         settings(bad);
         let (status, refused) = reload(&serving);

@@ -1,7 +1,7 @@
 //! `ken tune` chooses a policy, confirms it and writes it into `ken.toml`, where `ken ask` finds it; and what it
 //! refuses.
 
-use ken_testing::{has, says};
+use ken_testing::{cases, has, says};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
@@ -153,16 +153,10 @@ fn a_policy_that_pays_is_written_with_its_guarantee() {
         "Guarantee: on new questions like these",
         &format!("use it with --policy {policy}, or tune with --write"));
     let ask = ["ask", "Who is the keeper of the Orrin lighthouse?"];
-    for (flags, told) in [
-        (["--k", "2"], "was tuned with k 1, and here is k 2"),
-        (
-            ["--style", "full"],
-            "with style short, and here is style full",
-        ),
-        (
-            ["--neighbors", "1"],
-            "with no neighbors, and here is neighbors 1",
-        ),
+    for (flags, told) in cases![
+        ["--k", "2"] => "was tuned with k 1, and here is k 2";
+        ["--style", "full"] => "with style short, and here is style full";
+        ["--neighbors", "1"] => "with no neighbors, and here is neighbors 1";
     ] {
         let other = ken.refusal(&[&ask[..], &flags].concat());
         other.is("tuned_otherwise", told, "ken tune QUESTIONS --write");

@@ -1,6 +1,6 @@
 //! `ken world`: a world is made, ingested and asked about by the usual verbs, learned, and measured.
 
-use ken_testing::says;
+use ken_testing::{cases, says};
 use serde_json::Value;
 
 use crate::harness::{Ken, keys, number, refuses, words};
@@ -127,20 +127,10 @@ fn what_is_no_world_is_told() {
     assert!(!ken.path("other").exists());
     let refusal = ken.refusal(&["world", "make", "other", "--exponent", "9"]);
     refusal.is("world_exponent", "9", "--exponent");
-    for (flags, kind, said, hint) in [
-        (
-            ["--wrong", "0.9"],
-            "world_misrepresented",
-            "1.2",
-            "--look-alikes",
-        ),
-        (
-            ["--irrelevant", "1.5"],
-            "world_share",
-            "1.5",
-            "--irrelevant",
-        ),
-        (["--documents", "0"], "world_documents", "64", "--documents"),
+    for (flags, kind, said, hint) in cases![
+        ["--wrong", "0.9"] => "world_misrepresented", "1.2", "--look-alikes";
+        ["--irrelevant", "1.5"] => "world_share", "1.5", "--irrelevant";
+        ["--documents", "0"] => "world_documents", "64", "--documents";
     ] {
         refuses!(ken, &[&["world", "make", "other"][..], &flags].concat() => kind, said, hint);
     }

@@ -1,7 +1,7 @@
 //! Keys, hosts and origins.
 
 use ken_server::{Access, Keys, Scope, bind};
-use ken_testing::TableModel;
+use ken_testing::{TableModel, cases};
 use serde_json::json;
 
 use crate::client::{exchange, request};
@@ -145,12 +145,9 @@ fn pages_of_allowed_origins_may_use_the_server() {
             &request(method, "/v1/models", &headers, &[]),
         )
     };
-    let preflight = [
-        ("access-control-request-method", "POST"),
-        (
-            "access-control-request-headers",
-            "authorization, content-type",
-        ),
+    let preflight = cases![
+        "access-control-request-method" => "POST";
+        "access-control-request-headers" => "authorization, content-type";
     ];
     let told = ask("OPTIONS", PAGE, &preflight);
     assert_eq!(told.status, 204);

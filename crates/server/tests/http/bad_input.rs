@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use ken_server::Keys;
-use ken_testing::TableModel;
+use ken_testing::{TableModel, cases};
 use serde_json::{Value, json};
 
 use crate::client::{connect, read, request};
@@ -203,17 +203,11 @@ fn a_question_that_is_longer_than_the_context_is_told_so() {
     let model = TableModel::new(facts()).unwrap().context(300);
     let server = Running::over(model, LIMITS, &Keys::default());
     let long = "oil ".repeat(400);
-    for (path, body) in [
-        ("/v1/chat/completions", chat("always", &long, &json!({}))),
-        (
-            "/v1/chat/completions",
-            chat("never", &long, &json!({"stream": true})),
-        ),
-        (
-            "/v1/responses",
-            json!({"model": "ken/always", "input": long}),
-        ),
-        ("/v1/ken/ask", json!({"question": long})),
+    for (path, body) in cases![
+        "/v1/chat/completions" => chat("always", &long, &json!({}));
+        "/v1/chat/completions" => chat("never", &long, &json!({"stream": true}));
+        "/v1/responses" => json!({"model": "ken/always", "input": long});
+        "/v1/ken/ask" => json!({"question": long});
     ] {
         let response = server.post(path, &body);
         response.refuses_for(&path, 400, "context_length_exceeded");

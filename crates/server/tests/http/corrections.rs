@@ -10,7 +10,7 @@ use ken_language::{
     ScoreRequest, SourceChoice, SourceChooser,
 };
 use ken_server::{Keys, Scope};
-use ken_testing::{TableModel, has};
+use ken_testing::{TableModel, cases, has};
 use serde_json::{Value, json};
 
 use crate::client::{Response, exchange, request};
@@ -223,38 +223,14 @@ fn a_correction_votes_from_the_next_question_on_and_in_the_next_server() {
 #[test]
 fn what_cannot_be_corrected_changes_nothing() {
     let server = Running::voting(&Keys::default());
-    for (body, status, code) in [
-        (
-            json!({"question": OIL, "source": "boats"}),
-            400,
-            "unknown_source",
-        ),
-        (
-            json!({"question": OIL, "source": ""}),
-            400,
-            "unknown_source",
-        ),
-        (
-            json!({"question": "  ", "source": "self"}),
-            400,
-            "invalid_value",
-        ),
-        (
-            json!({"question": "x".repeat(70_000), "source": "self"}),
-            400,
-            "invalid_value",
-        ),
-        (json!({"source": "self"}), 400, "invalid_value"),
-        (
-            json!({"question": OIL, "trace": "req_0", "source": "self"}),
-            400,
-            "invalid_value",
-        ),
-        (
-            json!({"trace": "req_0", "source": "self"}),
-            404,
-            "unknown_trace",
-        ),
+    for (body, status, code) in cases![
+        json!({"question": OIL, "source": "boats"}) => 400, "unknown_source";
+        json!({"question": OIL, "source": ""}) => 400, "unknown_source";
+        json!({"question": "  ", "source": "self"}) => 400, "invalid_value";
+        json!({"question": "x".repeat(70_000), "source": "self"}) => 400, "invalid_value";
+        json!({"source": "self"}) => 400, "invalid_value";
+        json!({"question": OIL, "trace": "req_0", "source": "self"}) => 400, "invalid_value";
+        json!({"trace": "req_0", "source": "self"}) => 404, "unknown_trace";
     ] {
         let refused = correct(&server, &body);
         let what: String = body.to_string().chars().take(80).collect();

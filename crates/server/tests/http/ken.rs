@@ -1,7 +1,7 @@
 //! ken's own routes, embeddings, metrics and the log.
 
 use base64::Engine;
-use ken_testing::has;
+use ken_testing::{cases, has};
 use serde_json::{Value, json};
 
 use crate::client::{exchange, request};
@@ -109,21 +109,12 @@ fn corpora_are_listed_and_passages_read() {
         .collect();
     assert_eq!(names, ["notes", "boats"]);
     assert_eq!(listed["corpora"][0]["passages"], 3);
-    for (path, code) in [
-        (
-            "/v1/ken/corpora/notes/passages/nothing%230",
-            "unknown_passage",
-        ),
-        ("/v1/ken/corpora/none/passages/z%230", "unknown_corpus"),
-        (
-            "/v1/ken/corpora/..%2f..%2fetc/passages/passwd",
-            "unknown_corpus",
-        ),
-        (
-            "/v1/ken/corpora/notes/passages/../../../x",
-            "unknown_passage",
-        ),
-        ("/v1/nothing", "unknown_route"),
+    for (path, code) in cases![
+        "/v1/ken/corpora/notes/passages/nothing%230" => "unknown_passage";
+        "/v1/ken/corpora/none/passages/z%230" => "unknown_corpus";
+        "/v1/ken/corpora/..%2f..%2fetc/passages/passwd" => "unknown_corpus";
+        "/v1/ken/corpora/notes/passages/../../../x" => "unknown_passage";
+        "/v1/nothing" => "unknown_route";
     ] {
         let response = server.get(path);
         response.refuses_for(&path, 404, code);

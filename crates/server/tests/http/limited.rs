@@ -2,7 +2,7 @@
 //! nothing of it can be changed.
 
 use ken_server::{Keys, Scope};
-use ken_testing::has;
+use ken_testing::{cases, has};
 use serde_json::{Value, json};
 
 use crate::client::{Response, exchange, request, upload};
@@ -151,17 +151,14 @@ fn seen(all: &Holder<'_>, other: &str, of: &Others) -> Vec<String> {
 /// Requests to the route by a key for one corpus, with ids that belong to another.
 fn requests(route: &Route, own: &str, of: &Others) -> Vec<(String, String)> {
     let path = route.example.replace("notes", own);
-    let ids = [
-        ("req_0", &of.trace),
-        ("eval_0", &of.question),
-        (
-            "corrections/none",
-            &format!("corrections/{}", of.correction),
-        ),
-        ("job_0", &of.job),
-        ("file-0", &of.file),
-        ("vsfb_0", &of.batch),
-        ("resp_0", &of.response),
+    let ids = cases![
+        "req_0" => &of.trace;
+        "eval_0" => &of.question;
+        "corrections/none" => &format!("corrections/{}", of.correction);
+        "job_0" => &of.job;
+        "file-0" => &of.file;
+        "vsfb_0" => &of.batch;
+        "resp_0" => &of.response;
     ];
     let path = ids
         .iter()
@@ -224,46 +221,21 @@ fn nothing_of_the_other(own: &str, other: &str) {
         }
     }
     one.wait_for_jobs();
-    for (path, body) in [
-        (
-            "/v1/ken/ask",
-            json!({"question": FRANCE, "ken": {"corpus": other}}),
-        ),
-        (
-            "/v1/ken/decide",
-            json!({"question": FRANCE, "ken": {"corpus": other}}),
-        ),
-        ("/v1/ken/search", json!({"query": "oil", "corpus": other})),
-        (
-            "/v1/ken/evals/questions",
-            json!({"question": "x", "golden_answers": ["y"], "corpus": other}),
-        ),
-        (
-            "/v1/ken/evals/questions",
-            json!({"trace": of.trace, "golden_answers": ["y"]}),
-        ),
-        (
-            "/v1/ken/corrections",
-            json!({"question": "x", "source": "self", "corpus": other}),
-        ),
-        (
-            "/v1/ken/corrections",
-            json!({"question": "x", "source": other}),
-        ),
-        (
-            "/v1/ken/corrections",
-            json!({"question": format!("Why is {SECRET} gone?"), "source": "self"}),
-        ),
-        (
-            "/v1/ken/corrections",
-            json!({"trace": of.trace, "source": "self"}),
-        ),
-        (
-            "/v1/ken/feedback",
-            json!({"request_id": of.trace, "answers": ["y"]}),
-        ),
-        ("/v1/ken/reload", json!({})),
-        ("/v1/ken/policy", json!({"study": "notes.tune.000000"})),
+    for (path, body) in cases![
+        "/v1/ken/ask" => json!({"question": FRANCE, "ken": {"corpus": other}});
+        "/v1/ken/decide" => json!({"question": FRANCE, "ken": {"corpus": other}});
+        "/v1/ken/search" => json!({"query": "oil", "corpus": other});
+        "/v1/ken/evals/questions" =>
+            json!({"question": "x", "golden_answers": ["y"], "corpus": other});
+        "/v1/ken/evals/questions" => json!({"trace": of.trace, "golden_answers": ["y"]});
+        "/v1/ken/corrections" => json!({"question": "x", "source": "self", "corpus": other});
+        "/v1/ken/corrections" => json!({"question": "x", "source": other});
+        "/v1/ken/corrections" =>
+            json!({"question": format!("Why is {SECRET} gone?"), "source": "self"});
+        "/v1/ken/corrections" => json!({"trace": of.trace, "source": "self"});
+        "/v1/ken/feedback" => json!({"request_id": of.trace, "answers": ["y"]});
+        "/v1/ken/reload" => json!({});
+        "/v1/ken/policy" => json!({"study": "notes.tune.000000"});
     ] {
         let refused = one.post(path, &body);
         assert!(
@@ -289,23 +261,12 @@ fn nothing_of_the_other(own: &str, other: &str) {
     }
     assert_eq!(seen(&all, other, &of), before);
     // A corpus that the key is not for looks like a missing one.
-    for (path, body) in [
-        (
-            "/v1/ken/search",
-            json!({"query": "oil", "corpus": "CORPUS"}),
-        ),
-        (
-            "/v1/ken/search",
-            json!({"query": "oil", "corpus": [own, "CORPUS"]}),
-        ),
-        (
-            "/v1/embeddings",
-            json!({"model": "ken/embedder", "input": "x", "ken": {"corpus": "CORPUS"}}),
-        ),
-        (
-            "/v1/ken/ask",
-            json!({"question": FRANCE, "ken": {"corpus": "CORPUS", "generation": 9}}),
-        ),
+    for (path, body) in cases![
+        "/v1/ken/search" => json!({"query": "oil", "corpus": "CORPUS"});
+        "/v1/ken/search" => json!({"query": "oil", "corpus": [own, "CORPUS"]});
+        "/v1/embeddings" =>
+            json!({"model": "ken/embedder", "input": "x", "ken": {"corpus": "CORPUS"}});
+        "/v1/ken/ask" => json!({"question": FRANCE, "ken": {"corpus": "CORPUS", "generation": 9}});
     ] {
         let told = |name: &str| {
             let body = body.to_string().replace("CORPUS", name);

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use ken_server::{Access, Agent};
-use ken_testing::{TableModel, has};
+use ken_testing::{TableModel, cases, has};
 use serde_json::{Value, json};
 
 use crate::client::run_python;
@@ -89,21 +89,13 @@ fn tools_are_described_and_return_what_they_say() {
 #[test]
 fn what_goes_wrong_is_told_to_the_model_or_to_the_client() {
     let server = Running::start();
-    for (tool, arguments, expected) in [
-        (
-            "search",
-            json!({"query": "oil", "corpus": "none"}),
-            "unknown_corpus",
-        ),
-        ("search", json!({"q": "oil"}), "invalid_value"),
-        ("fetch", json!({"id": "oil"}), "invalid_value"),
-        ("fetch", json!({"id": "notes/none#0"}), "unknown_passage"),
-        ("ask", json!({"question": ""}), "empty_question"),
-        (
-            "knows",
-            json!({"question": "x", "policy": "never"}),
-            "policy_without_signal",
-        ),
+    for (tool, arguments, expected) in cases![
+        "search" => json!({"query": "oil", "corpus": "none"}), "unknown_corpus";
+        "search" => json!({"q": "oil"}), "invalid_value";
+        "fetch" => json!({"id": "oil"}), "invalid_value";
+        "fetch" => json!({"id": "notes/none#0"}), "unknown_passage";
+        "ask" => json!({"question": ""}), "empty_question";
+        "knows" => json!({"question": "x", "policy": "never"}), "policy_without_signal";
     ] {
         let result = call(&server, tool, &arguments);
         assert_eq!(result["isError"], true, "{tool} {arguments}");

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use ken_server::{Keys, Scope};
-use ken_testing::has;
+use ken_testing::{cases, has};
 use serde_json::{Value, json};
 
 use crate::client::Response;
@@ -165,85 +165,24 @@ fn what_cannot_be_measured_is_refused_at_once() {
         asked
     };
     let unlabeled = json!({"id": "1", "question": OIL, "golden_answers": []}).to_string();
-    let refused = [
-        (
-            without("questions", json!(unlabeled)),
-            400,
-            "no_golden_answers",
-            "no question of questions.jsonl has a golden answer",
-        ),
-        (
-            without("questions", json!("{\"id\": 7}")),
-            400,
-            "not_a_question",
-            "questions.jsonl, line 1",
-        ),
-        (
-            without("questions", json!("")),
-            400,
-            "no_questions",
-            "collect them",
-        ),
-        (
-            without("corpus", json!("none")),
-            404,
-            "unknown_corpus",
-            "\"none\"",
-        ),
-        (
-            without("policies", json!(["never", "hunch"])),
-            400,
-            "unknown_policy",
-            "hunch",
-        ),
-        (
-            without("policies", json!(["router"])),
-            400,
-            "policy_unavailable",
-            "router",
-        ),
-        (
-            without("policies", json!([])),
-            400,
-            "invalid_value",
-            "1 to 16",
-        ),
-        (
-            without("policies", json!(vec!["never"; 17])),
-            400,
-            "invalid_value",
-            "1 to 16",
-        ),
-        (
-            without("name", json!("../notes")),
-            400,
-            "invalid_value",
-            "letters",
-        ),
-        (
-            without("kind", json!("guess")),
-            400,
-            "invalid_value",
-            "guess",
-        ),
-        (
-            json!({"kind": "tune", "policies": ["never"], "questions": questions(40)}),
-            400,
-            "invalid_value",
-            "leave them out",
-        ),
-        (
-            json!({"kind": "tune", "questions": questions(12)}),
-            400,
-            "too_few_questions",
-            "give 30 or more; about 200",
-        ),
-        (
-            without("questions", json!("x".repeat(5 << 20))),
-            413,
-            "body_too_large",
-            "4194304",
-        ),
+    let refused = cases![
+        without("questions", json!(unlabeled)) =>
+            400, "no_golden_answers", "no question of questions.jsonl has a golden answer";
+        without("questions", json!("{\"id\": 7}")) =>
+            400, "not_a_question", "questions.jsonl, line 1";
+        without("questions", json!("")) => 400, "no_questions", "collect them";
+        without("corpus", json!("none")) => 404, "unknown_corpus", "\"none\"";
+        without("policies", json!(["never", "hunch"])) => 400, "unknown_policy", "hunch";
+        without("policies", json!(["router"])) => 400, "policy_unavailable", "router";
+        without("policies", json!([])) => 400, "invalid_value", "1 to 16";
+        without("policies", json!(vec!["never"; 17])) => 400, "invalid_value", "1 to 16";
+        without("name", json!("../notes")) => 400, "invalid_value", "letters";
+        without("kind", json!("guess")) => 400, "invalid_value", "guess";
+        json!({"kind": "tune", "policies": ["never"], "questions": questions(40)}) =>
+            400, "invalid_value", "leave them out";
+        json!({"kind": "tune", "questions": questions(12)}) =>
+            400, "too_few_questions", "give 30 or more; about 200";
+        without("questions", json!("x".repeat(5 << 20))) => 413, "body_too_large", "4194304";
     ];
     for (asked, status, code, words) in refused {
         let response = server.post(JOBS, &asked);

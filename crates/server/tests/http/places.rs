@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ken_server::{Keys, Limits, Scope};
-use ken_testing::{FnEmbedder, TableModel, has};
+use ken_testing::{FnEmbedder, TableModel, cases, has};
 use serde_json::{Value, json};
 
 use crate::client::{connect, exchange, read, request};
@@ -162,35 +162,17 @@ fn a_text_that_is_too_long_is_refused_before_anything_reads_it() {
         let params = json!({"name": tool, "arguments": arguments});
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
     };
-    for (path, body) in [
-        ("/v1/ken/search", json!({"query": long})),
-        ("/v1/ken/search", json!({"query": long, "mode": "lexical"})),
-        (
-            "/v1/vector_stores/notes/search",
-            json!({"query": ["oil", long]}),
-        ),
-        (
-            EMBEDDINGS,
-            json!({"model": "ken/embedder", "input": ["oil", long]}),
-        ),
+    for (path, body) in cases![
+        "/v1/ken/search" => json!({"query": long});
+        "/v1/ken/search" => json!({"query": long, "mode": "lexical"});
+        "/v1/vector_stores/notes/search" => json!({"query": ["oil", long]});
+        EMBEDDINGS => json!({"model": "ken/embedder", "input": ["oil", long]});
         // Short enough in bytes, but with 13 words.
-        (
-            EMBEDDINGS,
-            json!({"model": "ken/embedder", "input": ["oil", "w ".repeat(13)]}),
-        ),
-        (
-            "/v1/ken/knows",
-            json!({"question": question, "policy": "certainty@0.5"}),
-        ),
-        ("/v1/ken/ask", ask(&question)),
-        (
-            "/v1/chat/completions",
-            chat("always", &question, &json!({})),
-        ),
-        (
-            "/v1/responses",
-            json!({"model": "ken/always", "input": question}),
-        ),
+        EMBEDDINGS => json!({"model": "ken/embedder", "input": ["oil", "w ".repeat(13)]});
+        "/v1/ken/knows" => json!({"question": question, "policy": "certainty@0.5"});
+        "/v1/ken/ask" => ask(&question);
+        "/v1/chat/completions" => chat("always", &question, &json!({}));
+        "/v1/responses" => json!({"model": "ken/always", "input": question});
     ] {
         let refused = server.post(path, &body);
         refused.refuses_for(&path, 400, "context_length_exceeded");

@@ -1,6 +1,6 @@
 //! Passages that are left out of every result of a corpus, and restored.
 
-use ken_testing::has;
+use ken_testing::{cases, has};
 use serde_json::json;
 
 use crate::fixture::Running;
@@ -88,21 +88,15 @@ fn what_is_left_out_is_told_and_restored() {
         refused.refuses_for(&body, 404, code);
     }
     let long = "x".repeat(201);
-    for (route, body) in [
-        (&prune, json!({})),
-        (&prune, json!({"documents": [], "passages": []})),
-        (&prune, json!({"documents": ["house.md"], "reason": " "})),
-        (&prune, json!({"documents": ["house.md"], "reason": long})),
-        (
-            &prune,
-            json!({"passages": [{"passage_id": "house.md#0", "reason": ""}]}),
-        ),
-        (
-            &prune,
-            json!({"passages": [{"passage_id": "house.md#0", "scor": 1}]}),
-        ),
-        (&restore, json!({})),
-        (&restore, json!({"reasons": []})),
+    for (route, body) in cases![
+        &prune => json!({});
+        &prune => json!({"documents": [], "passages": []});
+        &prune => json!({"documents": ["house.md"], "reason": " "});
+        &prune => json!({"documents": ["house.md"], "reason": long});
+        &prune => json!({"passages": [{"passage_id": "house.md#0", "reason": ""}]});
+        &prune => json!({"passages": [{"passage_id": "house.md#0", "scor": 1}]});
+        &restore => json!({});
+        &restore => json!({"reasons": []});
     ] {
         let refused = server.post(route, &body);
         refused.refuses_for(&body, 400, "invalid_value");

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use ken_server::{Keys, Limits, Scope};
-use ken_testing::{TableModel, has};
+use ken_testing::{TableModel, cases, has};
 use serde_json::{Value, json};
 
 use crate::client::{Response, exchange, request};
@@ -155,18 +155,11 @@ fn tools_and_their_choice_are_obeyed() {
         "filters": {"type": "lt", "key": "year", "value": 2021},
     }));
     assert_eq!(old["output"][0]["results"].as_array().unwrap().len(), 2);
-    for (tool, status, code) in [
-        (json!({"type": "web_search"}), 400, "unsupported_parameter"),
-        (
-            json!({"type": "file_search", "vector_store_ids": ["notes", "nowhere"]}),
-            404,
-            "unknown_corpus",
-        ),
-        (
-            json!({"type": "file_search", "max_num_results": 0}),
-            400,
-            "invalid_value",
-        ),
+    for (tool, status, code) in cases![
+        json!({"type": "web_search"}) => 400, "unsupported_parameter";
+        json!({"type": "file_search", "vector_store_ids": ["notes", "nowhere"]}) =>
+            404, "unknown_corpus";
+        json!({"type": "file_search", "max_num_results": 0}) => 400, "invalid_value";
     ] {
         let refused = respond(&server, "ken", &json!({ "tools": [tool] }));
         refused.refuses(status, code);

@@ -1,6 +1,6 @@
 //! One search over several corpora: the most relevant passages of all, each with its corpus.
 
-use ken_testing::has;
+use ken_testing::{cases, has};
 use serde_json::{Value, json};
 
 use crate::fixture::{OIL, Running};
@@ -102,14 +102,10 @@ fn an_answer_cites_passages_where_they_are() {
 #[test]
 fn what_cannot_be_searched_together_is_refused() {
     let server = Running::start();
-    for (more, status, code) in [
-        (json!({"corpus": ["notes", "none"]}), 404, "unknown_corpus"),
-        (
-            json!({"corpus": ["notes", "boats"], "generation": 1}),
-            400,
-            "invalid_value",
-        ),
-        (json!({"corpus": [3]}), 400, "invalid_value"),
+    for (more, status, code) in cases![
+        json!({"corpus": ["notes", "none"]}) => 404, "unknown_corpus";
+        json!({"corpus": ["notes", "boats"], "generation": 1}) => 400, "invalid_value";
+        json!({"corpus": [3]}) => 400, "invalid_value";
     ] {
         let mut body = json!({ "query": QUESTION });
         for (name, value) in more.as_object().unwrap() {

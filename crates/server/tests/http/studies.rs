@@ -2,7 +2,7 @@
 
 use ken_report::{Axis, Cell, Column, Figure, Mark, Point, Report, Section, Series, Table};
 use ken_server::Keys;
-use ken_testing::has;
+use ken_testing::{cases, has};
 use serde_json::{Value, json};
 
 use crate::fixture::Running;
@@ -203,29 +203,13 @@ fn studies_are_told_with_what_they_measured() {
 fn their_files_are_given_as_they_are_and_pages_stand_alone() {
     let server = Running::showing_studies(&Keys::default());
     fill(&server);
-    for (path, kind, starts) in [
-        (
-            "sizes/report.html",
-            "text/html; charset=utf-8",
-            "<!doctype html>",
-        ),
-        ("sizes/report.json", "application/json", "{\"compensation\""),
-        ("sizes/page.json", "application/json", "{\"title\""),
-        (
-            "compared/policies.csv",
-            "text/csv; charset=utf-8",
-            "policy,n",
-        ),
-        (
-            "known.jsonl/known.jsonl",
-            "application/jsonl",
-            "{\"settings\"",
-        ),
-        (
-            "known.jsonl/known.jsonl.html",
-            "text/html; charset=utf-8",
-            "<!doctype html><h1>Known",
-        ),
+    for (path, kind, starts) in cases![
+        "sizes/report.html" => "text/html; charset=utf-8", "<!doctype html>";
+        "sizes/report.json" => "application/json", "{\"compensation\"";
+        "sizes/page.json" => "application/json", "{\"title\"";
+        "compared/policies.csv" => "text/csv; charset=utf-8", "policy,n";
+        "known.jsonl/known.jsonl" => "application/jsonl", "{\"settings\"";
+        "known.jsonl/known.jsonl.html" => "text/html; charset=utf-8", "<!doctype html><h1>Known";
     ] {
         let file = server.get(&format!("/v1/ken/studies/{path}"));
         assert_eq!(

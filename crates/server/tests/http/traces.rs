@@ -2,7 +2,7 @@
 //! these.
 
 use ken_server::{Keys, Scope};
-use ken_testing::{has, says};
+use ken_testing::{cases, has, says};
 use serde_json::{Value, json};
 
 use crate::client::{Response, exchange, request};
@@ -203,38 +203,14 @@ fn right_answers_make_questions_to_evaluate_on() {
     has!(asked, [0]["golden_answers"]: json!(["Ida", "ida"]), [1]["golden_answers"]: json!([]));
     let wanted = lines(&server.get("/v1/ken/traces/questions?route=self"));
     assert_eq!(wanted.len(), 1);
-    for (body, status, code) in [
-        (
-            json!({"trace": "req_0", "golden_answers": ["x"]}),
-            404,
-            "unknown_trace",
-        ),
-        (json!({"golden_answers": ["x"]}), 400, "invalid_value"),
-        (
-            json!({"trace": oil, "question": "x", "golden_answers": ["x"]}),
-            400,
-            "invalid_value",
-        ),
-        (
-            json!({"question": " ", "golden_answers": ["x"]}),
-            400,
-            "invalid_value",
-        ),
-        (
-            json!({"question": "x".repeat(65537), "golden_answers": ["x"]}),
-            400,
-            "invalid_value",
-        ),
-        (
-            json!({"question": "x", "golden_answers": []}),
-            400,
-            "invalid_value",
-        ),
-        (
-            json!({"question": "x", "golden_answers": [" "]}),
-            400,
-            "invalid_value",
-        ),
+    for (body, status, code) in cases![
+        json!({"trace": "req_0", "golden_answers": ["x"]}) => 404, "unknown_trace";
+        json!({"golden_answers": ["x"]}) => 400, "invalid_value";
+        json!({"trace": oil, "question": "x", "golden_answers": ["x"]}) => 400, "invalid_value";
+        json!({"question": " ", "golden_answers": ["x"]}) => 400, "invalid_value";
+        json!({"question": "x".repeat(65537), "golden_answers": ["x"]}) => 400, "invalid_value";
+        json!({"question": "x", "golden_answers": []}) => 400, "invalid_value";
+        json!({"question": "x", "golden_answers": [" "]}) => 400, "invalid_value";
     ] {
         let refused = server.post(QUESTIONS, &body);
         refused.refuses_for(&body, status, code);

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use ken_testing::has;
+use ken_testing::{cases, has};
 use serde_json::{Value, json};
 
 use crate::client::{Response, run_python};
@@ -323,18 +323,12 @@ fn a_batch_goes_on_where_one_of_its_files_fails_and_when_the_server_starts_again
     assert_eq!(only["status"], "failed");
     server.delete(&format!("{FILES}/{last}"));
     assert_eq!(server.get(&path).json()["file_counts"]["total"], 2);
-    for (body, param) in [
-        (json!({}), "file_ids"),
-        (json!({"file_ids": []}), "file_ids"),
-        (
-            json!({"file_ids": [good], "files": [{"file_id": good}]}),
-            "files",
-        ),
-        (
-            json!({"files": [{"file_id": good}, {"file_id": good}]}),
-            "files",
-        ),
-        (json!({"file_ids": vec!["file-1"; 501]}), "file_ids"),
+    for (body, param) in cases![
+        json!({}) => "file_ids";
+        json!({"file_ids": []}) => "file_ids";
+        json!({"file_ids": [good], "files": [{"file_id": good}]}) => "files";
+        json!({"files": [{"file_id": good}, {"file_id": good}]}) => "files";
+        json!({"file_ids": vec!["file-1"; 501]}) => "file_ids";
     ] {
         let refused = server.post(&batches, &body);
         let code = refused.code();

@@ -1,6 +1,6 @@
 //! How the console reads Markdown, and which sentence it marks.
 
-use ken_testing::says;
+use ken_testing::{cases, says};
 use serde_json::{Value, json};
 
 use super::chromium::Chromium;
@@ -28,29 +28,18 @@ fn rendered(browser: &mut Chromium, text: &str) -> String {
 fn what_models_write_becomes_elements() {
     let server = Running::start();
     let mut browser = at(&server, DESKTOP, "#policies");
-    for (text, expected) in [
-        (
-            "a *b* **c** `d`",
-            "<p>a <em>b</em> <strong>c</strong> <code>d</code></p>",
-        ),
-        (
-            "snake_case_name and 2 * 3 * 4",
-            "<p>snake_case_name and 2 * 3 * 4</p>",
-        ),
-        ("a\nb\n\nc", "<p>a\nb</p><p>c</p>"),
-        ("# A\n## B", "<h4>A</h4><h5>B</h5>"),
-        (
-            "- a\n- b\n  - c\n\nd",
-            "<ul><li><p>a</p></li><li><p>b</p><ul><li><p>c</p></li></ul></li></ul><p>d</p>",
-        ),
-        (
-            "3. a\n4. b",
-            "<ol start=\"3\"><li><p>a</p></li><li><p>b</p></li></ol>",
-        ),
-        ("> a\n> b", "<blockquote><p>a\nb</p></blockquote>"),
-        ("a\n\n---\n", "<p>a</p><hr>"),
-        (r"\*a\*", "<p>*a*</p>"),
-        ("", ""),
+    for (text, expected) in cases![
+        "a *b* **c** `d`" => "<p>a <em>b</em> <strong>c</strong> <code>d</code></p>";
+        "snake_case_name and 2 * 3 * 4" => "<p>snake_case_name and 2 * 3 * 4</p>";
+        "a\nb\n\nc" => "<p>a\nb</p><p>c</p>";
+        "# A\n## B" => "<h4>A</h4><h5>B</h5>";
+        "- a\n- b\n  - c\n\nd" =>
+            "<ul><li><p>a</p></li><li><p>b</p><ul><li><p>c</p></li></ul></li></ul><p>d</p>";
+        "3. a\n4. b" => "<ol start=\"3\"><li><p>a</p></li><li><p>b</p></li></ol>";
+        "> a\n> b" => "<blockquote><p>a\nb</p></blockquote>";
+        "a\n\n---\n" => "<p>a</p><hr>";
+        r"\*a\*" => "<p>*a*</p>";
+        "" => "";
     ] {
         assert_eq!(rendered(&mut browser, text), expected, "{text}");
     }
@@ -181,16 +170,13 @@ fn marks_stand_where_the_answer_names_passages() {
 fn the_sentence_that_fits_best_is_found() {
     let server = Running::start();
     let mut browser = at(&server, DESKTOP, "#policies");
-    for (text, wanted, expected) in [
-        (
-            "The oil is changed in May. The tires are\nchanged in October. Ida does it.",
-            "Tires: October",
-            "The tires are\nchanged in October.",
-        ),
-        ("Cats sleep. Dogs bark.", "The dogs", "Dogs bark."),
-        ("我喜欢猫。他住在北京。", "北京", "他住在北京。"),
-        ("Cats sleep. Dogs bark.", "Nothing of that", ""),
-        ("", "a", ""),
+    for (text, wanted, expected) in cases![
+        "The oil is changed in May. The tires are\nchanged in October. Ida does it." =>
+            "Tires: October", "The tires are\nchanged in October.";
+        "Cats sleep. Dogs bark." => "The dogs", "Dogs bark.";
+        "我喜欢猫。他住在北京。" => "北京", "他住在北京。";
+        "Cats sleep. Dogs bark." => "Nothing of that", "";
+        "" => "a", "";
     ] {
         let expression = format!(
             "{{ const [text, wanted] = {}; const found = module.closest(text, [wanted]); \
