@@ -6,7 +6,7 @@ use std::process::Output;
 
 use ken_corpus::{Document, EmbedderIdentity, Settings, Sharding, Writer};
 use ken_index::{DenseLayout, SegmentWriter};
-use ken_testing::has;
+use ken_testing::{cases, has};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
@@ -123,31 +123,15 @@ fn with_consent_the_query_arrives_and_the_key_only_where_it_belongs() {
     ken.write("other.toml", other);
     let bearer = |key: &str| Some(format!("Bearer {key}"));
     type Case<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)], Option<String>);
-    let cases: [Case; 8] = [
-        (&["--trust-corpus-embedder"], &[], None),
-        (&[], &[("KEN_TRUST_CORPUS_EMBEDDER", "true")], None),
-        (
-            &["--trust-corpus-embedder", "--config", "other.toml"],
-            &[],
-            None,
-        ),
-        (
-            &["--trust-corpus-embedder", "--config", "keys.toml"],
-            &[],
-            bearer(OTHER_KEY),
-        ),
-        (&["--embedder", &embedder], &[], bearer(KEY)),
-        (&[], &[("KEN_EMBEDDER", &embedder)], bearer(KEY)),
-        (
-            &["--embedder", &embedder, "--config", "keys.toml"],
-            &[],
-            bearer(OTHER_KEY),
-        ),
-        (
-            &["--embedder", &embedder, "--config", "none.toml"],
-            &[],
-            None,
-        ),
+    let cases: [Case; 8] = cases![
+        &["--trust-corpus-embedder"] => &[], None;
+        &[] => &[("KEN_TRUST_CORPUS_EMBEDDER", "true")], None;
+        &["--trust-corpus-embedder", "--config", "other.toml"] => &[], None;
+        &["--trust-corpus-embedder", "--config", "keys.toml"] => &[], bearer(OTHER_KEY);
+        &["--embedder", &embedder] => &[], bearer(KEY);
+        &[] => &[("KEN_EMBEDDER", &embedder)], bearer(KEY);
+        &["--embedder", &embedder, "--config", "keys.toml"] => &[], bearer(OTHER_KEY);
+        &["--embedder", &embedder, "--config", "none.toml"] => &[], None;
     ];
     for (flags, variables, key) in cases {
         let known = server.requests("").len();
@@ -284,47 +268,17 @@ fn a_file_that_lies_in_the_folder_gives_no_server_a_key() {
         Option<&'a str>,
         &'a str,
     );
-    let cases: [Case; 9] = [
-        (named.clone(), &[], &[], None, "KEN_API_KEY is not sent"),
-        (
-            table("env:LISTENER"),
-            &[],
-            &[],
-            None,
-            "LISTENER is not sent",
-        ),
-        (table("none"), &[], &[], None, ""),
+    let cases: [Case; 9] = cases![
+        named.clone() => &[], &[], None, "KEN_API_KEY is not sent";
+        table("env:LISTENER") => &[], &[], None, "LISTENER is not sent";
+        table("none") => &[], &[], None, "";
         // The caller names the file itself, or the server.
-        (
-            named.clone(),
-            &["--config", "ken.toml"],
-            &[],
-            Some(&bearer),
-            "",
-        ),
-        (
-            named.clone(),
-            &[],
-            &[("KEN_CONFIG", "ken.toml")],
-            Some(&bearer),
-            "",
-        ),
-        (
-            table("env:LISTENER"),
-            &["--config", "ken.toml"],
-            &[],
-            Some(&other),
-            "",
-        ),
-        (named.clone(), &[], &[("KEN_MODEL", url)], Some(&bearer), ""),
-        (
-            table("env:LISTENER"),
-            &[],
-            &[("KEN_MODEL", url)],
-            Some(&other),
-            "",
-        ),
-        (table("none"), &[], &[("KEN_MODEL", url)], None, ""),
+        named.clone() => &["--config", "ken.toml"], &[], Some(&bearer), "";
+        named.clone() => &[], &[("KEN_CONFIG", "ken.toml")], Some(&bearer), "";
+        table("env:LISTENER") => &["--config", "ken.toml"], &[], Some(&other), "";
+        named.clone() => &[], &[("KEN_MODEL", url)], Some(&bearer), "";
+        table("env:LISTENER") => &[], &[("KEN_MODEL", url)], Some(&other), "";
+        table("none") => &[], &[("KEN_MODEL", url)], None, "";
     ];
     for (file, flags, variables, key, warning) in cases {
         ken.write("ken.toml", &file);

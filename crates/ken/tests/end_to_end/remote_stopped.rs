@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use ken_testing::cases;
 use serde_json::{Value, json};
 
 use crate::harness::{Ken, Refusal, refused, words};
@@ -53,12 +54,9 @@ fn a_question_to_a_server_that_never_answers() {
             .filter(|asked| asked.body["max_tokens"] != 1)
             .count()
     };
-    for (server, asked) in [
-        (
-            Server::start(|_| silence()),
-            &models as &dyn Fn(&Server) -> usize,
-        ),
-        (tiny(|_| silence()), &questions),
+    for (server, asked) in cases![
+        Server::start(|_| silence()) => &models as &dyn Fn(&Server) -> usize;
+        tiny(|_| silence()) => &questions;
     ] {
         let ask = ["ask", "--policy", "never", "--model", &server.url, "--json"];
         let mut child = ken

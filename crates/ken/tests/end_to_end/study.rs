@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use ken_testing::{has, says};
+use ken_testing::{cases, has, says};
 use serde_json::{Value, json};
 
 use crate::harness::{Ken, argument, generator, keys, number, refuses, words};
@@ -85,14 +85,11 @@ fn a_grid_answers_as_evaluations_do_and_is_reported_and_planned_from() {
     let cells = ken.path("st/cells/q/s");
     assert_eq!(fs::read_dir(&cells).unwrap().count(), 1 + 2 * SCALES);
 
-    let cases: [(&str, &[&str]); 3] = [
-        ("n2-forward-k2-pruned0.jsonl", &["--scale", "2"]),
+    let cases: [(&str, &[&str]); 3] = cases![
+        "n2-forward-k2-pruned0.jsonl" => &["--scale", "2"];
         // Copied, since the same passages are found by all shards in either order.
-        (
-            "n3-reversed-k2-pruned0.jsonl",
-            &["--scale", "3", "--reverse"],
-        ),
-        ("n0.jsonl", &["--policy", "never"]),
+        "n3-reversed-k2-pruned0.jsonl" => &["--scale", "3", "--reverse"];
+        "n0.jsonl" => &["--policy", "never"];
     ];
     for (file, flags) in cases {
         let eval = words("eval q.jsonl --corpus w --k 2 --max-tokens 8 --out");

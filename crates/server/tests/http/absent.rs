@@ -7,7 +7,7 @@ use ken_language::{
     Score, ScoreRequest,
 };
 use ken_server::Keys;
-use ken_testing::{TableModel, has, says};
+use ken_testing::{TableModel, cases, has, says};
 use serde_json::{Value, json};
 
 use crate::fixture::{FRANCE, LIMITS, Running, facts};
@@ -108,27 +108,14 @@ fn a_model_that_says_nothing_is_never_sure() {
 
 #[test]
 fn a_response_says_why_there_is_no_answer() {
-    for (finish, reason, lack, refusal) in [
-        (
-            Finish::End,
-            "stop",
-            "empty",
-            json!("The model wrote no answer."),
-        ),
-        (Finish::Length, "length", "cut_off", Value::Null),
-        (Finish::Refused, "stop", "refused", json!("I must not say.")),
-        (
-            Finish::Filtered,
-            "content_filter",
-            "filtered",
-            json!("A filter of the model server withheld the answer."),
-        ),
-        (
-            Finish::ToolCall,
-            "stop",
-            "tool_call",
-            json!("The model called a tool instead of answering."),
-        ),
+    for (finish, reason, lack, refusal) in cases![
+        Finish::End => "stop", "empty", json!("The model wrote no answer.");
+        Finish::Length => "length", "cut_off", Value::Null;
+        Finish::Refused => "stop", "refused", json!("I must not say.");
+        Finish::Filtered =>
+            "content_filter", "filtered", json!("A filter of the model server withheld the answer.");
+        Finish::ToolCall =>
+            "stop", "tool_call", json!("The model called a tool instead of answering.");
     ] {
         let server = silent(finish);
         let value = server.chat("never", FRANCE, &json!({})).json();

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::Shutdown;
 
 use ken_server::{Keys, Scope};
-use ken_testing::TableModel;
+use ken_testing::{TableModel, cases};
 use serde_json::{Value, json};
 
 use crate::client::{Response, connect, exchange, parsed, request};
@@ -330,28 +330,16 @@ fn models_and_corpora_that_are_not_there_are_unknown() {
         }
         assert!(count >= 12, "{count}");
     }
-    for (path, body) in [
-        (
-            "/v1/ken/ask",
-            json!({"question": OIL, "ken": {"corpus": "none"}}),
-        ),
-        ("/v1/ken/search", json!({"query": "x", "corpus": "none"})),
-        (
-            "/v1/chat/completions",
-            json!({"model": "ken", "messages": [{"role": "user", "content": "x"}], "ken": {"corpus": "none"}}),
-        ),
-        (
-            "/v1/responses",
-            json!({"model": "ken", "input": "x", "ken": {"corpus": "none"}}),
-        ),
-        (
-            "/v1/responses",
-            json!({"model": "ken", "input": "x", "tools": [{"type": "file_search", "vector_store_ids": ["none"]}]}),
-        ),
-        (
-            "/v1/embeddings",
-            json!({"model": "ken/embedder", "input": "x", "ken": {"corpus": "none"}}),
-        ),
+    for (path, body) in cases![
+        "/v1/ken/ask" => json!({"question": OIL, "ken": {"corpus": "none"}});
+        "/v1/ken/search" => json!({"query": "x", "corpus": "none"});
+        "/v1/chat/completions" =>
+            json!({"model": "ken", "messages": [{"role": "user", "content": "x"}], "ken": {"corpus": "none"}});
+        "/v1/responses" => json!({"model": "ken", "input": "x", "ken": {"corpus": "none"}});
+        "/v1/responses" =>
+            json!({"model": "ken", "input": "x", "tools": [{"type": "file_search", "vector_store_ids": ["none"]}]});
+        "/v1/embeddings" =>
+            json!({"model": "ken/embedder", "input": "x", "ken": {"corpus": "none"}});
     ] {
         is(
             &server.post(path, &body),

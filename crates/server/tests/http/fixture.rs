@@ -21,7 +21,7 @@ use ken_server::{
     serve,
 };
 use ken_setup::{CorpusAddress, Settings};
-use ken_testing::{Fact, FnEmbedder, TableModel};
+use ken_testing::{Fact, FnEmbedder, TableModel, cases};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -41,22 +41,10 @@ pub(crate) const FOLLOW_UP: &str = "And in which month does that person do so?";
 pub(crate) const REWRITTEN: &str = "In which month does Ida change the oil?";
 
 /// Documents of the corpus `notes`.
-const NOTES: [(&str, &str, u32); 3] = [
-    (
-        "cars/oil.md",
-        "The oil of the car is changed every May; Ida changes it.",
-        2021,
-    ),
-    (
-        "cars/tires.md",
-        "The tires of the car are changed in October.",
-        2019,
-    ),
-    (
-        "house.md",
-        "The chimney of the house is swept in spring.",
-        2020,
-    ),
+const NOTES: [(&str, &str, u32); 3] = cases![
+    "cars/oil.md" => "The oil of the car is changed every May; Ida changes it.", 2021;
+    "cars/tires.md" => "The tires of the car are changed in October.", 2019;
+    "house.md" => "The chimney of the house is swept in spring.", 2020;
 ];
 
 pub(crate) fn facts() -> Vec<Fact> {

@@ -57,32 +57,14 @@ fn what_is_left_out_is_told_and_restored() {
     );
 
     // A missing item changes nothing, whatever else is named with it.
-    for (route, body, code) in [
-        (
-            &prune,
-            json!({"documents": ["none.md"], "passages": [{"passage_id": "cars/tires.md#0"}]}),
-            "unknown_document",
-        ),
-        (
-            &prune,
-            json!({"documents": ["cars/tires.md"], "passages": [{"passage_id": "house.md#7"}]}),
-            "unknown_passage",
-        ),
-        (
-            &restore,
-            json!({"documents": ["none.md", "house.md"]}),
-            "unknown_document",
-        ),
-        (
-            &restore,
-            json!({"passages": ["house.md#0", "none"]}),
-            "unknown_passage",
-        ),
-        (
-            &restore,
-            json!({"reasons": ["by hand", "ken prune: "]}),
-            "nothing_pruned",
-        ),
+    for (route, body, code) in cases![
+        &prune =>
+            json!({"documents": ["none.md"], "passages": [{"passage_id": "cars/tires.md#0"}]}), "unknown_document";
+        &prune =>
+            json!({"documents": ["cars/tires.md"], "passages": [{"passage_id": "house.md#7"}]}), "unknown_passage";
+        &restore => json!({"documents": ["none.md", "house.md"]}), "unknown_document";
+        &restore => json!({"passages": ["house.md#0", "none"]}), "unknown_passage";
+        &restore => json!({"reasons": ["by hand", "ken prune: "]}), "nothing_pruned";
     ] {
         let refused = server.post(route, &body);
         refused.refuses_for(&body, 404, code);
