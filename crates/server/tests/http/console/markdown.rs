@@ -64,50 +64,21 @@ fn links_lead_to_the_web_and_mail_only_and_no_markup_is_read() {
     let link = |address: &str, label: &str| {
         format!("<a href=\"{address}\" target=\"_blank\" rel=\"noopener noreferrer\">{label}</a>")
     };
-    for (text, expected) in [
-        (
-            "[a](https://b.example/c_(d))",
-            link("https://b.example/c_(d)", "a"),
-        ),
-        ("[a](mailto:b@c.example)", link("mailto:b@c.example", "a")),
-        (
-            "<https://b.example>",
-            link("https://b.example/", "https://b.example"),
-        ),
-        (
-            "(see https://b.example/x.)",
-            format!(
-                "(see {}.)",
-                link("https://b.example/x", "https://b.example/x")
-            ),
-        ),
+    for (text, expected) in cases![
+        "[a](https://b.example/c_(d))" => link("https://b.example/c_(d)", "a");
+        "[a](mailto:b@c.example)" => link("mailto:b@c.example", "a");
+        "<https://b.example>" => link("https://b.example/", "https://b.example");
+        "(see https://b.example/x.)" =>
+            format!("(see {}.)", link("https://b.example/x", "https://b.example/x"));
         // A picture is not loaded.
-        (
-            "![a](https://b.example/c.png)",
-            link("https://b.example/c.png", "a"),
-        ),
-        (
-            "[a](javascript:alert(1))",
-            "[a](javascript:alert(1))".to_owned(),
-        ),
-        (
-            "[a](JaVaScRiPt:alert(1))",
-            "[a](JaVaScRiPt:alert(1))".to_owned(),
-        ),
-        ("[a](data:text/html,b)", "[a](data:text/html,b)".to_owned()),
-        ("[a](//b.example)", "[a](//b.example)".to_owned()),
-        (
-            "<javascript:alert(1)>",
-            "&lt;javascript:alert(1)&gt;".to_owned(),
-        ),
-        (
-            "<img src=x onerror=alert(1)>",
-            "&lt;img src=x onerror=alert(1)&gt;".to_owned(),
-        ),
-        (
-            "<script>a</script>&amp;",
-            "&lt;script&gt;a&lt;/script&gt;&amp;amp;".to_owned(),
-        ),
+        "![a](https://b.example/c.png)" => link("https://b.example/c.png", "a");
+        "[a](javascript:alert(1))" => "[a](javascript:alert(1))".to_owned();
+        "[a](JaVaScRiPt:alert(1))" => "[a](JaVaScRiPt:alert(1))".to_owned();
+        "[a](data:text/html,b)" => "[a](data:text/html,b)".to_owned();
+        "[a](//b.example)" => "[a](//b.example)".to_owned();
+        "<javascript:alert(1)>" => "&lt;javascript:alert(1)&gt;".to_owned();
+        "<img src=x onerror=alert(1)>" => "&lt;img src=x onerror=alert(1)&gt;".to_owned();
+        "<script>a</script>&amp;" => "&lt;script&gt;a&lt;/script&gt;&amp;amp;".to_owned();
     ] {
         assert_eq!(
             rendered(&mut browser, text),
