@@ -92,10 +92,8 @@ fn full_answers_are_right_where_they_contain_a_golden_one() {
     has!(compared, ["style"]: "full", ["always_em"]: summary["em"]);
     let own = ken.read("all/documents.jsonl");
     assert!(own.contains("\"policy\":\"documents\""), "{own}");
-    ken.refusal(&eval(
-        &[&several[..], &["--abstain", "certainty@0.5"]].concat(),
-    ))
-    .is("abstains_in_full", "cannot be compared", "--style short");
+    refuses!(ken, &eval(&[&several[..], &["--abstain", "certainty@0.5"]].concat()) =>
+        "abstains_in_full", "cannot be compared", "--style short");
 }
 
 #[test]

@@ -126,11 +126,8 @@ fn thresholds_between_values_of_k_are_chosen_on_what_was_probed() {
         .is("at_k_above_k", "best of 2", "--k to 5");
     ken.refusal(&probe(&["--at-k", "1", "--max-tokens", "8"]))
         .is("at_k_without_corpus", "left out", "--corpus DIR");
-    ken.refusal(&calibrate(
-        policy,
-        &["--max-loss", "0.02", "--out", "g.json"],
-    ))
-    .is("guaranteed_policy", "one threshold", "--policy certainty");
+    refuses!(ken, &calibrate(policy, &["--max-loss", "0.02", "--out", "g.json"]) =>
+        "guaranteed_policy", "one threshold", "--policy certainty");
 }
 
 #[test]

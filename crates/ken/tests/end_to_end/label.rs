@@ -120,8 +120,7 @@ fn what_cannot_be_labelled_is_refused_before_anything_is_written() {
     let server = start(Manner::LlamaServer);
     let there = ["--model", &server.url, "--model-name", "smollm2"];
     let asked = |server: &crate::loopback::Server| server.requests("/v1/completions").len();
-    let refusal = ken.refusal(&label(&there));
-    refusal.is("cannot_score", "how likely they make", "vLLM");
+    refuses!(ken, &label(&there) => "cannot_score", "how likely they make", "vLLM");
     let connected = asked(&server);
     assert!(connected <= 3, "only what connecting takes: {connected}");
     let words = ["label", "sources", "questions.jsonl"];

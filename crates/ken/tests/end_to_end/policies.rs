@@ -153,8 +153,7 @@ fn what_was_probed_gives_a_threshold_and_is_not_sampled_again() {
          known.jsonl",
     ));
     let calibrate = ["calibrate", "known.jsonl", "--policy", "certainty"];
-    let refusal = ken.refusal(&calibrate);
-    refusal.is("other_samples", "10 samples are requested", "--samples 4");
+    refuses!(ken, &calibrate => "other_samples", "10 samples are requested", "--samples 4");
     let chosen = ken.json(&[&calibrate[..], &["--samples", "4", "--ratio", "1"]].concat());
     assert_eq!((&chosen["n"], &chosen["samples"]), (&json!(4), &json!(4)));
 

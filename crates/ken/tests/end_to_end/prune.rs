@@ -302,10 +302,8 @@ fn what_cannot_be_pruned_is_refused() {
     ken.refusal(&prune(&["--method", "pruner,random", "--ratio", "0.3"]))
         .is("several_methods", "ken prune report", "--method");
     let guarantee = words("--max-coverage-loss 0.2 --questions questions.jsonl");
-    ken.refusal(&prune(
-        &[&guarantee[..], &["--rerank", "embedder"]].concat(),
-    ))
-    .is("rerank_promised", "reranked", "--rerank none");
+    refuses!(ken, &prune(&[&guarantee[..], &["--rerank", "embedder"]].concat()) =>
+        "rerank_promised", "reranked", "--rerank none");
     ken.refusal(&prune(&["--ratio", "0.3", "--filter", "lang=en"]))
         .is("part_of_corpus", "whole corpus", "--filter");
     for ratio in ["1", "-0.1", "NaN"] {

@@ -290,13 +290,8 @@ fn parts_of_several_machines_are_joined_and_what_is_missing_is_named() {
     ken.text(&study("all", "0-3", &small, &[]));
     assert!(gone.exists());
 
-    let refusal = ken.refusal(&study(
-        "all",
-        "1",
-        &format!("s={}", argument(&ken.path("none"))),
-        &[],
-    ));
-    refusal.is("local_missing", "none", "");
+    refuses!(ken, &study("all", "1", &format!("s={}", argument(&ken.path("none"))), &[]) =>
+        "local_missing", "none", "");
     refuses!(ken, &study("all", "1", &small, &["--parameters", "s=5e9"]) =>
         "two_models_of_one_name", "two models are called s", "a name of its own");
     let refusal = ken.refusal(&study("all", "1", &small, &["--limit", "5"]));

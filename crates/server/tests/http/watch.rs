@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ken_language::LanguageModel;
 use ken_policy::{Guarantee, Ranks};
 use ken_server::{Keys, NotGuaranteed, Scope};
-use ken_testing::{TableModel, has};
+use ken_testing::{TableModel, has, says};
 use serde_json::{Value, json};
 
 use crate::client::{exchange, request};
@@ -122,12 +122,7 @@ fn more_losses_than_guaranteed_have_everything_retrieved_also_after_a_restart() 
     }
     let told = &events(&server, "lapsed")[0];
     has!(told, ["policy"]: POLICY, ["test"]: "agreement");
-    assert!(
-        told["advice"]
-            .as_str()
-            .unwrap()
-            .contains("calibrate certainty@0.5")
-    );
+    says!(told["advice"].as_str().unwrap() => "calibrate certainty@0.5");
     let check = |server: &Running| {
         let answer = ask(server, OIL);
         has!(answer, ["answer"]: "Ida", ["policy"]: "always", ["guarantee"]["standing"]: "lapsed");
