@@ -4,7 +4,7 @@ use ken_testing::{has, says};
 use serde_json::Value;
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number, refusal_in, words};
+use crate::harness::{Ken, keys, number, objects, refusal_in, words};
 
 const QUESTION: &str = "Who is the keeper of the Orrin lighthouse?";
 
@@ -240,10 +240,7 @@ fn questions_on_stdin_are_answered_line_by_line_whatever_fails() {
         &["ask", "-", "--corpus", "island", "--json"],
         &format!("{QUESTION}\n\n{long}\n{other}\n"),
     );
-    let lines: Vec<Value> = output
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let lines = objects(&output);
     assert_eq!(lines.len(), 3, "{output}");
     check_answer(&lines[0], QUESTION, "always");
     refusal_in(&lines[1]).is("question_too_long", "tokens", "shorten");

@@ -4,7 +4,7 @@ use ken_testing::{cases, says};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number, refuses};
+use crate::harness::{Ken, keys, number, objects, refuses};
 
 fn questions() -> String {
     let known = [
@@ -52,9 +52,7 @@ fn a_card_says_what_is_known_by_kind() {
     // The same numbers as in the answers.
     let right = |policy: &str| {
         let lines = ken.read(&format!("questions.card/{policy}.jsonl"));
-        let records = lines
-            .lines()
-            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let records = objects(&lines).into_iter();
         records
             .filter(|record| record["em"] == 1.0 || record["em"] == true)
             .count() as f64

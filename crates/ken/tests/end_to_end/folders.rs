@@ -9,15 +9,13 @@ use ken_testing::{has, says};
 use serde_json::{Value, json};
 
 use crate::documents::{changes, write_notes};
-use crate::harness::{Ken, refuses, words};
+use crate::harness::{Ken, objects, refuses, words};
 use crate::stopped;
 
 fn listed(ken: &Ken, more: &[&str]) -> Vec<String> {
     let arguments = ["corpus", "list", "--corpus", "island", "--json"];
     let text = ken.text(&[&arguments[..], more].concat());
-    let documents = text
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let documents = objects(&text).into_iter();
     documents
         .map(|document| document["id"].as_str().unwrap().to_owned())
         .collect()

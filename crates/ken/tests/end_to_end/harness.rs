@@ -153,6 +153,14 @@ fn one_object(stdout: &str) -> Value {
     value
 }
 
+/// The values of lines of JSON.
+pub(crate) fn objects(lines: &str) -> Vec<Value> {
+    let lines = lines.lines();
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
 /// The names of an object's fields, in their order.
 pub(crate) fn keys(value: &Value) -> Vec<&str> {
     let fields = value.as_object().unwrap_or_else(|| panic!("{value}"));

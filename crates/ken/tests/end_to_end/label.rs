@@ -4,7 +4,7 @@ use ken_testing::{has, says};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number, refuses, words};
+use crate::harness::{Ken, keys, number, objects, refuses, words};
 use crate::model_server::{Manner, start};
 
 /// A question that the first corpus answers, one of multiple choice, and one without a golden answer.
@@ -48,10 +48,7 @@ fn a_run_keeps_the_contract_and_pays_for_nothing_twice() {
 
     let again = ken.text(&label(&["--json"]));
     assert_eq!(ken.read("questions.sources.jsonl"), paid);
-    let records: Vec<Value> = again
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let records = objects(&again);
     assert_eq!(records.len(), 3);
     records[..2].iter().for_each(check);
     has!(records, [0]["preferred"]["majority"]: "island", [0]["golden_answer"]: "Ilse Marrow");

@@ -3,7 +3,7 @@
 use ken_testing::{has, says};
 use serde_json::{Value, json};
 
-use crate::harness::{Ken, keys, number, refuses, words};
+use crate::harness::{Ken, keys, number, objects, refuses, words};
 use crate::model_server::{Manner, start};
 
 /// Ingests two passages with three sentences into the corpus `island`.
@@ -20,13 +20,6 @@ fn ingest_facts(ken: &Ken) {
 fn label<'a>(more: &[&'a str]) -> Vec<&'a str> {
     let base = words("label mastery --corpus island --pairs 3 --max-tokens 4");
     [&base[..], more].concat()
-}
-
-fn records(lines: &str) -> Vec<Value> {
-    let lines = lines.lines();
-    lines
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
 }
 
 #[test]
@@ -47,7 +40,7 @@ fn a_sample_grows_without_paying_twice_and_keeps_the_contract() {
     let whole = ken.text(&label(&["--out", "whole.jsonl", "--json"]));
     assert_eq!(grown, whole, "a stop changes nothing");
     assert!(ken.path("whole.jsonl.parquet").is_file());
-    let records = records(&whole);
+    let records = objects(&whole);
     let lighthouse: Vec<&Value> = records
         .iter()
         .filter(|record| record["passage_id"] == "harbour#0")
@@ -127,7 +120,7 @@ fn another_model_may_write_the_questions() {
     let there = ["--out", "there.jsonl", "--writer", &writer];
     let there = ken.text(&label(&[&limit[..], &there].concat()));
     let pairs = |lines: &str| -> Vec<Value> {
-        let questions = records(lines).into_iter();
+        let questions = objects(lines).into_iter();
         questions.map(|record| record["pairs"].clone()).collect()
     };
     let (pairs_here, pairs_there) = (pairs(&here), pairs(&there));
@@ -143,7 +136,7 @@ fn another_model_may_write_the_questions() {
             "the same model, elsewhere"
         );
     }
-    let record = &records(&there)[0];
+    let record = &objects(&there)[0];
     assert_ne!(
         record["fingerprint"]["model"],
         record["fingerprint"]["writer"]
@@ -196,13 +189,13 @@ fn questions_that_were_probed_are_taken_over() {
     let text = ken.text(&take);
     says!(text => "0 questions that were not probed", "1 whose answer");
     let lines = ken.text(&[&take[..], &["--json"]].concat());
-    let taken = records(&lines);
+    let taken = objects(&lines);
     let named: Vec<&str> = taken
         .iter()
         .map(|record| record["id"].as_str().unwrap())
         .collect();
     assert_eq!(named, ["harbour#0/1", "france#0/0"], "{lines}");
-    let known = records(&ken.read("known.jsonl"));
+    let known = objects(&ken.read("known.jsonl"));
     let confidence = |id: &str| {
         let record = known.iter().find(|record| record["id"] == id);
         number(&record.unwrap()["confidence"]["self"])

@@ -7,7 +7,7 @@ use ken_testing::cases;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, refuses, words};
+use crate::harness::{Ken, objects, refuses, words};
 
 /// Five questions, so that parts differ in length.
 fn prepared() -> Ken {
@@ -46,7 +46,7 @@ fn untimed(mut value: Value) -> Value {
 
 /// The lines of a file of records, or of what a verb prints.
 fn lines(text: &str) -> Vec<Value> {
-    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    let lines = objects(text).into_iter();
     lines.map(untimed).collect()
 }
 

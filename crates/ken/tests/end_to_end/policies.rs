@@ -5,7 +5,7 @@ use ken_testing::{has, says};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number, refuses, words};
+use crate::harness::{Ken, keys, number, objects, refuses, words};
 
 fn write_questions(ken: &Ken) {
     let questions = [
@@ -181,9 +181,8 @@ fn what_was_probed_gives_a_threshold_and_is_not_sampled_again() {
     let known: Value =
         serde_json::from_str(ken.read("known.jsonl").lines().nth(1).unwrap()).unwrap();
     let signals = ken.read("compared/signals.jsonl");
-    let of_same = signals
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+    let of_same = objects(&signals)
+        .into_iter()
         .find(|line| line["id"] == known["id"])
         .unwrap();
     let texts = |samples: &Value| -> Vec<Value> {

@@ -4,7 +4,7 @@ use ken_testing::{has, says};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number, refuses, words};
+use crate::harness::{Ken, keys, number, objects, refuses, words};
 
 const SAMPLES: usize = 6;
 
@@ -61,10 +61,7 @@ fn a_run_is_resumed_and_keeps_the_contract() {
     let whole = ken.text(&probe(&["--out", "whole.jsonl", "--json"]));
     assert_eq!(untimed(&resumed), untimed(&whole), "a stop changes nothing");
     assert!(ken.path("whole.jsonl.parquet").is_file());
-    let records: Vec<Value> = whole
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let records = objects(&whole);
     assert_eq!(records.len(), 4);
     records.iter().for_each(check);
     has!(records, [3]["unjudged"]: "no_golden_answers", [3]["confidence"]["self"]: Value::Null);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number};
+use crate::harness::{Ken, keys, number, objects};
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
@@ -48,10 +48,7 @@ fn queries_on_stdin_are_searched_for_line_by_line() {
     ingest_notes(&ken);
     let search = ["search", "--corpus", "island", "--k", "1", "-", "--json"];
     let output = ken.text_of_input(&search, "seals\n\nstone oven\n");
-    let found: Vec<Value> = output
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let found = objects(&output);
     let passages: Vec<(&Value, &Value)> = found
         .iter()
         .map(|result| (&result["query"], &result["hits"][0]["passage_id"]))

@@ -13,7 +13,7 @@ use ken_torture::random::Random;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, words};
+use crate::harness::{Ken, objects, words};
 use crate::serve::Serving;
 use crate::traffic::{Reply, UPLOAD, percentile, send, upload_body};
 
@@ -282,7 +282,7 @@ fn documents(ken: &Ken, passages: usize) -> BTreeMap<String, u32> {
 fn observed(ken: &Ken, address: &str, passages: usize, acknowledged: &State) -> State {
     let lines = |path: &str| -> Vec<Value> {
         let body = got(address, path).body;
-        let lines = body.lines().map(|line| serde_json::from_str(line).unwrap());
+        let lines = objects(&body).into_iter();
         lines.collect()
     };
     let text = |value: &Value| value.as_str().unwrap().to_owned();

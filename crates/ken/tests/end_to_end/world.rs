@@ -3,19 +3,12 @@
 use ken_testing::{cases, says};
 use serde_json::Value;
 
-use crate::harness::{Ken, keys, number, refuses, words};
+use crate::harness::{Ken, keys, number, objects, refuses, words};
 
 /// A small world in the folder `island`.
 fn make(ken: &Ken, sequences: &str) -> Value {
     let base = words("world make island --seed 2 --people 24 --unseen 4 --strangers 4 --sequences");
     ken.json(&[&base[..], &[sequences]].concat())
-}
-
-fn lines(text: &str) -> Vec<Value> {
-    let lines = text.lines();
-    lines
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
 }
 
 #[test]
@@ -34,7 +27,7 @@ fn a_world_is_ingested_and_asked_about_as_any_other_documents() {
         "a passage a document"
     );
 
-    let questions = lines(&ken.read("island/questions.jsonl"));
+    let questions = objects(&ken.read("island/questions.jsonl"));
     assert_eq!(
         questions.len() as u64,
         summary["questions"].as_u64().unwrap()
@@ -66,14 +59,14 @@ fn a_world_is_ingested_and_asked_about_as_any_other_documents() {
     assert!(number(&evaluated["gold_recall"]) > 0.3, "{evaluated}");
     let probed = words("probe island/questions.jsonl --limit 3 --model ./blank");
     let few = ["--samples", "2", "--max-tokens", "4", "--json"];
-    assert_eq!(lines(&ken.text(&[&probed[..], &few].concat())).len(), 3);
+    assert_eq!(objects(&ken.text(&[&probed[..], &few].concat())).len(), 3);
 
     let truth = words("world truth ./blank island --limit 40 --out truth.jsonl");
     let table = ken.text(&truth);
     says!(table => "not asked", "two hops");
     let records = ken.text(&[&truth[..], &["--json"]].concat());
     assert_eq!(records, ken.read("truth.jsonl"));
-    for record in lines(&records) {
+    for record in objects(&records) {
         assert_eq!(
             keys(&record),
             ["id", "question", "answer", "probability", "metadata"]
@@ -91,7 +84,7 @@ fn a_model_learns_its_world() {
     let ken = Ken::new();
     make(&ken, "960");
     let mix = ken.text(&["world", "mix", "island", "--limit", "30", "--json"]);
-    let texts = lines(&mix);
+    let texts = objects(&mix);
     assert_eq!(texts.len(), 30);
     assert!(texts.iter().all(|text| keys(text) == ["kind", "pieces"]));
     let later = ken.text(&words("world mix island --from 20 --limit 10 --json"));
