@@ -280,11 +280,7 @@ fn documents(ken: &Ken, passages: usize) -> BTreeMap<String, u32> {
 /// The state that the server reports, once its jobs are done. For pruned documents the version is the acknowledged
 /// one: it shows when they are restored.
 fn observed(ken: &Ken, address: &str, passages: usize, acknowledged: &State) -> State {
-    let lines = |path: &str| -> Vec<Value> {
-        let body = got(address, path).body;
-        let lines = objects(&body).into_iter();
-        lines.collect()
-    };
+    let lines = |path: &str| objects(&got(address, path).body);
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let page = |path: &str| -> Vec<Value> {
         let mut all = Vec::new();
