@@ -55,10 +55,7 @@ fn write_questions(ken: &Ken) {
         json!({"id": "q3", "question": "Who was born nowhere at all?", "golden_answers": ["Nobody X"],
                "metadata": {"kind": "nowhere"}}),
     ];
-    ken.write(
-        "questions.jsonl",
-        questions.map(|one| one.to_string()).join("\n"),
-    );
+    ken.write_lines("questions.jsonl", questions);
 }
 
 #[test]

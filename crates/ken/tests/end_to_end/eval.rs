@@ -16,8 +16,7 @@ fn write_questions(ken: &Ken) {
         json!({"id": "q3", "question": "Who built the oven of the bakery?",
                "golden_answers": ["Anders Pell", "Pell"]}),
     ];
-    let lines: Vec<String> = questions.iter().map(Value::to_string).collect();
-    ken.write("questions.jsonl", lines.join("\n"));
+    ken.write_lines("questions.jsonl", questions);
 }
 
 fn eval<'a>(more: &[&'a str]) -> Vec<&'a str> {
@@ -173,10 +172,7 @@ fn a_question_that_cannot_be_answered_fails_alone() {
         json!({"id": "good", "question": "What is the capital of France?",
                "golden_answers": ["Paris"]}),
     ];
-    ken.write(
-        "questions.jsonl",
-        questions.map(|question| question.to_string()).join("\n"),
-    );
+    ken.write_lines("questions.jsonl", questions);
     let eval = ["eval", "questions.jsonl", "--policy", "never", "--out", "r"];
     let summary = ken.json(&eval);
     assert_eq!((&summary["n"], &summary["failed"]), (&json!(3), &json!(2)));

@@ -35,10 +35,8 @@ pub(crate) fn limited(command: &Command, limit: &str) -> Output {
 
 fn write_many(ken: &Ken, documents: u64) {
     let text = |n: u64| format!("The vane of house {n} turns. {}", "All is dry. ".repeat(30));
-    let lines: Vec<String> = (0..documents)
-        .map(|n| json!({"id": format!("d{n}"), "contents": text(n)}).to_string())
-        .collect();
-    ken.write("many.jsonl", lines.join("\n"));
+    let lines = (0..documents).map(|n| json!({"id": format!("d{n}"), "contents": text(n)}));
+    ken.write_lines("many.jsonl", lines);
 }
 
 #[test]

@@ -16,10 +16,7 @@ fn prepared() -> Ken {
         json!({"id": "q1", "question": QUESTION, "golden_answers": ["Ilse Marrow"]}),
         json!({"id": "q2", "question": "Who was born nowhere at all?", "golden_answers": ["Nobody X"]}),
     ];
-    ken.write(
-        "questions.jsonl",
-        questions.map(|one| one.to_string()).join("\n"),
-    );
+    ken.write_lines("questions.jsonl", questions);
     ken
 }
 

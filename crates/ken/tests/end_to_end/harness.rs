@@ -39,6 +39,12 @@ impl Ken {
         fs::write(path, contents).unwrap();
     }
 
+    /// Writes values as lines of JSON.
+    pub(crate) fn write_lines(&self, name: &str, values: impl IntoIterator<Item = Value>) {
+        let lines = values.into_iter().map(|value| value.to_string() + "\n");
+        self.write(name, lines.collect::<String>());
+    }
+
     pub(crate) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.path(name)).unwrap()
     }

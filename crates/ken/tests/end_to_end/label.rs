@@ -16,8 +16,7 @@ fn write_questions(ken: &Ken) {
                "choices": ["a spoon", "Mars", "a shoe"]}),
         json!({"id": "q3", "question": "Who built the oven of the bakery?", "golden_answers": []}),
     ];
-    let lines: Vec<String> = questions.iter().map(Value::to_string).collect();
-    ken.write("questions.jsonl", lines.join("\n"));
+    ken.write_lines("questions.jsonl", questions);
     ken.write("sky.txt", "Mars is a planet. A planet goes round a star.");
     ken.text(&["ingest", "sky.txt", "--corpus", "sky.ken"]);
 }

@@ -13,7 +13,7 @@ fn ingest_facts(ken: &Ken) {
                keeper is Ilse Marrow."}),
         json!({"id": "france", "contents": "Paris is the capital of France."}),
     ];
-    ken.write("facts.jsonl", facts.map(|fact| fact.to_string()).join("\n"));
+    ken.write_lines("facts.jsonl", facts);
     ken.text(&["ingest", "facts.jsonl", "--corpus", "island"]);
 }
 

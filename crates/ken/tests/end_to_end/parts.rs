@@ -22,9 +22,8 @@ fn prepared() -> Ken {
     ];
     let lines = questions.map(|(id, question, answer, kind)| {
         json!({"id": id, "question": question, "golden_answers": [answer], "metadata": {"kind": kind}})
-            .to_string()
     });
-    ken.write("questions.jsonl", lines.join("\n"));
+    ken.write_lines("questions.jsonl", lines);
     ken
 }
 

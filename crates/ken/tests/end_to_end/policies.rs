@@ -18,8 +18,7 @@ fn write_questions(ken: &Ken) {
         json!({"id": "q4", "question": "How many clocks are in the clock museum of Tollen?",
                "golden_answers": ["312"]}),
     ];
-    let lines: Vec<String> = questions.iter().map(Value::to_string).collect();
-    ken.write("questions.jsonl", lines.join("\n"));
+    ken.write_lines("questions.jsonl", questions);
 }
 
 const MEASURED: [&str; 9] = [

@@ -20,8 +20,7 @@ fn write_questions(ken: &Ken) {
                "choices": ["a spoon", "Mars", "a shoe"]}),
         json!({"id": "q4", "question": "Who built the oven of the bakery?", "golden_answers": []}),
     ];
-    let lines: Vec<String> = questions.iter().map(Value::to_string).collect();
-    ken.write("questions.jsonl", lines.join("\n"));
+    ken.write_lines("questions.jsonl", questions);
 }
 
 /// Records without their costs, whose times differ.

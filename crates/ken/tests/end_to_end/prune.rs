@@ -43,8 +43,8 @@ pub(crate) fn prepared() -> Ken {
     let all = passages();
     let documents = all
         .iter()
-        .map(|(id, text, _)| json!({"id": id, "contents": text}).to_string());
-    ken.write("documents.jsonl", documents.collect::<Vec<_>>().join("\n"));
+        .map(|(id, text, _)| json!({"id": id, "contents": text}));
+    ken.write_lines("documents.jsonl", documents);
     ken.text(&["ingest", "documents.jsonl", "--corpus", "island"]);
     let mut labels = vec![json!({"settings": {}}).to_string()];
     labels.extend(all.iter().map(|(id, text, known)| {
@@ -62,9 +62,8 @@ pub(crate) fn prepared() -> Ken {
     let questions = (0..EACH).map(|at| {
         json!({"id": format!("q{at}"), "question": format!("Who is keeper number {at} of the lighthouse?"),
                "golden_answers": [format!("Marrow{at}")]})
-        .to_string()
     });
-    ken.write("questions.jsonl", questions.collect::<Vec<_>>().join("\n"));
+    ken.write_lines("questions.jsonl", questions);
     let text = ken.text(&words(TRAIN));
     assert!(text.contains("rank correlation"), "{text}");
     ken

@@ -50,10 +50,9 @@ fn a_question_gets_the_answer_of_the_model_on_this_machine() {
 fn an_evaluation_gives_the_results_of_the_model_on_this_machine() {
     let ken = Ken::new();
     ingest_notes(&ken);
-    let questions = QUESTIONS.map(|question| {
-        json!({"id": question, "question": question, "golden_answers": ["312"]}).to_string()
-    });
-    ken.write("questions.jsonl", questions.join("\n"));
+    let questions = QUESTIONS
+        .map(|question| json!({"id": question, "question": question, "golden_answers": ["312"]}));
+    ken.write_lines("questions.jsonl", questions);
     let server = start(Manner::Vllm);
     let there = ["--model", &server.url, "--model-name", "smollm2"];
     let run = |out: &str, more: &[&str]| {

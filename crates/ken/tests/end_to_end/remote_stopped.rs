@@ -121,10 +121,8 @@ fn an_evaluation_keeps_the_answers_of_its_batch() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_ingest_publishes_what_was_embedded() {
     let ken = Ken::new();
-    let lines: Vec<String> = (0..300)
-        .map(|n| json!({"id": format!("d{n}"), "contents": format!("vane {n}")}).to_string())
-        .collect();
-    ken.write("many.jsonl", lines.join("\n"));
+    let lines = (0..300).map(|n| json!({"id": format!("d{n}"), "contents": format!("vane {n}")}));
+    ken.write_lines("many.jsonl", lines);
     let server = Server::start(move |request| match request.path.as_str() {
         "/v1/models" => Reply::json(&json!({"data": [{"id": "tiny"}]})),
         _ => {

@@ -239,9 +239,8 @@ fn a_guarantee_is_calibrated_and_watched() {
     let questions = (0..4).map(|number| {
         json!({"id": number.to_string(), "question": format!("Who is keeper {number} of the Orrin lighthouse?"),
                "golden_answers": ["Zebulon"]})
-        .to_string()
     });
-    ken.write("questions.jsonl", questions.collect::<Vec<_>>().join("\n"));
+    ken.write_lines("questions.jsonl", questions);
     probe(&ken, "questions.jsonl", "known.jsonl");
     let policy = "uncertainty:perplexity";
     let calibrate = words("calibrate known.jsonl --out guarantee.json --policy");

@@ -17,10 +17,9 @@ const PUBLISHED_TOGETHER: u64 = 4096;
 
 /// Writes `documents` documents of a few words each to `many.jsonl`.
 fn write_many(ken: &Ken, documents: u64) {
-    let lines: Vec<String> = (0..documents)
-        .map(|n| json!({"id": format!("d{n}"), "contents": format!("vane {n}")}).to_string())
-        .collect();
-    ken.write("many.jsonl", lines.join("\n"));
+    let lines =
+        (0..documents).map(|n| json!({"id": format!("d{n}"), "contents": format!("vane {n}")}));
+    ken.write_lines("many.jsonl", lines);
 }
 
 /// Enough documents to stop between the first and the last.

@@ -380,10 +380,9 @@ fn what_cannot_be_compared_is_refused_before_it_is_answered() {
     ken.text(&world);
     ken.text(&words("world model island --size small --out blank"));
     let long = "The clock of the tower is wound at noon and oiled in autumn. ".repeat(40);
-    let lines: Vec<String> = (0..6)
-        .map(|n| json!({"id": format!("long-{n}"), "contents": format!("{long} {n}")}).to_string())
-        .collect();
-    ken.write("long.jsonl", lines.join("\n"));
+    let lines =
+        (0..6).map(|n| json!({"id": format!("long-{n}"), "contents": format!("{long} {n}")}));
+    ken.write_lines("long.jsonl", lines);
     fs::remove_dir_all(ken.path("w")).unwrap();
     let whole = "ingest long.jsonl --corpus w --segment whole --shards 3";
     ken.text(&whole.split(' ').collect::<Vec<_>>());

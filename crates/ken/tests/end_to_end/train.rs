@@ -25,10 +25,7 @@ fn write_records(ken: &Ken, name: &str) {
         json!({"id": "q2", "question": "Who is the keeper of the Orrin lighthouse?",
                "golden_answers": ["Ilse Marrow"]}),
     ];
-    ken.write(
-        "questions.jsonl",
-        questions.map(|question| question.to_string()).join("\n"),
-    );
+    ken.write_lines("questions.jsonl", questions);
     probe(ken, "questions.jsonl", "probed.jsonl");
     invent(ken, "probed.jsonl", name, 2 * EACH, |at, record| {
         let known = at % 2 == 0;
