@@ -6,6 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use ken_testing::has;
 use serde_json::Value;
 
 /// A response.
@@ -59,6 +60,14 @@ impl Response {
     pub(crate) fn refuses_for(&self, request: &dyn Display, status: u16, code: &str) {
         let told = (self.status, self.code());
         assert_eq!(told, (status, code.to_owned()), "{request}");
+    }
+
+    /// As [`Response::refuses`], because of a parameter.
+    #[track_caller]
+    pub(crate) fn refuses_param(&self, status: u16, code: &str, param: &str) {
+        let error = self.json()["error"].clone();
+        assert_eq!(self.status, status, "{error}");
+        has!(error, ["code"]: code, ["param"]: param);
     }
 
     /// The data of the events of a stream, which holds nothing else but pings.

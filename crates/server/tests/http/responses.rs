@@ -206,20 +206,9 @@ fn a_response_is_kept_and_gone_on_from_also_by_the_next_server() {
     assert_eq!(server.delete(&path).status, 404);
     let third = goes_on(&second, FOLLOW_UP);
     assert_eq!(third["status"], "completed", "{third}");
-    let none = respond(
-        &server,
-        "ken",
-        &json!({"previous_response_id": first["id"]}),
-    );
-    let error = &none.json()["error"];
-    assert_eq!(
-        (none.status, &error["code"], &error["param"]),
-        (
-            400,
-            &json!("previous_response_not_found"),
-            &json!("previous_response_id")
-        )
-    );
+    let before = json!({"previous_response_id": first["id"]});
+    let none = respond(&server, "ken", &before);
+    none.refuses_param(400, "previous_response_not_found", "previous_response_id");
     let unkept = respond(&server, "ken/always", &json!({"store": false})).json();
     assert_eq!(unkept["store"], false);
     let unkept = format!("{RESPONSES}/{}", unkept["id"].as_str().unwrap());

@@ -84,8 +84,7 @@ fn traces_are_listed_newest_first_and_by_what_is_wanted() {
         ("?%ff", "unknown_parameter", "\u{fffd}"),
     ] {
         let refused = server.get(&format!("/v1/ken/traces{query}"));
-        refused.refuses(400, code);
-        assert_eq!(refused.json()["error"]["param"], param);
+        refused.refuses_param(400, code, param);
     }
     let metrics = server.get("/metrics").text();
     assert!(metrics.contains("ken_feedback_total{rating=\"bad\"} 1"));

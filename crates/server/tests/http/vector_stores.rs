@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use ken_testing::{cases, has};
 use serde_json::{Value, json};
 
-use crate::client::{Response, run_python};
+use crate::client::run_python;
 use crate::fixture::{OIL, Running, wait_for};
 use crate::library::{FILES, attached, found, ingested, uploaded};
 
@@ -16,15 +16,6 @@ fn made(server: &Running, body: &Value) -> String {
     let made = server.post(STORES, body);
     assert_eq!(made.status, 200, "{}", made.text());
     made.json()["id"].as_str().unwrap().to_owned()
-}
-
-fn is_refused(response: &Response, status: u16, code: &str, param: &str) {
-    let error = response.json()["error"].clone();
-    assert_eq!(
-        (response.status, &error["code"], &error["param"]),
-        (status, &json!(code), &json!(param)),
-        "{error}"
-    );
 }
 
 /// The batch, once none of its files is in progress.
@@ -93,15 +84,12 @@ fn a_name_is_free_and_no_id() {
             (json!({ "metadata": many }), "metadata"),
             (json!({ "metadata": {"a": "x".repeat(513)} }), "metadata"),
         ] {
-            is_refused(&server.post(path, &body), 400, "invalid_value", param);
+            let refused = server.post(path, &body);
+            refused.refuses_param(400, "invalid_value", param);
         }
         let expires = json!({"expires_after": {"anchor": "last_active_at", "days": 7}});
-        is_refused(
-            &server.post(path, &expires),
-            400,
-            "unsupported_parameter",
-            "expires_after",
-        );
+        let refused = server.post(path, &expires);
+        refused.refuses_param(400, "unsupported_parameter", "expires_after");
     }
     let settings = server.post(&format!("{STORES}/notes"), &json!({"name": "x"}));
     settings.refuses(403, "corpus_of_settings");
@@ -175,12 +163,8 @@ fn attributes_of_a_file_are_found_and_filtered_by_and_can_be_changed() {
                 json!({"file_ids": [new], "attributes": wrong}),
             ),
         ] {
-            is_refused(
-                &server.post(&path, &body),
-                400,
-                "invalid_value",
-                "attributes",
-            );
+            let refused = server.post(&path, &body);
+            refused.refuses_param(400, "invalid_value", "attributes");
         }
     }
 }
@@ -261,12 +245,7 @@ fn what_is_less_relevant_than_the_threshold_is_left_out() {
             ("/v1/responses".to_owned(), tool(wrong.clone())),
         ] {
             let refused = server.post(&path, &body);
-            is_refused(
-                &refused,
-                400,
-                "invalid_value",
-                "ranking_options.score_threshold",
-            );
+            refused.refuses_param(400, "invalid_value", "ranking_options.score_threshold");
         }
     }
 }
@@ -334,28 +313,16 @@ fn a_batch_goes_on_where_one_of_its_files_fails_and_when_the_server_starts_again
         let code = refused.code();
         assert!(refused.status == 400 || code == "unknown_file", "{body}");
         if refused.status == 400 {
-            is_refused(&refused, 400, "invalid_value", param);
+            refused.refuses_param(400, "invalid_value", param);
         }
     }
-    is_refused(
-        &server.post(&batches, &json!({"file_ids": ["file-1"]})),
-        404,
-        "unknown_file",
-        "file_id",
-    );
-    is_refused(
-        &server.get(&format!("{batches}/vsfb_none")),
-        404,
-        "unknown_batch",
-        "batch_id",
-    );
+    let refused = server.post(&batches, &json!({"file_ids": ["file-1"]}));
+    refused.refuses_param(404, "unknown_file", "file_id");
+    let refused = server.get(&format!("{batches}/vsfb_none"));
+    refused.refuses_param(404, "unknown_batch", "batch_id");
     let chunked = json!({"file_ids": [good], "chunking_strategy": {"type": "static"}});
-    is_refused(
-        &server.post(&batches, &chunked),
-        400,
-        "unsupported_parameter",
-        "chunking_strategy",
-    );
+    let refused = server.post(&batches, &chunked);
+    refused.refuses_param(400, "unsupported_parameter", "chunking_strategy");
 }
 
 #[test]
@@ -403,12 +370,8 @@ fn a_file_is_returned_as_it_came_and_its_text_as_it_is_searched() {
         content.header("content-disposition"),
         Some("attachment; filename*=UTF-8''tor%20%C3%BC%2Ehtml")
     );
-    is_refused(
-        &server.get(&format!("{FILES}/file-0/content")),
-        404,
-        "unknown_file",
-        "file_id",
-    );
+    let refused = server.get(&format!("{FILES}/file-0/content"));
+    refused.refuses_param(404, "unknown_file", "file_id");
 
     let store = made(&server, &json!({}));
     let lines: Vec<String> = (0..600)
