@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use ken_testing::{has, says};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -87,14 +88,9 @@ fn an_unknown_policy_is_a_usage_error() {
     let arguments = ["ask", "--corpus", "c", "--policy", "sometimes", "Why?"];
     let outcome = ken(folder().path(), &arguments);
     assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
-    assert!(outcome.stderr.contains("'sometimes'"), "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("--policy"), "{}", outcome.stderr);
+    says!(outcome.stderr => "'sometimes'", "--policy");
     let near = ken(folder().path(), &["ask", "--policy", "alwys", "Why?"]);
-    assert!(
-        near.stderr.contains("did you mean `always`?"),
-        "{}",
-        near.stderr
-    );
+    says!(near.stderr => "did you mean `always`?");
 }
 
 #[test]
@@ -129,11 +125,7 @@ fn standard_input_needs_a_known_format() {
         &[&arguments[..], &["--format", "doc"]].concat(),
     );
     assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
-    assert!(
-        outcome.stderr.contains("none of the formats txt, "),
-        "{}",
-        outcome.stderr
-    );
+    says!(outcome.stderr => "none of the formats txt, ");
 }
 
 #[test]
@@ -160,9 +152,7 @@ fn short_help_leaves_out_what_few_need() {
     }
     assert!(!short.contains("Advanced") && long.contains("Advanced:"));
     let all = ken(folder.path(), &["-h"]).stdout;
-    for group in ["Use:", "Measure and learn:", "Maintain:"] {
-        assert!(all.contains(group), "{all}");
-    }
+    says!(all => "Use:", "Measure and learn:", "Maintain:");
     assert!(!all.contains("completions") && !all.contains("world"));
 }
 
@@ -208,8 +198,7 @@ fn a_missing_model_is_an_error_with_its_remedy() {
     let outcome = ken(folder.path(), &["model", "info", reference, "--json"]);
     assert_eq!((outcome.code, outcome.stderr.as_str()), (1, ""));
     let error = &outcome.json()["error"];
-    assert_eq!(error["kind"], "not_pulled");
-    assert_eq!(error["hint"], "run `ken model pull hf:org/model`");
+    has!(error, ["kind"]: "not_pulled", ["hint"]: "run `ken model pull hf:org/model`");
     assert!(error["message"].to_string().contains(reference), "{error}");
 
     let outcome = ken(folder.path(), &["model", "info", reference]);
@@ -268,10 +257,8 @@ fn the_doctor_reports_and_does_not_fail() {
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let findings = outcome.json();
     assert_eq!(findings["version"], env!("CARGO_PKG_VERSION"));
-    assert_eq!(findings["python"]["found"], false);
-    assert_eq!(findings["hub"]["reachable"], false);
-    assert_eq!(findings["model"]["ready"], false);
-    assert_eq!(findings["settings"]["k"], 3);
+    has!(findings, ["python"]["found"]: false, ["hub"]["reachable"]: false);
+    has!(findings, ["model"]["ready"]: false, ["settings"]["k"]: 3);
     assert!(findings["machine"]["cores"].as_u64().unwrap() > 0);
     assert!(
         !folder.path().join("home").exists(),
@@ -279,11 +266,7 @@ fn the_doctor_reports_and_does_not_fail() {
     );
     let outcome = ken_with(folder.path(), &["doctor"], &[("PATH", "/nonexistent")]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    assert!(
-        outcome.stdout.contains("not needed: models of PyPI"),
-        "{}",
-        outcome.stdout
-    );
+    says!(outcome.stdout => "not needed: models of PyPI");
 }
 
 #[test]

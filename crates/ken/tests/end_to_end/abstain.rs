@@ -1,9 +1,10 @@
 //! `--abstain`: ask and eval withhold answers, and calibrate chooses thresholds for it; and questions with choices.
 
+use ken_testing::{has, says};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, number};
+use crate::harness::{Ken, number, refuses, words};
 use crate::records::{invent, probe};
 
 const QUESTION: &str = "Who is the keeper of the Orrin lighthouse?";
@@ -23,9 +24,8 @@ fn an_answer_that_nothing_vouches_for_is_withheld() {
     let given = ken.json(&ask(&["--abstain", "uncertainty:perplexity@1e9"]));
     assert!(given.get("withheld").is_none(), "{given}");
     let withheld = ken.json(&ask(&["--abstain", NOTHING]));
-    assert_eq!(withheld["withheld"], given["answer"]);
-    assert_eq!(withheld["answer"], "I do not know.");
-    assert_eq!(withheld["citations"], json!([]));
+    has!(withheld, ["withheld"]: given["answer"], ["answer"]: "I do not know.");
+    has!(withheld, ["citations"]: json!([]));
     let reason = withheld["reason"].as_str().unwrap();
     assert!(reason.ends_with("so it is withheld"), "{reason}");
     // An answer that the policy itself chose from memory stands.
@@ -37,10 +37,7 @@ fn an_answer_that_nothing_vouches_for_is_withheld() {
     ]);
     assert!(ken.json(&stands).get("withheld").is_none());
     let text = ken.text(&ask(&["--abstain", NOTHING]));
-    assert!(
-        text.contains("I do not know.") && text.contains("withheld: "),
-        "{text}"
-    );
+    says!(text => "I do not know.", "withheld: ");
 
     ken.refusal(&ask(&["--abstain", "evidence:confidence"])).is(
         "abstains_without_threshold",
@@ -58,10 +55,7 @@ fn write_questions(ken: &Ken) {
         json!({"id": "q3", "question": "Who was born nowhere at all?", "golden_answers": ["Nobody X"],
                "metadata": {"kind": "nowhere"}}),
     ];
-    ken.write(
-        "questions.jsonl",
-        questions.map(|question| question.to_string()).join("\n"),
-    );
+    ken.write_lines("questions.jsonl", questions);
 }
 
 #[test]
@@ -70,25 +64,13 @@ fn what_is_withheld_is_told_apart() {
     let ken = Ken::new();
     ingest_notes(&ken);
     write_questions(&ken);
-    let base = [
-        "eval",
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--max-tokens",
-        "8",
-    ];
+    let base = words("eval questions.jsonl --corpus island --max-tokens 8");
     let eval = |more: &[&'static str]| [&base[..], more].concat();
     let one = ken.json(&eval(&["--policy", "always", "--abstain", NOTHING]));
     assert_eq!((number(&one["answered"]), number(&one["em"])), (0.0, 0.0));
     assert!(one["answered_wrong"].is_null() && one["right_abstentions"].is_number());
 
-    let several = [
-        "--policy",
-        "never,always,uncertainty:perplexity@1e9",
-        "--by",
-        "kind",
-    ];
+    let several = words("--policy never,always,uncertainty:perplexity@1e9 --by kind");
     let all = [&several[..], &["--abstain", NOTHING, "--out", "all"]].concat();
     let compared = ken.json(&eval(&all));
     assert_eq!(compared["abstain"], NOTHING);
@@ -103,13 +85,8 @@ fn what_is_withheld_is_told_apart() {
     let text = ken.text(&eval(&all));
     assert!(text.contains("wrong among answered"), "{text}");
     assert!(ken.read("all/report.html").contains("Abstaining by"));
-    ken.refusal(&eval(&[
-        "--policy",
-        "never,always",
-        "--abstain",
-        "certainty",
-    ]))
-    .is("abstains_without_threshold", "certainty", "--max-error");
+    ken.refusal(&eval(&words("--policy never,always --abstain certainty")))
+        .is("abstains_without_threshold", "certainty", "--max-error");
 }
 
 #[test]
@@ -131,65 +108,35 @@ fn thresholds_are_chosen_together_or_nothing_is_promised() {
             answer["tokens"] = json!(2);
         }
     });
-    let base = [
-        "calibrate",
-        "known.jsonl",
-        "--policy",
-        "uncertainty:perplexity",
-    ];
+    let base = words("calibrate known.jsonl --policy uncertainty:perplexity");
     for abstain in ["evidence:confidence", "uncertainty:perplexity"] {
         let chosen = [&base[..], &["--abstain", abstain, "--max-error", "0.1"]].concat();
-        let calibrated = ken.json(&chosen);
-        assert_eq!(
-            (&calibrated["is_kept"], &calibrated["left_out"]),
-            (&json!(true), &json!(0))
-        );
-        let answered = number(&calibrated["answered"]);
-        assert!((0.6..0.75).contains(&answered), "{calibrated}");
-        assert!(
-            number(&calibrated["answered_wrong"]["bound"]) <= 0.1,
-            "{calibrated}"
-        );
+        let found = ken.json(&chosen);
+        has!(found, ["is_kept"]: true, ["left_out"]: 0);
+        let answered = number(&found["answered"]);
+        assert!((0.6..0.75).contains(&answered), "{found}");
+        assert!(number(&found["answered_wrong"]["bound"]) <= 0.1, "{found}");
         let text = ken.text(&chosen);
-        assert!(text.contains(&format!("--abstain {abstain}@")), "{text}");
-        assert!(
-            text.contains("to use it: ken ask --policy uncertainty:perplexity@"),
-            "{text}"
-        );
+        says!(text => &format!("--abstain {abstain}@"));
+        says!(text => "to use it: ken ask --policy uncertainty:perplexity@");
     }
     let strict = [
         &base[..],
-        &[
-            "--abstain",
-            "certainty",
-            "--samples",
-            "2",
-            "--max-error",
-            "0.001",
-        ],
+        &words("--abstain certainty --samples 2 --max-error 0.001"),
     ];
     let nothing = ken.json(&strict.concat());
-    assert_eq!(
-        (&nothing["is_kept"], &nothing["answered"]),
-        (&json!(false), &Value::Null)
-    );
+    has!(nothing, ["is_kept"]: false, ["answered"]: Value::Null);
     let evidence = ["calibrate", "known.jsonl", "--policy", "evidence:cosine"];
     let evidence = [
         &evidence[..],
         &["--abstain", "evidence:gain", "--max-error", "0.1"],
     ]
     .concat();
-    ken.refusal(&evidence).is(
-        "abstaining_policy",
-        "one signal of the question",
-        "uncertainty:perplexity",
-    );
+    refuses!(ken, &evidence =>
+        "abstaining_policy", "one signal of the question", "uncertainty:perplexity");
     let spread = ["--abstain", "uncertainty:eigenscore", "--max-error", "0.1"];
-    ken.refusal(&[&base[..], &spread].concat()).is(
-        "not_with_evidence",
-        "eigenscore",
-        "evidence:confidence",
-    );
+    refuses!(ken, &[&base[..], &spread].concat() =>
+        "not_with_evidence", "eigenscore", "evidence:confidence");
 }
 
 #[test]
@@ -198,16 +145,8 @@ fn choices_are_asked_and_the_chosen_one_is_told() {
     let ken = Ken::new();
     ingest_notes(&ken);
     let ask = |choices: &[&'static str]| {
-        let base = [
-            "ask",
-            "Which metal is liquid in a warm room?",
-            "--policy",
-            "never",
-        ];
-        let choices: Vec<&str> = choices
-            .iter()
-            .flat_map(|choice| ["--choice", *choice])
-            .collect();
+        let base = words("ask 'Which metal is liquid in a warm room?' --policy never");
+        let choices: Vec<&str> = choices.iter().flat_map(|one| ["--choice", *one]).collect();
         [&base[..], &choices].concat()
     };
     let answer = ken.json(&ask(&["tin", "mercury"]));
@@ -217,13 +156,9 @@ fn choices_are_asked_and_the_chosen_one_is_told() {
     assert!(number(&answer["tokens"]["prompt"]) != number(&open["tokens"]["prompt"]));
     ken.refusal(&["ask", "-", "--policy", "never", "--choice", "tin"])
         .is("choices_of_many", "one question", "ken eval");
-    ken.refusal(&ask(&["x"; 27]))
-        .is("too_many_choices", "26", "leave out");
+    refuses!(ken, &ask(&["x"; 27]) => "too_many_choices", "26", "leave out");
     let bad = json!({"id": "a", "question": "Which?", "golden_answers": ["lead"], "choices": ["tin", "gold"]});
     ken.write("bad.jsonl", bad.to_string());
-    ken.refusal(&["eval", "bad.jsonl", "--policy", "never"]).is(
-        "no_right_choice",
-        "name none of its choices",
-        "letter",
-    );
+    refuses!(ken, &["eval", "bad.jsonl", "--policy", "never"] =>
+        "no_right_choice", "name none of its choices", "letter");
 }

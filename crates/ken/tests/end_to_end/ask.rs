@@ -1,34 +1,25 @@
 //! `ken ask`: the answer, its citations and its trace.
 
+use ken_testing::{has, says};
 use serde_json::Value;
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number, refusal_in};
+use crate::harness::{Ken, keys, number, objects, refusal_in, words};
 
 const QUESTION: &str = "Who is the keeper of the Orrin lighthouse?";
 
 /// Checks what holds for every answer.
 fn check_answer(answer: &Value, question: &str, policy: &str) {
-    let always = [
-        "question",
-        "answer",
-        "style",
-        "policy",
-        "route",
-        "reason",
-        "citations",
-        "retrieved",
-        "calls",
-        "tokens",
-        "timing_ms",
-    ];
+    let always = words(
+        "question answer style policy route reason citations retrieved calls tokens \
+         timing_ms",
+    );
     // The score, if one was measured.
     let measured = keys(answer).into_iter().filter(|key| *key != "score");
     assert!(measured.eq(always), "{answer}");
     let measures = !["always", "never"].contains(&policy);
     assert_eq!(answer["score"].is_f64(), measures);
-    assert_eq!(answer["question"], question);
-    assert_eq!(answer["policy"], policy);
+    has!(answer, ["question"]: question, ["policy"]: policy);
     assert!(answer["answer"].is_string());
     // The test model is too small for another style.
     assert_eq!(answer["style"], "short");
@@ -45,14 +36,7 @@ fn check_answer(answer: &Value, question: &str, policy: &str) {
     for passage in retrieved {
         assert_eq!(
             keys(passage),
-            [
-                "passage_id",
-                "doc_id",
-                "title",
-                "text",
-                "score",
-                "in_prompt"
-            ]
+            words("passage_id doc_id title text score in_prompt")
         );
     }
     for citation in answer["citations"].as_array().unwrap() {
@@ -98,27 +82,18 @@ fn always_answers_from_the_corpus() {
     let ask = ["ask", "--corpus", "island", "--policy", "always", QUESTION];
     let answer = ken.json(&ask);
     check_answer(&answer, QUESTION, "always");
-    assert_eq!(answer["route"], "corpus");
-    assert_eq!(answer["retrieved"][0]["passage_id"], "harbour.txt#0");
+    has!(answer, ["route"]: "corpus", ["retrieved"][0]["passage_id"]: "harbour.txt#0");
     let said = answer["answer"].as_str().unwrap();
     assert!(said.contains("Ilse Marrow"), "{said}");
-    assert_eq!(answer["citations"][0]["passage_id"], "harbour.txt#0");
-    assert_eq!(answer["citations"][0]["number"], 1);
+    has!(answer["citations"][0], ["passage_id"]: "harbour.txt#0", ["number"]: 1);
 
     let text = ken.text(&ask);
     let mut lines = text.lines();
     assert_eq!(lines.next(), Some(format!("{said} [1]").as_str()));
     assert_eq!(lines.next(), Some("  [1] harbour.txt#0  harbour"));
-    for part in [
-        "route: corpus (always: the policy always retrieves)",
-        "passages: 3 found, 3 read\n",
-        "   [1] ",
-        "tokens: ",
-        "time: ",
-        "total ",
-    ] {
-        assert!(text.contains(part), "{part:?} is not in\n{text}");
-    }
+    says!(text =>
+        "route: corpus (always: the policy always retrieves)", "passages: 3 found, 3 read\n",
+        "   [1] ", "tokens: ", "time: ", "total ");
 
     let nothing = ken.text(&[&ask[..], &["--filter", "year=1", "--max-tokens", "1"]].concat());
     assert!(nothing.contains("passages: 0 found, 0 read\n"), "{nothing}");
@@ -229,14 +204,7 @@ fn neighbors_of_what_was_found_are_read_where_there_is_room() {
         "The bakery opens at five.",
     ];
     ken.write("island.md", sentences.join(" "));
-    ken.text(&[
-        "ingest",
-        "island.md",
-        "--corpus",
-        "c",
-        "--segment",
-        "sentence",
-    ]);
+    ken.text(&words("ingest island.md --corpus c --segment sentence"));
     let read = |k: &str, more: &[&str]| -> Vec<String> {
         let question = "How often is the lighthouse painted?";
         let ask = ["ask", "--corpus", "c", "--k", k, question];
@@ -278,10 +246,7 @@ fn questions_on_stdin_are_answered_line_by_line_whatever_fails() {
         &["ask", "-", "--corpus", "island", "--json"],
         &format!("{QUESTION}\n\n{long}\n{other}\n"),
     );
-    let lines: Vec<Value> = output
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let lines = objects(&output);
     assert_eq!(lines.len(), 3, "{output}");
     check_answer(&lines[0], QUESTION, "always");
     refusal_in(&lines[1]).is("question_too_long", "tokens", "shorten");

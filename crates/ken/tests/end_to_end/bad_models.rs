@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, Refusal, generator};
+use crate::harness::{Ken, Refusal, generator, refuses, words};
 use crate::ingest::copy_embedder;
 
 /// The refusal of the model at `reference`.
@@ -39,10 +39,8 @@ fn a_model_that_is_not_there() {
     let refusal = asked(&ken, "./gone.gguf");
     refusal.is("local_missing", "gone.gguf", "check the path");
     let ask = ["ask", "--policy", "never", "--adapter", "nope", "Why?"];
-    ken.refusal(&ask)
-        .is("adapter", "nope cannot be used", "LoRA adapter");
-    let refusal = ken.refusal(&["model", "embed", "./gone", "--text", "x"]);
-    refusal.is("local_missing", "./gone", "");
+    refuses!(ken, &ask => "adapter", "nope cannot be used", "LoRA adapter");
+    refuses!(ken, &["model", "embed", "./gone", "--text", "x"] => "local_missing", "./gone", "");
     let refusal = asked(&ken, "hf:org/model");
     refusal.is("network", "127.0.0.1", "check the network");
 }
@@ -77,19 +75,9 @@ fn a_file_that_is_no_model() {
     asked(&ken, "./notes.txt").is("not_a_model", "notes.txt", ".gguf");
     ken.write("notes.gguf", "a text");
     asked(&ken, "./notes.gguf").is("corrupt_model", "notes.gguf", "");
-    let ingest = [
-        "ingest",
-        "notes.txt",
-        "--corpus",
-        "c",
-        "--embedder",
-        "./notes.gguf",
-    ];
-    ken.refusal(&ingest).is(
-        "encoder_file_missing",
-        "notes.gguf/config.json is missing",
-        "is a folder with",
-    );
+    let ingest = words("ingest notes.txt --corpus c --embedder ./notes.gguf");
+    refuses!(ken, &ingest =>
+        "encoder_file_missing", "notes.gguf/config.json is missing", "is a folder with");
 }
 
 #[test]
@@ -132,14 +120,7 @@ fn a_corpus_of_another_embedder() {
     copy_embedder(&ken, "other");
     pool_by_first_token(&ken, "other");
 
-    let arguments = [
-        "ingest",
-        "notes",
-        "--corpus",
-        "island",
-        "--embedder",
-        "./other",
-    ];
+    let arguments = words("ingest notes --corpus island --embedder ./other");
     let refusal = ken.refusal(&arguments);
     refusal.is("other_embedder", "island", "ingest into a new corpus");
     assert!(refusal.message.contains("minilm"), "{}", refusal.message);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::number;
+use crate::harness::{number, refuses, words};
 use crate::records::change;
 use crate::tuning::{MODEL, SMALL, prepared, write_records};
 
@@ -13,14 +13,13 @@ fn a_router_looks_at_what_a_boundary_model_says() {
     write_records(&ken, "160", "known.jsonl");
     let train = ["train", "kbm", "known.jsonl", "--held-out"];
     for (held_out, out) in [("0.7", "kbm"), ("0", "greedy")] {
-        let train = [&train[..], &[held_out, "--out", out], &MODEL, &SMALL].concat();
+        let train = [&train[..], &[held_out, "--out", out], &MODEL, &words(SMALL)].concat();
         ken.json(&train);
     }
     let by = ["--features", "first-token-and-kbm", "--out", "router.json"];
     let train = [&["train", "router", "known.jsonl"][..], &by, &MODEL].concat();
     let twice = [&train[..], &["--kbm", "kbm", "--held-out", "0.7"]].concat();
-    ken.refusal(&twice)
-        .is("held_out_twice", "none is left", "larger --held-out");
+    refuses!(ken, &twice => "held_out_twice", "none is left", "larger --held-out");
     let report = &ken.json(&[&train[..], &["--kbm", "kbm"]].concat())["report"];
     assert_eq!(report["input"]["from"], "first_token_and_mastery");
     let counted = ["learned_from", "held_out", "left_out"].map(|field| number(&report[field]));
@@ -38,18 +37,11 @@ fn a_router_looks_at_what_a_boundary_model_says() {
     assert!(number(&answer["calls"]["model"]) >= 3.0, "{answer}");
     let calibrate = ["calibrate", "known.jsonl", "--policy", "router"];
     let calibrate = [&calibrate[..], &by[..2], &["--kbm", "kbm"], &MODEL].concat();
-    ken.refusal(&calibrate).is(
-        "nothing_to_compare",
-        "with and without evidence",
-        "ken probe",
-    );
+    refuses!(ken, &calibrate => "nothing_to_compare", "with and without evidence", "ken probe");
 
     ken.refusal(&ask).is("no_assessor", "kbm", "--kbm DIR");
-    ken.refusal(&[&ask[..], &["--kbm", "greedy"]].concat()).is(
-        "other_router",
-        "kbm",
-        "ken train router",
-    );
+    refuses!(ken, &[&ask[..], &["--kbm", "greedy"]].concat() =>
+        "other_router", "kbm", "ken train router");
     ken.refusal(&train).is("no_assessor", "kbm", "--kbm DIR");
     ken.refusal(&[&train[..], &["--kbm", "greedy"]].concat())
         .is("no_labels", "taught all", "--held-out 0.5");
@@ -61,7 +53,7 @@ fn a_boundary_model_is_measured_for_another_generator() {
     let ken = prepared();
     write_records(&ken, "60", "known.jsonl");
     let train = ["train", "kbm", "known.jsonl", "--held-out", "0.5"];
-    ken.json(&[&train[..], &["--out", "kbm"], &MODEL, &SMALL].concat());
+    ken.json(&[&train[..], &["--out", "kbm"], &MODEL, &words(SMALL)].concat());
     let medium = ["world", "model", "island", "--size", "medium"];
     ken.json(&[&medium[..], &["--out", "medium"]].concat());
     let kbm = ["--kbm", "kbm", "--kbm-model", "./blank"];
@@ -79,8 +71,7 @@ fn a_boundary_model_is_measured_for_another_generator() {
     });
     let calibrate = ["calibrate", "other.jsonl", "--policy", "kbm"];
     let calibrate = [&calibrate[..], &["--ratio", "0.5"], &kbm].concat();
-    ken.refusal(&calibrate)
-        .is("other_assessor", "another model", "--kbm-for-any-model");
+    refuses!(ken, &calibrate => "other_assessor", "another model", "--kbm-for-any-model");
     let chosen = ken.json(&[&calibrate[..], &any].concat());
     let taught: Value = serde_json::from_str(&ken.read("kbm/ken.json")).unwrap();
     let taught = taught["learned_from"].as_array().unwrap().len();
@@ -99,8 +90,7 @@ fn a_boundary_model_is_measured_for_another_generator() {
         &kbm,
     ]
     .concat();
-    ken.refusal(&eval)
-        .is("other_assessor", "another model", "--kbm-for-any-model");
+    refuses!(ken, &eval => "other_assessor", "another model", "--kbm-for-any-model");
     let compared = ken.json(&[&eval[..], &any].concat());
     assert_eq!(compared["n"], 8, "{compared}");
     let policies = compared["policies"].as_array().unwrap();

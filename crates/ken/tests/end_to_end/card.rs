@@ -1,9 +1,10 @@
 //! `ken card`: what the model knows, by kind, with a page, and the same numbers as the answers behind it.
 
+use ken_testing::{cases, says};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number};
+use crate::harness::{Ken, keys, number, objects, refuses};
 
 fn questions() -> String {
     let known = [
@@ -16,13 +17,9 @@ fn questions() -> String {
         json!({"id": land, "question": format!("What is the capital of {land}?"), "golden_answers": [city],
             "metadata": {"kind": "capital"}})
     });
-    let unknown = [
-        (
-            "keeper",
-            "Who is the keeper of the Orrin lighthouse?",
-            "Ilse Marrow",
-        ),
-        ("year", "When was the lighthouse of Orrin built?", "1871"),
+    let unknown = cases![
+        "keeper" => "Who is the keeper of the Orrin lighthouse?", "Ilse Marrow";
+        "year" => "When was the lighthouse of Orrin built?", "1871";
     ];
     let unknown = unknown.map(|(id, question, answer)| {
         json!({"id": id, "question": question, "golden_answers": [answer], "metadata": {"kind": "island"}})
@@ -55,9 +52,7 @@ fn a_card_says_what_is_known_by_kind() {
     // The same numbers as in the answers.
     let right = |policy: &str| {
         let lines = ken.read(&format!("questions.card/{policy}.jsonl"));
-        let records = lines
-            .lines()
-            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let records = objects(&lines).into_iter();
         records
             .filter(|record| record["em"] == 1.0 || record["em"] == true)
             .count() as f64
@@ -81,16 +76,9 @@ fn a_card_says_what_is_known_by_kind() {
     // Others see it: it names the model, and no folder.
     let model = crate::harness::generator();
     let name = model.file_name().unwrap().to_str().unwrap();
-    assert!(
-        page.contains(&format!("<h1>What {name} knows</h1>")),
-        "{page}"
-    );
+    says!(page => &format!("<h1>What {name} knows</h1>"));
     assert!(!page.contains(model.parent().unwrap().to_str().unwrap()));
     let text = ken.text(&[&verb[..], &["--by", "kind"]].concat());
-    assert!(
-        text.contains("from memory") && text.contains("a search costs in tokens"),
-        "{text}"
-    );
-    let refused = ken.refusal(&[&verb[..], &["--by", "nothing"]].concat());
-    refused.is("no_field", "nothing", "");
+    says!(text => "from memory", "a search costs in tokens");
+    refuses!(ken, &[&verb[..], &["--by", "nothing"]].concat() => "no_field", "nothing", "");
 }

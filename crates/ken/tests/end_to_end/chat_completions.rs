@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use ken_testing::{cases, has};
 use serde_json::{Value, json};
 
 use crate::completions::chunks;
@@ -76,10 +77,7 @@ fn several_answers_come_with_their_log_probabilities() {
             .iter()
             .filter_map(|choice| choice["logprobs"]["content"].as_array());
         assert_eq!(&told.flatten().cloned().collect::<Vec<_>>(), scored);
-        assert_eq!(
-            own.last().unwrap()["finish_reason"],
-            choice["finish_reason"]
-        );
+        has!(own.last().unwrap(), ["finish_reason"]: choice["finish_reason"]);
     }
 }
 
@@ -167,10 +165,7 @@ fn a_model_that_has_to_calls_a_tool_as_it_is_described() {
     assert!(ended, "{chunks:?}");
 
     let any = json!({"tools": tools(), "tool_choice": "required", "max_tokens": 60});
-    assert_eq!(
-        ask(&serving, &any)["choices"][0]["finish_reason"],
-        "tool_calls"
-    );
+    has!(ask(&serving, &any), ["choices"][0]["finish_reason"]: "tool_calls");
     let mut none = any.clone();
     none["tool_choice"] = json!("none");
     let answer = ask(&serving, &none);
@@ -200,21 +195,12 @@ fn a_model_without_tools_is_offered_none() {
     let serving = Serving::start(&ken, &["--policy", "never"]);
     let offered = ask(&serving, &json!({"tools": tools()}));
     assert_eq!(offered["ken"]["not_used"], json!(["tools"]));
-    for (more, param) in [
-        (
-            json!({"tools": tools(), "tool_choice": "required"}),
-            "tool_choice",
-        ),
-        (json!({"n": 2, "presence_penalty": 1}), "presence_penalty"),
-        (json!({"n": 0}), "n"),
-        (
-            json!({"logprobs": true, "top_logprobs": 21}),
-            "top_logprobs",
-        ),
-        (
-            json!({"n": 2, "tools": tools(), "tool_choice": "required"}),
-            "tool_choice",
-        ),
+    for (more, param) in cases![
+        json!({"tools": tools(), "tool_choice": "required"}) => "tool_choice";
+        json!({"n": 2, "presence_penalty": 1}) => "presence_penalty";
+        json!({"n": 0}) => "n";
+        json!({"logprobs": true, "top_logprobs": 21}) => "top_logprobs";
+        json!({"n": 2, "tools": tools(), "tool_choice": "required"}) => "tool_choice";
     ] {
         let (status, refused) = serving.exchange("POST", PATH, &body(&more).to_string());
         let refused: Value = serde_json::from_str(&refused).unwrap();

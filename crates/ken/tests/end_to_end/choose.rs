@@ -1,9 +1,10 @@
 //! `ken model choose`: what fits, what it refuses, and what happens to a model that is cached.
 
+use ken_testing::{has, says};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, generator, keys, number, refused};
+use crate::harness::{Ken, generator, keys, number, refused, refuses, words};
 
 /// Where the cache puts the smallest model of the list.
 const SMALLEST: &str =
@@ -13,39 +14,23 @@ const REFERENCE: &str = "hf:Qwen/Qwen2.5-0.5B-Instruct-GGUF/qwen2.5-0.5b-instruc
 #[test]
 fn what_fits_is_listed_with_its_speed() {
     let ken = Ken::new();
-    let choice = ken.json(&["model", "choose"]);
-    assert!(number(&choice["weight_bytes_per_s"]) > 1e6, "{choice}");
-    assert_eq!(choice["hub"]["reachable"], false);
-    assert_eq!(choice["languages"], json!([]));
-    let models = choice["models"].as_array().unwrap();
+    let found = ken.json(&["model", "choose"]);
+    assert!(number(&found["weight_bytes_per_s"]) > 1e6, "{found}");
+    has!(found, ["hub"]["reachable"]: false, ["languages"]: json!([]));
+    let models = found["models"].as_array().unwrap();
     assert!(models.len() > 4);
-    let names = [
-        "name",
-        "reference",
-        "licence",
-        "languages",
-        "bytes",
-        "memory_bytes",
-        "tokens_per_s",
-        "fetched",
-        "obstacle",
-        "unknown_languages",
-        "recommended",
-    ];
+    let names = words(
+        "name reference licence languages bytes memory_bytes tokens_per_s fetched \
+         obstacle unknown_languages recommended",
+    );
     for model in models {
         assert_eq!(keys(model), names);
         assert_eq!(model["fetched"], false);
     }
     let text = ken.text(&["model", "choose"]);
-    for part in [
-        "qwen2.5-1.5b",
-        "tokens/s",
-        "Apache-2.0",
-        "127.0.0.1:9 not reachable",
-        "ken model pull smollm2-135m",
-    ] {
-        assert!(text.contains(part), "{part} is not in\n{text}");
-    }
+    says!(text =>
+        "qwen2.5-1.5b", "tokens/s", "Apache-2.0", "127.0.0.1:9 not reachable",
+        "ken model pull smollm2-135m");
 }
 
 #[test]
@@ -108,11 +93,7 @@ fn a_model_that_is_there_becomes_the_default() {
 fn the_languages_of_a_corpus_count() {
     let ken = Ken::new();
     ingest_notes(&ken);
-    let choice = ken.json(&["model", "choose", "--corpus", "island"]);
-    assert_eq!(
-        choice["languages"],
-        json!([{"language": "English", "share": 1.0}])
-    );
-    ken.refusal(&["model", "choose", "--corpus", "none"])
-        .is("not_a_corpus", "none", "");
+    let found = ken.json(&["model", "choose", "--corpus", "island"]);
+    has!(found, ["languages"]: json!([{"language": "English", "share": 1.0}]));
+    refuses!(ken, &["model", "choose", "--corpus", "none"] => "not_a_corpus", "none", "");
 }

@@ -3,6 +3,7 @@
 
 use std::iter::zip;
 
+use ken_testing::{cases, has};
 use serde_json::{Value, json};
 
 use crate::harness::{Ken, argument, generator};
@@ -48,11 +49,8 @@ fn tokens_of_a_prompt_are_as_likely_as_they_are_scored() {
     };
     let whole = format!("{PROMPT}{CONTINUATION}");
     let (own, read) = (tokens(CONTINUATION), tokens(&whole));
-    let detokenized = serving.post("/detokenize", &json!({"tokens": read}));
-    assert_eq!(
-        (&detokenized["content"], &detokenized["prompt"]),
-        (&json!(whole), &json!(whole))
-    );
+    let told = serving.post("/detokenize", &json!({"tokens": read}));
+    has!(told, ["content"]: whole, ["prompt"]: whole);
 
     let (status, info) = serving.exchange("GET", "/tokenizer_info", "");
     let info: Value = serde_json::from_str(&info).unwrap();
@@ -86,8 +84,7 @@ fn tokens_of_a_prompt_are_as_likely_as_they_are_scored() {
             .collect::<String>(),
         text
     );
-    assert_eq!(logprobs["token_logprobs"][0], Value::Null);
-    assert_eq!(logprobs["top_logprobs"][0], Value::Null);
+    has!(logprobs, ["token_logprobs"][0]: Value::Null, ["top_logprobs"][0]: Value::Null);
     assert_eq!(answer["usage"]["completion_tokens"], 8);
 
     // The greedy continuation is the most likely one, and scores the same as a part of the prompt.
@@ -148,7 +145,7 @@ fn texts_are_continued_whole_in_pieces_and_to_a_stop() {
     let texts = sampled["choices"].as_array().unwrap();
     let indices: Vec<u64> = texts
         .iter()
-        .map(|choice| choice["index"].as_u64().unwrap())
+        .map(|one| one["index"].as_u64().unwrap())
         .collect();
     assert_eq!(indices, [0, 1, 2, 3]);
     assert_ne!(texts[0]["text"], texts[1]["text"]);
@@ -195,24 +192,18 @@ fn a_stream_tells_the_log_probabilities_of_its_pieces() {
 fn what_is_not_done_is_refused_by_name() {
     let ken = Ken::new();
     let serving = serving(&ken);
-    for (more, param) in [
-        (json!({"prompt": ""}), "prompt"),
-        (json!({"prompt": []}), "prompt"),
-        (json!({"prompt": vec!["x"; 257]}), "n"),
-        (json!({"prompt": "x", "n": 0}), "n"),
-        (json!({"prompt": "x", "logprobs": 21}), "logprobs"),
-        (
-            json!({"prompt": "x", "logprobs": 1, "echo": true, "stream": true}),
-            "echo",
-        ),
-        (
-            json!({"prompt": vec!["x"; 200], "max_tokens": 2000, "logprobs": 5}),
-            "logprobs",
-        ),
-        (json!({"prompt": "x", "suffix": "y"}), "suffix"),
-        (json!({"prompt": "x", "best_of": 3}), "best_of"),
-        (json!({"prompt": "x", "temperature": 3}), "temperature"),
-        (json!({"prompt": "x", "model": "gpt-5"}), "model"),
+    for (more, param) in cases![
+        json!({"prompt": ""}) => "prompt";
+        json!({"prompt": []}) => "prompt";
+        json!({"prompt": vec!["x"; 257]}) => "n";
+        json!({"prompt": "x", "n": 0}) => "n";
+        json!({"prompt": "x", "logprobs": 21}) => "logprobs";
+        json!({"prompt": "x", "logprobs": 1, "echo": true, "stream": true}) => "echo";
+        json!({"prompt": vec!["x"; 200], "max_tokens": 2000, "logprobs": 5}) => "logprobs";
+        json!({"prompt": "x", "suffix": "y"}) => "suffix";
+        json!({"prompt": "x", "best_of": 3}) => "best_of";
+        json!({"prompt": "x", "temperature": 3}) => "temperature";
+        json!({"prompt": "x", "model": "gpt-5"}) => "model";
     ] {
         let mut body = json!({"model": "ken"});
         for (name, value) in more.as_object().unwrap() {
@@ -223,20 +214,11 @@ fn what_is_not_done_is_refused_by_name() {
         let refused: Value = serde_json::from_str(&refused).unwrap();
         assert_eq!(refused["error"]["param"], param, "{more}: {refused}");
     }
-    for (path, body) in [
-        ("/detokenize", json!({"tokens": [4_000_000_000_u32]})),
-        (
-            "/v1/completions",
-            json!({"model": "ken", "prompt": [4_000_000_000_u32]}),
-        ),
-        (
-            "/v1/completions",
-            json!({"model": "ken", "prompt": vec![5; 9000]}),
-        ),
-        (
-            "/v1/completions",
-            json!({"model": "ken", "prompt": [[1, -2]]}),
-        ),
+    for (path, body) in cases![
+        "/detokenize" => json!({"tokens": [4_000_000_000_u32]});
+        "/v1/completions" => json!({"model": "ken", "prompt": [4_000_000_000_u32]});
+        "/v1/completions" => json!({"model": "ken", "prompt": vec![5; 9000]});
+        "/v1/completions" => json!({"model": "ken", "prompt": [[1, -2]]});
     ] {
         let (status, refused) = serving.exchange("POST", path, &body.to_string());
         assert_eq!(status, 400, "{refused}");

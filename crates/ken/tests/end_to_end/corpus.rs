@@ -1,9 +1,10 @@
 //! `ken corpus`, shards and filters, through the binary.
 
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::full_disk::limited;
-use crate::harness::{Ken, keys, refused};
+use crate::harness::{Ken, keys, refused, refuses, words};
 
 /// Six documents of one passage each, of which three are of 2021.
 fn write_documents(ken: &Ken) {
@@ -47,36 +48,22 @@ fn a_corpus_is_changed_returned_to_and_compacted() {
     let info = corpus(&ken, &["info"]);
     assert_eq!(
         keys(&info),
-        [
-            "generation",
-            "documents",
-            "passages",
-            "pruned",
-            "shards",
-            "bytes",
-            "embedder",
-            "dimensions",
-            "segmentation",
-            "dense"
-        ]
+        words(
+            "generation documents passages pruned shards bytes embedder dimensions \
+             segmentation dense"
+        )
     );
     assert_eq!(
         keys(&info["shards"][0]),
         ["id", "documents", "passages", "bytes"]
     );
-    assert_eq!(
-        (&info["documents"], &info["dimensions"]),
-        (&json!(6), &json!(384))
-    );
+    has!(info, ["documents"]: 6, ["dimensions"]: 384);
 
     assert_eq!(corpus(&ken, &["delete", "--doc", "d0"])["documents"], 5);
     let marks = "{\"passage_id\": \"d1#0\", \"score\": 0.9, \"reason\": \"known\"}\n\n{\"passage_id\": \"d2#0\"}\n";
     ken.write("marks.jsonl", marks);
     let pruned = ken.json(&["prune", "apply", "--corpus", "c", "--ids", "marks.jsonl"]);
-    assert_eq!(
-        (&pruned["passages"], &pruned["pruned"]),
-        (&json!(3), &json!(2))
-    );
+    has!(pruned, ["passages"]: 3, ["pruned"]: 2);
     assert_eq!(found(&ken, &[]), ["d3", "d4", "d5"]);
     let history = ken.text(&["corpus", "history", "--corpus", "c", "--json"]);
     let changes: Vec<Value> = history
@@ -89,10 +76,7 @@ fn a_corpus_is_changed_returned_to_and_compacted() {
     assert_eq!(found(&ken, &[]).len(), 6);
     corpus(&ken, &["rollback", "3"]);
     let compacted = corpus(&ken, &["compact"]);
-    assert_eq!(
-        (&compacted["passages"], &compacted["pruned"]),
-        (&json!(3), &json!(0))
-    );
+    has!(compacted, ["passages"]: 3, ["pruned"]: 0);
     assert!(compacted["bytes"].as_u64().unwrap() < info["bytes"].as_u64().unwrap());
     let refusal = ken.refusal(&["corpus", "rollback", "1", "--corpus", "c"]);
     refusal.is("unknown_generation", "keeps no generation 1", "it keeps");
@@ -125,13 +109,9 @@ fn what_is_wrong_with_a_change_is_told_and_changes_nothing() {
         ken.refusal(&["prune", "apply", "--corpus", "c", "--ids", "bad.jsonl"])
             .is(kind, message, "nothing was changed");
     }
-    ken.refusal(&["corpus", "info", "--corpus", "none"])
-        .is("not_a_corpus", "none", "ken ingest");
-    ken.refusal(&["corpus", "compact", "--corpus", "none"]).is(
-        "not_a_corpus",
-        "none",
-        "ken ingest",
-    );
+    refuses!(ken, &["corpus", "info", "--corpus", "none"] => "not_a_corpus", "none", "ken ingest");
+    refuses!(ken, &["corpus", "compact", "--corpus", "none"] =>
+        "not_a_corpus", "none", "ken ingest");
     assert_eq!(corpus(&ken, &["info"])["generation"], 1);
 }
 
@@ -205,16 +185,8 @@ fn jobs_for_single_shards_make_the_corpus_of_one_run() {
         .zip(whole["shards"].as_array().unwrap())
     {
         let part = format!("p{shard}");
-        let job = [
-            "ingest",
-            "many.jsonl",
-            "--corpus",
-            &part,
-            "--shards",
-            "3",
-            "--only-shard",
-            shard,
-        ];
+        let job = words("ingest many.jsonl --shards 3");
+        let job = [&job[..], &["--only-shard", shard, "--corpus", &part]].concat();
         let report = ken.json(&job);
         assert_eq!(report["documents"]["added"], described["documents"]);
         let others = 6 - described["documents"].as_u64().unwrap();
@@ -224,18 +196,14 @@ fn jobs_for_single_shards_make_the_corpus_of_one_run() {
     }
     let join =
         |parts: &[&'static str]| [&["corpus", "join", "--corpus", "joined"][..], parts].concat();
-    let refused = ken.refusal(&join(&["p0", "p2"]));
-    refused.is("shards_missing", "no part holds 1", "--partial");
+    refuses!(ken, &join(&["p0", "p2"]) => "shards_missing", "no part holds 1", "--partial");
     let refused = ken.refusal(&join(&["p0", "p1", "p2", "p1"]));
     refused.is("shard_twice", "p1 holds shard 1", "--only-shard I");
     ken.json(&join(&["p0", "p1", "p2"]));
     let joined = ken.json(&["corpus", "info", "--corpus", "joined"]);
     for shard in 0..3 {
         for count in ["documents", "passages"] {
-            assert_eq!(
-                joined["shards"][shard][count],
-                whole["shards"][shard][count]
-            );
+            has!(joined, ["shards"][shard][count]: whole["shards"][shard][count]);
         }
     }
     let ids = |name: &str| {
@@ -298,13 +266,8 @@ fn of_a_changed_document_only_the_changed_passages_are_embedded() {
     ken.json(&ingest);
     ken.write("a.txt", "one two three 4 five six");
     let report = ken.json(&ingest);
-    assert_eq!(
-        (&report["passages"], &report["reused"]),
-        (&json!(3), &json!(2))
-    );
-    let hits = ken.json(&[
-        "search", "--corpus", "c", "--mode", "dense", "--k", "9", "five six",
-    ]);
+    has!(report, ["passages"]: 3, ["reused"]: 2);
+    let hits = ken.json(&words("search --corpus c --mode dense --k 9 'five six'"));
     assert_eq!(hits["hits"].as_array().unwrap().len(), 3);
     assert_eq!(hits["hits"][0]["text"], "five six");
 }

@@ -1,6 +1,8 @@
 //! `ken demo` on its own corpus.
 
-use crate::harness::{Ken, argument, generator, keys, number};
+use ken_testing::says;
+
+use crate::harness::{Ken, argument, generator, keys, number, refuses, words};
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
@@ -13,9 +15,7 @@ fn the_demo_compares_every_policy_on_both_kinds() {
     for row in rows {
         assert_eq!(
             keys(row),
-            [
-                "question", "policy", "route", "answer", "correct", "kind", "ms", "cited"
-            ]
+            words("question policy route answer correct kind ms cited")
         );
         assert!(row["correct"].is_boolean());
         assert!(number(&row["ms"]) > 0.0);
@@ -35,9 +35,7 @@ fn the_demo_compares_every_policy_on_both_kinds() {
 
     let text = ken.text(&["demo", "--policy", "never", "--limit", "1"]);
     let header = text.lines().next().unwrap();
-    for column in ["question", "policy", "route", "answer", "cited", "time"] {
-        assert!(header.contains(column), "{column:?} is not in {header}");
-    }
+    says!(header => "question", "policy", "route", "answer", "cited", "time");
 }
 
 #[test]
@@ -59,6 +57,5 @@ fn the_demo_takes_the_flags_and_settings_of_answers() {
     assert!(number(&shown["summary"][0]["mean_tokens"]) > 50.0);
 
     let flags = ["--model", "./gone.gguf"];
-    ken.refusal(&[&demo[..], &flags].concat())
-        .is("local_missing", "gone.gguf", "");
+    refuses!(ken, &[&demo[..], &flags].concat() => "local_missing", "gone.gguf", "");
 }

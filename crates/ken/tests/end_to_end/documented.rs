@@ -9,92 +9,72 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use ken_testing::cases;
 use serde_json::json;
 
-use crate::harness::{Ken, generator};
+use crate::harness::{Ken, generator, words};
 
 /// Parts of commands that are not run here, and why.
-const ELSEWHERE: [(&str, &str); 59] = [
-    ("cargo ", "builds"),
-    ("ken demo", "takes long: tests of demo"),
-    ("label sources", "takes long: tests of label"),
-    (
-        "tar --",
-        "takes the files of a release: cargo xtask dist try",
-    ),
-    (
-        "sha256sum",
-        "takes the files of a release: cargo xtask dist try",
-    ),
-    ("man ", "takes the files of a release: cargo xtask dist try"),
-    ("pip install", "installs"),
-    ("-m venv", "installs"),
-    ("npm install", "installs"),
-    ("sudo ", "changes the machine"),
-    ("systemctl", "changes the machine"),
-    ("systemd-analyze", "needs systemd"),
-    ("journalctl", "needs systemd"),
-    ("rsync", "is another program"),
-    ("skopeo", "is another program"),
-    ("docker", "needs a container runtime"),
-    ("helm ", "needs a cluster"),
-    ("kubectl", "needs a cluster"),
-    ("open-webui", "is another program"),
-    ("vllm", "is another program"),
-    ("llama-server", "is another program"),
-    ("ollama", "is another program"),
-    (
-        "lm_eval",
-        "is another program, and tried in the tests of Python",
-    ),
-    ("milvus", "needs Milvus: tests of milvus"),
-    (
-        "qdrant+",
-        "needs a search service: tests of search_services",
-    ),
-    (
-        "elasticsearch+",
-        "needs a search service: tests of search_services",
-    ),
-    (
-        "retrieve+",
-        "needs a search service: tests of search_services",
-    ),
-    (
-        "postgres://",
-        "needs a search service: tests of search_services",
-    ),
-    ("example.org", "stands for another machine"),
-    ("127.0.0.1:80", "needs a model server: tests of remote"),
-    ("127.0.0.1:11434", "needs a model server: tests of remote"),
-    ("127.0.0.1:4318", "needs a collector"),
-    ("hf:", "downloads a model: tests of models"),
-    ("model pull", "downloads a model: tests of models"),
-    ("model choose", "downloads a model: tests of choose"),
-    ("…", "has a placeholder"),
-    ("ken train ", "takes long: tests of train, tuning and gate"),
-    ("--watch", "runs until it is stopped: tests of folders"),
-    ("--adapter", "needs a trained model: tests of self_routing"),
-    ("datastore", "needs a trained model: tests of self_routing"),
-    ("serve mcp", "talks to a program: tests of serve"),
-    ("--device", "needs a GPU"),
-    ("router.json", "needs a trained router: tests of train"),
-    ("pruner.json", "needs a trained pruner: tests of prune"),
-    ("gate.json", "needs a trained gate: tests of gate"),
-    ("--kbm kbm", "needs a trained model: tests of tuning"),
-    ("ken study ", "takes long: tests of study"),
-    ("ken plan ", "takes long: tests of study"),
-    ("guarantee.json", "takes more questions: tests of calibrate"),
-    ("judged.jsonl", "takes traffic: tests of serve_evals"),
-    ("asked.jsonl", "takes traffic: tests of serve_evals"),
-    ("part-", "takes several jobs: tests of ingest and parts"),
-    ("bge-reranker", "downloads a model: tests of rerank"),
-    ("e5-small", "downloads a model: tests of models"),
-    ("qwen2.5-1.5b", "downloads a model: tests of choose"),
-    ("maturin", "builds"),
-    ("key revoke", "names a key: tests of keys"),
-    ("rollback 7", "needs seven generations: tests of corpus"),
-    ("/var/lib/", "is of a service"),
+const ELSEWHERE: [(&str, &str); 59] = cases![
+    "cargo " => "builds";
+    "ken demo" => "takes long: tests of demo";
+    "label sources" => "takes long: tests of label";
+    "tar --" => "takes the files of a release: cargo xtask dist try";
+    "sha256sum" => "takes the files of a release: cargo xtask dist try";
+    "man " => "takes the files of a release: cargo xtask dist try";
+    "pip install" => "installs";
+    "-m venv" => "installs";
+    "npm install" => "installs";
+    "sudo " => "changes the machine";
+    "systemctl" => "changes the machine";
+    "systemd-analyze" => "needs systemd";
+    "journalctl" => "needs systemd";
+    "rsync" => "is another program";
+    "skopeo" => "is another program";
+    "docker" => "needs a container runtime";
+    "helm " => "needs a cluster";
+    "kubectl" => "needs a cluster";
+    "open-webui" => "is another program";
+    "vllm" => "is another program";
+    "llama-server" => "is another program";
+    "ollama" => "is another program";
+    "lm_eval" => "is another program, and tried in the tests of Python";
+    "milvus" => "needs Milvus: tests of milvus";
+    "qdrant+" => "needs a search service: tests of search_services";
+    "elasticsearch+" => "needs a search service: tests of search_services";
+    "retrieve+" => "needs a search service: tests of search_services";
+    "postgres://" => "needs a search service: tests of search_services";
+    "example.org" => "stands for another machine";
+    "127.0.0.1:80" => "needs a model server: tests of remote";
+    "127.0.0.1:11434" => "needs a model server: tests of remote";
+    "127.0.0.1:4318" => "needs a collector";
+    "hf:" => "downloads a model: tests of models";
+    "model pull" => "downloads a model: tests of models";
+    "model choose" => "downloads a model: tests of choose";
+    "…" => "has a placeholder";
+    "ken train " => "takes long: tests of train, tuning and gate";
+    "--watch" => "runs until it is stopped: tests of folders";
+    "--adapter" => "needs a trained model: tests of self_routing";
+    "datastore" => "needs a trained model: tests of self_routing";
+    "serve mcp" => "talks to a program: tests of serve";
+    "--device" => "needs a GPU";
+    "router.json" => "needs a trained router: tests of train";
+    "pruner.json" => "needs a trained pruner: tests of prune";
+    "gate.json" => "needs a trained gate: tests of gate";
+    "--kbm kbm" => "needs a trained model: tests of tuning";
+    "ken study " => "takes long: tests of study";
+    "ken plan " => "takes long: tests of study";
+    "guarantee.json" => "takes more questions: tests of calibrate";
+    "judged.jsonl" => "takes traffic: tests of serve_evals";
+    "asked.jsonl" => "takes traffic: tests of serve_evals";
+    "part-" => "takes several jobs: tests of ingest and parts";
+    "bge-reranker" => "downloads a model: tests of rerank";
+    "e5-small" => "downloads a model: tests of models";
+    "qwen2.5-1.5b" => "downloads a model: tests of choose";
+    "maturin" => "builds";
+    "key revoke" => "names a key: tests of keys";
+    "rollback 7" => "needs seven generations: tests of corpus";
+    "/var/lib/" => "is of a service";
 ];
 
 /// A fenced block of commands, and the output that the page shows.
@@ -451,11 +431,7 @@ fails: {out}{error}"
                 .collect();
             ken.write(&format!("{name}.run"), run);
         }
-        for name in [
-            "model.gguf",
-            "small.gguf",
-            "models/qwen2.5-0.5b-q4_k_m.gguf",
-        ] {
+        for name in words("model.gguf small.gguf models/qwen2.5-0.5b-q4_k_m.gguf") {
             let path = ken.path(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::os::unix::fs::symlink(generator(), path).unwrap();

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use serde_json::{Value, json};
 
 use crate::harness::Ken;
 
@@ -45,4 +46,9 @@ pub(crate) fn gzip(text: &str) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(text.as_bytes()).unwrap();
     encoder.finish().unwrap()
+}
+
+/// What an ingest says of its documents: how many were added, moved, replaced, deleted and unchanged.
+pub(crate) fn changes([added, moved, replaced, deleted, unchanged]: [u64; 5]) -> Value {
+    json!({"added": added, "moved": moved, "replaced": replaced, "deleted": deleted, "unchanged": unchanged})
 }

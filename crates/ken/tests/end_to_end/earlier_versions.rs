@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::json;
+use ken_testing::has;
 
-use crate::harness::Ken;
+use crate::harness::{Ken, words};
 
 /// A folder with the files of version 0.1.
 fn of_0_1() -> Ken {
@@ -32,10 +32,7 @@ fn copy(from: &Path, to: &str, ken: &Ken) {
 fn a_corpus_of_0_1_is_searched_checked_and_changed() {
     let ken = of_0_1();
     let info = ken.json(&["corpus", "info", "--corpus", "notes.ken"]);
-    assert_eq!(
-        (&info["documents"], &info["pruned"]),
-        (&json!(19), &json!(1))
-    );
+    has!(info, ["documents"]: 19, ["pruned"]: 1);
     ken.text(&["corpus", "verify", "--corpus", "notes.ken"]);
     for mode in ["dense", "lexical", "hybrid"] {
         let results = ken.json(&[
@@ -78,14 +75,10 @@ fn records_and_settings_of_0_1_are_read() {
         before,
         [ken.read("probe.jsonl"), ken.read("always.results.jsonl")]
     );
-    let calibrated = ken.json(&[
-        "calibrate",
-        "probe.jsonl",
-        "--policy",
-        "uncertainty:perplexity",
-    ]);
+    let calibrated = ken.json(&words(
+        "calibrate probe.jsonl --policy uncertainty:perplexity",
+    ));
     assert!(calibrated.is_object(), "{calibrated}");
     let asked = ken.json(&["ask", "What is the capital of France?"]);
-    assert_eq!(asked["policy"], "evidence:gate", "{asked}");
-    assert_eq!(asked["citations"][0]["doc_id"], "public-001", "{asked}");
+    has!(asked, ["policy"]: "evidence:gate", ["citations"][0]["doc_id"]: "public-001");
 }

@@ -1,9 +1,10 @@
 //! `ken eval`: its summary, its file of results, and resuming after a stop.
 
+use ken_testing::{has, says};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number};
+use crate::harness::{Ken, keys, number, refuses, words};
 
 /// Writes three questions about the documents; the gold passage is named by passage and document.
 fn write_questions(ken: &Ken) {
@@ -15,8 +16,7 @@ fn write_questions(ken: &Ken) {
         json!({"id": "q3", "question": "Who built the oven of the bakery?",
                "golden_answers": ["Anders Pell", "Pell"]}),
     ];
-    let lines: Vec<String> = questions.iter().map(Value::to_string).collect();
-    ken.write("questions.jsonl", lines.join("\n"));
+    ken.write_lines("questions.jsonl", questions);
 }
 
 fn eval<'a>(more: &[&'a str]) -> Vec<&'a str> {
@@ -33,14 +33,7 @@ fn a_run_is_resumed_and_keeps_the_contract() {
     let out = ["--policy", "always", "--out", "results.jsonl"];
 
     let text = ken.text(&eval(&[&out[..], &["--limit", "1"]].concat()));
-    for part in [
-        "questions        1\n",
-        "exact match",
-        "by stage",
-        "results.jsonl",
-    ] {
-        assert!(text.contains(part), "{part:?} is not in\n{text}");
-    }
+    says!(text => "questions        1\n", "exact match", "by stage", "results.jsonl");
     let first = ken.read("results.jsonl");
     assert_eq!(first.lines().count(), 2, "settings and one result: {first}");
 
@@ -75,28 +68,18 @@ fn full_answers_are_right_where_they_contain_a_golden_one() {
     let full = ["--style", "full", "--max-tokens", "24"];
     let always = ["--policy", "always", "--out", "full.jsonl"];
     let summary = ken.json(&eval(&[&full[..], &always].concat()));
-    assert_eq!(
-        (&summary["style"], &summary["f1"]),
-        (&json!("full"), &Value::Null)
-    );
-    assert_eq!(summary["em"], summary["contains"]);
+    has!(summary, ["style"]: "full", ["f1"]: Value::Null, ["em"]: summary["contains"]);
     assert!(number(&summary["em"]) > 0.0, "{summary}");
     let kept = ken.read("full.jsonl");
     assert!(kept.contains("\"style\":\"full\"") && kept.contains("\"full\":true"));
     let text = ken.text(&eval(&[&full[..], &always].concat()));
     assert!(text.contains("right answers") && !text.contains("exact match"));
-    ken.refusal(&eval(&[&always[..], &full[2..]].concat())).is(
-        "other_settings",
-        "style was full and is now unset",
-        "--out",
-    );
+    refuses!(ken, &eval(&[&always[..], &full[2..]].concat()) =>
+        "other_settings", "style was full and is now unset", "--out");
 
     let against = ["--policy", "never", "--against", "full.jsonl"];
-    ken.refusal(&eval(&against)).is(
-        "other_style",
-        "full.jsonl has answers in style full, and these are short",
-        "--style full",
-    );
+    refuses!(ken, &eval(&against) =>
+        "other_style", "full.jsonl has answers in style full, and these are short", "--style full");
     let never = ["--out", "never.jsonl"];
     let held = ken.json(&eval(&[&full[..], &against, &never].concat()));
     assert_eq!(held["against"]["em"], summary["em"]);
@@ -105,14 +88,11 @@ fn full_answers_are_right_where_they_contain_a_golden_one() {
     ken.write("ken.toml", "style = \"full\"\nmax_tokens = 24\n");
     let several = ["--policy", "never,always,documents", "--out", "all"];
     let compared = ken.json(&eval(&several));
-    assert_eq!(compared["style"], "full");
-    assert_eq!(compared["always_em"], summary["em"]);
+    has!(compared, ["style"]: "full", ["always_em"]: summary["em"]);
     let own = ken.read("all/documents.jsonl");
     assert!(own.contains("\"policy\":\"documents\""), "{own}");
-    ken.refusal(&eval(
-        &[&several[..], &["--abstain", "certainty@0.5"]].concat(),
-    ))
-    .is("abstains_in_full", "cannot be compared", "--style short");
+    refuses!(ken, &eval(&[&several[..], &["--abstain", "certainty@0.5"]].concat()) =>
+        "abstains_in_full", "cannot be compared", "--style short");
 }
 
 #[test]
@@ -134,48 +114,21 @@ fn a_corpus_that_was_moved_is_the_same_and_one_that_changed_is_not() {
 
     ken.write("new.txt", "The mill of Tollen has four sails.");
     ken.text(&["ingest", "new.txt", "--corpus", "isle"]);
-    let refusal = ken.refusal(&eval("isle"));
-    refusal.is("other_settings", "corpus was generation 1 of", "new file");
+    refuses!(ken, &eval("isle") => "other_settings", "corpus was generation 1 of", "new file");
 }
 
 /// Three questions under the policy that always retrieves.
 fn check_summary(summary: &Value) {
     assert_eq!(
         keys(summary),
-        [
-            "n",
-            "failed",
-            "cannot_tell",
-            "policy",
-            "style",
-            "em",
-            "em_interval",
-            "f1",
-            "contains",
-            "answered",
-            "answered_wrong",
-            "answered_wrong_interval",
-            "right_abstentions",
-            "retrieval_ratio",
-            "evidence_ratio",
-            "search_results",
-            "gold_coverage",
-            "gold_recall",
-            "gold_first",
-            "model_calls",
-            "retriever_calls",
-            "tokens",
-            "tokens_per_right",
-            "latency_ms",
-            "resumed"
-        ]
+        words(
+            "n failed cannot_tell policy style em em_interval f1 contains answered \
+             answered_wrong answered_wrong_interval right_abstentions retrieval_ratio \
+             evidence_ratio search_results gold_coverage gold_recall gold_first \
+             model_calls retriever_calls tokens tokens_per_right latency_ms resumed"
+        )
     );
-    assert_eq!(summary["n"], 3);
-    assert_eq!(summary["resumed"], 1);
-    assert_eq!(
-        (&summary["policy"], &summary["style"]),
-        (&json!("always"), &json!("short"))
-    );
+    has!(summary, ["n"]: 3, ["resumed"]: 1, ["policy"]: "always", ["style"]: "short");
     assert_eq!(summary["retrieval_ratio"], 1.0);
     assert_eq!(summary["gold_coverage"], 1.0);
     assert_eq!(summary["gold_recall"], 1.0);
@@ -198,22 +151,10 @@ fn check_summary(summary: &Value) {
 }
 
 fn check_result(result: &Value) {
-    for field in [
-        "id",
-        "question",
-        "golden_answers",
-        "answer",
-        "policy",
-        "route",
-        "em",
-        "f1",
-        "contains",
-        "retrieved",
-        "gold_rank",
-        "gold_covered",
-        "tokens",
-        "timing_ms",
-    ] {
+    for field in words(
+        "id question golden_answers answer policy route em f1 contains retrieved \
+         gold_rank gold_covered tokens timing_ms",
+    ) {
         assert!(result.get(field).is_some(), "{field} is not in {result}");
     }
     assert_eq!(result["retrieved"].as_array().unwrap().len(), 3);
@@ -231,10 +172,7 @@ fn a_question_that_cannot_be_answered_fails_alone() {
         json!({"id": "good", "question": "What is the capital of France?",
                "golden_answers": ["Paris"]}),
     ];
-    ken.write(
-        "questions.jsonl",
-        questions.map(|question| question.to_string()).join("\n"),
-    );
+    ken.write_lines("questions.jsonl", questions);
     let eval = ["eval", "questions.jsonl", "--policy", "never", "--out", "r"];
     let summary = ken.json(&eval);
     assert_eq!((&summary["n"], &summary["failed"]), (&json!(3), &json!(2)));
@@ -245,17 +183,14 @@ fn a_question_that_cannot_be_answered_fails_alone() {
         .skip(1)
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    assert_eq!(results[0]["error"]["kind"], "question_too_long");
-    assert_eq!(results[1]["error"]["kind"], "empty_question");
-    assert_eq!(results[1]["error"]["message"], "the question is empty");
-    assert_eq!(results[2]["error"], Value::Null);
+    has!(results, [0]["error"]["kind"]: "question_too_long");
+    has!(results, [1]["error"]["kind"]: "empty_question");
+    has!(results, [1]["error"]["message"]: "the question is empty", [2]["error"]: Value::Null);
     for result in &results[..2] {
-        assert_eq!(result["em"], false);
-        assert_eq!(result["route"], Value::Null);
+        has!(result, ["em"]: false, ["route"]: Value::Null);
     }
     let text = ken.text(&eval);
-    assert!(text.contains("failed           2\n"), "{text}");
-    assert!(text.contains("from the file    3 answers of"), "{text}");
+    says!(text => "failed           2\n", "from the file    3 answers of");
 }
 
 #[test]
@@ -268,14 +203,7 @@ fn without_a_corpus_only_never_can_be_measured() {
     ken.refusal(&["eval", "questions.jsonl", "--records", "known.jsonl"])
         .is("records_of_one_policy", "--records", "compare several");
 
-    let eval = [
-        "eval",
-        "questions.jsonl",
-        "--policy",
-        "never",
-        "--limit",
-        "1",
-    ];
+    let eval = words("eval questions.jsonl --policy never --limit 1");
     let summary = ken.json(&eval);
     assert_eq!(summary["retrieval_ratio"], 0.0);
     assert_eq!(summary["gold_coverage"], Value::Null);
@@ -291,18 +219,8 @@ fn answers_do_not_depend_on_the_batch() {
     write_questions(&ken);
     let answers = |batch: &str, precision: &str| {
         let out = format!("{batch}-{precision}.jsonl");
-        let flags = [
-            "--policy",
-            "always",
-            "--temperature",
-            "1",
-            "--batch",
-            batch,
-            "--precision",
-            precision,
-            "--out",
-            &out,
-        ];
+        let how = ["--batch", batch, "--precision", precision, "--out", &out];
+        let flags = [&words("--policy always --temperature 1")[..], &how].concat();
         ken.text(&eval(&flags));
         let answers: Vec<Value> = ken
             .read(&out)
@@ -323,16 +241,9 @@ fn answers_do_not_depend_on_the_batch() {
 fn an_unknown_precision_or_device_is_refused() {
     let ken = Ken::new();
     ken.write("ken.toml", "precision = \"int7\"");
-    ken.refusal(&["ask", "--policy", "never", "Who?"]).is(
-        "config",
-        "unknown precision `int7` (auto, f32, int8 are known)",
-        "",
-    );
+    refuses!(ken, &["ask", "--policy", "never", "Who?"] =>
+        "config", "unknown precision `int7` (auto, f32, int8 are known)", "");
     ken.write("ken.toml", "device = \"cuda\"");
-    let refusal = ken.refusal(&["ask", "--policy", "never", "Who?"]);
-    refusal.is(
-        "no_such_device",
-        "the device `cuda` cannot be used",
-        "--device cpu",
-    );
+    refuses!(ken, &["ask", "--policy", "never", "Who?"] =>
+        "no_such_device", "the device `cuda` cannot be used", "--device cpu");
 }

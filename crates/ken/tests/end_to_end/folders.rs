@@ -5,18 +5,17 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
+use ken_testing::{has, says};
 use serde_json::{Value, json};
 
-use crate::documents::write_notes;
-use crate::harness::Ken;
+use crate::documents::{changes, write_notes};
+use crate::harness::{Ken, objects, refuses, words};
 use crate::stopped;
 
 fn listed(ken: &Ken, more: &[&str]) -> Vec<String> {
     let arguments = ["corpus", "list", "--corpus", "island", "--json"];
     let text = ken.text(&[&arguments[..], more].concat());
-    let documents = text
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let documents = objects(&text).into_iter();
     documents
         .map(|document| document["id"].as_str().unwrap().to_owned())
         .collect()
@@ -29,13 +28,7 @@ fn a_corpus_follows_its_folder() {
     write_notes(&ken);
     let ingest = ["ingest", "notes", "--corpus", "island", "--sync"];
     assert_eq!(ken.json(&ingest)["documents"]["added"], 5);
-    let all = [
-        "ferry.html",
-        "harbour.txt",
-        "museum-1",
-        "bridge-1",
-        "town/bakery.md",
-    ];
+    let all = words("ferry.html harbour.txt museum-1 bridge-1 town/bakery.md");
     assert_eq!(listed(&ken, &[]), all);
     assert_eq!(listed(&ken, &["--prefix", "town/"]), ["town/bakery.md"]);
     assert_eq!(
@@ -62,16 +55,9 @@ fn a_corpus_follows_its_folder() {
     );
     assert_eq!(listed(&ken, &[]), all, "a dry run changes nothing");
     let shown = ken.text(&[&ingest[..], &["--dry-run"]].concat());
-    assert!(
-        shown.contains("move    town/bakery.md -> oven.md"),
-        "{shown}"
-    );
+    says!(shown => "move    town/bakery.md -> oven.md");
     let report = ken.json(&ingest);
-    assert_eq!(
-        report["documents"],
-        json!({ "added": 0, "moved": 1, "replaced": 0, "deleted": 1, "unchanged": 3 })
-    );
-    assert_eq!(report["reused"], 1);
+    has!(report, ["documents"]: changes([0, 1, 0, 1, 3]), ["reused"]: 1);
     assert_eq!(
         listed(&ken, &[]),
         ["harbour.txt", "museum-1", "bridge-1", "oven.md"]
@@ -84,14 +70,8 @@ fn a_watched_folder_is_followed_until_the_end() {
     let ken = Ken::new();
     write_notes(&ken);
     let watch = ["ingest", "notes", "--corpus", "island", "--watch", "--json"];
-    ken.refusal(&[
-        "ingest", "-", "--format", "txt", "--corpus", "island", "--watch",
-    ])
-    .is(
-        "watch_stdin",
-        "stdin cannot be watched",
-        "leave out --watch",
-    );
+    refuses!(ken, &words("ingest - --format txt --corpus island --watch") =>
+        "watch_stdin", "stdin cannot be watched", "leave out --watch");
     let mut command = ken.command(&watch);
     let mut child = command
         .stdout(Stdio::piped())
@@ -100,31 +80,30 @@ fn a_watched_folder_is_followed_until_the_end() {
         .unwrap();
     let mut reports = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut next = || -> Value { serde_json::from_str(&reports.next().unwrap().unwrap()).unwrap() };
-    let changes = |added, moved, replaced, deleted| json!({ "added": added, "moved": moved, "replaced": replaced, "deleted": deleted, "unchanged": 0 });
-    assert_eq!(next()["documents"], changes(5, 0, 0, 0));
+    assert_eq!(next()["documents"], changes([5, 0, 0, 0, 0]));
     ken.write(
         "notes/lighthouse.md",
         "# Lighthouse\n\nIt was lit in 1871.\n",
     );
     assert_eq!(
         next()["documents"],
-        changes(1, 0, 0, 0),
+        changes([1, 0, 0, 0, 0]),
         "only what changed is read"
     );
     ken.write(
         "notes/lighthouse.md",
         "# Lighthouse\n\nIt was lit in 1872, at last.\n",
     );
-    assert_eq!(next()["documents"], changes(0, 0, 1, 0));
+    assert_eq!(next()["documents"], changes([0, 0, 1, 0, 0]));
     fs::rename(ken.path("notes/lighthouse.md"), ken.path("notes/beacon.md")).unwrap();
-    assert_eq!(next()["documents"], changes(0, 1, 0, 0));
+    assert_eq!(next()["documents"], changes([0, 1, 0, 0, 0]));
     fs::remove_file(ken.path("notes/ferry.html")).unwrap();
-    assert_eq!(next()["documents"], changes(0, 0, 0, 1));
+    assert_eq!(next()["documents"], changes([0, 0, 0, 1, 0]));
     // A broken file is reported, and the rest is followed.
     ken.write("notes/broken.pdf", "%PDF-1.7 broken");
     assert_eq!(next()["broken"], 1);
     fs::write(ken.path("notes/pier.txt"), "The pier is closed in winter.").unwrap();
-    assert_eq!(next()["documents"], changes(1, 0, 0, 0));
+    assert_eq!(next()["documents"], changes([1, 0, 0, 0, 0]));
     stopped::interrupt(&child);
     assert!(child.wait().unwrap().success());
     assert!(listed(&ken, &[]).contains(&"beacon.md".to_owned()));
@@ -142,25 +121,18 @@ fn passages_say_where_they_stand() {
         ),
     );
     let address = "https://garden.example/";
-    ken.text(&[
-        "ingest",
-        "garden",
-        "--corpus",
-        "garden.ken",
-        "--base-url",
-        address,
-    ]);
-    let results = ken.json(&[
-        "search",
-        "--corpus",
-        "garden.ken",
-        "--mode",
-        "lexical",
-        "tulips sand",
-    ]);
-    let hit = &results["hits"][0];
-    assert_eq!(hit["title"], "The garden");
-    assert_eq!(hit["url"], "https://garden.example/plants/tulips.md");
+    ken.text(
+        &[
+            &words("ingest garden --corpus garden.ken --base-url")[..],
+            &[address],
+        ]
+        .concat(),
+    );
+    let found = ken.json(&words(
+        "search --corpus garden.ken --mode lexical 'tulips sand'",
+    ));
+    let hit = &found["hits"][0];
+    has!(hit, ["title"]: "The garden", ["url"]: "https://garden.example/plants/tulips.md");
     let text = hit["text"].as_str().unwrap();
     assert!(text.contains("like sand"), "{text}");
     assert_eq!(
@@ -168,23 +140,11 @@ fn passages_say_where_they_stand() {
         !text.starts_with("Tulips"),
         "{hit}"
     );
-    let shown = ken.text(&[
-        "search",
-        "--corpus",
-        "garden.ken",
-        "--mode",
-        "lexical",
-        "roses watered",
-    ]);
+    let shown = ken.text(&words(
+        "search --corpus garden.ken --mode lexical 'roses watered'",
+    ));
     assert!(shown.contains("The garden"), "{shown}");
-    let wrong = [
-        "ingest",
-        "garden",
-        "--corpus",
-        "g2.ken",
-        "--base-url",
-        "garden.example",
-    ];
+    let wrong = words("ingest garden --corpus g2.ken --base-url garden.example");
     let refused = ken.command(&wrong).output().unwrap();
     assert!(String::from_utf8_lossy(&refused.stderr).contains("garden.example"));
     assert!(!refused.status.success());

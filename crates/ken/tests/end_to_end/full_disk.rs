@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 
 use serde_json::json;
 
+use crate::documents::changes;
 use crate::harness::{Ken, refused};
 
 const INGEST: [&str; 5] = ["ingest", "many.jsonl", "--corpus", "c", "--json"];
@@ -34,10 +35,8 @@ pub(crate) fn limited(command: &Command, limit: &str) -> Output {
 
 fn write_many(ken: &Ken, documents: u64) {
     let text = |n: u64| format!("The vane of house {n} turns. {}", "All is dry. ".repeat(30));
-    let lines: Vec<String> = (0..documents)
-        .map(|n| json!({"id": format!("d{n}"), "contents": text(n)}).to_string())
-        .collect();
-    ken.write("many.jsonl", lines.join("\n"));
+    let lines = (0..documents).map(|n| json!({"id": format!("d{n}"), "contents": text(n)}));
+    ken.write_lines("many.jsonl", lines);
 }
 
 #[test]
@@ -62,10 +61,7 @@ fn a_full_disk_is_one_clear_error_and_loses_nothing() {
         assert_eq!(hits["hits"].as_array().unwrap().len(), 1);
     }
     let report = ken.json(&INGEST[..4]);
-    assert_eq!(
-        report["documents"],
-        json!({ "added": DOCUMENTS - 1, "moved": 0, "replaced": 0, "deleted": 0, "unchanged": 1 })
-    );
+    assert_eq!(report["documents"], changes([DOCUMENTS - 1, 0, 0, 0, 1]));
     let hits = ken.json(&["search", "--corpus", "c", "--mode", "lexical", "house 63"]);
     assert_eq!(hits["hits"][0]["doc_id"], "d63");
 }

@@ -1,18 +1,14 @@
 //! Evidence that is weighed before it is used, on the test models: by a signal of it, by a gate trained on records,
 //! and what is refused.
 
+use ken_testing::{has, says};
 use serde_json::json;
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number};
+use crate::harness::{Ken, keys, number, refuses, words};
 use crate::records::{invent, probe};
 
-const ASK: [&str; 4] = [
-    "ask",
-    "What is the capital of France?",
-    "--corpus",
-    "island",
-];
+const ASK: &str = "ask 'What is the capital of France?' --corpus island";
 
 /// Records of questions whose evidence helps if it fits well, and harms if it fits badly: in the form in which `ken
 /// probe` wrote one, with other words, numbers and labels.
@@ -36,27 +32,20 @@ fn write_records(ken: &Ken, name: &str) {
 fn evidence_that_is_refused_leaves_the_answer_from_memory() {
     let ken = Ken::new();
     ingest_notes(&ken);
-    let ask = |more: &[&str]| ken.json(&[&ASK[..], more].concat());
+    let ask = |more: &[&str]| ken.json(&[&words(ASK)[..], more].concat());
     let never = ask(&["--policy", "never"]);
     let refused = ask(&["--policy", "evidence:cosine@0.99"]);
-    assert_eq!(
-        (&refused["route"], &refused["answer"]),
-        (&json!("self"), &never["answer"])
-    );
+    has!(refused, ["route"]: "self", ["answer"]: never["answer"]);
     let reason = refused["reason"].as_str().unwrap();
     assert!(reason.contains("so the evidence is dropped"), "{reason}");
     assert!(refused["timing_ms"]["rate"].is_number(), "{refused}");
     let used = ask(&["--policy", "evidence:cosine@-1"]);
-    assert_eq!(used["route"], "corpus");
-    assert_eq!(used["answer"], ask(&["--policy", "always"])["answer"]);
+    has!(used, ["route"]: "corpus", ["answer"]: ask(&["--policy", "always"])["answer"]);
     // A question that is not searched for needs no weighing.
     let spared = ask(&["--policy", "uncertainty:perplexity@1e9+evidence:cosine@0.5"]);
     assert_eq!(spared["calls"], never["calls"]);
     let both = ask(&["--policy", "uncertainty:perplexity@0+evidence:gain@1e9"]);
-    assert_eq!(
-        (&both["route"], &both["answer"]),
-        (&json!("self"), &never["answer"])
-    );
+    has!(both, ["route"]: "self", ["answer"]: never["answer"]);
 }
 
 #[test]
@@ -65,15 +54,7 @@ fn a_gate_is_trained_calibrated_and_used() {
     let ken = Ken::new();
     ingest_notes(&ken);
     write_records(&ken, "known.jsonl");
-    let train = [
-        "train",
-        "gate",
-        "known.jsonl",
-        "--corpus",
-        "island",
-        "--out",
-        "gate.json",
-    ];
+    let train = words("train gate known.jsonl --corpus island --out gate.json");
     for features in ["evidence", "answers"] {
         let trained = ken.json(&[&train[..], &["--features", features]].concat());
         assert_eq!(keys(&trained), ["gate", "report", "seeds"]);
@@ -99,7 +80,7 @@ fn a_gate_is_trained_calibrated_and_used() {
     let text = ken.text(&several);
     assert!(text.contains("over all seeds"), "{text}");
     let gate = ["--gate", "gate.json"];
-    let answer = ken.json(&[&ASK[..], &["--policy", "evidence:gate"], &gate].concat());
+    let answer = ken.json(&[&words(ASK)[..], &["--policy", "evidence:gate"], &gate].concat());
     let reason = answer["reason"].as_str().unwrap();
     assert!(reason.contains("the gate predicts"), "{reason}");
 
@@ -108,25 +89,14 @@ fn a_gate_is_trained_calibrated_and_used() {
     assert_eq!(number(&both["accuracy"]), 1.0, "{both}");
     assert_eq!(number(&both["evidence_ratio"]), 0.5, "{both}");
     let text = ken.text(&[&calibrate[..], &["evidence:gate"], &gate].concat());
-    assert!(text.contains("ken ask --policy evidence:gate"), "{text}");
-    assert!(text.contains("--gate gate.json"), "{text}");
+    says!(text => "ken ask --policy evidence:gate", "--gate gate.json");
 
-    let missing = [&ASK[..], &["--policy", "evidence:gate"]].concat();
-    ken.refusal(&missing)
-        .is("no_gate", "evidence:gate", "ken train gate");
+    let missing = [&words(ASK)[..], &["--policy", "evidence:gate"]].concat();
+    refuses!(ken, &missing => "no_gate", "evidence:gate", "ken train gate");
     let records = ken.read("known.jsonl").replace("\"rating\":", "\"rated\":");
     ken.write("old.jsonl", records);
-    let old = [
-        "train",
-        "gate",
-        "old.jsonl",
-        "--corpus",
-        "island",
-        "--out",
-        "other.json",
-    ];
-    ken.refusal(&old)
-        .is("no_labels", "has a label", "ken probe");
+    let old = words("train gate old.jsonl --corpus island --out other.json");
+    refuses!(ken, &old => "no_labels", "has a label", "ken probe");
     assert!(!ken.path("other.json").exists());
 }
 
@@ -136,19 +106,10 @@ fn a_report_is_broken_down_by_a_field_that_there_is() {
     let ken = Ken::new();
     ingest_notes(&ken);
     write_records(&ken, "known.jsonl");
-    let eval = [
-        "eval",
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--max-tokens",
-        "4",
-        "--out",
-    ];
+    let eval = words("eval questions.jsonl --corpus island --max-tokens 4 --out");
     let by = ["--by", "kind"];
     let one = ken.json(&[&eval[..], &["one.jsonl", "--policy", "always"], &by].concat());
-    assert_eq!(one["by"][0]["value"], "island");
-    assert_eq!(one["by"][0]["em"], one["em"]);
+    has!(one["by"][0], ["value"]: "island", ["em"]: one["em"]);
     let policies = ["several", "--policy", "always,evidence:cosine"];
     let several = ken.json(&[&eval[..], &policies, &by].concat());
     assert_eq!(several["by"]["groups"][0]["value"], "island");

@@ -1,9 +1,10 @@
 //! Policies that choose k: probed, calibrated, asked and compared.
 
+use ken_testing::{has, says};
 use serde_json::json;
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, number};
+use crate::harness::{Ken, number, refuses};
 use crate::records::invent;
 
 const QUESTION: &str = "Who is the keeper of the Orrin lighthouse?";
@@ -15,10 +16,7 @@ fn prepared() -> Ken {
         json!({"id": "q1", "question": QUESTION, "golden_answers": ["Ilse Marrow"]}),
         json!({"id": "q2", "question": "Who was born nowhere at all?", "golden_answers": ["Nobody X"]}),
     ];
-    ken.write(
-        "questions.jsonl",
-        questions.map(|question| question.to_string()).join("\n"),
-    );
+    ken.write_lines("questions.jsonl", questions);
     ken
 }
 
@@ -45,22 +43,13 @@ fn a_question_reads_as_many_search_results_as_its_signal_asks_for() {
     assert!(reason.contains("is not above 100000000: k = 0"), "{reason}");
     let (results, reason) = read("uncertainty:perplexity:0:1:2@0.5:1e9");
     assert_eq!(results, 1);
-    assert!(
-        reason.contains("above 0.5 and not above 1000000000: k = 1"),
-        "{reason}"
-    );
+    says!(reason => "above 0.5 and not above 1000000000: k = 1");
     assert_eq!(read("uncertainty:perplexity:0:1:2@0.1:0.5").0, 2);
 
-    ken.refusal(&ask("always:3", "2")).is(
-        "k_too_small",
-        "`always:3` reads up to 3 search results, and k is 2",
-        "--k to 3",
-    );
-    ken.refusal(&ask("certainty:0:1:2", "2")).is(
-        "no_threshold",
-        "no threshold",
-        "ken calibrate RECORDS --policy certainty:0:1:2",
-    );
+    refuses!(ken, &ask("always:3", "2") =>
+        "k_too_small", "`always:3` reads up to 3 search results, and k is 2", "--k to 3");
+    refuses!(ken, &ask("certainty:0:1:2", "2") =>
+        "no_threshold", "no threshold", "ken calibrate RECORDS --policy certainty:0:1:2");
     for (policy, reason) in [
         ("certainty:0:2:1@0.1:0.2", "values of k must rise"),
         ("certainty:0:1:2@0.2:0.1", "thresholds must rise"),
@@ -108,17 +97,11 @@ fn thresholds_between_values_of_k_are_chosen_on_what_was_probed() {
     };
     let policy = "uncertainty:perplexity:0:1:2";
     for goal in [["--max-loss", "0.05"], ["--measured-loss", "0"]] {
-        let calibrated = ken.json(&calibrate(policy, &goal));
-        assert!(
-            (number(&calibrated["mean_k"]) - 1.0).abs() < 0.1,
-            "{calibrated}"
-        );
-        assert_eq!(
-            (&calibrated["always_k"], &calibrated["accuracy"]),
-            (&json!(2), &json!(1.0))
-        );
-        assert_eq!(calibrated["grades"][0]["least_probability"], 1.0);
-        let used = calibrated["calibrated"].as_str().unwrap();
+        let found = ken.json(&calibrate(policy, &goal));
+        assert!((number(&found["mean_k"]) - 1.0).abs() < 0.1, "{found}");
+        has!(found, ["always_k"]: 2, ["accuracy"]: 1.0);
+        assert_eq!(found["grades"][0]["least_probability"], 1.0);
+        let used = found["calibrated"].as_str().unwrap();
         assert!(used.starts_with("uncertainty:perplexity:0:1:2@"), "{used}");
         // The printed policy can be used.
         let ask = ["ask", QUESTION, "--policy", used, "--k", "2"];
@@ -126,8 +109,7 @@ fn thresholds_between_values_of_k_are_chosen_on_what_was_probed() {
         assert_eq!(answer["policy"], used);
     }
     let text = ken.text(&calibrate(policy, &["--ratio", "0.1"]));
-    assert!(text.contains("where memory is right with"), "{text}");
-    assert!(text.contains("to use it: ken ask --policy"), "{text}");
+    says!(text => "where memory is right with", "to use it: ken ask --policy");
 
     ken.refusal(&calibrate("uncertainty:perplexity:0:1:3", &[]))
         .is("fewer_results", "up to 3", "--k 3");
@@ -141,11 +123,8 @@ fn thresholds_between_values_of_k_are_chosen_on_what_was_probed() {
         .is("at_k_above_k", "best of 2", "--k to 5");
     ken.refusal(&probe(&["--at-k", "1", "--max-tokens", "8"]))
         .is("at_k_without_corpus", "left out", "--corpus DIR");
-    ken.refusal(&calibrate(
-        policy,
-        &["--max-loss", "0.02", "--out", "g.json"],
-    ))
-    .is("guaranteed_policy", "one threshold", "--policy certainty");
+    refuses!(ken, &calibrate(policy, &["--max-loss", "0.02", "--out", "g.json"]) =>
+        "guaranteed_policy", "one threshold", "--policy certainty");
 }
 
 #[test]
@@ -171,8 +150,6 @@ fn policies_that_choose_k_are_compared() {
     assert_eq!(rows.lines().count(), 3);
 
     let withheld = eval(policies, &["--abstain", "certainty@0.5"]);
-    ken.refusal(&withheld)
-        .is("abstains_at_k", "chooses k", "--abstain");
-    ken.refusal(&eval("always,always:9", &[]))
-        .is("k_too_small", "9", "--k to 9");
+    refuses!(ken, &withheld => "abstains_at_k", "chooses k", "--abstain");
+    refuses!(ken, &eval("always,always:9", &[]) => "k_too_small", "9", "--k to 9");
 }

@@ -39,6 +39,12 @@ impl Ken {
         fs::write(path, contents).unwrap();
     }
 
+    /// Writes values as lines of JSON.
+    pub(crate) fn write_lines(&self, name: &str, values: impl IntoIterator<Item = Value>) {
+        let lines = values.into_iter().map(|value| value.to_string() + "\n");
+        self.write(name, lines.collect::<String>());
+    }
+
     pub(crate) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.path(name)).unwrap()
     }
@@ -138,11 +144,27 @@ impl Refusal {
     }
 }
 
+/// Checks the error of a call by [`Refusal::is`]: `refuses!(ken, ARGUMENTS => KIND, MESSAGE, HINT)`.
+macro_rules! refuses {
+    ($ken:expr, $arguments:expr => $kind:expr, $message:expr, $hint:expr) => {
+        $ken.refusal($arguments).is($kind, $message, $hint)
+    };
+}
+pub(crate) use refuses;
+
 fn one_object(stdout: &str) -> Value {
     assert_eq!(stdout.lines().count(), 1, "{stdout}");
     let value: Value = serde_json::from_str(stdout).unwrap();
     assert!(value.is_object(), "{value}");
     value
+}
+
+/// The values of lines of JSON.
+pub(crate) fn objects(lines: &str) -> Vec<Value> {
+    let lines = lines.lines();
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 /// The names of an object's fields, in their order.
@@ -170,6 +192,16 @@ pub(crate) fn generator() -> PathBuf {
 /// The embedder, a folder.
 pub(crate) fn embedder() -> PathBuf {
     models().join("minilm")
+}
+
+/// The words of a command line: what is between spaces, or between single quotes.
+pub(crate) fn words(line: &str) -> Vec<&str> {
+    let parts = line.split('\'').enumerate();
+    let words = parts.map(|(index, part)| match index % 2 {
+        0 => part.split_whitespace().collect(),
+        _ => vec![part],
+    });
+    words.collect::<Vec<Vec<&str>>>().concat()
 }
 
 /// A path as an argument.

@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ken_testing::has;
 use serde_json::Value;
 
-use crate::harness::{Ken, number};
+use crate::harness::{Ken, number, refuses, words};
 use crate::records::change;
 use crate::tuning::{MODEL, SMALL, prepared, write_records};
 
@@ -47,17 +48,7 @@ fn probed() -> Ken {
     ken
 }
 
-const TRAIN: [&str; 9] = [
-    "train",
-    "router",
-    "known.jsonl",
-    "--features",
-    "words",
-    "--held-out",
-    "0.5",
-    "--out",
-    "router.json",
-];
+const TRAIN: &str = "train router known.jsonl --features words --held-out 0.5 --out router.json";
 
 /// Answers from memory under a policy, with more flags.
 fn eval<'a>(out: &'a str, policy: &'a str, more: &[&'a str]) -> Vec<&'a str> {
@@ -71,14 +62,13 @@ fn eval<'a>(out: &'a str, policy: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn every_command_leaves_the_same_questions_out() {
     let ken = probed();
-    let trained = ken.json(&[&TRAIN[..], &["--seed", "0"]].concat());
+    let trained = ken.json(&[&words(TRAIN)[..], &["--seed", "0"]].concat());
     let report = &trained["report"];
     let router = ["--router", "router.json"];
     let half = [&router[..], &["--held-out", "0.5"]].concat();
     let seeded = [&half[..], &["--seed", "0"]].concat();
     let measured = ken.json(&eval("held", "never,router@0.5", &seeded));
-    assert_eq!(measured["n"], report["held_out"], "{measured}");
-    assert_eq!(measured["taught"], Value::Null, "{measured}");
+    has!(measured, ["n"]: report["held_out"], ["taught"]: Value::Null);
     let held = ids(&ken, "held/never.jsonl");
     assert!(held.len() > 20 && held.len() < 70, "{}", held.len());
     // The same whatever the seed.
@@ -98,7 +88,7 @@ fn every_command_leaves_the_same_questions_out() {
 
     // Language models leave the same questions out, and record what they were trained on.
     let kbm = ["train", "kbm", "known.jsonl", "--held-out", "0.5"];
-    ken.json(&[&kbm[..], &["--out", "kbm"], &MODEL, &SMALL].concat());
+    ken.json(&[&kbm[..], &["--out", "kbm"], &MODEL, &words(SMALL)].concat());
     let origin: Value = serde_json::from_str(&ken.read("kbm/ken.json")).unwrap();
     let taught = origin["learned_from"].as_array().unwrap().len();
     assert_eq!(taught, learned.len(), "{origin}");
@@ -130,7 +120,7 @@ fn every_command_leaves_the_same_questions_out() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn what_was_taught_a_question_is_not_measured_on_it_unnoticed() {
     let ken = probed();
-    let report = &ken.json(&TRAIN)["report"];
+    let report = &ken.json(&words(TRAIN))["report"];
     let router = ["--router", "router.json"];
     for (out, policy) in [("several", "never,router@0.5"), ("one", "router@0.5")] {
         let measured = ken.json(&eval(out, policy, &router));
@@ -141,20 +131,14 @@ fn what_was_taught_a_question_is_not_measured_on_it_unnoticed() {
         assert!(text.contains("looks better than it is"), "{text}");
         // Some of a larger share than training has held out were trained on.
         let more = [&router[..], &["--held-out", "0.8"]].concat();
-        ken.refusal(&eval(out, policy, &more)).is(
-            "taught_questions",
-            "the router was taught",
-            "--held-out 0.8",
-        );
+        refuses!(ken, &eval(out, policy, &more) =>
+            "taught_questions", "the router was taught", "--held-out 0.8");
     }
     let kbm = ["train", "kbm", "known.jsonl", "--held-out", "0.5"];
-    ken.json(&[&kbm[..], &["--out", "kbm"], &MODEL, &SMALL].concat());
+    ken.json(&[&kbm[..], &["--out", "kbm"], &MODEL, &words(SMALL)].concat());
     let by_kbm = ["--kbm", "kbm", "--held-out", "0.8"];
-    ken.refusal(&eval("kbm_held", "kbm@0.5", &by_kbm)).is(
-        "taught_questions",
-        "the kbm was taught",
-        "--held-out 0.8",
-    );
+    refuses!(ken, &eval("kbm_held", "kbm@0.5", &by_kbm) =>
+        "taught_questions", "the kbm was taught", "--held-out 0.8");
     // Also if it only vouches for answers, which needs a model that was trained with evidence.
     let origin = ken.read("kbm/ken.json");
     let mut reading: Value = serde_json::from_str(&origin).unwrap();
@@ -162,20 +146,13 @@ fn what_was_taught_a_question_is_not_measured_on_it_unnoticed() {
     ken.write("kbm/ken.json", reading.to_string());
     let vouching = [&by_kbm[..], &["--abstain", "kbm@0.5"]].concat();
     let policies = "never,uncertainty:perplexity@1";
-    ken.refusal(&eval("vouched", policies, &vouching)).is(
-        "taught_questions",
-        "the kbm was taught",
-        "--held-out 0.8",
-    );
+    refuses!(ken, &eval("vouched", policies, &vouching) =>
+        "taught_questions", "the kbm was taught", "--held-out 0.8");
     // A model that was trained for another purpose is refused.
     let mut other: Value = serde_json::from_str(&origin).unwrap();
     other.as_object_mut().unwrap().remove("boundary");
     ken.write("kbm/ken.json", other.to_string());
     let calibrate = ["calibrate", "known.jsonl", "--policy", "kbm"];
-    ken.refusal(&[&calibrate[..], &["--kbm", "kbm"], &MODEL].concat())
-        .is(
-            "not_kbm",
-            "not trained on what a model knows",
-            "ken train kbm",
-        );
+    refuses!(ken, &[&calibrate[..], &["--kbm", "kbm"], &MODEL].concat() =>
+        "not_kbm", "not trained on what a model knows", "ken train kbm");
 }

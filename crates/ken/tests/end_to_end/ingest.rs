@@ -1,9 +1,10 @@
 //! Ingesting documents: every format, changes, segmentations.
 
+use ken_testing::{has, says};
 use serde_json::{Value, json};
 
-use crate::documents::{HARBOUR, ingest_notes, write_notes};
-use crate::harness::{Ken, keys};
+use crate::documents::{HARBOUR, changes, ingest_notes, write_notes};
+use crate::harness::{Ken, keys, words};
 
 /// The passages that contain a word, best first, as `(passage_id, text)`.
 fn found(ken: &Ken, corpus: &str, words: &str) -> Vec<(String, String)> {
@@ -30,19 +31,10 @@ fn every_format_is_read_once_and_changes_replace() {
     let report = ken.json(&ingest);
     assert_eq!(
         keys(&report),
-        [
-            "corpus",
-            "generation",
-            "documents",
-            "broken",
-            "skipped",
-            "unread",
-            "notices",
-            "other_shards",
-            "passages",
-            "reused",
-            "longer_than_embedder"
-        ]
+        words(
+            "corpus generation documents broken skipped unread notices other_shards \
+             passages reused longer_than_embedder"
+        )
     );
     assert_eq!(
         report,
@@ -74,21 +66,11 @@ fn every_format_is_read_once_and_changes_replace() {
     }
 
     let again = ken.json(&ingest);
-    assert_eq!(again["generation"], 1);
-    assert_eq!(
-        again["documents"],
-        json!({ "added": 0, "moved": 0, "replaced": 0, "deleted": 0, "unchanged": 5 })
-    );
-    assert_eq!(again["passages"], 0);
+    has!(again, ["generation"]: 1, ["documents"]: changes([0, 0, 0, 0, 5]), ["passages"]: 0);
 
     ken.write("notes/harbour.txt", HARBOUR.replace("seals", "otters"));
     let changed = ken.json(&ingest);
-    assert_eq!(changed["generation"], 2);
-    assert_eq!(
-        changed["documents"],
-        json!({ "added": 0, "moved": 0, "replaced": 1, "deleted": 0, "unchanged": 4 })
-    );
-    assert_eq!(changed["passages"], 1);
+    has!(changed, ["generation"]: 2, ["documents"]: changes([0, 0, 1, 0, 4]), ["passages"]: 1);
     assert!(ids(&ken, "seals").is_empty());
     assert_eq!(ids(&ken, "otters"), ["harbour.txt#0"]);
     assert_eq!(ids(&ken, "oven"), ["town/bakery.md#0"]);
@@ -105,14 +87,9 @@ fn documents_are_cut_as_asked() {
     let count: Vec<String> = (1..=50).map(|n| format!("word{n}")).collect();
     ken.write("count.txt", count.join(" "));
 
-    ken.text(&[
-        "ingest",
-        "en.txt",
-        "--corpus",
-        "sentences",
-        "--segment",
-        "sentence",
-    ]);
+    ken.text(&words(
+        "ingest en.txt --corpus sentences --segment sentence",
+    ));
     let mut sentences = found(&ken, "sentences", "ito log dry 今天有雨 明天呢");
     sentences.sort();
     let texts: Vec<&str> = sentences.iter().map(|(_, text)| text.as_str()).collect();
@@ -127,14 +104,9 @@ fn documents_are_cut_as_asked() {
         ]
     );
 
-    ken.text(&[
-        "ingest",
-        "count.txt",
-        "--corpus",
-        "words",
-        "--segment",
-        "words:20/5",
-    ]);
+    ken.text(&words(
+        "ingest count.txt --corpus words --segment words:20/5",
+    ));
     let mut windows = found(&ken, "words", "word1 word16 word36");
     windows.sort();
     let windows: Vec<String> = windows.into_iter().map(|(_, text)| text).collect();
@@ -147,14 +119,9 @@ fn documents_are_cut_as_asked() {
         ]
     );
 
-    let report = ken.json(&[
-        "ingest",
-        "count.txt",
-        "--corpus",
-        "tokens",
-        "--segment",
-        "tokens:32",
-    ]);
+    let report = ken.json(&words(
+        "ingest count.txt --corpus tokens --segment tokens:32",
+    ));
     let mut pieces = found(&ken, "tokens", &count.join(" "));
     assert_eq!(report["passages"], pieces.len());
     assert!(pieces.len() > 2, "{pieces:?}");
@@ -165,14 +132,7 @@ fn documents_are_cut_as_asked() {
         .collect();
     assert_eq!(joined, count.concat());
 
-    let refusal = ken.refusal(&[
-        "ingest",
-        "count.txt",
-        "--corpus",
-        "words",
-        "--segment",
-        "sentence",
-    ]);
+    let refusal = ken.refusal(&words("ingest count.txt --corpus words --segment sentence"));
     refusal.is("other_segmentation", "words:20/5", "words:20/5");
 }
 
@@ -236,32 +196,16 @@ fn broken_documents_can_be_left_out() {
         "notes/c.jsonl",
         "{\"id\": \"c\", \"contents\": \"a vane\"}\n{\"id\"\n",
     );
-    let ingest = [
-        "ingest",
-        "notes",
-        "--corpus",
-        "c",
-        "--skip-broken",
-        "--json",
-    ];
+    let ingest = words("ingest notes --corpus c --skip-broken --json");
     let output = ken.command(&ingest).output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(
-        (&report["documents"]["added"], &report["broken"]),
-        (&json!(2), &json!(2))
-    );
+    has!(report, ["documents"]["added"]: 2, ["broken"]: 2);
     let stderr = String::from_utf8(output.stderr).unwrap();
-    for name in ["skipped: notes/b.pdf", "skipped: notes/c.jsonl:2"] {
-        assert!(stderr.contains(name), "{stderr}");
-    }
+    says!(stderr => "skipped: notes/b.pdf", "skipped: notes/c.jsonl:2");
     // Without it, the first one stops the run.
     let refusal = ken.refusal(&["ingest", "notes", "--corpus", "other"]);
-    assert!(
-        refusal.message.contains("notes/b.pdf"),
-        "{}",
-        refusal.message
-    );
+    says!(refusal.message => "notes/b.pdf");
 }
 
 #[test]
@@ -280,17 +224,11 @@ fn documents_over_their_budget_are_left_out_or_end_the_run() {
     skipping.extend(["--skip-broken", "--json"]);
     let output = ken.command(&skipping).output().unwrap();
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(
-        (&report["documents"]["added"], &report["broken"]),
-        (&json!(1), &json!(2))
-    );
+    has!(report, ["documents"]["added"]: 1, ["broken"]: 2);
     let stderr = String::from_utf8(output.stderr).unwrap();
-    for message in [
+    says!(stderr =>
         "skipped: notes/b.txt: the document has more than 1024 bytes",
-        "skipped: notes/c.md: the document is nested more than 100 deep",
-    ] {
-        assert!(stderr.contains(message), "{stderr}");
-    }
+        "skipped: notes/c.md: the document is nested more than 100 deep");
     ken.refusal(&ingest("other")).is(
         "document_too_large",
         "notes/b.txt: the document has more than 1024 bytes",
@@ -309,10 +247,7 @@ fn links_out_of_a_folder_are_told_of_and_read_where_that_is_asked_for() {
     let ingest = ["ingest", "docs", "--corpus", "island"];
     let told = ken.command(&ingest).output().unwrap();
     let told = String::from_utf8(told.stderr).unwrap();
-    assert!(
-        told.contains("docs/leak.txt: it is a link out of the folder; --follow-links"),
-        "{told}"
-    );
+    says!(told => "docs/leak.txt: it is a link out of the folder; --follow-links");
     assert!(ids(&ken, "walrus").is_empty());
     ken.text(&[&ingest[..], &["--follow-links"]].concat());
     assert_eq!(ids(&ken, "walrus"), ["leak.txt#0"]);

@@ -6,10 +6,11 @@ use std::process::Output;
 
 use ken_corpus::{Document, EmbedderIdentity, Settings, Sharding, Writer};
 use ken_index::{DenseLayout, SegmentWriter};
+use ken_testing::{cases, has};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, refused};
+use crate::harness::{Ken, refused, refuses, words};
 use crate::loopback::{Reply, Server};
 use crate::milvus_lite::MilvusLite;
 
@@ -37,15 +38,8 @@ fn listener() -> Server {
 fn stranger(ken: &Ken, url: &str) {
     ken.write("notes/harbour.txt", crate::documents::HARBOUR);
     let embedder = format!("{url}#tiny");
-    let ingest = [
-        "ingest",
-        "notes",
-        "--corpus",
-        "strange",
-        "--embedder",
-        &embedder,
-    ];
-    ken.text(&ingest);
+    let ingest = words("ingest notes --corpus strange");
+    ken.text(&[&ingest[..], &["--embedder", &embedder]].concat());
 }
 
 fn called(ken: &Ken, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
@@ -86,20 +80,8 @@ fn an_endpoint_that_a_corpus_names_is_asked_nothing() {
         &["ask", QUERY, "--policy", "prompt"],
         &["eval", "questions.jsonl", "--out", "results.jsonl"],
         &["probe", "questions.jsonl", "--out", "probed.jsonl"],
-        &[
-            "label",
-            "sources",
-            "questions.jsonl",
-            "--out",
-            "labels.jsonl",
-        ],
-        &[
-            "train",
-            "noise-tolerant",
-            "questions.jsonl",
-            "--out",
-            "trained",
-        ],
+        &words("label sources questions.jsonl --out labels.jsonl"),
+        &words("train noise-tolerant questions.jsonl --out trained"),
     ] {
         let output = called(&ken, &[verb, &corpus].concat(), &[("KEN_API_KEY", KEY)]);
         assert!(!said(&output).contains(KEY));
@@ -114,18 +96,10 @@ fn an_endpoint_that_a_corpus_names_is_asked_nothing() {
     }
     // Also beside a corpus that may be queried.
     let beside = ["--corpus", "island", "--corpus", "strange"];
-    let label = [
-        "label",
-        "sources",
-        "questions.jsonl",
-        "--out",
-        "labels.jsonl",
-    ];
-    ken.refusal(&[&label[..], &beside].concat())
-        .is("embedder_not_trusted", "strange", "");
+    let label = words("label sources questions.jsonl --out labels.jsonl");
+    refuses!(ken, &[&label[..], &beside].concat() => "embedder_not_trusted", "strange", "");
     // Ingesting more documents uses the embedder of the settings.
-    ken.refusal(&["ingest", "notes", "--corpus", "strange"])
-        .is("other_embedder", "strange", "");
+    refuses!(ken, &["ingest", "notes", "--corpus", "strange"] => "other_embedder", "strange", "");
     ken.text(&["corpus", "info", "--corpus", "strange"]);
     ken.text(&["corpus", "verify", "--corpus", "strange"]);
     assert_eq!(server.requests("").len(), known);
@@ -149,31 +123,15 @@ fn with_consent_the_query_arrives_and_the_key_only_where_it_belongs() {
     ken.write("other.toml", other);
     let bearer = |key: &str| Some(format!("Bearer {key}"));
     type Case<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)], Option<String>);
-    let cases: [Case; 8] = [
-        (&["--trust-corpus-embedder"], &[], None),
-        (&[], &[("KEN_TRUST_CORPUS_EMBEDDER", "true")], None),
-        (
-            &["--trust-corpus-embedder", "--config", "other.toml"],
-            &[],
-            None,
-        ),
-        (
-            &["--trust-corpus-embedder", "--config", "keys.toml"],
-            &[],
-            bearer(OTHER_KEY),
-        ),
-        (&["--embedder", &embedder], &[], bearer(KEY)),
-        (&[], &[("KEN_EMBEDDER", &embedder)], bearer(KEY)),
-        (
-            &["--embedder", &embedder, "--config", "keys.toml"],
-            &[],
-            bearer(OTHER_KEY),
-        ),
-        (
-            &["--embedder", &embedder, "--config", "none.toml"],
-            &[],
-            None,
-        ),
+    let cases: [Case; 8] = cases![
+        &["--trust-corpus-embedder"] => &[], None;
+        &[] => &[("KEN_TRUST_CORPUS_EMBEDDER", "true")], None;
+        &["--trust-corpus-embedder", "--config", "other.toml"] => &[], None;
+        &["--trust-corpus-embedder", "--config", "keys.toml"] => &[], bearer(OTHER_KEY);
+        &["--embedder", &embedder] => &[], bearer(KEY);
+        &[] => &[("KEN_EMBEDDER", &embedder)], bearer(KEY);
+        &["--embedder", &embedder, "--config", "keys.toml"] => &[], bearer(OTHER_KEY);
+        &["--embedder", &embedder, "--config", "none.toml"] => &[], None;
     ];
     for (flags, variables, key) in cases {
         let known = server.requests("").len();
@@ -190,15 +148,9 @@ fn with_consent_the_query_arrives_and_the_key_only_where_it_belongs() {
         );
     }
     let known = server.requests("").len();
-    let search = [
-        "search",
-        QUERY,
-        "--corpus",
-        "strange",
-        "--embedder",
-        &embedder,
-    ];
-    let search = [&search[..], &["--config", "keys.toml"]].concat();
+    let search = ["search", QUERY, "--corpus", "strange"];
+    let flags = ["--embedder", &embedder, "--config", "keys.toml"];
+    let search = [&search[..], &flags].concat();
     refused(called(&ken, &search, &[("KEN_API_KEY", KEY)])).is(
         "key_not_set",
         "LISTENER",
@@ -287,9 +239,8 @@ fn two_endpoints_get_a_key_each() {
     let output = called(&ken, &["doctor"], &variables);
     let said = said(&output);
     assert!(!said.contains(KEY) && !said.contains(OTHER_KEY), "{said}");
-    let findings: Value = serde_json::from_str(&said).unwrap();
-    assert_eq!(findings["model"]["ready"], true, "{findings}");
-    assert_eq!(findings["settings"]["keys"][origin(&model)], "env:FIRST");
+    let found: Value = serde_json::from_str(&said).unwrap();
+    has!(found, ["model"]["ready"]: true, ["settings"]["keys"][origin(&model)]: "env:FIRST");
     for (server, key) in [(&model, KEY), (&embedder, OTHER_KEY)] {
         let keys: Vec<_> = server
             .requests("")
@@ -317,47 +268,17 @@ fn a_file_that_lies_in_the_folder_gives_no_server_a_key() {
         Option<&'a str>,
         &'a str,
     );
-    let cases: [Case; 9] = [
-        (named.clone(), &[], &[], None, "KEN_API_KEY is not sent"),
-        (
-            table("env:LISTENER"),
-            &[],
-            &[],
-            None,
-            "LISTENER is not sent",
-        ),
-        (table("none"), &[], &[], None, ""),
+    let cases: [Case; 9] = cases![
+        named.clone() => &[], &[], None, "KEN_API_KEY is not sent";
+        table("env:LISTENER") => &[], &[], None, "LISTENER is not sent";
+        table("none") => &[], &[], None, "";
         // The caller names the file itself, or the server.
-        (
-            named.clone(),
-            &["--config", "ken.toml"],
-            &[],
-            Some(&bearer),
-            "",
-        ),
-        (
-            named.clone(),
-            &[],
-            &[("KEN_CONFIG", "ken.toml")],
-            Some(&bearer),
-            "",
-        ),
-        (
-            table("env:LISTENER"),
-            &["--config", "ken.toml"],
-            &[],
-            Some(&other),
-            "",
-        ),
-        (named.clone(), &[], &[("KEN_MODEL", url)], Some(&bearer), ""),
-        (
-            table("env:LISTENER"),
-            &[],
-            &[("KEN_MODEL", url)],
-            Some(&other),
-            "",
-        ),
-        (table("none"), &[], &[("KEN_MODEL", url)], None, ""),
+        named.clone() => &["--config", "ken.toml"], &[], Some(&bearer), "";
+        named.clone() => &[], &[("KEN_CONFIG", "ken.toml")], Some(&bearer), "";
+        table("env:LISTENER") => &["--config", "ken.toml"], &[], Some(&other), "";
+        named.clone() => &[], &[("KEN_MODEL", url)], Some(&bearer), "";
+        table("env:LISTENER") => &[], &[("KEN_MODEL", url)], Some(&other), "";
+        table("none") => &[], &[("KEN_MODEL", url)], None, "";
     ];
     for (file, flags, variables, key, warning) in cases {
         ken.write("ken.toml", &file);
@@ -377,14 +298,14 @@ fn a_file_that_lies_in_the_folder_gives_no_server_a_key() {
             "{what}"
         );
         let stderr = String::from_utf8(output.stderr).unwrap();
-        let lines: Vec<&str> = stderr.lines().collect();
+        let told: Vec<&str> = stderr.lines().collect();
         match warning {
             "" => assert_eq!(stderr, "", "{what}"),
             // Once, although two models are queried, with the remedy.
             _ => {
-                assert_eq!(lines.len(), 2, "{what}: {stderr}");
-                assert!(lines[0].starts_with(&format!("warning: {warning} to {origin}, ")));
-                assert!(lines[1].contains("--config or KEN_CONFIG"), "{stderr}");
+                assert_eq!(told.len(), 2, "{what}: {stderr}");
+                assert!(told[0].starts_with(&format!("warning: {warning} to {origin}, ")));
+                assert!(told[1].contains("--config or KEN_CONFIG"), "{stderr}");
             }
         }
     }

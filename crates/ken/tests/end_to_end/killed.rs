@@ -10,7 +10,7 @@ use std::process::Output;
 use ken_torture::shim::{Control, Order, Shim, Strike, kinds};
 use serde_json::json;
 
-use crate::harness::{Ken, refused};
+use crate::harness::{Ken, refused, words};
 
 /// The files of a model, or of an adapter.
 type Files = BTreeMap<&'static str, Vec<u8>>;
@@ -59,20 +59,10 @@ fn files(ken: &Ken, folder: &str, names: &[&'static str]) -> Files {
 /// A model of an invented world that knows nothing, and two sets of examples.
 fn prepared() -> Ken {
     let ken = Ken::new();
-    let world = [
-        "world",
-        "make",
-        "island",
-        "--sequences",
-        "16",
-        "--seed",
-        "2",
-    ];
+    let world = words("world make island --sequences 16 --seed 2");
     let people = ["--people", "24", "--unseen", "4", "--strangers", "4"];
     ken.json(&[&world[..], &people].concat());
-    let blank = [
-        "world", "model", "island", "--size", "small", "--out", "blank",
-    ];
+    let blank = words("world model island --size small --out blank");
     ken.json(&blank);
     for (name, answer) in [("yes.jsonl", " yes\n"), ("no.jsonl", " no\n")] {
         let line = json!({"prompt": "Question:", "completion": answer}).to_string();
@@ -82,11 +72,8 @@ fn prepared() -> Ken {
 }
 
 fn train<'a>(examples: &'a str, out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let base = [
-        "train", "examples", examples, "--out", out, "--model", "./blank",
-    ];
-    let how = ["--batch", "4", "--epochs", "2", "--checkpoint-every", "2"];
-    [&base[..], &how, more].concat()
+    let base = words("train examples --model ./blank --batch 4 --epochs 2 --checkpoint-every 2");
+    [&base[..], &["--out", out, examples], more].concat()
 }
 
 /// Kills a training at every call that changes a file of a folder that already holds a model, and resumes by the same
@@ -156,9 +143,7 @@ fn a_training_killed_at_any_call_leaves_its_checkpoint_or_a_whole_model() {
 }
 
 fn train_from_nothing(out: &str) -> Vec<&str> {
-    let train = [
-        "world", "train", "island", "--size", "small", "--batch", "8", "--out",
-    ];
+    let train = words("world train island --size small --batch 8 --out");
     [&train[..], &[out]].concat()
 }
 
@@ -187,19 +172,8 @@ fn a_killed_training_from_nothing_resumes() {
 
 fn probe(out: &str) -> Vec<&str> {
     let probe = ["probe", "island/questions.jsonl", "--model", "./blank"];
-    let how = [
-        "--limit",
-        "6",
-        "--samples",
-        "2",
-        "--max-tokens",
-        "2",
-        "--batch",
-        "2",
-        "--out",
-        out,
-    ];
-    [&probe[..], &how].concat()
+    let how = words("--limit 6 --samples 2 --max-tokens 2 --batch 2 --out");
+    [&probe[..], &how, &[out]].concat()
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! `ken label sources`: its records, its summary, resuming after a stop, and what it refuses.
 
+use ken_testing::{has, says};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number};
+use crate::harness::{Ken, keys, number, objects, refuses, words};
 use crate::model_server::{Manner, start};
 
 /// A question that the first corpus answers, one of multiple choice, and one without a golden answer.
@@ -15,24 +16,16 @@ fn write_questions(ken: &Ken) {
                "choices": ["a spoon", "Mars", "a shoe"]}),
         json!({"id": "q3", "question": "Who built the oven of the bakery?", "golden_answers": []}),
     ];
-    let lines: Vec<String> = questions.iter().map(Value::to_string).collect();
-    ken.write("questions.jsonl", lines.join("\n"));
+    ken.write_lines("questions.jsonl", questions);
     ken.write("sky.txt", "Mars is a planet. A planet goes round a star.");
     ken.text(&["ingest", "sky.txt", "--corpus", "sky.ken"]);
 }
 
 fn label<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    let base = [
-        "label",
-        "sources",
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--corpus",
-        "heaven=sky.ken",
-        "--contexts",
-        "2",
-    ];
+    let base = words(
+        "label sources questions.jsonl --corpus island --corpus heaven=sky.ken \
+         --contexts 2",
+    );
     [&base[..], more].concat()
 }
 
@@ -44,17 +37,9 @@ fn a_run_keeps_the_contract_and_pays_for_nothing_twice() {
     write_questions(&ken);
 
     let text = ken.text(&label(&[]));
-    for part in [
-        "questions               3",
-        "without golden answers  1",
-        "preferred: self",
-        "preferred: island",
-        "preferred: heaven",
-        "rules agree",
-        "questions.sources.jsonl",
-    ] {
-        assert!(text.contains(part), "{part:?} is not in\n{text}");
-    }
+    says!(text =>
+        "questions               3", "without golden answers  1", "preferred: self",
+        "preferred: island", "preferred: heaven", "rules agree", "questions.sources.jsonl");
     assert!(ken.path("questions.sources.jsonl.parquet").is_file());
     let paid = ken.read("questions.sources.jsonl");
     let first = ken.read("questions.sources.jsonl.first");
@@ -62,44 +47,27 @@ fn a_run_keeps_the_contract_and_pays_for_nothing_twice() {
 
     let again = ken.text(&label(&["--json"]));
     assert_eq!(ken.read("questions.sources.jsonl"), paid);
-    let records: Vec<Value> = again
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let records = objects(&again);
     assert_eq!(records.len(), 3);
     records[..2].iter().for_each(check);
-    assert_eq!(records[0]["preferred"]["majority"], "island");
-    assert_eq!(records[0]["golden_answer"], "Ilse Marrow");
-    assert_eq!(records[1]["golden_answer"], "B");
-    assert_eq!(records[2]["unlabeled"], "no_golden_answers");
-    assert_eq!(records[2]["preferred"], Value::Null);
+    has!(records, [0]["preferred"]["majority"]: "island", [0]["golden_answer"]: "Ilse Marrow");
+    has!(records, [1]["golden_answer"]: "B", [2]["unlabeled"]: "no_golden_answers");
+    has!(records, [2]["preferred"]: Value::Null);
 
     // One by one, elsewhere, from the same first texts or new ones.
     let alone = ken.text(&label(&["--batch", "1", "--out", "alone.jsonl", "--json"]));
     assert_eq!(alone, again);
 
-    let refusal = ken.refusal(&label(&["--golden", "likeliest"]));
-    refusal.is(
-        "other_settings",
-        "golden was first and is now likeliest",
-        "new file",
-    );
-    let refusal = ken.refusal(&label(&["--limit", "2"]));
-    refusal.is("other_settings", "questions was", "new file");
+    refuses!(ken, &label(&["--golden", "likeliest"]) =>
+        "other_settings", "golden was first and is now likeliest", "new file");
+    refuses!(ken, &label(&["--limit", "2"]) => "other_settings", "questions was", "new file");
     assert_eq!(ken.read("questions.sources.jsonl"), paid);
 }
 
 fn check(record: &Value) {
-    for name in [
-        "id",
-        "question",
-        "golden_answers",
-        "golden_answer",
-        "contexts",
-        "sources",
-        "preferred",
-        "fingerprint",
-    ] {
+    for name in
+        words("id question golden_answers golden_answer contexts sources preferred fingerprint")
+    {
         assert!(keys(record).contains(&name), "{name}: {record}");
     }
     assert_eq!(keys(&record["preferred"]), ["majority", "sum"]);
@@ -148,13 +116,11 @@ fn what_cannot_be_labelled_is_refused_before_anything_is_written() {
     let server = start(Manner::LlamaServer);
     let there = ["--model", &server.url, "--model-name", "smollm2"];
     let asked = |server: &crate::loopback::Server| server.requests("/v1/completions").len();
-    let refusal = ken.refusal(&label(&there));
-    refusal.is("cannot_score", "how likely they make", "vLLM");
+    refuses!(ken, &label(&there) => "cannot_score", "how likely they make", "vLLM");
     let connected = asked(&server);
     assert!(connected <= 3, "only what connecting takes: {connected}");
     let words = ["label", "sources", "questions.jsonl"];
-    ken.refusal(&words)
-        .is("corpus_not_named", "no corpus", "--corpus");
+    refuses!(ken, &words => "corpus_not_named", "no corpus", "--corpus");
     let twice = ["--corpus", "island", "--corpus", "./island"];
     let refusal = ken.refusal(&[&words[..], &twice].concat());
     refusal.is("same_name", "island", "NAME=DIR");

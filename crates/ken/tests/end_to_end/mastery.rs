@@ -1,8 +1,9 @@
 //! `ken label mastery`: its records, its summary, resuming after a stop, and what it refuses.
 
+use ken_testing::{has, says};
 use serde_json::{Value, json};
 
-use crate::harness::{Ken, keys, number};
+use crate::harness::{Ken, keys, number, objects, refuses, words};
 use crate::model_server::{Manner, start};
 
 /// Ingests two passages with three sentences into the corpus `island`.
@@ -12,29 +13,13 @@ fn ingest_facts(ken: &Ken) {
                keeper is Ilse Marrow."}),
         json!({"id": "france", "contents": "Paris is the capital of France."}),
     ];
-    ken.write("facts.jsonl", facts.map(|fact| fact.to_string()).join("\n"));
+    ken.write_lines("facts.jsonl", facts);
     ken.text(&["ingest", "facts.jsonl", "--corpus", "island"]);
 }
 
 fn label<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    let base = [
-        "label",
-        "mastery",
-        "--corpus",
-        "island",
-        "--pairs",
-        "3",
-        "--max-tokens",
-        "4",
-    ];
+    let base = words("label mastery --corpus island --pairs 3 --max-tokens 4");
     [&base[..], more].concat()
-}
-
-fn records(lines: &str) -> Vec<Value> {
-    let lines = lines.lines();
-    lines
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
 }
 
 #[test]
@@ -43,9 +28,7 @@ fn a_sample_grows_without_paying_twice_and_keeps_the_contract() {
     let ken = Ken::new();
     ingest_facts(&ken);
     let first = ken.text(&label(&["--limit", "1", "--out", "parts.jsonl"]));
-    for part in ["passages", "sentences", "kept", "mastery", "parts.jsonl"] {
-        assert!(first.contains(part), "{part:?} is not in\n{first}");
-    }
+    says!(first => "passages", "sentences", "kept", "mastery", "parts.jsonl");
     let paid = ken.read("parts.jsonl");
     let more = label(&["--out", "parts.jsonl", "--batch", "2", "--json"]);
     let grown = ken.text(&more);
@@ -57,17 +40,14 @@ fn a_sample_grows_without_paying_twice_and_keeps_the_contract() {
     let whole = ken.text(&label(&["--out", "whole.jsonl", "--json"]));
     assert_eq!(grown, whole, "a stop changes nothing");
     assert!(ken.path("whole.jsonl.parquet").is_file());
-    let records = records(&whole);
+    let records = objects(&whole);
     let lighthouse: Vec<&Value> = records
         .iter()
         .filter(|record| record["passage_id"] == "harbour#0")
         .collect();
     assert_eq!(lighthouse.len(), 2, "{whole}");
-    assert_eq!(lighthouse[0]["id"], "harbour#0/0");
-    assert_eq!(
-        lighthouse[0]["sentence"],
-        "The lighthouse of Orrin was built in 1871."
-    );
+    has!(lighthouse, [0]["id"]: "harbour#0/0");
+    has!(lighthouse, [0]["sentence"]: "The lighthouse of Orrin was built in 1871.");
     records.iter().for_each(check);
     assert!(
         records.iter().any(|record| !record["mastery"].is_null()),
@@ -77,8 +57,7 @@ fn a_sample_grows_without_paying_twice_and_keeps_the_contract() {
     let refusal = ken.refusal(&label(&["--out", "parts.jsonl", "--seed", "4"]));
     refusal.is("other_settings", "seed was 0 and is now 4", "new file");
     ken.text(&["corpus", "delete", "--corpus", "island", "--doc", "france"]);
-    let refusal = ken.refusal(&label(&["--out", "parts.jsonl"]));
-    refusal.is("other_settings", "corpus was", "new file");
+    refuses!(ken, &label(&["--out", "parts.jsonl"]) => "other_settings", "corpus was", "new file");
     assert_eq!(
         ken.read("parts.jsonl"),
         parts,
@@ -87,14 +66,7 @@ fn a_sample_grows_without_paying_twice_and_keeps_the_contract() {
 }
 
 fn check(record: &Value) {
-    for name in [
-        "id",
-        "passage_id",
-        "sentence",
-        "mastery",
-        "interval",
-        "pairs",
-    ] {
+    for name in words("id passage_id sentence mastery interval pairs") {
         assert!(keys(record).contains(&name), "{name}: {record}");
     }
     assert_eq!(
@@ -148,7 +120,7 @@ fn another_model_may_write_the_questions() {
     let there = ["--out", "there.jsonl", "--writer", &writer];
     let there = ken.text(&label(&[&limit[..], &there].concat()));
     let pairs = |lines: &str| -> Vec<Value> {
-        let questions = records(lines).into_iter();
+        let questions = objects(lines).into_iter();
         questions.map(|record| record["pairs"].clone()).collect()
     };
     let (pairs_here, pairs_there) = (pairs(&here), pairs(&there));
@@ -164,7 +136,7 @@ fn another_model_may_write_the_questions() {
             "the same model, elsewhere"
         );
     }
-    let record = &records(&there)[0];
+    let record = &objects(&there)[0];
     assert_ne!(
         record["fingerprint"]["model"],
         record["fingerprint"]["writer"]
@@ -175,8 +147,7 @@ fn another_model_may_write_the_questions() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn what_there_is_nothing_of_is_told() {
     let ken = Ken::new();
-    let refusal = ken.refusal(&["label", "mastery"]);
-    refusal.is("corpus_not_named", "no corpus", "KEN_CORPUS");
+    refuses!(ken, &["label", "mastery"] => "corpus_not_named", "no corpus", "KEN_CORPUS");
     let refusal = ken.refusal(&["label", "mastery", "--corpus", "missing.ken"]);
     refusal.is("not_a_corpus", "missing.ken", "ingest");
     let refusal = ken.refusal(&["label", "mastery", "--corpus", "milvus://127.0.0.1:9/notes"]);
@@ -209,33 +180,22 @@ fn questions_that_were_probed_are_taken_over() {
         ),
     ];
     ken.write("questions.jsonl", questions.join("\n"));
-    let take = [
-        "label",
-        "mastery",
-        "--corpus",
-        "island",
-        "--questions",
-        "questions.jsonl",
-        "--records",
-        "known.jsonl",
-        "--out",
-        "taken.jsonl",
-    ];
+    let take = words(
+        "label mastery --corpus island --questions questions.jsonl --records \
+         known.jsonl --out taken.jsonl",
+    );
     let probe = ["--samples", "3", "--max-tokens", "4", "--out"];
     ken.text(&[&["probe", "questions.jsonl"][..], &probe, &["known.jsonl"]].concat());
     let text = ken.text(&take);
-    assert!(
-        text.contains("0 questions that were not probed") && text.contains("1 whose answer"),
-        "{text}"
-    );
+    says!(text => "0 questions that were not probed", "1 whose answer");
     let lines = ken.text(&[&take[..], &["--json"]].concat());
-    let taken = records(&lines);
+    let taken = objects(&lines);
     let named: Vec<&str> = taken
         .iter()
         .map(|record| record["id"].as_str().unwrap())
         .collect();
     assert_eq!(named, ["harbour#0/1", "france#0/0"], "{lines}");
-    let known = records(&ken.read("known.jsonl"));
+    let known = objects(&ken.read("known.jsonl"));
     let confidence = |id: &str| {
         let record = known.iter().find(|record| record["id"] == id);
         number(&record.unwrap()["confidence"]["self"])
@@ -253,10 +213,8 @@ fn questions_that_were_probed_are_taken_over() {
         "known.jsonl",
         probed.replace(&was, "\"confidence\":{\"self\":0.5"),
     );
-    ken.refusal(&take)
-        .is("other_settings", "records was", "new file");
+    refuses!(ken, &take => "other_settings", "records was", "new file");
     let other = ask("a", "Another question?", "Paris", "france");
     ken.write("questions.jsonl", other);
-    ken.refusal(&take)
-        .is("no_labels", "none of the 1 questions", "ken probe");
+    refuses!(ken, &take => "no_labels", "none of the 1 questions", "ken probe");
 }

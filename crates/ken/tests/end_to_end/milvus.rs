@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys};
+use crate::harness::{Ken, keys, refuses};
 use crate::milvus_lite::MilvusLite;
 
 #[test]
@@ -40,11 +40,9 @@ fn a_corpus_in_milvus_is_searched_as_the_one_on_disk() {
     assert_eq!(ken.json(&["corpus", "info", "--corpus", &address]), info);
     let hits = |corpus: &str, mode: &str| {
         let query = "keeper of the lighthouse of Orrin";
-        let search = [
-            "search", "--corpus", corpus, "--mode", mode, "--k", "2", query,
-        ];
-        let results = ken.json(&search);
-        let ids = results["hits"].as_array().unwrap().iter();
+        let search = ["search", query, "--corpus", corpus, "--mode", mode];
+        let found = ken.json(&[&search[..], &["--k", "2"]].concat());
+        let ids = found["hits"].as_array().unwrap().iter();
         ids.map(|hit| hit["passage_id"].clone()).collect::<Vec<_>>()
     };
     for mode in ["dense", "lexical", "hybrid"] {
@@ -89,9 +87,7 @@ fn what_cannot_be_done_in_milvus_is_refused_with_the_way_that_can() {
         refused.is("corpus_in_milvus", address, "ken corpus push");
     }
     let push = ["corpus", "push", "--corpus", "island", "--to", address];
-    ken.refusal(&push)
-        .is("milvus_unreachable", "127.0.0.1:9", "server runs");
+    refuses!(ken, &push => "milvus_unreachable", "127.0.0.1:9", "server runs");
     let search = ["search", "--corpus", address, "lighthouse"];
-    ken.refusal(&search)
-        .is("milvus_unreachable", "127.0.0.1:9", "server runs");
+    refuses!(ken, &search => "milvus_unreachable", "127.0.0.1:9", "server runs");
 }

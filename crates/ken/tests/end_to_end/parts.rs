@@ -3,43 +3,28 @@
 
 use std::fs;
 
+use ken_testing::cases;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::Ken;
+use crate::harness::{Ken, objects, refuses, words};
 use crate::study::{ingest, small, study};
 
 /// Five questions, so that parts differ in length.
 fn prepared() -> Ken {
     let ken = Ken::new();
     ingest_notes(&ken);
-    let questions = [
-        (
-            "q1",
-            "Who is the keeper of the Orrin lighthouse?",
-            "Ilse Marrow",
-            "island",
-        ),
-        ("q2", "What is the capital of France?", "Paris", "capital"),
-        (
-            "q3",
-            "Who built the oven of the bakery?",
-            "Anders Pell",
-            "island",
-        ),
-        ("q4", "What is the capital of Italy?", "Rome", "capital"),
-        (
-            "q5",
-            "How many clocks are in the clock museum of Tollen?",
-            "312",
-            "island",
-        ),
+    let questions = cases![
+        "q1" => "Who is the keeper of the Orrin lighthouse?", "Ilse Marrow", "island";
+        "q2" => "What is the capital of France?", "Paris", "capital";
+        "q3" => "Who built the oven of the bakery?", "Anders Pell", "island";
+        "q4" => "What is the capital of Italy?", "Rome", "capital";
+        "q5" => "How many clocks are in the clock museum of Tollen?", "312", "island";
     ];
     let lines = questions.map(|(id, question, answer, kind)| {
         json!({"id": id, "question": question, "golden_answers": [answer], "metadata": {"kind": kind}})
-            .to_string()
     });
-    ken.write("questions.jsonl", lines.join("\n"));
+    ken.write_lines("questions.jsonl", lines);
     ken
 }
 
@@ -63,7 +48,7 @@ fn untimed(mut value: Value) -> Value {
 
 /// The lines of a file of records, or of what a verb prints.
 fn lines(text: &str) -> Vec<Value> {
-    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    let lines = objects(text).into_iter();
     lines.map(untimed).collect()
 }
 
@@ -122,14 +107,7 @@ fn undated(page: &str) -> String {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn probed_parts_are_one_run_with_its_report() {
     let ken = prepared();
-    let verb = [
-        "probe",
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--by",
-        "kind",
-    ];
+    let verb = words("probe questions.jsonl --corpus island --by kind");
     let how = ["--samples", "4", "--max-tokens", "8"];
     check_joined(
         &ken,
@@ -203,14 +181,7 @@ fn labels_of_sources_are_joined_after_each_round() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn evaluated_parts_are_one_run() {
     let ken = prepared();
-    let verb = [
-        "eval",
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--by",
-        "kind",
-    ];
+    let verb = words("eval questions.jsonl --corpus island --by kind");
     let random = [&verb[..], &["--policy", "random:0.5"]].concat();
     check_joined(&ken, &random, "random.jsonl", &["random.jsonl"]);
 }
@@ -219,14 +190,7 @@ fn evaluated_parts_are_one_run() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn compared_parts_are_one_run() {
     let ken = prepared();
-    let verb = [
-        "eval",
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--by",
-        "kind",
-    ];
+    let verb = words("eval questions.jsonl --corpus island --by kind");
     let policies = "never,always:1,uncertainty:perplexity,certainty@0.5,random:0.5";
     let verb = [
         &verb[..],
@@ -283,14 +247,7 @@ fn a_card_of_parts_is_one_card() {
 fn a_part_is_resumed_and_parts_of_other_runs_are_refused() {
     let ken = prepared();
     let probe = |more: &[&'static str]| {
-        let verb = [
-            "probe",
-            "questions.jsonl",
-            "--samples",
-            "2",
-            "--max-tokens",
-            "4",
-        ];
+        let verb = words("probe questions.jsonl --samples 2 --max-tokens 4");
         [&verb[..], &["--out", "known.jsonl"], more].concat()
     };
     ken.text(&probe(&["--part", "1/2"]));
@@ -304,13 +261,7 @@ fn a_part_is_resumed_and_parts_of_other_runs_are_refused() {
         .map(|line| line.len() + 1)
         .sum::<usize>();
     ken.write(records, &whole[..second + 30]);
-    let join = [
-        "join",
-        "known.jsonl.part-1-of-2",
-        "known.jsonl.part-2-of-2",
-        "--out",
-        "known.jsonl",
-    ];
+    let join = words("join known.jsonl.part-1-of-2 known.jsonl.part-2-of-2 --out known.jsonl");
     let refused = ken.refusal(&join);
     let message = "known.jsonl.part-1-of-2 has 1 of its 3 questions";
     refused.is(
@@ -339,8 +290,7 @@ fn a_part_is_resumed_and_parts_of_other_runs_are_refused() {
     );
     refused.is("part_missing", "2/2", "--part I/N");
     let copy = [&join[..2], &["known.jsonl.part-1-of-2"], &join[3..]].concat();
-    ken.refusal(&copy)
-        .is("part_twice", "part 1/2 is there twice", "");
+    refuses!(ken, &copy => "part_twice", "part 1/2 is there twice", "");
     ken.text(&probe(&["--part", "1/3"]));
     let other = [&join[..1], &["known.jsonl.part-1-of-3"], &join[2..]].concat();
     let message = "known.jsonl.part-2-of-2 is a part of another run than known.jsonl.part-1-of-3";
@@ -473,10 +423,6 @@ fn a_part_is_a_number_of_how_many() {
         let output = ken.command(&words).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{part}");
     }
-    let refused = ken.refusal(&["join", "nothing", "--out", "known.jsonl"]);
-    refused.is(
-        "not_a_part",
-        "nothing is not the folder of a part",
-        "--part",
-    );
+    refuses!(ken, &["join", "nothing", "--out", "known.jsonl"] =>
+        "not_a_part", "nothing is not the folder of a part", "--part");
 }

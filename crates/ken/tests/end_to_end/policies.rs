@@ -1,10 +1,11 @@
 //! Policies that decide by the model's own answers: asked for one by one, compared by `ken eval`, and
 //! given a threshold by `ken calibrate`.
 
+use ken_testing::{has, says};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number};
+use crate::harness::{Ken, keys, number, objects, refuses, words};
 
 fn write_questions(ken: &Ken) {
     let questions = [
@@ -17,8 +18,7 @@ fn write_questions(ken: &Ken) {
         json!({"id": "q4", "question": "How many clocks are in the clock museum of Tollen?",
                "golden_answers": ["312"]}),
     ];
-    let lines: Vec<String> = questions.iter().map(Value::to_string).collect();
-    ken.write("questions.jsonl", lines.join("\n"));
+    ken.write_lines("questions.jsonl", questions);
 }
 
 const MEASURED: [&str; 9] = [
@@ -72,19 +72,13 @@ fn every_measure_decides_by_its_threshold() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_answer_that_decided_is_not_written_again() {
     let ken = Ken::new();
-    let question = [
-        "ask",
-        "What is the capital of France?",
-        "--corpus",
-        "island",
-    ];
+    let question = words("ask 'What is the capital of France?' --corpus island");
     ingest_notes(&ken);
     let ask = |more: &[&str]| ken.json(&[&question[..], more].concat());
     let never = ask(&["--policy", "never"]);
     let drafted = ask(&["--policy", "uncertainty:perplexity@1e9"]);
-    assert_eq!(drafted["answer"], never["answer"]);
-    assert_eq!(drafted["calls"], never["calls"]);
-    assert_eq!(drafted["tokens"], never["tokens"]);
+    has!(drafted, ["answer"]: never["answer"], ["calls"]: never["calls"]);
+    has!(drafted, ["tokens"]: never["tokens"]);
     // No score is below 0, so the evidence is dropped or kept as it should be.
     let twice = ask(&["--policy", "uncertainty:perplexity@0+double"]);
     assert_eq!(twice["calls"]["retriever"], 1);
@@ -107,52 +101,27 @@ fn policies_are_compared_and_the_run_is_resumed() {
     ingest_notes(&ken);
     write_questions(&ken);
     let eval = |policies: &'static str| {
-        let base = [
-            "eval",
-            "questions.jsonl",
-            "--corpus",
-            "island",
-            "--out",
-            "all",
-        ];
+        let base = words("eval questions.jsonl --corpus island --out all");
         let more = ["--samples", "4", "--max-tokens", "8", "--policy", policies];
         [&base[..], &more].concat()
     };
     let first = ken.json(&eval("never,always,oracle,certainty,random:0.5"));
     assert_eq!(
         keys(&first),
-        [
-            "n",
-            "style",
-            "never_em",
-            "always_em",
-            "better",
-            "beneficial",
-            "harmful",
-            "misled",
-            "misled_interval",
-            "seed",
-            "policies",
-            "changed"
-        ]
+        words(
+            "n style never_em always_em better beneficial harmful misled \
+             misled_interval seed policies changed"
+        )
     );
     let policies = first["policies"].as_array().unwrap();
     let named = |name: &str| {
         let found = policies.iter().find(|policy| policy["policy"] == name);
         found.unwrap_or_else(|| panic!("{name}"))
     };
-    for field in [
-        "auroc",
-        "ece",
-        "model_calls",
-        "retriever_calls",
-        "evidence_threshold",
-        "vs_better",
-        "vs_always",
-        "of_oracle_lead",
-        "yardstick",
-        "curve",
-    ] {
+    for field in words(
+        "auroc ece model_calls retriever_calls evidence_threshold vs_better vs_always \
+         of_oracle_lead yardstick curve",
+    ) {
         assert!(keys(named("certainty")).contains(&field), "{field}");
     }
     assert_eq!(
@@ -165,10 +134,7 @@ fn policies_are_compared_and_the_run_is_resumed() {
 
     let never = ken.read("all/never.jsonl");
     let text = ken.text(&eval("certainty,prompt"));
-    assert!(
-        text.contains("prompt") && text.contains("report.html"),
-        "{text}"
-    );
+    says!(text => "prompt", "report.html");
     assert_eq!(ken.read("all/never.jsonl"), never, "answers are paid once");
     let page = ken.read("all/report.html");
     assert!(page.contains("<figure") && page.contains("prompt"));
@@ -181,21 +147,12 @@ fn what_was_probed_gives_a_threshold_and_is_not_sampled_again() {
     let ken = Ken::new();
     ingest_notes(&ken);
     write_questions(&ken);
-    ken.text(&[
-        "probe",
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--samples",
-        "4",
-        "--max-tokens",
-        "8",
-        "--out",
-        "known.jsonl",
-    ]);
+    ken.text(&words(
+        "probe questions.jsonl --corpus island --samples 4 --max-tokens 8 --out \
+         known.jsonl",
+    ));
     let calibrate = ["calibrate", "known.jsonl", "--policy", "certainty"];
-    let refusal = ken.refusal(&calibrate);
-    refusal.is("other_samples", "10 samples are requested", "--samples 4");
+    refuses!(ken, &calibrate => "other_samples", "10 samples are requested", "--samples 4");
     let chosen = ken.json(&[&calibrate[..], &["--samples", "4", "--ratio", "1"]].concat());
     assert_eq!((&chosen["n"], &chosen["samples"]), (&json!(4), &json!(4)));
 
@@ -212,32 +169,19 @@ fn what_was_probed_gives_a_threshold_and_is_not_sampled_again() {
             "4",
         ]
     };
-    ken.refusal(&by("certainty"))
-        .is("other_temperature", "0.3", "--temperature 1");
+    refuses!(ken, &by("certainty") => "other_temperature", "0.3", "--temperature 1");
     assert_eq!(ken.json(&by("uncertainty:perplexity"))["n"], 4);
-    let eval = [
-        "eval",
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--policy",
-        "certainty,uncertainty:perplexity",
-        "--samples",
-        "4",
-        "--max-tokens",
-        "8",
-        "--records",
-        "known.jsonl",
-        "--out",
-        "compared",
-    ];
+    let eval = words(
+        "eval questions.jsonl --corpus island --policy \
+         certainty,uncertainty:perplexity --samples 4 --max-tokens 8 --records \
+         known.jsonl --out compared",
+    );
     ken.json(&eval);
     let known: Value =
         serde_json::from_str(ken.read("known.jsonl").lines().nth(1).unwrap()).unwrap();
     let signals = ken.read("compared/signals.jsonl");
-    let of_same = signals
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+    let of_same = objects(&signals)
+        .into_iter()
         .find(|line| line["id"] == known["id"])
         .unwrap();
     let texts = |samples: &Value| -> Vec<Value> {
@@ -257,14 +201,12 @@ fn what_was_probed_gives_a_threshold_and_is_not_sampled_again() {
     );
 
     // Records of answers with other evidence, or of another length, are not reused.
-    let [.., length, records, known_name, _, _] = eval;
     let with = |more: &[&'static str], out| {
         let reviewed = ["--policy", "uncertainty:perplexity+double"];
         [
             &eval[..4],
             &reviewed,
-            &["--samples", "4", "--max-tokens", length],
-            &[records, known_name],
+            &words("--samples 4 --max-tokens 8 --records known.jsonl"),
             more,
             &["--out", out],
         ]
@@ -308,8 +250,7 @@ fn what_was_probed_gives_a_threshold_and_is_not_sampled_again() {
 
     let longer = ["--max-tokens", "9"];
     let longer = [&eval[..8], &longer, &[records, known_name]].concat();
-    ken.refusal(&longer)
-        .is("other_records", "--max-tokens 8", "give --max-tokens 8");
+    refuses!(ken, &longer => "other_records", "--max-tokens 8", "give --max-tokens 8");
 }
 
 #[test]
@@ -317,11 +258,7 @@ fn what_was_probed_gives_a_threshold_and_is_not_sampled_again() {
 fn a_policy_that_cannot_choose_says_what_would_help() {
     let ken = Ken::new();
     let ask = |policy: &'static str| ["ask", "Who?", "--corpus", "island", "--policy", policy];
-    ken.refusal(&ask("certainty")).is(
-        "no_threshold",
-        "`certainty` has no threshold",
-        "ken calibrate",
-    );
-    ken.refusal(&ask("oracle"))
-        .is("no_golden_answers", "golden answers", "ken eval");
+    refuses!(ken, &ask("certainty") =>
+        "no_threshold", "`certainty` has no threshold", "ken calibrate");
+    refuses!(ken, &ask("oracle") => "no_golden_answers", "golden answers", "ken eval");
 }

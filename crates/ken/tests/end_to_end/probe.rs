@@ -1,9 +1,10 @@
 //! `ken probe`: its records, its summary, resuming after a stop, and what it refuses.
 
+use ken_testing::{has, says};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number};
+use crate::harness::{Ken, keys, number, objects, refuses, words};
 
 const SAMPLES: usize = 6;
 
@@ -19,8 +20,7 @@ fn write_questions(ken: &Ken) {
                "choices": ["a spoon", "Mars", "a shoe"]}),
         json!({"id": "q4", "question": "Who built the oven of the bakery?", "golden_answers": []}),
     ];
-    let lines: Vec<String> = questions.iter().map(Value::to_string).collect();
-    ken.write("questions.jsonl", lines.join("\n"));
+    ken.write_lines("questions.jsonl", questions);
 }
 
 /// Records without their costs, whose times differ.
@@ -38,16 +38,7 @@ fn untimed(records: &str) -> Vec<Value> {
 }
 
 fn probe<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    let base = [
-        "probe",
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--samples",
-        "6",
-        "--max-tokens",
-        "12",
-    ];
+    let base = words("probe questions.jsonl --corpus island --samples 6 --max-tokens 12");
     [&base[..], more].concat()
 }
 
@@ -59,9 +50,7 @@ fn a_run_is_resumed_and_keeps_the_contract() {
     write_questions(&ken);
 
     let first = ken.text(&probe(&["--limit", "2", "--out", "parts.jsonl"]));
-    for part in ["questions", "known rate", "confidence", "parts.jsonl"] {
-        assert!(first.contains(part), "{part:?} is not in\n{first}");
-    }
+    says!(first => "questions", "known rate", "confidence", "parts.jsonl");
     let paid = ken.read("parts.jsonl");
     assert_eq!(paid.lines().count(), 3, "settings and two records: {paid}");
     let resumed = ken.text(&probe(&["--out", "parts.jsonl", "--batch", "1", "--json"]));
@@ -71,22 +60,14 @@ fn a_run_is_resumed_and_keeps_the_contract() {
     let whole = ken.text(&probe(&["--out", "whole.jsonl", "--json"]));
     assert_eq!(untimed(&resumed), untimed(&whole), "a stop changes nothing");
     assert!(ken.path("whole.jsonl.parquet").is_file());
-    let records: Vec<Value> = whole
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let records = objects(&whole);
     assert_eq!(records.len(), 4);
     records.iter().for_each(check);
-    assert_eq!(records[3]["unjudged"], "no_golden_answers");
-    assert_eq!(records[3]["confidence"]["self"], Value::Null);
-    assert_eq!(records[3]["samples"]["masked"], Value::Null);
+    has!(records, [3]["unjudged"]: "no_golden_answers", [3]["confidence"]["self"]: Value::Null);
+    has!(records, [3]["samples"]["masked"]: Value::Null);
 
-    let refusal = ken.refusal(&probe(&["--out", "parts.jsonl", "--correct", "contains"]));
-    refusal.is(
-        "other_settings",
-        "correct was exact and is now contains",
-        "new file",
-    );
+    refuses!(ken, &probe(&["--out", "parts.jsonl", "--correct", "contains"]) =>
+        "other_settings", "correct was exact and is now contains", "new file");
     assert_eq!(
         ken.read("parts.jsonl"),
         parts,
@@ -95,19 +76,10 @@ fn a_run_is_resumed_and_keeps_the_contract() {
 }
 
 fn check(record: &Value) {
-    for name in [
-        "id",
-        "question",
-        "golden_answers",
-        "confidence",
-        "certainty",
-        "effect",
-        "greedy",
-        "judgment",
-        "samples",
-        "evidence",
-        "fingerprint",
-    ] {
+    for name in words(
+        "id question golden_answers confidence certainty effect greedy judgment \
+         samples evidence fingerprint",
+    ) {
         assert!(keys(record).contains(&name), "{name}: {record}");
     }
     let conditions = ["self", "corpus", "masked"];

@@ -1,9 +1,10 @@
 //! `ken train pruner` and `ken prune` on real embeddings: exact ratios, guarantees, reports, undoing, and
 //! what is refused.
 
+use ken_testing::{has, says};
 use serde_json::{Value, json};
 
-use crate::harness::{Ken, keys, number};
+use crate::harness::{Ken, keys, number, refuses, words};
 use crate::records::{invent, probe_with};
 use crate::tuning::{MODEL, SMALL};
 
@@ -42,8 +43,8 @@ pub(crate) fn prepared() -> Ken {
     let all = passages();
     let documents = all
         .iter()
-        .map(|(id, text, _)| json!({"id": id, "contents": text}).to_string());
-    ken.write("documents.jsonl", documents.collect::<Vec<_>>().join("\n"));
+        .map(|(id, text, _)| json!({"id": id, "contents": text}));
+    ken.write_lines("documents.jsonl", documents);
     ken.text(&["ingest", "documents.jsonl", "--corpus", "island"]);
     let mut labels = vec![json!({"settings": {}}).to_string()];
     labels.extend(all.iter().map(|(id, text, known)| {
@@ -61,34 +62,18 @@ pub(crate) fn prepared() -> Ken {
     let questions = (0..EACH).map(|at| {
         json!({"id": format!("q{at}"), "question": format!("Who is keeper number {at} of the lighthouse?"),
                "golden_answers": [format!("Marrow{at}")]})
-        .to_string()
     });
-    ken.write("questions.jsonl", questions.collect::<Vec<_>>().join("\n"));
-    let text = ken.text(&TRAIN);
+    ken.write_lines("questions.jsonl", questions);
+    let text = ken.text(&words(TRAIN));
     assert!(text.contains("rank correlation"), "{text}");
     ken
 }
 
-pub(crate) const TRAIN: [&str; 7] = [
-    "train",
-    "pruner",
-    "mastery.jsonl",
-    "--corpus",
-    "island",
-    "--out",
-    "pruner.json",
-];
+pub(crate) const TRAIN: &str = "train pruner mastery.jsonl --corpus island --out pruner.json";
 
 fn prune_verb<'a>(verb: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let base = [
-        "prune",
-        verb,
-        "--corpus",
-        "island",
-        "--pruner",
-        "pruner.json",
-    ];
-    [&base[..], more].concat()
+    let flags = words("--corpus island --pruner pruner.json");
+    [&["prune", verb][..], &flags, more].concat()
 }
 
 pub(crate) fn prune<'a>(more: &[&'a str]) -> Vec<&'a str> {
@@ -105,16 +90,7 @@ pub(crate) fn pruned(ken: &Ken) -> (u64, u64) {
 
 /// The fingerprint field of the model in files that were measured on it.
 fn real_model(ken: &Ken) -> String {
-    let probe = [
-        "--limit",
-        "1",
-        "--samples",
-        "1",
-        "--max-tokens",
-        "2",
-        "--out",
-        "probed.jsonl",
-    ];
+    let probe = words("--limit 1 --samples 1 --max-tokens 2 --out probed.jsonl");
     ken.text(&[&["probe", "questions.jsonl"][..], &probe].concat());
     let probed = ken.read("probed.jsonl");
     let record: Value = serde_json::from_str(probed.lines().nth(1).unwrap()).unwrap();
@@ -135,36 +111,22 @@ pub(crate) fn left(ken: &Ken) -> Vec<String> {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn exactly_the_share_goes_that_is_known_and_comes_back() {
     let ken = prepared();
-    let learned = ken.json(&TRAIN);
+    let learned = ken.json(&words(TRAIN));
     assert_eq!(keys(&learned), ["pruner", "report"]);
     assert!(
         number(&learned["report"]["rank_correlation"]) > 0.7,
         "{learned}"
     );
     let dry = ken.json(&prune(&["--ratio", "0.4", "--dry-run"]));
-    assert_eq!(
-        (&dry["pruned"], &dry["passages"]),
-        (&json!(24), &json!(60)),
-        "{dry}"
-    );
+    has!(dry, ["pruned"]: 24, ["passages"]: 60);
     assert_eq!(pruned(&ken), (0, 1), "a dry run changes nothing");
 
     let done = ken.json(&prune(&["--ratio", "0.4"]));
-    assert_eq!(
-        (&done["pruned"], &done["generation"]),
-        (&json!(24), &json!(2))
-    );
+    has!(done, ["pruned"]: 24, ["generation"]: 2);
     assert_eq!(pruned(&ken), (24, 2));
     let unknown = left(&ken).iter().filter(|id| id.starts_with('i')).count();
     assert_eq!(unknown, EACH, "only what is known went");
-    let hits = ken.json(&[
-        "search",
-        "Norway parliament",
-        "--corpus",
-        "island",
-        "--k",
-        "60",
-    ]);
+    let hits = ken.json(&words("search 'Norway parliament' --corpus island --k 60"));
     assert_eq!(hits["hits"].as_array().unwrap().len(), 36);
 
     // Another ratio replaces the first; the order is the same.
@@ -173,21 +135,13 @@ fn exactly_the_share_goes_that_is_known_and_comes_back() {
     assert_eq!(pruned(&ken).0, 6);
     let now = left(&ken);
     assert!(before.iter().all(|id| now.contains(id)));
-    ken.text(&[
-        "prune", "apply", "--corpus", "island", "--method", "random", "--seed", "4", "--ratio",
-        "0.5",
-    ]);
+    ken.text(&words(
+        "prune apply --corpus island --method random --seed 4 --ratio 0.5",
+    ));
     assert_eq!(pruned(&ken).0, 30);
-    ken.text(&[
-        "prune",
-        "apply",
-        "--corpus",
-        "island",
-        "--method",
-        "near-duplicates",
-        "--ratio",
-        "0.2",
-    ]);
+    ken.text(&words(
+        "prune apply --corpus island --method near-duplicates --ratio 0.2",
+    ));
     assert_eq!(pruned(&ken).0, 12);
     let undone = ken.json(&["prune", "undo", "--corpus", "island"]);
     assert_eq!(undone["pruned"], 0);
@@ -200,30 +154,16 @@ fn exactly_the_share_goes_that_is_known_and_comes_back() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_guarantee_takes_the_largest_ratio_or_nothing() {
     let ken = prepared();
-    let guarantee = [
-        "--max-coverage-loss",
-        "0.2",
-        "--questions",
-        "questions.jsonl",
-    ];
+    let guarantee = words("--max-coverage-loss 0.2 --questions questions.jsonl");
     let text = ken.text(&prune(&[&guarantee[..], &["--dry-run"]].concat()));
-    assert!(
-        text.contains("would prune") && text.contains("lose their answer"),
-        "{text}"
-    );
+    says!(text => "would prune", "lose their answer");
     let done = ken.json(&prune(&guarantee));
     let ratio = number(&done["ratio"]);
     assert!((0.3..0.75).contains(&ratio), "{done}");
     assert!(number(&done["promise"]["loss_bound"]) <= 0.2, "{done}");
     let before = pruned(&ken);
-    let strict = [
-        "--max-coverage-loss",
-        "0.01",
-        "--questions",
-        "questions.jsonl",
-    ];
-    let refusal = ken.refusal(&prune(&strict));
-    refusal.is("promise_not_kept", "30 questions", "about 299 questions");
+    let strict = words("--max-coverage-loss 0.01 --questions questions.jsonl");
+    refuses!(ken, &prune(&strict) => "promise_not_kept", "30 questions", "about 299 questions");
     assert_eq!(pruned(&ken), before, "what was pruned stays as it is");
 }
 
@@ -231,20 +171,10 @@ fn a_guarantee_takes_the_largest_ratio_or_nothing() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_report_measures_copies_and_leaves_the_corpus() {
     let ken = prepared();
-    let report = [
-        "--method",
-        "pruner,random",
-        "--questions",
-        "questions.jsonl",
-        "--limit",
-        "4",
-        "--ratios",
-        "0,0.5",
-        "--max-tokens",
-        "4",
-        "--out",
-        "measured",
-    ];
+    let report = words(
+        "--method pruner,random --questions questions.jsonl --limit 4 --ratios 0,0.5 \
+         --max-tokens 4 --out measured",
+    );
     let refusal = ken.refusal(&prune_verb("report", &report));
     refusal.is("other_model", "another model", "ken label mastery");
     let model = real_model(&ken);
@@ -253,24 +183,11 @@ fn a_report_measures_copies_and_leaves_the_corpus() {
     let measured = ken.json(&prune_verb("report", &report));
     assert_eq!(
         keys(&measured),
-        [
-            "n",
-            "k",
-            "mode",
-            "policy",
-            "always_unpruned",
-            "no_corpus",
-            "rows",
-            "taught"
-        ]
+        words("n k mode policy always_unpruned no_corpus rows taught")
     );
-    assert_eq!(measured["taught"], json!([]));
-    assert_eq!(measured["always_unpruned"]["em"], measured["rows"][0]["em"]);
+    has!(measured, ["taught"]: json!([]), ["always_unpruned"]["em"]: measured["rows"][0]["em"]);
     let none = &measured["no_corpus"];
-    assert_eq!(
-        (&none["passages"], &none["policy"]),
-        (&json!(0), &json!("never"))
-    );
+    has!(none, ["passages"]: 0, ["policy"]: "never");
     assert_eq!(number(&none["retrieval_ratio"]), 0.0);
     let rows = measured["rows"].as_array().unwrap();
     let named: Vec<(&str, f64)> = rows
@@ -307,10 +224,7 @@ fn a_report_measures_copies_and_leaves_the_corpus() {
     assert_eq!(pruned(&ken), (0, 1));
     assert!(!ken.path("measured/copy").exists() && !ken.path("measured/whole").exists());
     let again = ken.text(&prune_verb("report", &report));
-    assert!(
-        again.contains("coverage") && again.contains("the corpus is unchanged"),
-        "{again}"
-    );
+    says!(again => "coverage", "the corpus is unchanged");
 }
 
 #[test]
@@ -321,14 +235,7 @@ fn what_was_measured_goes_before_what_is_foretold() {
     let few: Vec<&str> = labels.lines().take(1 + 20).collect();
     ken.write("few.jsonl", few.join("\n") + "\n");
     let dry = |more: &[&'static str]| {
-        let base = [
-            "prune",
-            "apply",
-            "--corpus",
-            "island",
-            "--dry-run",
-            "--ratio",
-        ];
+        let base = words("prune apply --corpus island --dry-run --ratio");
         [&base[..], more].concat()
     };
     let measured = ["--method", "measured", "--labels", "few.jsonl"];
@@ -338,30 +245,14 @@ fn what_was_measured_goes_before_what_is_foretold() {
         (&json!(9), &json!(1.0), &json!("measured")),
         "ten of the twenty are known: {gone}"
     );
-    ken.refusal(&dry(&[&["0.5"][..], &measured].concat())).is(
-        "too_few_labels",
-        "30 passages are to go, and the mastery of 20 was measured",
-        "--pruner",
-    );
+    refuses!(ken, &dry(&[&["0.5"][..], &measured].concat()) =>
+        "too_few_labels", "30 passages are to go, and the mastery of 20 was measured", "--pruner");
     // A guarantee ends where the measurements do.
-    let guarantee = [
-        "--max-coverage-loss",
-        "0.9",
-        "--questions",
-        "questions.jsonl",
-        "--dry-run",
-    ];
+    let guarantee = words("--max-coverage-loss 0.9 --questions questions.jsonl --dry-run");
     let guaranteed = ken.json(&prune(&[&guarantee[..], &measured].concat()));
-    assert_eq!(
-        (&guaranteed["pruned"], &guaranteed["ratio"]),
-        (&json!(20), &json!(0.34)),
-        "{guaranteed}"
-    );
-    ken.refusal(&dry(&["0.1", "--method", "measured"])).is(
-        "no_labels",
-        "no labels",
-        "ken label mastery",
-    );
+    has!(guaranteed, ["pruned"]: 20, ["ratio"]: 0.34);
+    refuses!(ken, &dry(&["0.1", "--method", "measured"]) =>
+        "no_labels", "no labels", "ken label mastery");
     // Labels that call the island known and the countries unknown, against what the pruner learned.
     let other = labels
         .replace("\"mastery\":1.0", "\"mastery\":2.0")
@@ -383,30 +274,12 @@ fn a_report_follows_a_policy() {
     ken.write("own.jsonl", labels);
     ken.refusal(&prune(&["--labels", "own.jsonl", "--ratio", "0.1"]))
         .is("other_model", "another model", "--model");
-    let report = ken.json(&[
-        "prune",
-        "report",
-        "--corpus",
-        "island",
-        "--method",
-        "measured",
-        "--labels",
-        "own.jsonl",
-        "--questions",
-        "questions.jsonl",
-        "--limit",
-        "3",
-        "--ratios",
-        "0.5",
-        "--max-tokens",
-        "4",
-        "--policy",
-        "random:0.5",
-        "--out",
-        "measured",
-    ]);
-    assert_eq!(report["policy"], "random:0.5", "{report}");
-    assert_eq!(report["always_unpruned"]["policy"], "always", "{report}");
+    let report = ken.json(&words(
+        "prune report --corpus island --method measured --labels own.jsonl \
+         --questions questions.jsonl --limit 3 --ratios 0.5 --max-tokens 4 --policy \
+         random:0.5 --out measured",
+    ));
+    has!(report, ["policy"]: "random:0.5", ["always_unpruned"]["policy"]: "always");
     assert_eq!(
         number(&report["always_unpruned"]["retrieval_ratio"]),
         1.0,
@@ -422,22 +295,14 @@ fn a_report_follows_a_policy() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn what_cannot_be_pruned_is_refused() {
     let ken = prepared();
-    ken.refusal(&prune(&[]))
-        .is("no_ratio", "how much", "--max-coverage-loss");
+    refuses!(ken, &prune(&[]) => "no_ratio", "how much", "--max-coverage-loss");
     ken.refusal(&["prune", "apply", "--corpus", "island", "--ratio", "0.3"])
         .is("no_pruner", "no pruner", "ken train pruner");
     ken.refusal(&prune(&["--method", "pruner,random", "--ratio", "0.3"]))
         .is("several_methods", "ken prune report", "--method");
-    let guarantee = [
-        "--max-coverage-loss",
-        "0.2",
-        "--questions",
-        "questions.jsonl",
-    ];
-    ken.refusal(&prune(
-        &[&guarantee[..], &["--rerank", "embedder"]].concat(),
-    ))
-    .is("rerank_promised", "reranked", "--rerank none");
+    let guarantee = words("--max-coverage-loss 0.2 --questions questions.jsonl");
+    refuses!(ken, &prune(&[&guarantee[..], &["--rerank", "embedder"]].concat()) =>
+        "rerank_promised", "reranked", "--rerank none");
     ken.refusal(&prune(&["--ratio", "0.3", "--filter", "lang=en"]))
         .is("part_of_corpus", "whole corpus", "--filter");
     for ratio in ["1", "-0.1", "NaN"] {
@@ -449,35 +314,22 @@ fn what_cannot_be_pruned_is_refused() {
     let read: Value = serde_json::from_str(&pruner).unwrap();
     let embedder = read["measured_on"]["embedder"].as_str().unwrap();
     ken.write("other.json", pruner.replace(embedder, "0123456789"));
-    let other = [
-        "prune",
-        "apply",
-        "--corpus",
-        "island",
-        "--pruner",
-        "other.json",
-        "--ratio",
-        "0.3",
-    ];
-    ken.refusal(&other)
-        .is("other_pruner", "another embedder", "ken train pruner");
+    let other = words("prune apply --corpus island --pruner other.json --ratio 0.3");
+    refuses!(ken, &other => "other_pruner", "another embedder", "ken train pruner");
     ken.write(
         "open.jsonl",
         r#"{"id": "q", "question": "Who?", "golden_answers": []}"#,
     );
     let open = prune(&["--max-coverage-loss", "0.1", "--questions", "open.jsonl"]);
-    ken.refusal(&open)
-        .is("no_golden_answers", "golden answers", "golden_answers");
+    refuses!(ken, &open => "no_golden_answers", "golden answers", "golden_answers");
     assert_eq!(pruned(&ken), (0, 1));
 
     let labels = ken.read("mastery.jsonl");
     ken.write("mastery.jsonl", labels.replace("parliament", "king"));
-    ken.refusal(&TRAIN)
-        .is("other_corpus", "another corpus", "ken label mastery");
+    refuses!(ken, &words(TRAIN) => "other_corpus", "another corpus", "ken label mastery");
     let few: Vec<&str> = labels.lines().take(9).collect();
     ken.write("mastery.jsonl", few.join("\n") + "\n");
-    ken.refusal(&TRAIN)
-        .is("too_few_labels", "at least 20", "--limit");
+    refuses!(ken, &words(TRAIN) => "too_few_labels", "at least 20", "--limit");
     assert_eq!(
         ken.read("pruner.json"),
         pruner,
@@ -525,27 +377,19 @@ fn pruning_router_and_adapter_work_together() {
     let example = json!({"prompt": "Question:", "completion": " yes\n"}).to_string();
     ken.write("examples.jsonl", [example.as_str(); 12].join("\n"));
     let train = ["train", "examples", "examples.jsonl", "--out", "tuned"];
-    ken.json(&[&train[..], &["--epochs", "1"], &MODEL, &SMALL].concat());
+    ken.json(&[&train[..], &["--epochs", "1"], &MODEL, &words(SMALL)].concat());
     let tuned = ["--model", "./blank", "--adapter", "tuned"];
     let model = records_of_tuned(&ken, &tuned);
     let labels = ken.read("mastery.jsonl");
     let labels = labels.replace("\"model\":\"m\"", &format!("\"model\":{model}"));
     ken.write("mastery.jsonl", labels);
-    ken.text(&TRAIN);
+    ken.text(&words(TRAIN));
     let router = ["train", "router", "known.jsonl", "--corpus", "island"];
     ken.text(&[&router[..], &["--out", "router.json"]].concat());
-    let report = [
-        "--questions",
-        "questions.jsonl",
-        "--ratios",
-        "0,0.5",
-        "--max-tokens",
-        "4",
-        "--policy",
-        "router@0.5",
-        "--router",
-        "router.json",
-    ];
+    let report = words(
+        "--questions questions.jsonl --ratios 0,0.5 --max-tokens 4 --policy \
+         router@0.5 --router router.json",
+    );
     let report = prune_verb("report", &report);
     let measured = ken.json(&[&report[..], &["--out", "joined"], &tuned].concat());
     let rows = measured["rows"].as_array().unwrap();

@@ -2,14 +2,18 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Ken, generator, number};
+use crate::harness::{Ken, generator, number, refuses, words};
 use crate::prune::{TRAIN, left, prepared, prune};
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_pruner_may_have_passages_read() {
     let ken = prepared();
-    let train = [&TRAIN[..], &["--head", "mlp:4", "--features", "likelihood"]].concat();
+    let train = [
+        &words(TRAIN)[..],
+        &["--head", "mlp:4", "--features", "likelihood"],
+    ]
+    .concat();
     let learned = ken.json(&train);
     let report = &learned["report"];
     assert_eq!(report["input"], json!({"from": "passage_likelihood"}));
@@ -22,31 +26,11 @@ fn a_pruner_may_have_passages_read() {
     ken.json(&prune(&["--ratio", "0"]));
     ken.write("other.toml", "model = \"no/such/model.gguf\"\n");
     let small = format!("s={}", generator().display());
-    let study = ken.json(&[
-        "study",
-        "run",
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--config",
-        "other.toml",
-        "--model",
-        &small,
-        "--scales",
-        "1",
-        "--ks",
-        "1",
-        "--limit",
-        "3",
-        "--max-tokens",
-        "2",
-        "--prune",
-        "0,0.4",
-        "--pruner",
-        "pruner.json",
-        "--out",
-        "st",
-    ]);
+    let study = words(
+        "study run questions.jsonl --corpus island --config other.toml --scales 1 --ks 1 --limit 3 \
+         --max-tokens 2 --prune 0,0.4 --pruner pruner.json --out st --model",
+    );
+    let study = ken.json(&[&study[..], &[small.as_str()]].concat());
     let policies = study["policies"].as_array().unwrap();
     let pruned: Vec<f64> = policies
         .iter()
@@ -57,7 +41,11 @@ fn a_pruner_may_have_passages_read() {
         policies[1]["against_whole"], policies[1]["against_always"],
         "of always"
     );
-    let states = [&TRAIN[..], &["--features", "hidden", "--layer", "auto"]].concat();
+    let states = [
+        &words(TRAIN)[..],
+        &["--features", "hidden", "--layer", "auto"],
+    ]
+    .concat();
     let learned = ken.json(&states);
     let report = &learned["report"];
     assert_eq!(report["input"]["from"], "passage_state", "{report}");
@@ -68,6 +56,5 @@ fn a_pruner_may_have_passages_read() {
     let reader = head["measured_on"]["reader"].as_str().unwrap();
     let other = ken.read("pruner.json").replace(reader, "0123456789");
     ken.write("pruner.json", other);
-    ken.refusal(&prune(&["--ratio", "0.1"]))
-        .is("other_reader", "another model", "--model");
+    refuses!(ken, &prune(&["--ratio", "0.1"]) => "other_reader", "another model", "--model");
 }

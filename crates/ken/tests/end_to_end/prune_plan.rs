@@ -2,13 +2,14 @@
 
 use serde_json::json;
 
+use crate::harness::words;
 use crate::prune::{TRAIN, left, prepared, pruned};
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn what_a_dry_run_writes_down_is_what_would_go() {
     let ken = prepared();
-    ken.json(&TRAIN);
+    ken.json(&words(TRAIN));
     let apply = |more: &[&str]| {
         let own = ["prune", "apply", "--corpus", "island"];
         ken.json(&[&own[..], more].concat())

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use ken_testing::has;
 use serde_json::json;
 
-use crate::harness::{Ken, number};
+use crate::harness::{Ken, number, words};
 use crate::prune::{left, prepared, prune, pruned};
 
 /// The documents that a search with a filter can find.
@@ -25,16 +26,10 @@ fn a_threshold_prunes_when_the_corpus_is_searched() {
         ken.json(&[&own[..], more].concat())
     };
     let scored = score(&["--pruner", "pruner.json"]);
-    assert_eq!(
-        (&scored["name"], &scored["scored"]),
-        (&json!("mastery"), &json!(60))
-    );
+    has!(scored, ["name"]: "mastery", ["scored"]: 60);
     assert_eq!(pruned(&ken), (0, 2), "nothing is pruned in the corpus");
     let threshold = &scored["thresholds"][1];
-    assert_eq!(
-        (&threshold["ratio"], &threshold["pruned"]),
-        (&json!(0.3), &json!(18))
-    );
+    has!(threshold, ["ratio"]: 0.3, ["pruned"]: 18);
     let filter = format!("NOT mastery>={}", number(&threshold["score"]));
     let by_filter = found(&ken, &filter);
     assert_eq!(by_filter.len(), 42);
@@ -67,14 +62,7 @@ fn a_threshold_prunes_when_the_corpus_is_searched() {
         BTreeSet::from(["c0".to_owned()])
     );
     ken.write("bad.jsonl", json!({"passage_id": "c0#0"}).to_string());
-    let bad = [
-        "prune",
-        "score",
-        "--corpus",
-        "island",
-        "--scores",
-        "bad.jsonl",
-    ];
+    let bad = words("prune score --corpus island --scores bad.jsonl");
     ken.refusal(&bad).is("bad_prune_line", "bad.jsonl", "score");
 
     // The same passages go that are pruned in the corpus at the same ratio.

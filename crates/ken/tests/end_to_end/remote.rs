@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::Ken;
+use crate::harness::{Ken, refuses};
 use crate::model_server::{Manner, start, start_on};
 use crate::serve::Serving;
 
@@ -50,10 +50,9 @@ fn a_question_gets_the_answer_of_the_model_on_this_machine() {
 fn an_evaluation_gives_the_results_of_the_model_on_this_machine() {
     let ken = Ken::new();
     ingest_notes(&ken);
-    let questions = QUESTIONS.map(|question| {
-        json!({"id": question, "question": question, "golden_answers": ["312"]}).to_string()
-    });
-    ken.write("questions.jsonl", questions.join("\n"));
+    let questions = QUESTIONS
+        .map(|question| json!({"id": question, "question": question, "golden_answers": ["312"]}));
+    ken.write_lines("questions.jsonl", questions);
     let server = start(Manner::Vllm);
     let there = ["--model", &server.url, "--model-name", "smollm2"];
     let run = |out: &str, more: &[&str]| {
@@ -105,10 +104,6 @@ fn a_server_waits_for_its_model_server_and_knows_when_that_is_gone() {
     // No wait takes longer than set.
     let listen = ["--listen", "127.0.0.1:0", "--model-wait", "1"];
     let serve = ["serve", "--policy", "never", "--model", &url];
-    let refused = ken.refusal(&[&serve[..], &listen].concat());
-    refused.is(
-        "endpoint_unreachable",
-        "cannot reach",
-        "check that the endpoint runs",
-    );
+    refuses!(ken, &[&serve[..], &listen].concat() =>
+        "endpoint_unreachable", "cannot reach", "check that the endpoint runs");
 }

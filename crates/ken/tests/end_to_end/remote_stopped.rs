@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use ken_testing::cases;
 use serde_json::{Value, json};
 
-use crate::harness::{Ken, Refusal, refused};
+use crate::harness::{Ken, Refusal, refused, words};
 use crate::loopback::{Reply, Request, Server};
 use crate::stopped::{interrupt, wait_for};
 
@@ -53,12 +54,9 @@ fn a_question_to_a_server_that_never_answers() {
             .filter(|asked| asked.body["max_tokens"] != 1)
             .count()
     };
-    for (server, asked) in [
-        (
-            Server::start(|_| silence()),
-            &models as &dyn Fn(&Server) -> usize,
-        ),
-        (tiny(|_| silence()), &questions),
+    for (server, asked) in cases![
+        Server::start(|_| silence()) => &models as &dyn Fn(&Server) -> usize;
+        tiny(|_| silence()) => &questions;
     ] {
         let ask = ["ask", "--policy", "never", "--model", &server.url, "--json"];
         let mut child = ken
@@ -123,10 +121,8 @@ fn an_evaluation_keeps_the_answers_of_its_batch() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_ingest_publishes_what_was_embedded() {
     let ken = Ken::new();
-    let lines: Vec<String> = (0..300)
-        .map(|n| json!({"id": format!("d{n}"), "contents": format!("vane {n}")}).to_string())
-        .collect();
-    ken.write("many.jsonl", lines.join("\n"));
+    let lines = (0..300).map(|n| json!({"id": format!("d{n}"), "contents": format!("vane {n}")}));
+    ken.write_lines("many.jsonl", lines);
     let server = Server::start(move |request| match request.path.as_str() {
         "/v1/models" => Reply::json(&json!({"data": [{"id": "tiny"}]})),
         _ => {
@@ -141,14 +137,7 @@ fn an_ingest_publishes_what_was_embedded() {
             Reply::json(&json!({"data": data}))
         }
     });
-    let ingest = [
-        "ingest",
-        "many.jsonl",
-        "--corpus",
-        "c",
-        "--segment",
-        "whole",
-    ];
+    let ingest = words("ingest many.jsonl --corpus c --segment whole");
     let ingest = [&ingest[..], &["--embedder", &server.url, "--json"]].concat();
     let mut child = ken.command(&ingest).spawn().unwrap();
     wait_for(&mut child, "a request that hangs", || {

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use ken_testing::says;
 use serde_json::Value;
 
-use crate::harness::{Ken, argument, keys, number};
+use crate::harness::{Ken, argument, keys, number, words};
 
 const QUESTION: &str = "who mends the tower clock";
 
@@ -55,15 +56,7 @@ fn the_chunk_that_answers_comes_first() {
         let scores: Vec<f64> = hits.iter().map(|hit| number(&hit["score"])).collect();
         assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
         for hit in hits {
-            let fields = [
-                "passage_id",
-                "doc_id",
-                "title",
-                "text",
-                "score",
-                "metadata",
-                "chunk",
-            ];
+            let fields = words("passage_id doc_id title text score metadata chunk");
             assert_eq!(keys(hit), fields);
             let text = match hit["doc_id"].as_str().unwrap() {
                 "clocks.txt" => CLOCKS,
@@ -97,17 +90,9 @@ fn an_answer_cites_the_chunk_that_it_read() {
     assert!(said.contains("Tilda Brann"), "{answer}");
     let retrieved = answer["retrieved"].as_array().unwrap();
     assert_eq!(retrieved.len(), 2);
-    for passage in retrieved {
-        let fields = [
-            "passage_id",
-            "doc_id",
-            "title",
-            "text",
-            "chunk",
-            "score",
-            "in_prompt",
-        ];
-        assert_eq!(keys(passage), fields);
+    for found in retrieved {
+        let fields = words("passage_id doc_id title text chunk score in_prompt");
+        assert_eq!(keys(found), fields);
     }
     let citation = &answer["citations"][0];
     assert_eq!(
@@ -120,8 +105,7 @@ fn an_answer_cites_the_chunk_that_it_read() {
     assert!(number(&answer["timing_ms"]["rerank"]) > 0.0);
 
     let text = ken.text(&["ask", QUESTION]);
-    assert!(text.contains("  [1] town.txt#0["), "{text}");
-    assert!(text.contains("chunks: 2 found, 2 read\n"), "{text}");
+    says!(text => "  [1] town.txt#0[", "chunks: 2 found, 2 read\n");
 
     // The tokens that a language model reads for the ranking count.
     let judged = ken.json(&["ask", "--rerank", "likelihood", QUESTION]);
@@ -169,20 +153,11 @@ fn a_cross_encoder_ranks() {
 fn only_so_many_passages_are_cut() {
     let ken = Ken::new();
     ingest(&ken);
-    let result = ken.json(&[
-        "search",
-        "--corpus",
-        "town",
-        "--mode",
-        "dense",
-        "--rerank",
-        "embedder",
-        "--rerank-depth",
-        "1",
-        "--rerank-chunk",
-        "sentence",
-        QUESTION,
-    ]);
+    let search = words(
+        "search --corpus town --mode dense --rerank embedder --rerank-depth 1 \
+         --rerank-chunk sentence",
+    );
+    let result = ken.json(&[&search[..], &[QUESTION]].concat());
     let hits = result["hits"].as_array().unwrap();
     assert_eq!(hits.len(), 2, "{hits:?}");
     assert!(hits.iter().all(|hit| hit["passage_id"] == "clocks.txt#0"));
@@ -198,9 +173,7 @@ fn an_evaluation_shows_the_stage_and_resumes_under_the_same_only() {
         "metadata": {"gold_passage": "town.txt"},
     });
     ken.write("q.jsonl", question.to_string());
-    let eval = [
-        "eval", "q.jsonl", "--corpus", "town", "--out", "r.jsonl", "--rerank",
-    ];
+    let eval = words("eval q.jsonl --corpus town --out r.jsonl --rerank");
     let summary = ken.json(&[&eval[..], &["embedder"]].concat());
     assert!(number(&summary["latency_ms"]["stages"]["rerank"]["p50"]) > 0.0);
     assert_eq!(summary["gold_coverage"], 1.0);

@@ -1,8 +1,9 @@
 //! `ken eval` on a BEIR folder: modes compared, runs written, and ids that do not fit.
 
+use ken_testing::says;
 use serde_json::Value;
 
-use crate::harness::{Ken, keys, number};
+use crate::harness::{Ken, keys, number, refuses};
 
 const CORPUS: &str = r#"{"_id": "light", "title": "Lighthouse", "text": "The keeper of the Orrin lighthouse is Ilse Marrow. She feeds the seals of Orrin. The lighthouse was built in 1871."}
 {"_id": "bakery", "title": "Bakery", "text": "The stone oven of the bakery was built by Anders Pell. The bakery opens at five."}
@@ -69,9 +70,7 @@ fn modes_are_compared_on_documents_and_leave_their_runs() {
         }
     );
     let page = ken.read("again/page.json");
-    for named in ["embedder", "generation 1", "\"k\"", "command", "version"] {
-        assert!(page.contains(named), "{named}: {page}");
-    }
+    says!(page => "embedder", "generation 1", "\"k\"", "command", "version");
     let text = ken.text(
         &[
             &eval[..],
@@ -79,10 +78,7 @@ fn modes_are_compared_on_documents_and_leave_their_runs() {
         ]
         .concat(),
     );
-    assert!(
-        text.contains("nDCG@1 ") && text.contains("1 judged queries"),
-        "{text}"
-    );
+    says!(text => "nDCG@1 ", "1 judged queries");
 }
 
 #[test]
@@ -92,8 +88,7 @@ fn ids_of_another_corpus_are_refused() {
     ken.write("other.tsv", "q1 0 doc-1 1\n");
     let eval = ["eval", "beir", "--corpus", "c", "--qrels", "other.tsv"];
     let message = "the corpus has none of the 1 judged documents: \"doc-1\"";
-    ken.refusal(&eval)
-        .is("no_document_known", message, "under their ids");
+    refuses!(ken, &eval => "no_document_known", message, "under their ids");
     ken.write("other.tsv", "query 0 light 1\n");
     let message = "none of the 1 judged queries was asked: judged \"query\", asked \"q1\", \"q2\"";
     ken.refusal(&eval).is("no_query_known", message, "--qrels");

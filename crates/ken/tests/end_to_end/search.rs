@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number};
+use crate::harness::{Ken, keys, number, objects};
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
@@ -15,10 +15,8 @@ fn every_mode_finds_and_keeps_the_contract() {
         ("lexical", "ilse marrow"),
         ("hybrid", "keeper of the lighthouse"),
     ] {
-        let search = [
-            "search", "--corpus", "island", "--mode", mode, "--k", "3", query,
-        ];
-        let result = ken.json(&search);
+        let search = ["search", query, "--corpus", "island", "--mode", mode];
+        let result = ken.json(&[&search[..], &["--k", "3"]].concat());
         assert_eq!(keys(&result), ["query", "hits"], "{mode}");
         assert_eq!(result["query"], query);
         let hits = result["hits"].as_array().unwrap();
@@ -50,11 +48,8 @@ fn queries_on_stdin_are_searched_for_line_by_line() {
     ingest_notes(&ken);
     let search = ["search", "--corpus", "island", "--k", "1", "-", "--json"];
     let output = ken.text_of_input(&search, "seals\n\nstone oven\n");
-    let results: Vec<Value> = output
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    let passages: Vec<(&Value, &Value)> = results
+    let found = objects(&output);
+    let passages: Vec<(&Value, &Value)> = found
         .iter()
         .map(|result| (&result["query"], &result["hits"][0]["passage_id"]))
         .collect();

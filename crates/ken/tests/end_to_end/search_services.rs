@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::Ken;
+use crate::harness::{Ken, refuses};
 use crate::loopback::{Reply, Server};
 use crate::serve::Serving;
 
@@ -152,12 +152,8 @@ fn an_index_is_searched_by_words_and_vectors_with_its_own_key() {
         "dense",
         "?vector=NAME",
     );
-    let refused = ken.refusal(&["search", "--corpus", &corpus, QUERY]);
-    refused.is(
-        "search_service_status",
-        "missing authentication",
-        "KEN_SEARCH_KEY",
-    );
+    refuses!(ken, &["search", "--corpus", &corpus, QUERY] =>
+        "search_service_status", "missing authentication", "KEN_SEARCH_KEY");
 }
 
 #[test]
@@ -174,6 +170,5 @@ fn what_cannot_be_done_behind_a_service_is_refused() {
         refused.is("corpus_behind_service", address, "folder");
     }
     let search = ["search", "--corpus", address, "lighthouse"];
-    ken.refusal(&search)
-        .is("search_service_unreachable", "127.0.0.1:9", "its port");
+    refuses!(ken, &search => "search_service_unreachable", "127.0.0.1:9", "its port");
 }

@@ -1,9 +1,10 @@
 //! `ken train self-route`, `ken datastore` and the policy `self-route`, on a small model of an invented world: a
 //! model chooses its source, also of several corpora, and people can correct it.
 
+use ken_testing::has;
 use serde_json::{Value, json};
 
-use crate::harness::{Ken, keys, number};
+use crate::harness::{Ken, keys, number, refuses, words};
 use crate::records::change;
 use crate::tuning::{MODEL, SMALL, prepared};
 
@@ -53,7 +54,7 @@ fn of_two_corpora_the_one_is_searched_that_was_chosen() {
     write_source_labels(&ken, &MODEL, "labels.jsonl", &corpora, &preferred);
     let train = ["train", "self-route", "labels.jsonl", "--out", "routing"];
     let half = ["--held-out", "0.5", "--soft"];
-    ken.json(&[&train[..], &half, &MODEL, &SMALL].concat());
+    ken.json(&[&train[..], &half, &MODEL, &words(SMALL)].concat());
     let origin: Value = serde_json::from_str(&ken.read("routing/ken.json")).unwrap();
     let taught = origin["sources"]["corpora"].as_array().unwrap();
     let named: Vec<&str> = taught
@@ -77,22 +78,11 @@ fn of_two_corpora_the_one_is_searched_that_was_chosen() {
         ken.write("entries.jsonl", all.collect::<Vec<_>>().join("\n"));
         let import = ["datastore", "import", "routes", "entries.jsonl"];
         ken.json(&[&import[..], &trained].concat());
-        let ask = [
-            "ask",
-            "Who asked for the tower?",
-            "--corpus",
-            "island.ken",
-            "--corpus",
-            "tower=tower.ken",
-            "--mode",
-            "dense",
-            "--policy",
-            "self-route@0",
-            "--datastore",
-            "routes",
-            "--max-tokens",
-            "4",
-        ];
+        let ask = words(
+            "ask 'Who asked for the tower?' --corpus island.ken --corpus \
+             tower=tower.ken --mode dense --policy self-route@0 --datastore routes \
+             --max-tokens 4",
+        );
         let answer = ken.json(&[&ask[..], &trained].concat());
         assert_eq!(answer["route"], "corpus", "{answer}");
         let first = answer["retrieved"][0]["passage_id"].as_str().unwrap();
@@ -100,23 +90,10 @@ fn of_two_corpora_the_one_is_searched_that_was_chosen() {
         assert_eq!(first.starts_with("tower"), chosen == "tower", "{answer}");
     }
 
-    let eval = [
-        "eval",
-        "island/questions.jsonl",
-        "--limit",
-        "1",
-        "--corpus",
-        "island.ken",
-        "--corpus",
-        "tower=tower.ken",
-        "--mode",
-        "lexical",
-        "--max-tokens",
-        "2",
-        "--out",
-        "chosen.jsonl",
-        "--policy",
-    ];
+    let eval = words(
+        "eval island/questions.jsonl --limit 1 --corpus island.ken --corpus \
+         tower=tower.ken --mode lexical --max-tokens 2 --out chosen.jsonl --policy",
+    );
     ken.json(&[&eval[..], &["self-route"], &trained].concat());
     let chosen = ken.read("chosen.jsonl");
     let header: Value = serde_json::from_str(chosen.lines().next().unwrap()).unwrap();
@@ -127,25 +104,8 @@ fn of_two_corpora_the_one_is_searched_that_was_chosen() {
 }
 
 const TRAINED: [&str; 4] = [MODEL[0], MODEL[1], "--adapter", "routing"];
-const TRAIN: [&str; 7] = [
-    "train",
-    "self-route",
-    "labels.jsonl",
-    "--out",
-    "routing",
-    "--epochs",
-    "2",
-];
-const ASK: [&str; 8] = [
-    "ask",
-    "Who?",
-    "--corpus",
-    "island.ken",
-    "--mode",
-    "lexical",
-    "--max-tokens",
-    "4",
-];
+const TRAIN: &str = "train self-route labels.jsonl --out routing --epochs 2";
+const ASK: &str = "ask Who? --corpus island.ken --mode lexical --max-tokens 4";
 const MAKE: [&str; 9] = [
     "datastore",
     "make",
@@ -175,7 +135,15 @@ fn labeled() -> Ken {
 /// A model that chooses its source in `routing`, and the report of its training.
 fn routed() -> (Ken, Value) {
     let ken = labeled();
-    let report = ken.json(&[&TRAIN[..], &["--held-out", "0.6"], &MODEL, &SMALL].concat());
+    let report = ken.json(
+        &[
+            &words(TRAIN)[..],
+            &["--held-out", "0.6"],
+            &MODEL,
+            &words(SMALL),
+        ]
+        .concat(),
+    );
     (ken, report)
 }
 
@@ -220,13 +188,7 @@ fn labels_become_examples_and_preferences() {
         completion.starts_with("<self>") && completion.ends_with("<EOK>"),
         "{first}"
     );
-    let to = [
-        "--preferences",
-        "--export",
-        "llama-factory",
-        "--out",
-        "pairs",
-    ];
+    let to = words("--preferences --export llama-factory --out pairs");
     ken.json(&[&export[..], &to, &MODEL].concat());
     let pairs: Value = serde_json::from_str(&ken.read("pairs/ken.json")).unwrap();
     assert_eq!(
@@ -242,15 +204,12 @@ fn a_model_learns_to_choose_its_source() {
     let (ken, report) = routed();
     assert_eq!(report["purpose"], "self-route", "{report}");
     let origin = origin(&ken);
-    assert_eq!(
-        origin["sources"]["corpora"][0]["name"], "island",
-        "{origin}"
-    );
+    has!(origin, ["sources"]["corpora"][0]["name"]: "island");
     assert_eq!(origin["held_out"], json!(0.6), "{origin}");
     // The threshold chosen on the validation questions, if any decides, is the policy's default.
     let threshold = report["threshold"].as_f64().unwrap_or(0.2);
     assert_eq!(origin["sources"]["threshold"], report["threshold"]);
-    let answer = ken.json(&[&ASK[..], &["--policy", "self-route"], &TRAINED].concat());
+    let answer = ken.json(&[&words(ASK)[..], &["--policy", "self-route"], &TRAINED].concat());
     assert_eq!(answer["policy"], format!("self-route@{threshold}"));
 }
 
@@ -259,19 +218,15 @@ fn a_model_learns_to_choose_its_source() {
 fn what_does_not_fit_self_routing_is_refused() {
     let (ken, _) = routed();
     let later = ["--second-learning-rate", "0", "--out", "early"];
-    ken.refusal(&[&TRAIN[..3], &later, &MODEL].concat())
-        .is("setting", "learning rate", "");
+    refuses!(ken, &[&words(TRAIN)[..3], &later, &MODEL].concat() => "setting", "learning rate", "");
     assert!(!ken.path("early").exists());
     // Labels of the untrained model say nothing about the trained one.
     let before = MAKE.map(|part| match part {
         "again.jsonl" => "labels.jsonl",
         part => part,
     });
-    ken.refusal(&[&before[..], &TRAINED].concat()).is(
-        "other_model",
-        "another model",
-        "ken label sources",
-    );
+    refuses!(ken, &[&before[..], &TRAINED].concat() =>
+        "other_model", "another model", "ken label sources");
     write_source_labels(
         &ken,
         &TRAINED,
@@ -280,24 +235,12 @@ fn what_does_not_fit_self_routing_is_refused() {
         &["self", "island"],
     );
     let nothing = MAKE.map(|part| if part == "0" { "0.6" } else { part });
-    ken.refusal(&[&nothing[..], &TRAINED].concat())
-        .is("all_taught", "taught all", "--held-out");
-    let plain = [
-        "ask",
-        "Who?",
-        "--corpus",
-        "island.ken",
-        "--policy",
-        "self-route",
-    ];
-    ken.refusal(&[&plain[..], &MODEL].concat()).is(
-        "does_not_choose",
-        "not trained to choose",
-        "ken train self-route",
-    );
-    let again = [&TRAIN[..3], &["--out", "again", "--full"], &TRAINED].concat();
-    ken.refusal(&again)
-        .is("other_model", "another model", "ken label sources");
+    refuses!(ken, &[&nothing[..], &TRAINED].concat() => "all_taught", "taught all", "--held-out");
+    let plain = words("ask Who? --corpus island.ken --policy self-route");
+    refuses!(ken, &[&plain[..], &MODEL].concat() =>
+        "does_not_choose", "not trained to choose", "ken train self-route");
+    let again = [&words(TRAIN)[..3], &["--out", "again", "--full"], &TRAINED].concat();
+    refuses!(ken, &again => "other_model", "another model", "ken label sources");
 }
 
 #[test]
@@ -306,7 +249,7 @@ fn a_datastore_votes_and_people_correct_it() {
     let (ken, entries) = voting();
     let ask = |policy: &'static str| -> Value {
         let by = ["--datastore", "routes", "--policy", policy];
-        ken.json(&[&ASK[..], &by, &TRAINED].concat())
+        ken.json(&[&words(ASK)[..], &by, &TRAINED].concat())
     };
     let own = ask("self-route@1");
     assert_eq!(own["route"], "self", "{own}");
@@ -339,20 +282,10 @@ fn a_datastore_votes_and_people_correct_it() {
     assert_eq!(edited["edited"], 1);
     let removed = ken.json(&["datastore", "remove", "routes", id]);
     assert_eq!(number(&removed["entries"]), entries);
-    let add = [
-        "datastore",
-        "add",
-        "routes",
-        "Where?",
-        "--source",
-        "island",
-        "--id",
-        "mine",
-    ];
+    let add = words("datastore add routes Where? --source island --id mine");
     assert_eq!(ken.json(&[&add[..], &TRAINED].concat())["added"], 1);
 
-    ken.refusal(&[&add[..], &TRAINED].concat())
-        .is("same_id", "mine", "ken datastore edit");
+    refuses!(ken, &[&add[..], &TRAINED].concat() => "same_id", "mine", "ken datastore edit");
     ken.refusal(&["datastore", "edit", "routes", "mine", "--source", "web"])
         .is("no_such_source", "web", "");
     ken.refusal(&["datastore", "remove", "routes", "nobody"])
@@ -366,22 +299,10 @@ fn a_datastore_votes_and_people_correct_it() {
 fn a_threshold_is_chosen_on_what_was_neither_taught_nor_votes() {
     let (ken, _) = voting();
     let origin = origin(&ken);
-    let probe = [
-        "probe",
-        "island/questions.jsonl",
-        "--corpus",
-        "island.ken",
-        "--mode",
-        "lexical",
-        "--limit",
-        "3",
-        "--samples",
-        "1",
-        "--max-tokens",
-        "2",
-        "--out",
-        "probed.jsonl",
-    ];
+    let probe = words(
+        "probe island/questions.jsonl --corpus island.ken --mode lexical --limit 3 \
+         --samples 1 --max-tokens 2 --out probed.jsonl",
+    );
     ken.text(&[&probe[..], &TRAINED].concat());
     let calibrate = ["calibrate", "probed.jsonl", "--policy", "self-route"];
     let calibrate = [&calibrate[..], &["--ratio", "0.5"], &TRAINED].concat();
@@ -395,8 +316,7 @@ fn a_threshold_is_chosen_on_what_was_neither_taught_nor_votes() {
     let mut taught_all = origin.clone();
     taught_all["learned_from"] = json!(taught);
     ken.write("routing/ken.json", taught_all.to_string());
-    ken.refusal(&calibrate)
-        .is("not_measured", "self-route", "other questions");
+    refuses!(ken, &calibrate => "not_measured", "self-route", "other questions");
     let mut taught_none = origin.clone();
     taught_none["learned_from"] = json!([]);
     ken.write("routing/ken.json", taught_none.to_string());
@@ -424,7 +344,7 @@ fn without_verbalization_a_model_only_retrieves_or_not() {
     ];
     for (out, flag) in ways {
         let flags = [&["--out", out][..], flag.as_slice()].concat();
-        let report = ken.json(&[&train[..], &flags, &MODEL, &SMALL].concat());
+        let report = ken.json(&[&train[..], &flags, &MODEL, &words(SMALL)].concat());
         assert!(report["threshold"].is_number(), "{report}");
         let origin: Value = serde_json::from_str(&ken.read(&format!("{out}/ken.json"))).unwrap();
         assert_eq!(origin["sources"]["verbalizes"], json!(flag.is_none()));
@@ -442,22 +362,8 @@ fn without_verbalization_a_model_only_retrieves_or_not() {
         assert_eq!(own["calls"]["model"], calls, "{own}");
         assert_eq!(ask("self-route@0")["route"], "corpus");
         // Both are compared on the same questions, by the thresholds recorded with them.
-        let eval = [
-            "eval",
-            "island/questions.jsonl",
-            "--held-out",
-            "0.4",
-            "--limit",
-            "6",
-        ];
-        let found = [
-            "--corpus",
-            "island.ken",
-            "--mode",
-            "lexical",
-            "--max-tokens",
-            "2",
-        ];
+        let eval = words("eval island/questions.jsonl --held-out 0.4 --limit 6");
+        let found = words("--corpus island.ken --mode lexical --max-tokens 2");
         let folder = format!("{out}.policies");
         let by = ["--policy", "self-route,never,always", "--out", &folder];
         let measured = ken.json(&[&eval[..], &found, &by, &trained].concat());
@@ -469,37 +375,19 @@ fn without_verbalization_a_model_only_retrieves_or_not() {
     }
     // Alone it answers as beside the other, question by question.
     let eval = ["eval", "island/questions.jsonl", "--held-out", "0.4"];
-    let found = [
-        "--corpus",
-        "island.ken",
-        "--mode",
-        "lexical",
-        "--max-tokens",
-        "2",
-    ];
+    let found = words("--corpus island.ken --mode lexical --max-tokens 2 --policy self-route");
     let one = |adapter: &'static str, limit: &'static str, more: &[&'static str]| {
-        let by = [
-            "--limit",
-            limit,
-            "--policy",
-            "self-route",
-            "--adapter",
-            adapter,
-        ];
+        let by = ["--limit", limit, "--adapter", adapter];
         [&eval[..], &found, &by, &MODEL, more].concat()
     };
     let selective = ken.json(&one("selective", "6", &["--out", "selective.jsonl"]));
     let against = ["--against", "selective.jsonl"];
     let compared = ken.json(&one("verbalizing", "6", &against));
-    assert_eq!(compared["against"]["em"], selective["em"], "{compared}");
-    assert_eq!(compared["against"]["policy"], selective["policy"]);
+    has!(compared["against"], ["em"]: selective["em"], ["policy"]: selective["policy"]);
     let ahead = number(&compared["em"]) - number(&selective["em"]);
     assert!((number(&compared["against"]["em_difference"]) - ahead).abs() < 1e-9);
-    ken.refusal(&one("verbalizing", "9", &against)).is(
-        "other_questions",
-        "selective.jsonl lacks 3",
-        "--limit",
-    );
+    refuses!(ken, &one("verbalizing", "9", &against) =>
+        "other_questions", "selective.jsonl lacks 3", "--limit");
     let asked = |out: &str| -> Vec<String> {
         let lines = ken.read(&format!("{out}.policies/never.jsonl"));
         let each = lines.lines().map(|line| {

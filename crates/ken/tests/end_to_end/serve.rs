@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::Ken;
+use crate::harness::{Ken, refuses, words};
 use crate::records::{invent, probe};
 use crate::stopped::interrupt;
 
@@ -112,10 +113,7 @@ fn what_is_served_is_what_is_asked() {
     let question = "Who is the keeper of the Orrin lighthouse?";
     let asked = ken.json(&["ask", "--corpus", "island", question]);
     let mut serving = Serving::start(&ken, &["--corpus", "notes=island"]);
-    assert_eq!(
-        serving.announced["corpora"],
-        json!([{"name": "notes", "generation": 1}])
-    );
+    has!(serving.announced, ["corpora"]: json!([{"name": "notes", "generation": 1}]));
     let console = serving.url.strip_suffix("v1");
     assert_eq!(serving.announced["console"].as_str(), console);
     let (status, page) = serving.exchange("GET", "/", "");
@@ -149,10 +147,7 @@ fn what_is_served_is_what_is_asked() {
     assert_eq!(status, 400);
     assert!(refused.contains("context_length_exceeded"), "{refused}");
     let greeting = serving.chat("ken/always", "Hello!");
-    assert_eq!(
-        (&greeting["ken"]["small_talk"], &greeting["ken"]["searches"]),
-        (&json!(true), &json!(0))
-    );
+    has!(greeting["ken"], ["small_talk"]: true, ["searches"]: 0);
 
     // Documents added while it runs are found without a restart.
     ken.write(
@@ -246,29 +241,17 @@ fn a_guarantee_is_calibrated_and_watched() {
     let questions = (0..4).map(|number| {
         json!({"id": number.to_string(), "question": format!("Who is keeper {number} of the Orrin lighthouse?"),
                "golden_answers": ["Zebulon"]})
-        .to_string()
     });
-    ken.write("questions.jsonl", questions.collect::<Vec<_>>().join("\n"));
+    ken.write_lines("questions.jsonl", questions);
     probe(&ken, "questions.jsonl", "known.jsonl");
     let policy = "uncertainty:perplexity";
-    let calibrate = [
-        "calibrate",
-        "known.jsonl",
-        "--policy",
-        policy,
-        "--out",
-        "guarantee.json",
-    ];
+    let calibrate = words("calibrate known.jsonl --out guarantee.json --policy");
+    let calibrate = [&calibrate[..], &[policy]].concat();
     // Four questions cannot show that so little is lost.
     let refusal = ken.refusal(&[&calibrate[..], &["--max-loss", "0.01"]].concat());
     refusal.is("no_guarantee", "guarantee.json", "--max-loss");
     assert!(!ken.path("guarantee.json").exists());
-    let both = [
-        "calibrate",
-        "known.jsonl",
-        "--policy",
-        "certainty+evidence:cosine",
-    ];
+    let both = words("calibrate known.jsonl --policy certainty+evidence:cosine");
     let refusal = ken.refusal(&[&both[..], &["--max-loss", "0.9", "--out", "g.json"]].concat());
     refusal.is("guaranteed_policy", "one threshold", "--policy certainty");
     let chosen = ken.json(&[&calibrate[..], &["--max-loss", "0.9"]].concat());
@@ -284,11 +267,7 @@ fn a_guarantee_is_calibrated_and_watched() {
     let serving = Serving::start(&ken, &with_share);
     let question = "Who is keeper 1 of the Orrin lighthouse?";
     let answer = serving.post("/v1/ken/ask", &json!({"question": question}));
-    assert_eq!(answer["guarantee"]["standing"], "holds", "{answer}");
-    assert_eq!(
-        (&answer["route"], &answer["drawn"]),
-        (&json!("self"), &json!(1.0))
-    );
+    has!(answer, ["guarantee"]["standing"]: "holds", ["route"]: "self", ["drawn"]: 1.0);
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
         let (status, report) = serving.exchange("GET", "/v1/ken/guarantee", "");
@@ -315,8 +294,7 @@ fn a_guarantee_is_calibrated_and_watched() {
         ken.refusal(&same).is(kind, field, "probe");
     }
     ken.write("guarantee.json", "{}");
-    ken.refusal(&same)
-        .is("not_a_guarantee", "guarantee.json", "calibrate");
+    refuses!(ken, &same => "not_a_guarantee", "guarantee.json", "calibrate");
 }
 
 #[test]
@@ -341,21 +319,11 @@ fn a_guarantee_of_the_answers_given_is_calibrated_and_watched() {
         }
     });
     let signal = "uncertainty:perplexity";
-    let calibrate = [
-        "calibrate",
-        "known.jsonl",
-        "--policy",
-        signal,
-        "--abstain",
-        signal,
-    ];
+    let by = ["--policy", signal, "--abstain", signal];
+    let calibrate = [&["calibrate", "known.jsonl"][..], &by].concat();
     let out = ["--out", "guarantee.json", "--max-error"];
-    let refusal = ken.refusal(&[&calibrate[..], &out, &["0.001"]].concat());
-    refusal.is(
-        "no_guarantee",
-        "wrong among the answers given",
-        "--max-error",
-    );
+    refuses!(ken, &[&calibrate[..], &out, &["0.001"]].concat() =>
+        "no_guarantee", "wrong among the answers given", "--max-error");
     assert!(!ken.path("guarantee.json").exists());
     let chosen = ken.json(&[&calibrate[..], &out, &["0.1"]].concat());
     let text = ken.text(&[&calibrate[..], &out, &["0.1"]].concat());
@@ -365,44 +333,17 @@ fn a_guarantee_of_the_answers_given_is_calibrated_and_watched() {
     assert!(text.contains(&to_watch), "{text}");
     assert!(text.contains(" --calibration guarantee.json"), "{text}");
     let guarantee: Value = serde_json::from_str(&ken.read("guarantee.json")).unwrap();
-    assert_eq!(
-        (
-            &guarantee["policy"],
-            &guarantee["abstain"],
-            &guarantee["max_error"]
-        ),
-        (&json!(policy), &json!(abstain), &json!(0.1))
-    );
-    assert_eq!(
-        guarantee["measured"]["error_bound"],
-        chosen["answered_wrong"]["bound"]
-    );
-    assert_eq!(guarantee["scores"]["questions"], 300);
+    has!(guarantee, ["policy"]: policy, ["abstain"]: abstain, ["max_error"]: 0.1);
+    has!(guarantee, ["measured"]["error_bound"]: chosen["answered_wrong"]["bound"]);
+    has!(guarantee, ["scores"]["questions"]: 300);
 
-    let serve = [
-        "--corpus",
-        "island",
-        "--calibration",
-        "guarantee.json",
-        "--policy",
-        &policy,
-    ];
+    let serve = words("--corpus island --calibration guarantee.json --policy");
+    let serve = [&serve[..], &[policy.as_str()]].concat();
     let refused = [&["serve", "--listen", "127.0.0.1:0"], &serve[..]].concat();
-    let refusal = ken.refusal(&refused);
-    refusal.is(
-        "other_abstention",
-        "not by nothing",
-        &format!("--abstain {abstain}"),
-    );
-    let flags = [
-        "--abstain",
-        &abstain,
-        "--watch-share",
-        "1",
-        "--style",
-        "short",
-    ];
-    let serving = Serving::start(&ken, &[&serve[..], &flags].concat());
+    refuses!(ken, &refused =>
+        "other_abstention", "not by nothing", &format!("--abstain {abstain}"));
+    let flags = words("--watch-share 1 --style short --abstain");
+    let serving = Serving::start(&ken, &[&serve[..], &flags, &[abstain.as_str()]].concat());
     // From memory the model does not know him, so more answers are wrong than promised.
     let mut given = 0;
     for number in 0.. {
@@ -443,9 +384,9 @@ fn a_guarantee_of_the_answers_given_is_calibrated_and_watched() {
 #[test]
 fn keys_are_made_listed_and_revoked() {
     let ken = Ken::new();
-    let made = ken.json(&[
-        "serve", "key", "make", "chat", "--scope", "ask", "--only", "notes", "--days", "3",
-    ]);
+    let made = ken.json(&words(
+        "serve key make chat --scope ask --only notes --days 3",
+    ));
     let (key, id) = (made["key"].as_str().unwrap(), made["id"].as_str().unwrap());
     assert!(key.starts_with("ken-"));
     assert_eq!(
@@ -458,8 +399,7 @@ fn keys_are_made_listed_and_revoked() {
     assert_eq!(listed["keys"][0]["grant"]["corpora"], json!(["notes"]));
     assert!(ken.text(&["serve", "key", "list"]).contains("ask,search"));
     ken.text(&["serve", "key", "revoke", id]);
-    ken.refusal(&["serve", "key", "revoke", id])
-        .is("unknown_key", id, "");
+    refuses!(ken, &["serve", "key", "revoke", id] => "unknown_key", id, "");
     assert_eq!(
         ken.json(&["serve", "key", "list"])["keys"]
             .as_array()

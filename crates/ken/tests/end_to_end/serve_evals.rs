@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::Ken;
+use crate::harness::{Ken, refuses, words};
 use crate::records::probe;
 use crate::serve::Serving;
 
@@ -14,13 +14,7 @@ fn bad_answers_become_an_eval_set_that_ken_eval_runs() {
     let ken = Ken::new();
     ingest_notes(&ken);
     ken.write("ken.toml", "server_data = \"uploads\"\n");
-    let serve = [
-        "--corpus",
-        "notes=island",
-        "--keep-questions",
-        "--max-tokens",
-        "8",
-    ];
+    let serve = words("--corpus notes=island --keep-questions --max-tokens 8");
     let serving = Serving::start(&ken, &serve);
     let question = "Who is the keeper of the Orrin lighthouse?";
     let other = "Where is \"Orrin\", in \u{e9}toile\u{2028}or\u{0}not?";
@@ -36,8 +30,7 @@ fn bad_answers_become_an_eval_set_that_ken_eval_runs() {
 
     // The folder belongs to this server, but an agent can still be served.
     let again = ["serve", "--corpus", "island", "--listen", "127.0.0.1:0"];
-    ken.refusal(&again)
-        .is("server_data_in_use", "uploads", "--server-data DIR");
+    refuses!(ken, &again => "server_data_in_use", "uploads", "--server-data DIR");
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();
     let tools = ken.text_of_input(&["serve", "mcp", "--corpus", "island"], &(list + "\n"));
     assert!(tools.contains("knows"), "{tools}");
@@ -62,20 +55,10 @@ fn bad_answers_become_an_eval_set_that_ken_eval_runs() {
     }
     drop(serving);
 
-    let evaluated = ken.json(&[
-        "eval",
-        "judged.jsonl",
-        "--corpus",
-        "island",
-        "--policy",
-        "never,always",
-        "--max-tokens",
-        "8",
-        "--by",
-        "policy",
-        "--out",
-        "compared",
-    ]);
+    let evaluated = ken.json(&words(
+        "eval judged.jsonl --corpus island --policy never,always --max-tokens 8 --by \
+         policy --out compared",
+    ));
     assert_eq!(evaluated["n"], 2, "{evaluated}");
     probe(&ken, "asked.jsonl", "known.jsonl");
     let probed = ken.read("known.jsonl");

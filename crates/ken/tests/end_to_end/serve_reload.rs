@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
+use ken_testing::{cases, has};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
@@ -48,10 +49,7 @@ fn settings_are_read_again_and_no_request_is_dropped() {
     let settings = |more: &str| ken.write("ken.toml", format!("server_data = \"data\"\n{more}\n"));
     settings("corpus = \"island\"\npolicy = \"never\"");
     let serving = Serving::start(&ken, &[]);
-    assert_eq!(
-        serving.post("/v1/ken/ask", &json!({"question": "Hello!"}))["small_talk"],
-        true
-    );
+    has!(serving.post("/v1/ken/ask", &json!({"question": "Hello!"})), ["small_talk"]: true);
     assert_eq!(ask(&serving)["policy"], "never");
     let made = json!({"name": "made"}).to_string();
     assert_eq!(serving.exchange("POST", "/v1/ken/corpora", &made).0, 201);
@@ -95,13 +93,9 @@ fn settings_are_read_again_and_no_request_is_dropped() {
             settings(&format!("corpus = \"{corpus}\"\npolicy = \"{policy}\""));
             let (status, reloaded) = reload(&serving);
             assert_eq!(status, 200, "{reloaded}");
-            assert_eq!(reloaded["corpora"][0]["name"], corpus);
-            assert_eq!(reloaded["corpora"][1]["name"], "made");
+            has!(reloaded["corpora"], [0]["name"]: corpus, [1]["name"]: "made");
             let answer = ask(&serving);
-            assert_eq!(
-                (&answer["policy"], &answer["corpus"]["name"]),
-                (&json!(policy), &json!(corpus))
-            );
+            has!(answer, ["policy"]: policy, ["corpus"]["name"]: corpus);
         }
         over.store(true, Ordering::Relaxed);
         uploads.join().unwrap()
@@ -117,16 +111,13 @@ fn settings_are_read_again_and_no_request_is_dropped() {
     let (status, reloaded) = reload(&serving);
     assert_eq!(status, 200, "{reloaded}");
     assert_eq!(ask(&serving)["policy"], "prompt");
-    for (bad, code) in [
-        ("policy = \"sometimes\"", "config"),
-        ("pollicy = \"never\"", "config"),
-        ("corpus = [", "config"),
-        ("corpus = \"nowhere\"", "not_a_corpus"),
-        ("corpus = \"island\"\nqueue = 7", "needs_restart"),
-        (
-            "corpus = \"island\"\nrouter = \"none.json\"\npolicy = \"router@0.5\"",
-            "",
-        ),
+    for (bad, code) in cases![
+        "policy = \"sometimes\"" => "config";
+        "pollicy = \"never\"" => "config";
+        "corpus = [" => "config";
+        "corpus = \"nowhere\"" => "not_a_corpus";
+        "corpus = \"island\"\nqueue = 7" => "needs_restart";
+        "corpus = \"island\"\nrouter = \"none.json\"\npolicy = \"router@0.5\"" => "";
     ] {
         settings(bad);
         let (status, refused) = reload(&serving);

@@ -1,5 +1,6 @@
 //! A server that chooses a policy on questions, and answers by it when it is told to: without a restart, and after one.
 
+use ken_testing::says;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
@@ -86,10 +87,7 @@ fn a_policy_that_was_chosen_is_put_to_use() {
     let (_, watched) = server.exchange("GET", "/v1/ken/guarantee", "");
     assert!(watched.contains("\"policy\":\"prompt@0.4\""), "{watched}");
     let named = ken.read("ken.toml");
-    assert!(
-        named.contains("calibration = \"tuned.guarantee.json\""),
-        "{named}"
-    );
+    says!(named => "calibration = \"tuned.guarantee.json\"");
 
     // With other settings its threshold says nothing.
     ken.write(

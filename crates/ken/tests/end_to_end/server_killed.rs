@@ -13,7 +13,7 @@ use ken_torture::random::Random;
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::Ken;
+use crate::harness::{Ken, objects, words};
 use crate::serve::Serving;
 use crate::traffic::{Reply, UPLOAD, percentile, send, upload_body};
 
@@ -284,11 +284,7 @@ fn documents(ken: &Ken, passages: usize) -> BTreeMap<String, u32> {
 /// The state that the server reports, once its jobs are done. For pruned documents the version is the acknowledged
 /// one: it shows when they are restored.
 fn observed(ken: &Ken, address: &str, passages: usize, acknowledged: &State) -> State {
-    let lines = |path: &str| -> Vec<Value> {
-        let body = got(address, path).body;
-        let lines = body.lines().map(|line| serde_json::from_str(line).unwrap());
-        lines.collect()
-    };
+    let lines = |path: &str| objects(&got(address, path).body);
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let page = |path: &str| -> Vec<Value> {
         let mut all = Vec::new();
@@ -381,13 +377,7 @@ fn kill(kills: usize, seed: u64) -> Measured {
     let passages = exported.lines().filter(|line| line.contains("crate0.md#"));
     let passages = passages.count();
     assert!(passages > 2, "{exported}");
-    let serve = [
-        "--corpus",
-        "notes=island",
-        "--server-data",
-        "data",
-        "--keep-questions",
-    ];
+    let serve = words("--corpus notes=island --server-data data --keep-questions");
     let start = || {
         let begun = Instant::now();
         (Serving::start(&ken, &serve), begun.elapsed())

@@ -12,10 +12,11 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use ken_testing::says;
 use serde_json::Value;
 
 use crate::documents::ingest_notes;
-use crate::harness::Ken;
+use crate::harness::{Ken, words};
 use crate::serve::Serving;
 use crate::traffic::{Memory, chat, finish, memory, metric, percentile, send, upload};
 
@@ -97,10 +98,7 @@ fn overload(address: &str, wanted: &[((&str, &str), String)], time: Duration) {
                         }
                         Err(reply) => {
                             assert_eq!(reply.status, 429, "{}\n{}", reply.head, reply.body);
-                            assert!(
-                                reply.head.contains("retry-after-ms: ")
-                                    && reply.head.contains("x-should-retry: true")
-                            );
+                            says!(reply.head => "retry-after-ms: ", "x-should-retry: true");
                             let error: Value = serde_json::from_str(&reply.body).unwrap();
                             assert_eq!(error["error"]["code"], "queue_full");
                             refused.fetch_add(1, Ordering::Relaxed);
@@ -132,19 +130,8 @@ fn no_answer_is_lost_or_doubled_at_length() {
     let ken = Ken::new();
     ingest_notes(&ken);
     let queue = CLIENTS.to_string();
-    let serving = Serving::start(
-        &ken,
-        &[
-            "--corpus",
-            "notes=island",
-            "--server-data",
-            "data",
-            "--parallel",
-            "16",
-            "--queue",
-            &queue,
-        ],
-    );
+    let serve = words("--corpus notes=island --server-data data --parallel 16 --queue");
+    let serving = Serving::start(&ken, &[&serve[..], &[queue.as_str()]].concat());
     let address = serving.address();
     let asked: Vec<(&str, &str)> = QUESTIONS
         .iter()

@@ -1,5 +1,6 @@
 //! Structured output: answers that fulfil a JSON Schema, over both of OpenAI's APIs.
 
+use ken_testing::cases;
 use serde_json::{Value, json};
 
 use crate::completions::chunks;
@@ -78,17 +79,13 @@ fn a_schema_that_cannot_be_enforced_is_refused() {
     let ken = Ken::new();
     let serving = Serving::start(&ken, &["--policy", "never"]);
     let messages = json!([{"role": "user", "content": "Hello?"}]);
-    for (format, code) in [
-        (json!({"type": "grammar"}), "unsupported_parameter"),
-        (json!({"type": "json_schema"}), "unsupported_parameter"),
-        (
-            json!({"type": "json_schema", "json_schema": {"schema": {"type": "nothing"}}}),
-            "unusable_input",
-        ),
-        (
-            json!({"type": "json_schema", "json_schema": {"schema": {"enum": vec!["a long text"; 20_000]}}}),
-            "context_length_exceeded",
-        ),
+    for (format, code) in cases![
+        json!({"type": "grammar"}) => "unsupported_parameter";
+        json!({"type": "json_schema"}) => "unsupported_parameter";
+        json!({"type": "json_schema", "json_schema": {"schema": {"type": "nothing"}}}) =>
+            "unusable_input";
+        json!({"type": "json_schema", "json_schema": {"schema": {"enum": vec!["a long text"; 20_000]}}}) =>
+            "context_length_exceeded";
     ] {
         let body = json!({"model": "ken", "messages": messages, "response_format": format});
         let (status, refused) = serving.exchange("POST", "/v1/chat/completions", &body.to_string());

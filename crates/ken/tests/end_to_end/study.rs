@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use ken_testing::{cases, has, says};
 use serde_json::{Value, json};
 
-use crate::harness::{Ken, argument, generator, keys, number};
+use crate::harness::{Ken, argument, generator, keys, number, refuses, words};
 
 /// Documents, three per shard.
 const CLOCKS: usize = 9;
@@ -14,9 +15,7 @@ const SCALES: usize = 3;
 
 /// Ingests documents that each answer a question, and writes the questions.
 pub(crate) fn ingest(ken: &Ken) {
-    let makers = [
-        "Pell", "Marrow", "Brann", "Lund", "Finch", "Ost", "Tarn", "Vey", "Holm",
-    ];
+    let makers = words("Pell Marrow Brann Lund Finch Ost Tarn Vey Holm");
     let lines = |of: &dyn Fn(usize, &str) -> Value| {
         let each = makers.iter().enumerate().take(CLOCKS);
         let lines: Vec<String> = each.map(|(n, maker)| of(n, maker).to_string()).collect();
@@ -48,18 +47,8 @@ pub(crate) fn study<'a>(
     model: &'a str,
     more: &[&'a str],
 ) -> Vec<&'a str> {
-    let base = [
-        "study",
-        "run",
-        "q.jsonl",
-        "--corpus",
-        "w",
-        "--max-tokens",
-        "8",
-    ];
-    let own = [
-        "--ks", "2", "--timed", "2", "--out", out, "--scales", scales, "--model", model,
-    ];
+    let base = words("study run q.jsonl --corpus w --max-tokens 8 --ks 2 --timed 2");
+    let own = ["--out", out, "--scales", scales, "--model", model];
     [&base[..], &own, more].concat()
 }
 
@@ -95,42 +84,21 @@ fn a_grid_answers_as_evaluations_do_and_is_reported_and_planned_from() {
     let ken = Ken::new();
     ingest(&ken);
     let (small, large) = (small(), format!("l={}", generator().display()));
-    let more = [
-        "--model",
-        &large,
-        "--parameters",
-        "l=2e9",
-        "--reverse",
-        "--policy",
-        "prompt@0.5,random:0.5",
-    ];
+    let more = words("--parameters l=2e9 --reverse --policy prompt@0.5,random:0.5");
+    let more = [&more[..], &["--model", &large]].concat();
     let report = ken.json(&study("st", "0-3", &small, &more));
     let cells = ken.path("st/cells/q/s");
     assert_eq!(fs::read_dir(&cells).unwrap().count(), 1 + 2 * SCALES);
 
-    let cases: [(&str, &[&str]); 3] = [
-        ("n2-forward-k2-pruned0.jsonl", &["--scale", "2"]),
+    let cases: [(&str, &[&str]); 3] = cases![
+        "n2-forward-k2-pruned0.jsonl" => &["--scale", "2"];
         // Copied, since the same passages are found by all shards in either order.
-        (
-            "n3-reversed-k2-pruned0.jsonl",
-            &["--scale", "3", "--reverse"],
-        ),
-        ("n0.jsonl", &["--policy", "never"]),
+        "n3-reversed-k2-pruned0.jsonl" => &["--scale", "3", "--reverse"];
+        "n0.jsonl" => &["--policy", "never"];
     ];
     for (file, flags) in cases {
-        let eval = [
-            "eval",
-            "q.jsonl",
-            "--corpus",
-            "w",
-            "--k",
-            "2",
-            "--max-tokens",
-            "8",
-            "--out",
-            file,
-        ];
-        ken.text(&[&eval[..], flags].concat());
+        let eval = words("eval q.jsonl --corpus w --k 2 --max-tokens 8 --out");
+        ken.text(&[&eval[..], &[file], flags].concat());
         assert_eq!(
             answers(&cells.join(file)),
             answers(&ken.path(file)),
@@ -142,11 +110,8 @@ fn a_grid_answers_as_evaluations_do_and_is_reported_and_planned_from() {
     let compensation = report["compensation"].as_array().unwrap();
     assert_eq!(compensation.len(), 2, "forward and reversed");
     for pair in compensation {
-        assert_eq!(
-            (&pair["smaller"], &pair["larger"], &pair["n_star"]),
-            (&json!("s"), &json!("l"), &json!(1))
-        );
-        assert_eq!(pair["by_metric"], json!({"em": 1, "f1": 1}));
+        has!(pair, ["smaller"]: "s", ["larger"]: "l", ["n_star"]: 1);
+        has!(pair, ["by_metric"]: json!({"em": 1, "f1": 1}));
     }
     let series = &report["series"][0];
     assert_eq!(series["parameters"], 134_515_008);
@@ -242,14 +207,7 @@ fn cell_files(cells: &Path) -> Vec<String> {
 
 /// Plans from the study, and runs the printed commands.
 fn plan(ken: &Ken) {
-    let plan = ken.json(&[
-        "plan",
-        "st",
-        "--max",
-        "memory=8GB,shards=3",
-        "--maximize",
-        "em",
-    ]);
+    let plan = ken.json(&words("plan st --max memory=8GB,shards=3 --maximize em"));
     assert_eq!(
         keys(&plan),
         ["dataset", "candidates", "plan", "prune", "ask", "toml"]
@@ -275,16 +233,9 @@ fn plan(ken: &Ken) {
     ken.text(&["search", "clock", "--config", "ken.toml"]);
     fs::remove_file(ken.path("ken.toml")).unwrap();
 
-    let like = ken.json(&[
-        "plan",
-        "st",
-        "--like",
-        "l@3",
-        "--max-loss",
-        "0.02",
-        "--minimize",
-        "parameters",
-    ]);
+    let like = ken.json(&words(
+        "plan st --like l@3 --max-loss 0.02 --minimize parameters",
+    ));
     let promise = &like["plan"]["promise"];
     let step = &promise["steps"][0];
     assert_eq!(
@@ -294,18 +245,9 @@ fn plan(ken: &Ken) {
     assert!(step["needed"].as_u64().unwrap() > 100, "{promise}");
     assert_eq!(like["plan"]["chosen"]["name"], "l@3");
     // The same walk by F1, to a set-up with less memory.
-    let like = ken.json(&[
-        "plan",
-        "st",
-        "--like",
-        "l@3",
-        "--max-loss",
-        "0.9",
-        "--confidence",
-        "0.5",
-        "--maximize",
-        "f1",
-    ]);
+    let like = ken.json(&words(
+        "plan st --like l@3 --max-loss 0.9 --confidence 0.5 --maximize f1",
+    ));
     let promise = &like["plan"]["promise"];
     assert_eq!(promise["accuracy"], "f1");
     let steps = promise["steps"].as_array().unwrap();
@@ -318,38 +260,16 @@ fn plan(ken: &Ken) {
     let passed = steps.iter().rfind(|step| step["passes"] == true);
     let chosen = passed.map_or(&json!("l@3"), |step| &step["name"]).clone();
     assert_eq!(like["plan"]["chosen"]["name"], chosen, "{last}");
-    let text = ken.text(&[
-        "plan",
-        "st",
-        "--at-least",
-        "em=0",
-        "--minimize",
-        "memory",
-        "--project",
-        "30",
-    ]);
-    for part in [
-        "set-up",
-        "s@0",
-        "next shards (s@1)",
-        "projection, not measured",
-        "ken ask --model",
-    ] {
-        assert!(text.contains(part), "{part:?} is not in\n{text}");
-    }
+    let text = ken.text(&words(
+        "plan st --at-least em=0 --minimize memory --project 30",
+    ));
+    says!(text =>
+        "set-up", "s@0", "next shards (s@1)", "projection, not measured", "ken ask --model");
 
-    let refusal = ken.refusal(&["plan", "st", "--max", "memory=1MB,tokens=1e6"]);
-    refusal.is(
-        "no_setup_within_bounds",
-        "the tightest is memory at most 1.0 MB",
-        "loosen",
-    );
-    let refusal = ken.refusal(&["plan", "st", "--like", "x@1", "--max-loss", "0.02"]);
-    refusal.is(
-        "unknown_setup",
-        "no set-up is called x@1",
-        "name one of these",
-    );
+    refuses!(ken, &["plan", "st", "--max", "memory=1MB,tokens=1e6"] =>
+        "no_setup_within_bounds", "the tightest is memory at most 1.0 MB", "loosen");
+    refuses!(ken, &["plan", "st", "--like", "x@1", "--max-loss", "0.02"] =>
+        "unknown_setup", "no set-up is called x@1", "name one of these");
     let refusal = ken.refusal(&["plan", "st", "--dataset", "nq"]);
     refusal.is("dataset_not_named", "no data set nq", "one of q");
 }
@@ -378,19 +298,10 @@ fn parts_of_several_machines_are_joined_and_what_is_missing_is_named() {
     ken.text(&study("all", "0-3", &small, &[]));
     assert!(gone.exists());
 
-    let refusal = ken.refusal(&study(
-        "all",
-        "1",
-        &format!("s={}", argument(&ken.path("none"))),
-        &[],
-    ));
-    refusal.is("local_missing", "none", "");
-    let refusal = ken.refusal(&study("all", "1", &small, &["--parameters", "s=5e9"]));
-    refusal.is(
-        "two_models_of_one_name",
-        "two models are called s",
-        "a name of its own",
-    );
+    refuses!(ken, &study("all", "1", &format!("s={}", argument(&ken.path("none"))), &[]) =>
+        "local_missing", "none", "");
+    refuses!(ken, &study("all", "1", &small, &["--parameters", "s=5e9"]) =>
+        "two_models_of_one_name", "two models are called s", "a name of its own");
     let refusal = ken.refusal(&study("all", "1", &small, &["--limit", "5"]));
     refusal.is("other_questions", "questions of q are others", "--limit");
     let refusal = ken.refusal(&study("all", "1", &small, &["--mode", "lexical"]));
@@ -400,8 +311,7 @@ fn parts_of_several_machines_are_joined_and_what_is_missing_is_named() {
     ken.text(&["ingest", "more.txt", "--corpus", "w"]);
     let refusal = ken.refusal(&study("a", "2", &small, &[]));
     refusal.is("other_corpus", "w holds something else", "--out");
-    let refusal = ken.refusal(&study("a", "1", &small, &[]));
-    refusal.is("other_settings", "corpus was generation 1", "");
+    refuses!(ken, &study("a", "1", &small, &[]) => "other_settings", "corpus was generation 1", "");
     fs::write(
         ken.path("b/cells/q/s/n2-forward-k2-pruned0.jsonl"),
         "{\"settings\":{}}\nx\n",
@@ -418,8 +328,7 @@ fn what_cannot_be_compared_is_refused_before_it_is_answered() {
     ingest(&ken);
     let small = small();
     let is = |more: &[&str], kind: &str, message: &str, hint: &str| {
-        ken.refusal(&study("st", "0-3", &small, more))
-            .is(kind, message, hint);
+        refuses!(ken, &study("st", "0-3", &small, more) => kind, message, hint);
         assert!(!ken.path("st/cells").exists(), "{kind}");
     };
     is(
@@ -477,14 +386,11 @@ fn what_cannot_be_compared_is_refused_before_it_is_answered() {
     let world = ["world", "make", "island", "--sequences", "40"];
     let world = [&world[..], &people].concat();
     ken.text(&world);
-    ken.text(&[
-        "world", "model", "island", "--size", "small", "--out", "blank",
-    ]);
+    ken.text(&words("world model island --size small --out blank"));
     let long = "The clock of the tower is wound at noon and oiled in autumn. ".repeat(40);
-    let lines: Vec<String> = (0..6)
-        .map(|n| json!({"id": format!("long-{n}"), "contents": format!("{long} {n}")}).to_string())
-        .collect();
-    ken.write("long.jsonl", lines.join("\n"));
+    let lines =
+        (0..6).map(|n| json!({"id": format!("long-{n}"), "contents": format!("{long} {n}")}));
+    ken.write_lines("long.jsonl", lines);
     fs::remove_dir_all(ken.path("w")).unwrap();
     let whole = "ingest long.jsonl --corpus w --segment whole --shards 3";
     ken.text(&whole.split(' ').collect::<Vec<_>>());
@@ -494,12 +400,8 @@ fn what_cannot_be_compared_is_refused_before_it_is_answered() {
     let blank = format!("w={}", argument(&ken.path("blank")));
     let more = ["--model", &blank, "--parameters", "w=1e6"];
     let more = [&more[..], &["--evidence-tokens", "4000"]].concat();
-    let refusal = ken.refusal(&study("other", "0-3", &small, &more));
-    refusal.is(
-        "models_read_differently",
-        "would read different passages",
-        "--evidence-tokens",
-    );
+    refuses!(ken, &study("other", "0-3", &small, &more) =>
+        "models_read_differently", "would read different passages", "--evidence-tokens");
     assert!(!ken.path("other/cells").exists());
 }
 
@@ -546,15 +448,9 @@ fn a_table_is_reported_without_any_model() {
         all.clone().find(is_it).unwrap().clone()
     };
     assert_eq!(of("NQ", "0.6B", "1.7B")["n_star"], 5);
-    assert_eq!(
-        of("WebQ", "1.7B", "4B")["by_metric"],
-        json!({"em": 4, "f1": null})
-    );
+    has!(of("WebQ", "1.7B", "4B"), ["by_metric"]: json!({"em": 4, "f1": null}));
     assert_eq!(of("NQ", "0.6B", "4B")["n_star"], Value::Null);
-    assert_eq!(
-        report["series"][0]["scales"][0]["benefited"]["value"],
-        Value::Null
-    );
+    has!(report, ["series"][0]["scales"][0]["benefited"]["value"]: Value::Null);
     assert!(ken.path("r/report.html").is_file());
     let plan = [
         "plan",
@@ -564,8 +460,7 @@ fn a_table_is_reported_without_any_model() {
         "--minimize",
         "shards",
     ];
-    ken.refusal(&plan)
-        .is("dataset_not_named", "3 data sets", "NQ, TriviaQA, WebQ");
+    refuses!(ken, &plan => "dataset_not_named", "3 data sets", "NQ, TriviaQA, WebQ");
     let plan = ken.json(&[&plan[..], &["--dataset", "TriviaQA"]].concat());
     assert_eq!(plan["plan"]["chosen"]["name"], "14B@2");
     let like = [
@@ -578,29 +473,16 @@ fn a_table_is_reported_without_any_model() {
         "--max-loss",
         "0.02",
     ];
-    ken.refusal(&like)
-        .is("promise_of_table", "averages only", "ken study run");
+    refuses!(ken, &like => "promise_of_table", "averages only", "ken study run");
 
     ken.write(
         "bad.csv",
         "dataset,model,parameters,n,em,f1\nnq,s,1e9,1,0.2,O.3\n",
     );
-    let refusal = ken.refusal(&["study", "report", "bad.csv"]);
-    refusal.is(
-        "table_value",
-        "line 2, column f1: \"O.3\"",
-        "shares from 0 to 1",
-    );
-    let refusal = ken.refusal(&["study", "report", argument(&table), "--by", "kind"]);
-    refusal.is(
-        "table_without_questions",
-        "has no questions",
-        "leave --by out",
-    );
-    let refusal = ken.refusal(&["study", "report", "."]);
-    refusal.is(
-        "not_a_study",
-        "is not the folder of a study",
-        "ken study run",
-    );
+    refuses!(ken, &["study", "report", "bad.csv"] =>
+        "table_value", "line 2, column f1: \"O.3\"", "shares from 0 to 1");
+    refuses!(ken, &["study", "report", argument(&table), "--by", "kind"] =>
+        "table_without_questions", "has no questions", "leave --by out");
+    refuses!(ken, &["study", "report", "."] =>
+        "not_a_study", "is not the folder of a study", "ken study run");
 }

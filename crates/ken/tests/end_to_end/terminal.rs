@@ -7,6 +7,7 @@ use std::io::Read;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::process::{Command, Stdio};
 
+use ken_testing::says;
 use serde_json::{Value, json};
 
 use crate::harness::Ken;
@@ -136,19 +137,11 @@ fn documents_and_answers_are_shown_and_not_obeyed() {
     let on_terminal = shown(&ken, &search);
     obeys_nothing(&on_terminal);
     let said = words(&on_terminal);
-    assert!(
-        said.contains(
-            "Oil \\u{1b}]0;FORGED\\u{7}\\u{1b}[2J\\u{9b}31m\\u{202e}\\u{a}forged The oil"
-        ),
-        "{said:?}"
-    );
-    assert!(said.contains("The oil \\u{1b}]0;FORGED"), "{said:?}");
+    says!(said => "Oil \\u{1b}]0;FORGED\\u{7}\\u{1b}[2J\\u{9b}31m\\u{202e}\\u{a}forged The oil");
+    says!(said => "The oil \\u{1b}]0;FORGED");
     // A pipe gets all of it, byte by byte.
     let [stdout, _] = piped(&ken, &search);
-    assert!(
-        stdout.contains(&format!("Oil {ESCAPES}\nforged\n")),
-        "{stdout:?}"
-    );
+    says!(stdout => &format!("Oil {ESCAPES}\nforged\n"));
 
     let json = shown(&ken, &[&search[..], &["--json"]].concat());
     obeys_nothing(&json);
@@ -224,16 +217,9 @@ fn ingested(ken: &Ken, server: &Server) -> String {
         "{}The engine's oil is changed every hundred hours, and the filter with it. {}",
         "The boat lies in the harbour. ".repeat(9), "The sails are white. ".repeat(9))});
     ken.write("notes.jsonl", document.to_string());
-    let ingest = [
-        "ingest",
-        "notes.jsonl",
-        "--corpus",
-        "c",
-        "--segment",
-        "words:200",
-        "--embedder",
-        &embedder,
-    ];
+    let ingest = ["ingest", "notes.jsonl", "--corpus", "c"];
+    let flags = ["--segment", "words:200", "--embedder", &embedder];
+    let ingest = [&ingest[..], &flags].concat();
     assert_eq!(piped(ken, &ingest)[1], "");
     embedder
 }
@@ -251,13 +237,9 @@ fn a_search_marks_what_fits_in_lines_of_the_terminal() {
         &embedder,
     ];
     let text = shown(&ken, &search);
-    for styled in [
-        "\u{1b}[1mThe boat\u{1b}[0m",
-        "\u{1b}[1m\u{1b}[33mchanged\u{1b}[0m",
-        "\u{1b}[33mfilter\u{1b}[0m",
-    ] {
-        assert!(text.contains(styled), "{styled:?} is not in {text:?}");
-    }
+    says!(text =>
+        "\u{1b}[1mThe boat\u{1b}[0m", "\u{1b}[1m\u{1b}[33mchanged\u{1b}[0m",
+        "\u{1b}[33mfilter\u{1b}[0m");
     let lines = bare(&text);
     assert!(
         lines.iter().all(|line| line.chars().count() <= 60),
@@ -298,10 +280,7 @@ fn the_trace_is_short_on_a_terminal() {
     ];
     let ask = [&ask[..], &["--embedder", &embedder, "--policy", "always"]].concat();
     let short = words(&shown(&ken, &ask));
-    assert!(
-        short.contains("route: corpus (always); 1 passage read; "),
-        "{short}"
-    );
+    says!(short => "route: corpus (always); 1 passage read; ");
     assert!(!short.contains("calls:"), "{short}");
     let whole = [&ask[..], &["-v"]].concat();
     let verbose = words(&shown(&ken, &whole));

@@ -1,10 +1,11 @@
 //! `ken train router` and its policy, on real embeddings and hidden states: trained on records, used by ask, eval and
 //! calibrate, and refused where it does not fit.
 
+use ken_testing::{has, says};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number};
+use crate::harness::{Ken, keys, number, refuses, words};
 use crate::model_server::{Manner, start};
 use crate::records::{invent, probe};
 
@@ -24,10 +25,7 @@ fn write_records(ken: &Ken, name: &str) {
         json!({"id": "q2", "question": "Who is the keeper of the Orrin lighthouse?",
                "golden_answers": ["Ilse Marrow"]}),
     ];
-    ken.write(
-        "questions.jsonl",
-        questions.map(|question| question.to_string()).join("\n"),
-    );
+    ken.write_lines("questions.jsonl", questions);
     probe(ken, "questions.jsonl", "probed.jsonl");
     invent(ken, "probed.jsonl", name, 2 * EACH, |at, record| {
         let known = at % 2 == 0;
@@ -50,27 +48,19 @@ fn prepared() -> Ken {
     ingest_notes(&ken);
     write_records(&ken, "known.jsonl");
     let text = ken.text(&train(&[]));
-    for part in [
-        "AUROC",
-        "calibration error",
-        "--policy router@0.5 --router router.json",
-    ] {
-        assert!(text.contains(part), "{part:?} is not in\n{text}");
-    }
+    says!(text => "AUROC", "calibration error", "--policy router@0.5 --router router.json");
     ken
 }
 
 fn train<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    let base = [
-        "train",
-        "router",
-        "known.jsonl",
-        "--corpus",
-        "island",
-        "--out",
-        "router.json",
-    ];
+    let base = words("train router known.jsonl --corpus island --out router.json");
     [&base[..], more].concat()
+}
+
+/// Asks by a router, from 0.5.
+fn ask<'a>(question: &'a str, router: &'a str) -> Vec<&'a str> {
+    let by = words("--corpus island --policy router@0.5 --max-tokens 4 --router");
+    [&["ask", question][..], &by, &[router]].concat()
 }
 
 const UNKNOWN: &str = "Who kept lighthouse number 77 of the island?";
@@ -95,26 +85,9 @@ fn a_router_is_learned_and_the_policy_goes_by_it() {
         60.0
     );
 
-    let ask = |question: &'static str| {
-        ken.json(&[
-            "ask",
-            question,
-            "--corpus",
-            "island",
-            "--policy",
-            "router@0.5",
-            "--router",
-            "router.json",
-            "--max-tokens",
-            "4",
-        ])
-    };
+    let ask = |question| ken.json(&ask(question, "router.json"));
     let known = ask("What is the capital of Sweden?");
-    assert_eq!(
-        (&known["route"], &known["calls"]["model"]),
-        (&json!("self"), &json!(1)),
-        "{known}"
-    );
+    has!(known, ["route"]: "self", ["calls"]["model"]: 1);
     assert!(known["timing_ms"]["represent"].is_number(), "{known}");
     assert_eq!(ask(UNKNOWN)["route"], "corpus");
 
@@ -130,20 +103,10 @@ fn a_router_is_learned_and_the_policy_goes_by_it() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_router_is_compared_and_given_a_threshold_on_what_it_did_not_see() {
     let ken = prepared();
-    let eval = [
-        "eval",
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--policy",
-        "always,router,router@0.5",
-        "--router",
-        "router.json",
-        "--max-tokens",
-        "4",
-        "--out",
-        "all",
-    ];
+    let eval = words(
+        "eval questions.jsonl --corpus island --policy always,router,router@0.5 \
+         --router router.json --max-tokens 4 --out all",
+    );
     let compared = ken.json(&eval);
     let policies = compared["policies"].as_array().unwrap();
     assert_eq!(policies[2]["policy"], "router@0.5");
@@ -172,16 +135,8 @@ fn a_router_is_compared_and_given_a_threshold_on_what_it_did_not_see() {
             .contains("\"router\"")
     );
 
-    let calibrate = [
-        "calibrate",
-        "known.jsonl",
-        "--policy",
-        "router",
-        "--corpus",
-        "island",
-        "--router",
-        "router.json",
-    ];
+    let calibrate =
+        words("calibrate known.jsonl --policy router --corpus island --router router.json");
     let chosen = ken.json(&calibrate);
     let report = &ken.json(&train(&[]))["report"];
     assert_eq!(
@@ -190,26 +145,14 @@ fn a_router_is_compared_and_given_a_threshold_on_what_it_did_not_see() {
     );
     assert!(number(&chosen["auroc"]) > 0.95, "{chosen}");
     let text = ken.text(&calibrate);
-    assert!(
-        text.contains("--policy router@") && text.contains("--router router.json"),
-        "{text}"
-    );
+    says!(text => "--policy router@", "--router router.json");
 }
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_router_may_look_at_hidden_states() {
     let ken = prepared();
-    let hidden = [
-        "--features",
-        "hidden",
-        "--layer",
-        "auto",
-        "--seed",
-        "3",
-        "--out",
-        "hidden.json",
-    ];
+    let hidden = words("--features hidden --layer auto --seed 3 --out hidden.json");
     let train = ["train", "router", "known.jsonl"];
     let learned = ken.json(&[&train[..], &hidden].concat());
     let report = &learned["report"];
@@ -220,18 +163,7 @@ fn a_router_may_look_at_hidden_states() {
     );
     assert_eq!(report["input"]["from"], "hidden_state", "{report}");
     assert!(number(&report["auroc"]) > 0.95, "{report}");
-    let answer = ken.json(&[
-        "ask",
-        UNKNOWN,
-        "--corpus",
-        "island",
-        "--policy",
-        "router@0.5",
-        "--router",
-        "hidden.json",
-        "--max-tokens",
-        "4",
-    ]);
+    let answer = ken.json(&ask(UNKNOWN, "hidden.json"));
     assert_eq!(answer["route"], "corpus", "{answer}");
     assert_eq!(
         answer["calls"]["model"], 2,
@@ -243,16 +175,7 @@ fn a_router_may_look_at_hidden_states() {
     assert_eq!(report["input"], json!({"from": "first_token"}), "{report}");
     assert_eq!(report["candidates"].as_array().unwrap().len(), 1);
     assert!(report["auroc"].is_number(), "{report}");
-    let calibrate = [
-        "calibrate",
-        "known.jsonl",
-        "--policy",
-        "router",
-        "--router",
-        "first.json",
-        "--ratio",
-        "0.5",
-    ];
+    let calibrate = words("calibrate known.jsonl --policy router --router first.json --ratio 0.5");
     let chosen = ken.json(&calibrate);
     assert_eq!(
         chosen["auroc"], report["auroc"],
@@ -321,24 +244,18 @@ fn what_does_not_fit_is_refused_and_nothing_is_overwritten() {
     let records = ken.read("known.jsonl");
     let few: Vec<&str> = records.lines().take(12).collect();
     ken.write("known.jsonl", few.join("\n") + "\n");
-    ken.refusal(&train(&[]))
-        .is("too_few_labels", "at least 20", "ken probe");
+    refuses!(ken, &train(&[]) => "too_few_labels", "at least 20", "ken probe");
     ken.write(
         "known.jsonl",
         records.replace("\"correct\":false", "\"correct\":true"),
     );
-    ken.refusal(&train(&[]))
-        .is("one_class", "one class", "ken probe");
+    refuses!(ken, &train(&[]) => "one_class", "one class", "ken probe");
     ken.write("known.jsonl", records.replace(&model, "0123456789"));
     let hidden = train(&["--features", "hidden"]);
-    ken.refusal(&hidden)
-        .is("other_model", "another model", "--model");
+    refuses!(ken, &hidden => "other_model", "another model", "--model");
     ken.write("known.jsonl", "{}\n");
-    ken.refusal(&train(&[])).is(
-        "not_results",
-        "known.jsonl",
-        "`ken probe QUESTIONS --out FILE` wrote",
-    );
+    refuses!(ken, &train(&[]) =>
+        "not_results", "known.jsonl", "`ken probe QUESTIONS --out FILE` wrote");
     assert_eq!(
         ken.read("router.json"),
         router,
@@ -374,10 +291,7 @@ fn a_router_is_learned_without_golden_answers_and_held_against_words() {
     let heads = ["--head", "mean-difference", "--control", "words"];
     let learned = ken.json(&train(&heads));
     let report = &learned["report"];
-    assert_eq!(
-        (&report["predicts"], &report["auroc"]),
-        (&json!("certainty"), &Value::Null)
-    );
+    has!(report, ["predicts"]: "certainty", ["auroc"]: Value::Null);
     assert!(number(&report["target_auroc"]) > 0.9, "{report}");
     assert_eq!(learned["controls"][0]["reads"], "words");
     let ask = ["ask", UNKNOWN, "--corpus", "island", "--max-tokens", "4"];
@@ -387,15 +301,6 @@ fn a_router_is_learned_without_golden_answers_and_held_against_words() {
     ]
     .concat();
     assert_eq!(ken.json(&ask)["route"], "corpus");
-    let golden = [
-        "train",
-        "router",
-        "asked.jsonl",
-        "--features",
-        "words",
-        "--out",
-        "x.json",
-    ];
-    ken.refusal(&golden)
-        .is("no_labels", "has a label", "golden_answers");
+    let golden = words("train router asked.jsonl --features words --out x.json");
+    refuses!(ken, &golden => "no_labels", "has a label", "golden_answers");
 }

@@ -1,10 +1,11 @@
 //! `ken tune` chooses a policy, confirms it and writes it into `ken.toml`, where `ken ask` finds it; and what it
 //! refuses.
 
+use ken_testing::{cases, has, says};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number};
+use crate::harness::{Ken, keys, number, refuses, words};
 use crate::model_server::{Manner, start};
 
 /// Questions about the island, in different words; `from` keeps those of files apart.
@@ -17,7 +18,7 @@ fn questions(from: usize, n: usize, answer: Option<&str>) -> String {
             "golden_answers": golden,
         })
     });
-    let lines: Vec<String> = asked.map(|question| question.to_string()).collect();
+    let lines: Vec<String> = asked.map(|one| one.to_string()).collect();
     lines.join("\n")
 }
 
@@ -29,66 +30,27 @@ fn a_policy_is_chosen_confirmed_written_and_used() {
     ken.write("questions.jsonl", questions(0, 30, Some("Ilse Marrow")));
     ken.write("others.jsonl", questions(30, 3, Some("Ilse Marrow")));
     ken.write("ken.toml", "# mine\nk = 1 # few\nmax_tokens = 8\n");
-    let tune = [
-        "tune",
-        "questions.jsonl",
-        "--confirm",
-        "others.jsonl",
-        "--write",
-        "--corpus",
-        "island",
-    ];
-    let findings = ken.json(&tune);
+    let tune = words("tune questions.jsonl --confirm others.jsonl --write --corpus island");
+    let found = ken.json(&tune);
     assert_eq!(
-        keys(&findings),
-        [
-            "n",
-            "left_out_questions",
-            "style",
-            "labels",
-            "max_loss",
-            "better",
-            "stakes",
-            "policies",
-            "left_out",
-            "chosen",
-            "verdict",
-            "why",
-            "more_accurate",
-            "guarantee",
-            "confirmed",
-            "written"
-        ]
+        keys(&found),
+        words(
+            "n left_out_questions style labels max_loss better stakes policies \
+             left_out chosen verdict why more_accurate guarantee confirmed written"
+        )
     );
-    assert_eq!(
-        (&findings["n"], &findings["style"]),
-        (&json!(30), &json!("short"))
-    );
-    let tried = findings["policies"].as_array().unwrap().iter();
+    has!(found, ["n"]: 30, ["style"]: "short");
+    let tried = found["policies"].as_array().unwrap().iter();
     let tried: Vec<&Value> = tried.map(|row| &row["tried"]).collect();
-    let expected = [
-        "never",
-        "always",
-        "prompt",
-        "uncertainty:sequence-probability",
-        "evidence:doubt",
-    ];
+    let expected = words("never always prompt uncertainty:sequence-probability evidence:doubt");
     assert_eq!(tried.len(), expected.len());
     for (tried, expected) in tried.iter().zip(expected) {
         assert!(tried.as_str().unwrap().starts_with(expected), "{tried}");
     }
     // This model does not know the island, and reads about it.
-    assert_eq!(
-        (&findings["better"], &findings["chosen"]),
-        (&json!("always"), &json!("always"))
-    );
-    assert_eq!(findings["verdict"], "nothing_at_stake", "{findings}");
-    assert!(
-        number(&findings["policies"][1]["accuracy"]) > 0.8,
-        "{findings}"
-    );
-    assert_eq!(findings["confirmed"]["n"], 3);
-    assert_eq!(findings["confirmed"]["chosen"]["policy"], "always");
+    has!(found, ["better"]: "always", ["chosen"]: "always", ["verdict"]: "nothing_at_stake");
+    assert!(number(&found["policies"][1]["accuracy"]) > 0.8, "{found}");
+    has!(found["confirmed"], ["n"]: 3, ["chosen"]["policy"]: "always");
     assert_eq!(
         ken.read("ken.toml"),
         "tuned = \"tuned.toml\"\npolicy = \"always\"\n# mine\nk = 1 # few\nmax_tokens = 8\n"
@@ -100,17 +62,12 @@ fn a_policy_is_chosen_confirmed_written_and_used() {
     ken.json(&[&ask[..], &["--k", "2"]].concat());
     // No question is answered again, and the report is the same.
     let text = ken.text(&tune);
-    for part in [
+    says!(text =>
         "30 questions, answered in style short; an answer is right if it is a golden answer",
-        "against always",
-        "Nothing is at stake: never 0.000",
-        "always retrieve",
+        "against always", "Nothing is at stake: never 0.000", "always retrieve",
         "confirmed on 3 other questions",
         "It was measured with --corpus island: give `ken ask` and `ken serve` the same",
-        "ken.toml says: policy = \"always\"",
-    ] {
-        assert!(text.contains(part), "{part} is not in\n{text}");
-    }
+        "ken.toml says: policy = \"always\"");
 }
 
 #[test]
@@ -119,28 +76,15 @@ fn full_answers_take_golden_answers_and_are_searched_for_them() {
     let ken = Ken::new();
     ingest_notes(&ken);
     ken.write("unlabeled.jsonl", questions(0, 30, None));
-    let full = [
-        "--corpus",
-        "island",
-        "--style",
-        "full",
-        "--max-tokens",
-        "24",
-    ];
+    let full = words("--corpus island --style full --max-tokens 24");
     let tune = |file: &'static str| [&["tune", file][..], &full].concat();
-    ken.refusal(&tune("unlabeled.jsonl")).is(
-        "unlabeled_full_answers",
-        "no question has golden answers",
-        "--style short",
-    );
+    refuses!(ken, &tune("unlabeled.jsonl") =>
+        "unlabeled_full_answers", "no question has golden answers", "--style short");
     ken.write("questions.jsonl", questions(0, 30, Some("Marrow")));
-    let findings = ken.json(&tune("questions.jsonl"));
-    assert_eq!(findings["style"], "full");
-    assert!(
-        number(&findings["policies"][1]["accuracy"]) > 0.8,
-        "{findings}"
-    );
-    assert_eq!(findings["guarantee"], Value::Null);
+    let found = ken.json(&tune("questions.jsonl"));
+    assert_eq!(found["style"], "full");
+    assert!(number(&found["policies"][1]["accuracy"]) > 0.8, "{found}");
+    assert_eq!(found["guarantee"], Value::Null);
     let kept = ken.read("questions.tune/always.jsonl");
     assert!(kept.contains("\"full\":true"), "{kept}");
 }
@@ -179,20 +123,17 @@ fn a_policy_that_pays_is_written_with_its_guarantee() {
         know_half(&ken, &format!("questions.tune/{arm}.jsonl"), 200);
     }
     std::fs::remove_file(ken.path("questions.tune/signals.jsonl")).unwrap();
-    let findings = ken.json(&["tune", "questions.jsonl", "--write"]);
-    assert_eq!(findings["verdict"], "pays", "{findings}");
-    let policy = findings["chosen"].as_str().unwrap();
+    let found = ken.json(&["tune", "questions.jsonl", "--write"]);
+    assert_eq!(found["verdict"], "pays", "{found}");
+    let policy = found["chosen"].as_str().unwrap();
     // Answers that were cut off have no probability as a whole, so either may be the one that decides.
     let (signal, threshold) = policy.split_once('@').unwrap();
     let telling = ["uncertainty:sequence-probability", "evidence:doubt"];
     assert!(telling.contains(&signal), "{policy}");
     assert!(threshold.parse::<f64>().unwrap().is_finite(), "{policy}");
     let guarantee: Value = serde_json::from_str(&ken.read("tuned.guarantee.json")).unwrap();
-    assert_eq!(
-        (&guarantee["policy"], &guarantee["max_loss"]),
-        (&json!(policy), &json!(0.05))
-    );
-    assert_eq!(guarantee["calibrated_on"]["records"], "questions.jsonl");
+    has!(guarantee, ["policy"]: policy, ["max_loss"]: 0.05);
+    has!(guarantee, ["calibrated_on"]["records"]: "questions.jsonl");
     let settings = ken.read("ken.toml");
     for line in [
         format!("policy = \"{policy}\""),
@@ -200,31 +141,22 @@ fn a_policy_that_pays_is_written_with_its_guarantee() {
         "corpus = \"island\"".to_owned(),
     ] {
         assert!(
-            settings.lines().any(|other| other == line),
+            settings.lines().any(|one| one == line),
             "{line}\n{settings}"
         );
     }
     let asked = ken.json(&["ask", "Who is the keeper of the Orrin lighthouse?"]);
     assert_eq!(asked["policy"], policy);
     let text = ken.text(&["tune", "questions.jsonl"]);
-    for part in [
+    says!(text =>
         "the cheapest that is shown to lose at most 0.05 against always",
         "Guarantee: on new questions like these",
-        &format!("use it with --policy {policy}, or tune with --write"),
-    ] {
-        assert!(text.contains(part), "{part} is not in\n{text}");
-    }
+        &format!("use it with --policy {policy}, or tune with --write"));
     let ask = ["ask", "Who is the keeper of the Orrin lighthouse?"];
-    for (flags, told) in [
-        (["--k", "2"], "was tuned with k 1, and here is k 2"),
-        (
-            ["--style", "full"],
-            "with style short, and here is style full",
-        ),
-        (
-            ["--neighbors", "1"],
-            "with no neighbors, and here is neighbors 1",
-        ),
+    for (flags, told) in cases![
+        ["--k", "2"] => "was tuned with k 1, and here is k 2";
+        ["--style", "full"] => "with style short, and here is style full";
+        ["--neighbors", "1"] => "with no neighbors, and here is neighbors 1";
     ] {
         let other = ken.refusal(&[&ask[..], &flags].concat());
         other.is("tuned_otherwise", told, "ken tune QUESTIONS --write");
@@ -238,33 +170,22 @@ fn a_policy_that_pays_is_written_with_its_guarantee() {
     }
     let eval = ["eval", "few.jsonl", "--limit", "3"];
     assert_eq!(ken.json(&eval)["n"], 3);
-    ken.refusal(&[&eval[..], &["--k", "2"]].concat()).is(
-        "tuned_otherwise",
-        "was tuned with k 1",
-        "--policy",
-    );
+    refuses!(ken, &[&eval[..], &["--k", "2"]].concat() =>
+        "tuned_otherwise", "was tuned with k 1", "--policy");
     let full = [&eval[..], &["--style", "full", "--out", "full.jsonl"]].concat();
-    ken.refusal(&full).is(
-        "tuned_otherwise",
-        "with style short, and here is style full",
-        "--policy",
-    );
+    refuses!(ken, &full =>
+        "tuned_otherwise", "with style short, and here is style full", "--policy");
     // As if it were tuned by full answers.
     let tuned = ken.read("tuned.toml");
     let in_full = "style = \"full\"\nfull_tokens = \"8\"\nmemory = \"mark\"";
     ken.write("tuned.toml", tuned.replace("style = \"short\"", in_full));
     assert_eq!(ken.json(&full)["style"], "full");
-    ken.refusal(&eval).is(
-        "tuned_otherwise",
-        "with style full, and here is style short",
-        "--policy",
-    );
+    refuses!(ken, &eval =>
+        "tuned_otherwise", "with style full, and here is style short", "--policy");
     ken.write("tuned.toml", "policy = 1");
-    ken.refusal(&ask)
-        .is("not_tuned", "tuned.toml does not say", "tune again");
+    refuses!(ken, &ask => "not_tuned", "tuned.toml does not say", "tune again");
     std::fs::remove_file(ken.path("tuned.toml")).unwrap();
-    ken.refusal(&ask)
-        .is("not_tuned", "tuned.toml does not say", "tune again");
+    refuses!(ken, &ask => "not_tuned", "tuned.toml does not say", "tune again");
 }
 
 #[test]
@@ -275,25 +196,11 @@ fn what_a_model_server_does_not_tell_is_left_out() {
     ken.write("questions.jsonl", questions(0, 30, Some("Ilse Marrow")));
     let server = start(Manner::LlamaServer);
     let there = ["--model", &server.url, "--model-name", "smollm2"];
-    let tune = [
-        "tune",
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--style",
-        "short",
-    ];
-    let findings = ken.json(&[&tune[..], &["--max-tokens", "8"], &there].concat());
+    let tune = words("tune questions.jsonl --corpus island --style short");
+    let found = ken.json(&[&tune[..], &["--max-tokens", "8"], &there].concat());
     let why = "the model does not score given words";
-    assert_eq!(
-        findings["left_out"],
-        json!([{"policy": "prompt", "why": why}])
-    );
-    assert_eq!(
-        findings["policies"].as_array().unwrap().len(),
-        4,
-        "{findings}"
-    );
+    assert_eq!(found["left_out"], json!([{"policy": "prompt", "why": why}]));
+    assert_eq!(found["policies"].as_array().unwrap().len(), 4, "{found}");
 }
 
 #[test]
@@ -309,13 +216,9 @@ fn what_tells_nothing_is_refused_before_a_model_is_opened() {
     ken.write("questions.jsonl", questions(0, 40, Some("Ilse Marrow")));
     tune(&["questions.jsonl"]).is("corpus_not_named", "no corpus is named", "--corpus");
     ken.write("others.jsonl", questions(38, 4, Some("Ilse Marrow")));
-    tune(&[
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--confirm",
-        "others.jsonl",
-    ])
+    tune(&words(
+        "questions.jsonl --corpus island --confirm others.jsonl",
+    ))
     .is(
         "shared_questions",
         "2 of 4 questions",

@@ -1,57 +1,31 @@
 //! `ken train` of language models, `--adapter`, the policy `kbm` and exports, on a small model of an invented world:
 //! what is learned is answered, exported, and refused where it does not fit.
 
+use ken_testing::has;
 use serde_json::{Value, json};
 
-use crate::harness::{Ken, keys, number};
+use crate::harness::{Ken, keys, number, refuses, words};
 use crate::records::change;
 
 pub(crate) const MODEL: [&str; 2] = ["--model", "./blank"];
-pub(crate) const SMALL: [&str; 8] = [
-    "--rank",
-    "4",
-    "--batch",
-    "4",
-    "--validation",
-    "0.2",
-    "--learning-rate",
-    "0.02",
-];
+pub(crate) const SMALL: &str = "--rank 4 --batch 4 --validation 0.2 --learning-rate 0.02";
 
 /// A world, its corpus, and a model that knows nothing of it yet.
 pub(crate) fn prepared() -> Ken {
     let ken = Ken::new();
-    let make = [
-        "world",
-        "make",
-        "island",
-        "--sequences",
-        "96",
-        "--seed",
-        "2",
-    ];
+    let make = words("world make island --sequences 96 --seed 2");
     let people = ["--people", "24", "--unseen", "4", "--strangers", "4"];
     ken.json(&[&make[..], &people].concat());
     ken.json(&["ingest", "island/corpus.jsonl", "--corpus", "island.ken"]);
-    let blank = [
-        "world", "model", "island", "--size", "small", "--out", "blank",
-    ];
+    let blank = words("world model island --size small --out blank");
     ken.json(&blank);
     ken
 }
 
 /// The log probability of " yes" after "Question:".
 fn score(ken: &Ken, model: &str) -> f64 {
-    let score = [
-        "model",
-        "score",
-        model,
-        "--prompt",
-        "Question:",
-        "--continuation",
-        " yes",
-    ];
-    number(&ken.json(&score)["logprobs"][0])
+    let pair = words("--prompt Question: --continuation ' yes'");
+    number(&ken.json(&[&["model", "score", model][..], &pair].concat())["logprobs"][0])
 }
 
 #[test]
@@ -66,20 +40,9 @@ fn examples_are_learned_and_a_merged_model_answers_as_the_adapter() {
     ]
     .join("\n");
     ken.write("examples.jsonl", lines);
-    let train = [
-        "train",
-        "examples",
-        "examples.jsonl",
-        "--out",
-        "tuned",
-        "--epochs",
-        "10",
-    ];
-    let report = ken.json(&[&train[..], &MODEL, &SMALL].concat());
-    assert_eq!(
-        (&report["outcome"], &report["examples"], &report["steps"]),
-        (&json!("finished"), &json!(13), &json!(40))
-    );
+    let train = words("train examples examples.jsonl --out tuned --epochs 10");
+    let report = ken.json(&[&train[..], &MODEL, &words(SMALL)].concat());
+    has!(report, ["outcome"]: "finished", ["examples"]: 13, ["steps"]: 40);
     assert!(
         number(&report["last_loss"]) < number(&report["first_loss"]) - 1.0,
         "{report}"
@@ -88,10 +51,7 @@ fn examples_are_learned_and_a_merged_model_answers_as_the_adapter() {
     assert_eq!(history.lines().count(), 40 + 10);
     assert!(!ken.path("tuned/training.safetensors").exists());
     let settings: Value = serde_json::from_str(&ken.read("tuned/adapter_config.json")).unwrap();
-    assert_eq!(
-        (&settings["peft_type"], &settings["r"]),
-        (&json!("LORA"), &json!(4))
-    );
+    has!(settings, ["peft_type"]: "LORA", ["r"]: 4);
 
     let export = ["model", "export", "--adapter", "tuned", "--out", "merged"];
     ken.json(&[&export[..], &MODEL].concat());
@@ -101,50 +61,28 @@ fn examples_are_learned_and_a_merged_model_answers_as_the_adapter() {
     let adapted = ken.json(&[&ask[..], &MODEL, &["--adapter", "tuned"]].concat());
     assert_eq!(merged["answer"], adapted["answer"]);
 
-    let again = ken.refusal(&[&train[..], &MODEL, &SMALL].concat());
+    let again = ken.refusal(&[&train[..], &MODEL, &words(SMALL)].concat());
     again.is("out_not_empty", "tuned", "--overwrite");
-    let other = [
-        "world", "model", "island", "--size", "medium", "--out", "medium",
-    ];
+    let other = words("world model island --size medium --out medium");
     ken.json(&other);
     let wrong = ken.refusal(&[&ask[..], &["--model", "./medium", "--adapter", "tuned"]].concat());
     wrong.is("other_base", "tuned", "ken train");
     ken.write("broken.jsonl", "{\"prompt\": 1}\n");
     let broken = ["train", "examples", "broken.jsonl", "--out", "nothing"];
-    let broken = ken.refusal(&[&broken[..], &MODEL].concat());
-    broken.is("not_an_example", "line 1", "completion");
+    refuses!(ken, &[&broken[..], &MODEL].concat() => "not_an_example", "line 1", "completion");
 
-    let full = [
-        "train",
-        "examples",
-        "examples.jsonl",
-        "--out",
-        "whole",
-        "--full",
-        "--batch",
-        "4",
-    ];
+    let full = words("train examples examples.jsonl --out whole --full --batch 4");
     ken.json(&[&full[..], &MODEL, &["--learning-rate", "0.002"]].concat());
     assert!(score(&ken, "./whole") > score(&ken, "./blank"));
 
     // An adapter is trained on a model only, and nothing is left of what was in its folder.
-    let anew = [
-        "train",
-        "examples",
-        "examples.jsonl",
-        "--overwrite",
-        "--out",
-    ];
+    let anew = words("train examples examples.jsonl --overwrite --out");
     let above = [&anew[..], &["above", "--adapter", "tuned"], &MODEL].concat();
-    ken.refusal(&above).is(
-        "adapter_on_adapter",
-        "tuned",
-        "ken model export --adapter tuned",
-    );
+    refuses!(ken, &above => "adapter_on_adapter", "tuned", "ken model export --adapter tuned");
     ken.refusal(&[&anew[..], &["whole", "--model", "./whole"]].concat())
         .is("out_is_source", "whole", "--out");
     let merged = ["--model", "./merged"];
-    ken.json(&[&anew[..], &["whole"], &merged, &SMALL].concat());
+    ken.json(&[&anew[..], &["whole"], &merged, &words(SMALL)].concat());
     assert!(!ken.path("whole/config.json").exists());
     assert!(!ken.path("whole/model.safetensors").exists());
     ken.json(&[&ask[..], &merged, &["--adapter", "whole"]].concat());
@@ -154,30 +92,17 @@ fn examples_are_learned_and_a_merged_model_answers_as_the_adapter() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn noise_is_taught_and_its_examples_go_to_other_tools() {
     let ken = prepared();
-    let questions = [
-        "island/questions.jsonl",
-        "--corpus",
-        "island.ken",
-        "--limit",
-        "30",
-    ];
-    let search = ["--k", "2", "--mode", "lexical", "--held-out", "0.3"];
-    let train = [
-        "train",
-        "noise-tolerant",
-        "--out",
-        "tolerant",
-        "--epochs",
-        "1",
-    ];
-    let tuned = [&train[..], &questions, &search, &MODEL, &SMALL].concat();
+    let questions = words("island/questions.jsonl --corpus island.ken --limit 30");
+    let found = ["--k", "2", "--mode", "lexical", "--held-out", "0.3"];
+    let train = words("train noise-tolerant --out tolerant --epochs 1");
+    let tuned = [&train[..], &questions, &found, &MODEL, &words(SMALL)].concat();
     let report = ken.json(&tuned);
     assert_eq!(report["purpose"], "noise-tolerant", "{report}");
     let kinds = ["from_memory", "with_evidence", "with_noise"];
-    let shares = kinds.map(|kind| number(&report["by_kind"][kind]));
-    assert!(shares.iter().all(|count| *count > 0.0), "{report}");
+    let each = kinds.map(|kind| number(&report["by_kind"][kind]));
+    assert!(each.iter().all(|count| *count > 0.0), "{report}");
     assert_eq!(
-        shares.iter().sum::<f64>(),
+        each.iter().sum::<f64>(),
         number(&report["examples"]),
         "{report}"
     );
@@ -185,7 +110,7 @@ fn noise_is_taught_and_its_examples_go_to_other_tools() {
     let export = ["train", "noise-tolerant"];
     let of = |format: &str, out: &str| {
         let to = ["--export", format, "--out", out];
-        let exported = ken.json(&[&export[..], &questions, &search, &to].concat());
+        let exported = ken.json(&[&export[..], &questions, &found, &to].concat());
         number(&exported["examples"]) as usize
     };
     let training_examples = of("trl", "training_examples.jsonl");
@@ -202,13 +127,7 @@ fn noise_is_taught_and_its_examples_go_to_other_tools() {
 
     // Passages are reranked as they are when questions are answered.
     let written = |rerank: &str| {
-        let few = [
-            "island/questions.jsonl",
-            "--limit",
-            "2",
-            "--mode",
-            "lexical",
-        ];
+        let few = words("island/questions.jsonl --limit 2 --mode lexical");
         let by = ["--rerank", rerank, "--rerank-chunk", "words:8/2"];
         let to = ["--corpus", "island.ken", "--export", "trl", "--out"];
         ken.json(&[&export[..], &few, &by, &to, &["few.jsonl"]].concat());
@@ -216,37 +135,16 @@ fn noise_is_taught_and_its_examples_go_to_other_tools() {
     };
     assert!(written("embedder") < written("none"));
 
-    let eval = [
-        "eval",
-        "island/questions.jsonl",
-        "--held-out",
-        "0.3",
-        "--limit",
-        "6",
-    ];
-    let by = [
-        "--policy",
-        "never",
-        "--adapter",
-        "tolerant",
-        "--max-tokens",
-        "4",
-    ];
+    let eval = words("eval island/questions.jsonl --held-out 0.3 --limit 6");
+    let by = words("--policy never --adapter tolerant --max-tokens 4");
     assert_eq!(ken.json(&[&eval[..], &by, &MODEL].concat())["n"], 6);
 }
 
 /// Records of some probed questions, every other one of which counts as known.
 pub(crate) fn write_records(ken: &Ken, limit: &str, name: &str) {
-    let probe = [
-        "probe",
-        "island/questions.jsonl",
-        "--limit",
-        limit,
-        "--samples",
-        "2",
-    ];
+    let probe = words("probe island/questions.jsonl --samples 2 --limit");
     let out = ["--max-tokens", "2", "--out", "as_probed.jsonl"];
-    ken.text(&[&probe[..], &out, &MODEL].concat());
+    ken.text(&[&probe[..], &[limit], &out, &MODEL].concat());
     change(ken, "as_probed.jsonl", name, |at, record| {
         record["confidence"]["self"] = json!(if at % 2 == 0 { 0.75 } else { 0.0 });
         record["certainty"]["self"] = json!(if at % 2 == 0 { 0.9 } else { 0.1 });
@@ -270,20 +168,12 @@ fn recorded() -> Ken {
     ken
 }
 
-const TRAIN: [&str; 7] = [
-    "train",
-    "kbm",
-    "known.jsonl",
-    "--out",
-    "kbm",
-    "--epochs",
-    "1",
-];
+const TRAIN: &str = "train kbm known.jsonl --out kbm --epochs 1";
 
 /// An assessor of answers from memory in `kbm`, and the report of its training.
 fn assessed() -> (Ken, Value) {
     let ken = recorded();
-    let report = ken.json(&[&TRAIN[..], &MODEL, &SMALL].concat());
+    let report = ken.json(&[&words(TRAIN)[..], &MODEL, &words(SMALL)].concat());
     (ken, report)
 }
 
@@ -291,11 +181,7 @@ fn assessed() -> (Ken, Value) {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
     let (ken, report) = assessed();
-    assert_eq!(
-        (&report["purpose"], &report["without_evidence"]),
-        (&json!("kbm"), &json!(0)),
-        "{report}"
-    );
+    has!(report, ["purpose"]: "kbm", ["without_evidence"]: 0);
     let never = ken.json(&[&ask("kbm@1", "kbm")[..], &MODEL].concat());
     assert_eq!(never["route"], "self", "{never}");
     assert!(never["timing_ms"]["assess mastery"].is_number(), "{never}");
@@ -305,19 +191,9 @@ fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
         "`kbm:certainty@0+double` asks",
         "ken train kbm RECORDS --out DIR",
     );
-    let calibrate = [
-        "calibrate",
-        "known.jsonl",
-        "--policy",
-        "kbm",
-        "--kbm",
-        "kbm",
-    ];
-    ken.refusal(&[&calibrate[..], &MODEL].concat()).is(
-        "nothing_to_compare",
-        "with and without evidence",
-        "ken probe",
-    );
+    let calibrate = words("calibrate known.jsonl --policy kbm --kbm kbm");
+    refuses!(ken, &[&calibrate[..], &MODEL].concat() =>
+        "nothing_to_compare", "with and without evidence", "ken probe");
 }
 
 #[test]
@@ -326,9 +202,7 @@ fn an_assessor_is_asked_about_the_model_that_it_knows() {
     let (ken, _) = assessed();
     let missing = [&ASK[..], &SEARCHED, &MODEL, &["--policy", "kbm@0.5"]].concat();
     ken.refusal(&missing).is("no_assessor", "kbm", "--kbm DIR");
-    let medium = [
-        "world", "model", "island", "--size", "medium", "--out", "medium",
-    ];
+    let medium = words("world model island --size medium --out medium");
     ken.json(&medium);
     let other = ["--model", "./medium", "--kbm-model", "./blank"];
     ken.refusal(&[&ask("kbm@0.5", "kbm")[..], &other].concat())
@@ -341,22 +215,10 @@ fn an_assessor_is_asked_about_the_model_that_it_knows() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_assessor_that_was_taught_evidence_judges_it() {
     let (ken, _) = assessed();
-    let probe = [
-        "probe",
-        "island/questions.jsonl",
-        "--corpus",
-        "island.ken",
-        "--mode",
-        "lexical",
-        "--limit",
-        "12",
-        "--samples",
-        "2",
-        "--max-tokens",
-        "2",
-        "--out",
-        "read.jsonl",
-    ];
+    let probe = words(
+        "probe island/questions.jsonl --corpus island.ken --mode lexical --limit 12 \
+         --samples 2 --max-tokens 2 --out read.jsonl",
+    );
     ken.text(&[&probe[..], &MODEL].concat());
     change(&ken, "read.jsonl", "read.jsonl", |at, record| {
         for condition in ["self", "corpus"] {
@@ -364,18 +226,8 @@ fn an_assessor_that_was_taught_evidence_judges_it() {
             record["certainty"][condition] = json!(at % 2);
         }
     });
-    let train = [
-        "train",
-        "kbm",
-        "read.jsonl",
-        "--out",
-        "reads",
-        "--epochs",
-        "1",
-        "--held-out",
-        "0.5",
-    ];
-    let reads = ken.json(&[&train[..], &SEARCHED, &MODEL, &SMALL].concat());
+    let train = words("train kbm read.jsonl --out reads --epochs 1 --held-out 0.5");
+    let reads = ken.json(&[&train[..], &SEARCHED, &MODEL, &words(SMALL)].concat());
     assert!(
         number(&reads["by_kind"]["assessor_with_evidence"]) > 0.0,
         "{reads}"
@@ -401,65 +253,46 @@ fn an_assessor_that_was_taught_evidence_judges_it() {
     let one = ["calibrate", "read.jsonl", "--policy", "kbm"];
     let vouched = ken.json(&[&one[..], &["--kbm", "reads"], &vouching, &MODEL].concat());
     assert_eq!(number(&vouched["n"]) + number(&vouched["left_out"]), 12.0);
-    ken.refusal(&calibrate("reads", &[]))
-        .is("corpus_not_named", "corpus", "--corpus");
-    ken.refusal(&calibrate("kbm", &SEARCHED)).is(
-        "assessor_without_evidence",
-        "asks",
-        "ken train kbm RECORDS --out DIR",
-    );
+    refuses!(ken, &calibrate("reads", &[]) => "corpus_not_named", "corpus", "--corpus");
+    refuses!(ken, &calibrate("kbm", &SEARCHED) =>
+        "assessor_without_evidence", "asks", "ken train kbm RECORDS --out DIR");
 }
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn what_is_known_is_not_learned_from_the_records_of_others() {
     let ken = recorded();
-    ken.refusal(&[&TRAIN[..], &SEARCHED, &MODEL, &SMALL].concat())
+    ken.refusal(&[&words(TRAIN)[..], &SEARCHED, &MODEL, &words(SMALL)].concat())
         .is("no_evidence", "was probed with evidence", "ken probe");
-    let tolerant = [
-        "train",
-        "noise-tolerant",
-        "island/questions.jsonl",
-        "--records",
-        "known.jsonl",
-        "--corpus",
-        "island.ken",
-        "--limit",
-        "40",
-        "--mode",
-        "lexical",
-        "--out",
-        "tolerant",
-    ];
-    let taught = ken.json(&[&tolerant[..], &MODEL, &SMALL].concat());
+    let tolerant = words(
+        "train noise-tolerant island/questions.jsonl --records known.jsonl --corpus \
+         island.ken --limit 40 --mode lexical --out tolerant",
+    );
+    let taught = ken.json(&[&tolerant[..], &MODEL, &words(SMALL)].concat());
     let of = |kind: &str| number(&taught["by_kind"][kind]);
     assert!((5.0..=20.0).contains(&of("from_memory")), "{taught}");
     assert!(of("with_noise") <= of("from_memory"), "{taught}");
     let records = ken.read("known.jsonl");
-    let of_others = tolerant.map(|part| match part {
+    let of_others = tolerant.iter().map(|part| match *part {
         "known.jsonl" => "others.jsonl",
         part => part,
     });
-    let of_others = [&of_others[..], &MODEL].concat();
+    let of_others: Vec<&str> = of_others.chain(MODEL).collect();
     ken.write(
         "others.jsonl",
         records.replace("\"question\":\"", "\"question\":\"And "),
     );
-    ken.refusal(&of_others)
-        .is("other_question", "another question", "ken probe");
+    refuses!(ken, &of_others => "other_question", "another question", "ken probe");
     ken.write(
         "others.jsonl",
         records.replace("\"model\":\"", "\"model\":\"x"),
     );
-    ken.refusal(&of_others)
-        .is("other_model", "another model", "--model");
+    refuses!(ken, &of_others => "other_model", "another model", "--model");
     let of_prompts = records.replace("\"prompt\":\"", "\"prompt\":\"x");
     ken.write("others.jsonl", of_prompts);
-    ken.refusal(&of_others)
-        .is("other_prompts", "prompts", "ken probe");
+    refuses!(ken, &of_others => "other_prompts", "prompts", "ken probe");
     let boundary = ["train", "kbm", "others.jsonl", "--out", "others"];
-    ken.refusal(&[&boundary[..], &MODEL].concat())
-        .is("other_prompts", "prompts", "ken probe");
+    refuses!(ken, &[&boundary[..], &MODEL].concat() => "other_prompts", "prompts", "ken probe");
 }
 
 #[test]
@@ -470,7 +303,7 @@ fn a_question_whose_evidence_is_not_found_again_is_taught_from_memory() {
     let lost = records.replace("\"evidence\":[]", "\"evidence\":[\"nowhere#0\"]");
     ken.write("lost.jsonl", lost);
     let lost = ["train", "kbm", "lost.jsonl", "--out", "lost"];
-    let lost = ken.json(&[&lost[..], &SEARCHED, &MODEL, &SMALL].concat());
+    let lost = ken.json(&[&lost[..], &SEARCHED, &MODEL, &words(SMALL)].concat());
     assert!(number(&lost["without_evidence"]) > 10.0, "{lost}");
     assert_eq!(lost["examples"], report["examples"], "{lost}");
 }
@@ -479,22 +312,13 @@ fn a_question_whose_evidence_is_not_found_again_is_taught_from_memory() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn labels_are_hard_or_soft() {
     let ken = recorded();
-    let one = [
-        "train",
-        "kbm",
-        "known.jsonl",
-        "--out",
-        "none",
-        "--threshold",
-        "0",
-    ];
-    ken.refusal(&[&one[..], &MODEL].concat())
-        .is("one_class", "same label", "--threshold");
+    let one = words("train kbm known.jsonl --out none --threshold 0");
+    refuses!(ken, &[&one[..], &MODEL].concat() => "one_class", "same label", "--threshold");
     assert!(!ken.path("none").exists());
     // A confidence between 0 and 1 teaches both verdicts, each with its probability.
     let labels = |more: &[&'static str], out: &'static str| {
         let train = ["train", "kbm", "known.jsonl", "--out", out];
-        let report = ken.json(&[&train[..], more, &MODEL, &SMALL].concat());
+        let report = ken.json(&[&train[..], more, &MODEL, &words(SMALL)].concat());
         report["examples"].clone()
     };
     assert_ne!(

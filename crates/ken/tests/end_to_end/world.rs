@@ -1,29 +1,14 @@
 //! `ken world`: a world is made, ingested and asked about by the usual verbs, learned, and measured.
 
+use ken_testing::{cases, says};
 use serde_json::Value;
 
-use crate::harness::{Ken, keys, number};
+use crate::harness::{Ken, keys, number, objects, refuses, words};
 
 /// A small world in the folder `island`.
 fn make(ken: &Ken, sequences: &str) -> Value {
-    let people = ["--people", "24", "--unseen", "4", "--strangers", "4"];
-    let base = [
-        "world",
-        "make",
-        "island",
-        "--sequences",
-        sequences,
-        "--seed",
-        "2",
-    ];
-    ken.json(&[&base[..], &people].concat())
-}
-
-fn lines(text: &str) -> Vec<Value> {
-    let lines = text.lines();
-    lines
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+    let base = words("world make island --seed 2 --people 24 --unseen 4 --strangers 4 --sequences");
+    ken.json(&[&base[..], &[sequences]].concat())
 }
 
 #[test]
@@ -33,14 +18,7 @@ fn a_world_is_ingested_and_asked_about_as_any_other_documents() {
     let summary = make(&ken, "96");
     assert_eq!(
         keys(&summary),
-        [
-            "settings",
-            "documents",
-            "questions",
-            "by_kind",
-            "sources",
-            "fingerprint"
-        ]
+        words("settings documents questions by_kind sources fingerprint")
     );
     let ingested = ken.json(&["ingest", "island/corpus.jsonl", "--corpus", "island.ken"]);
     assert_eq!(ingested["documents"]["added"], summary["documents"]);
@@ -49,7 +27,7 @@ fn a_world_is_ingested_and_asked_about_as_any_other_documents() {
         "a passage a document"
     );
 
-    let questions = lines(&ken.read("island/questions.jsonl"));
+    let questions = objects(&ken.read("island/questions.jsonl"));
     assert_eq!(
         questions.len() as u64,
         summary["questions"].as_u64().unwrap()
@@ -62,78 +40,33 @@ fn a_world_is_ingested_and_asked_about_as_any_other_documents() {
         })
         .unwrap();
     assert_eq!(keys(one), ["id", "question", "golden_answers", "metadata"]);
-    for name in [
-        "gold_passage",
-        "relation",
-        "rank",
-        "exposure",
-        "asked",
-        "one_wording",
-        "corpus_holds",
-        "told_by",
-    ] {
+    for name in words("gold_passage relation rank exposure asked one_wording corpus_holds told_by")
+    {
         assert!(keys(&one["metadata"]).contains(&name), "{one}");
     }
 
     // A model of the world takes the place of any other, though it knows nothing yet.
-    let model = [
-        "world", "model", "island", "--size", "small", "--out", "blank",
-    ];
+    let model = words("world model island --size small --out blank");
     let written = ken.json(&model);
     assert!(
         (4.5e5..5.5e5).contains(&number(&written["parameters"])),
         "{written}"
     );
-    let eval = [
-        "eval",
-        "island/questions.jsonl",
-        "--limit",
-        "12",
-        "--model",
-        "./blank",
-    ];
-    let corpus = [
-        "--corpus",
-        "island.ken",
-        "--k",
-        "1",
-        "--policy",
-        "always",
-        "--max-tokens",
-        "4",
-    ];
+    let eval = words("eval island/questions.jsonl --limit 12 --model ./blank");
+    let corpus = words("--corpus island.ken --k 1 --policy always --max-tokens 4");
     let evaluated = ken.json(&[&eval[..], &corpus, &["--mode", "lexical"]].concat());
     assert_eq!(evaluated["failed"], 0, "{evaluated}");
     assert!(number(&evaluated["gold_recall"]) > 0.3, "{evaluated}");
-    let probed = [
-        "probe",
-        "island/questions.jsonl",
-        "--limit",
-        "3",
-        "--model",
-        "./blank",
-    ];
+    let probed = words("probe island/questions.jsonl --limit 3 --model ./blank");
     let few = ["--samples", "2", "--max-tokens", "4", "--json"];
-    assert_eq!(lines(&ken.text(&[&probed[..], &few].concat())).len(), 3);
+    assert_eq!(objects(&ken.text(&[&probed[..], &few].concat())).len(), 3);
 
-    let truth = [
-        "world",
-        "truth",
-        "./blank",
-        "island",
-        "--limit",
-        "40",
-        "--out",
-        "truth.jsonl",
-    ];
+    let truth = words("world truth ./blank island --limit 40 --out truth.jsonl");
     let table = ken.text(&truth);
-    assert!(
-        table.contains("not asked") && table.contains("two hops"),
-        "{table}"
-    );
+    says!(table => "not asked", "two hops");
     let records = ken.text(&[&truth[..], &["--json"]].concat());
     assert_eq!(records, ken.read("truth.jsonl"));
-    for record in lines(&records) {
+    for record in objects(&records) {
         assert_eq!(
             keys(&record),
             ["id", "question", "answer", "probability", "metadata"]
@@ -151,51 +84,28 @@ fn a_model_learns_its_world() {
     let ken = Ken::new();
     make(&ken, "960");
     let mix = ken.text(&["world", "mix", "island", "--limit", "30", "--json"]);
-    let texts = lines(&mix);
+    let texts = objects(&mix);
     assert_eq!(texts.len(), 30);
     assert!(texts.iter().all(|text| keys(text) == ["kind", "pieces"]));
-    let later = ken.text(&[
-        "world", "mix", "island", "--from", "20", "--limit", "10", "--json",
-    ]);
+    let later = ken.text(&words("world mix island --from 20 --limit 10 --json"));
     assert!(mix.ends_with(&later), "a text depends on its number alone");
 
-    let train = [
-        "world", "train", "island", "--size", "small", "--out", "small",
-    ];
+    let train = words("world train island --size small --out small");
     let trained = ken.json(&train);
     assert_eq!(trained["steps"], 20);
     assert!(number(&trained["loss"]) < 6.5, "of 7.5 before: {trained}");
-    let scored = [
-        "model",
-        "score",
-        "./small",
-        "--prompt",
-        "Question:",
-        "--continuation",
-        " Who",
-    ];
+    let scored = words("model score ./small --prompt Question: --continuation ' Who'");
     let scored = ken.json(&scored);
-    let blank = [
-        "world", "model", "island", "--size", "small", "--out", "blank",
-    ];
+    let blank = words("world model island --size small --out blank");
     ken.json(&blank);
-    let before = [
-        "model",
-        "score",
-        "./blank",
-        "--prompt",
-        "Question:",
-        "--continuation",
-        " Who",
-    ];
+    let before = words("model score ./blank --prompt Question: --continuation ' Who'");
     let before = ken.json(&before);
     assert_ne!(scored["logprobs"], before["logprobs"]);
     assert_eq!(scored["continuation_tokens"], before["continuation_tokens"]);
     for gone in ["small/untrained", "small/training.safetensors"] {
         assert!(!ken.path(gone).exists(), "{gone}");
     }
-    let refusal = ken.refusal(&train);
-    refusal.is("folder_not_empty", "small", "--out");
+    refuses!(ken, &train => "folder_not_empty", "small", "--out");
 }
 
 #[test]
@@ -205,33 +115,19 @@ fn what_is_no_world_is_told() {
     let refusal = ken.refusal(&["world", "truth", "./blank", "nowhere"]);
     refusal.is("world_file", "nowhere", "check the path");
     make(&ken, "96");
-    let refusal = ken.refusal(&["world", "make", "island"]);
-    refusal.is("folder_not_empty", "island", "new folder");
-    let refusal = ken.refusal(&["world", "make", "other", "--people", "3"]);
-    refusal.is("world_people", "16", "--people");
+    refuses!(ken, &["world", "make", "island"] => "folder_not_empty", "island", "new folder");
+    refuses!(ken, &["world", "make", "other", "--people", "3"] => "world_people", "16", "--people");
     assert!(!ken.path("other").exists());
     let refusal = ken.refusal(&["world", "make", "other", "--exponent", "9"]);
     refusal.is("world_exponent", "9", "--exponent");
-    for (flags, kind, said, hint) in [
-        (
-            ["--wrong", "0.9"],
-            "world_misrepresented",
-            "1.2",
-            "--look-alikes",
-        ),
-        (
-            ["--irrelevant", "1.5"],
-            "world_share",
-            "1.5",
-            "--irrelevant",
-        ),
-        (["--documents", "0"], "world_documents", "64", "--documents"),
+    for (flags, kind, said, hint) in cases![
+        ["--wrong", "0.9"] => "world_misrepresented", "1.2", "--look-alikes";
+        ["--irrelevant", "1.5"] => "world_share", "1.5", "--irrelevant";
+        ["--documents", "0"] => "world_documents", "64", "--documents";
     ] {
-        let refusal = ken.refusal(&[&["world", "make", "other"][..], &flags].concat());
-        refusal.is(kind, said, hint);
+        refuses!(ken, &[&["world", "make", "other"][..], &flags].concat() => kind, said, hint);
     }
     assert!(!ken.path("other").exists());
     ken.write("island/world.json", "{}");
-    let refusal = ken.refusal(&["world", "mix", "island"]);
-    refusal.is("not_a_world", "world.json", "ken world make");
+    refuses!(ken, &["world", "mix", "island"] => "not_a_world", "world.json", "ken world make");
 }

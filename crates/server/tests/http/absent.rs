@@ -7,7 +7,7 @@ use ken_language::{
     Score, ScoreRequest,
 };
 use ken_server::Keys;
-use ken_testing::TableModel;
+use ken_testing::{TableModel, cases, has, says};
 use serde_json::{Value, json};
 
 use crate::fixture::{FRANCE, LIMITS, Running, facts};
@@ -86,14 +86,9 @@ fn a_model_that_says_nothing_is_never_sure() {
         Finish::ToolCall,
     ] {
         let server = silent(finish);
-        for policy in [
-            "certainty@1",
-            "prompt@1",
-            "uncertainty:semantic-entropy@99",
-            "uncertainty:lexical-similarity@1",
-            "uncertainty:perplexity@999",
-            "uncertainty:margin@1",
-        ] {
+        let policies = "certainty@1 prompt@1 uncertainty:semantic-entropy@99 \
+            uncertainty:lexical-similarity@1 uncertainty:perplexity@999 uncertainty:margin@1";
+        for policy in policies.split(' ') {
             let trace = server.chat(policy, FRANCE, &json!({})).json()["ken"].clone();
             assert_eq!(trace["route"], "corpus", "{policy} {finish:?}: {trace}");
             assert_eq!(trace["cannot_tell"], true, "{policy} {finish:?}: {trace}");
@@ -107,36 +102,20 @@ fn a_model_that_says_nothing_is_never_sure() {
         has_line(&server, "ken_cannot_tell_total{policy=\"certainty\"} 1");
         let body = json!({"question": FRANCE, "policy": "certainty@1"});
         let known = server.post("/v1/ken/knows", &body).json();
-        assert_eq!(
-            (&known["score"], &known["retrieves"]),
-            (&Value::Null, &json!(true))
-        );
+        has!(known, ["score"]: Value::Null, ["retrieves"]: true);
     }
 }
 
 #[test]
 fn a_response_says_why_there_is_no_answer() {
-    for (finish, reason, lack, refusal) in [
-        (
-            Finish::End,
-            "stop",
-            "empty",
-            json!("The model wrote no answer."),
-        ),
-        (Finish::Length, "length", "cut_off", Value::Null),
-        (Finish::Refused, "stop", "refused", json!("I must not say.")),
-        (
-            Finish::Filtered,
-            "content_filter",
-            "filtered",
-            json!("A filter of the model server withheld the answer."),
-        ),
-        (
-            Finish::ToolCall,
-            "stop",
-            "tool_call",
-            json!("The model called a tool instead of answering."),
-        ),
+    for (finish, reason, lack, refusal) in cases![
+        Finish::End => "stop", "empty", json!("The model wrote no answer.");
+        Finish::Length => "length", "cut_off", Value::Null;
+        Finish::Refused => "stop", "refused", json!("I must not say.");
+        Finish::Filtered =>
+            "content_filter", "filtered", json!("A filter of the model server withheld the answer.");
+        Finish::ToolCall =>
+            "stop", "tool_call", json!("The model called a tool instead of answering.");
     ] {
         let server = silent(finish);
         let value = server.chat("never", FRANCE, &json!({})).json();
@@ -146,15 +125,9 @@ fn a_response_says_why_there_is_no_answer() {
         assert_eq!(value["ken"]["lack"], lack);
         let stream = server.chat("never", FRANCE, &json!({"stream": true}));
         let text = stream.text();
-        assert!(
-            text.contains(&format!("\"finish_reason\":\"{reason}\"")),
-            "{text}"
-        );
+        says!(text => &format!("\"finish_reason\":\"{reason}\""));
         if let Value::String(refusal) = &refusal {
-            assert!(
-                text.contains(&format!("\"refusal\":\"{refusal}\"")),
-                "{text}"
-            );
+            says!(text => &format!("\"refusal\":\"{refusal}\""));
         }
         let body = json!({"model": "ken/never", "input": FRANCE});
         let response = server.post("/v1/responses", &body).json();
@@ -164,10 +137,7 @@ fn a_response_says_why_there_is_no_answer() {
             Finish::Filtered => ("incomplete", json!({"reason": "content_filter"})),
             _ => ("completed", Value::Null),
         };
-        assert_eq!(
-            (&response["status"], &response["incomplete_details"]),
-            (&json!(status), &details)
-        );
+        has!(response, ["status"]: status, ["incomplete_details"]: details);
         assert_eq!(message["content"][1]["refusal"], refusal, "{message}");
     }
 }

@@ -2,7 +2,7 @@
 
 use ken_policy::Guarantee;
 use ken_server::NotGuaranteed;
-use ken_testing::{TableModel, guarantee_of_answers};
+use ken_testing::{TableModel, guarantee_of_answers, has, says};
 use serde_json::{Value, json};
 
 use crate::fixture::{CHIMNEY, FRANCE, LIMITS, OIL, Running, facts, served_by, wait_for};
@@ -42,32 +42,15 @@ fn says(server: &Running, answer: &Value, right: &str) -> Value {
 fn of_answers_that_are_given_those_that_are_wrong_count_and_of_others_none() {
     let server = watched();
     let withheld = ask(&server, CHIMNEY, &json!({}));
-    assert_eq!(
-        (
-            &withheld["answer"],
-            &withheld["withheld"],
-            &withheld["drawn"]
-        ),
-        (&json!("I do not know."), &json!("spring"), &Value::Null)
-    );
-    assert_eq!(withheld["route"], "corpus");
-    let guarantee = &withheld["guarantee"];
-    assert_eq!(
-        (
-            &guarantee["max_error"],
-            &guarantee["abstain"],
-            &guarantee["standing"]
-        ),
-        (&json!(0.1), &json!(ABSTAIN), &json!("holds"))
-    );
-    assert_eq!(guarantee["max_loss"], Value::Null);
+    has!(withheld, ["answer"]: "I do not know.", ["withheld"]: "spring", ["drawn"]: Value::Null);
+    has!(withheld, ["route"]: "corpus");
+    let told = &withheld["guarantee"];
+    has!(told, ["max_error"]: 0.1, ["abstain"]: ABSTAIN, ["standing"]: "holds");
+    has!(told, ["max_loss"]: Value::Null);
     assert_eq!(says(&server, &withheld, "spring"), false);
 
     let wrong = ask(&server, OIL, &json!({}));
-    assert_eq!(
-        (&wrong["answer"], &wrong["drawn"]),
-        (&json!("Bob"), &json!(1.0))
-    );
+    has!(wrong, ["answer"]: "Bob", ["drawn"]: 1.0);
     assert_eq!(says(&server, &wrong, "Ida"), true);
     wait_for("an error", || found(&server, 0) == (1, json!(1.0)));
     let right = ask(&server, FRANCE, &json!({}));
@@ -82,10 +65,7 @@ fn of_answers_that_are_given_those_that_are_wrong_count_and_of_others_none() {
     let tests = report["tests"].as_array().unwrap();
     let names: Vec<&Value> = tests.iter().map(|test| &test["test"]).collect();
     assert_eq!(names, ["correctness", "judge"]);
-    assert_eq!(
-        (&tests[0]["limit"], &tests[0]["rejects_at"]),
-        (&json!(0.1), &json!(40.0))
-    );
+    has!(tests[0], ["limit"]: 0.1, ["rejects_at"]: 40.0);
     has_line(&server, "ken_watched_total{outcome=\"given\"} 3");
     has_line(&server, "ken_withheld_total{policy=\"certainty\"} 1");
     has_line(
@@ -105,10 +85,7 @@ fn clients_of_other_apis_are_told_that_an_answer_is_withheld() {
     let server = watched();
     let chat = server.chat(POLICY, CHIMNEY, &json!({})).json();
     let message = &chat["choices"][0];
-    assert_eq!(
-        (&message["message"]["content"], &message["finish_reason"]),
-        (&json!("I do not know."), &json!("stop"))
-    );
+    has!(message, ["message"]["content"]: "I do not know.", ["finish_reason"]: "stop");
     assert_eq!(chat["ken"]["withheld"], "spring");
     let body = json!({"model": format!("ken/{POLICY}"), "input": CHIMNEY});
     let response = server.post("/v1/responses", &body).json();
@@ -117,10 +94,7 @@ fn clients_of_other_apis_are_told_that_an_answer_is_withheld() {
     assert!(text.contains("I do not know."), "{text}");
     let id = chat["ken"]["request_id"].as_str().unwrap();
     let trace = server.get(&format!("/v1/ken/traces/{id}")).json();
-    assert_eq!(
-        (&trace["withheld"], &trace["watched"]),
-        (&json!("spring"), &Value::Null)
-    );
+    has!(trace, ["withheld"]: "spring", ["watched"]: Value::Null);
 }
 
 #[test]
@@ -143,19 +117,13 @@ fn more_errors_than_guaranteed_have_everything_retrieved_and_vouched_for() {
         says(&server, &answer, "Ida");
         wait_for("an error", || found(&server, 0).0 == asked);
     }
-    let event = &events(&server, "lapsed")[0];
-    assert_eq!(
-        (&event["test"], &event["limit"]),
-        (&json!("correctness"), &json!(0.1))
-    );
+    let told = &events(&server, "lapsed")[0];
+    has!(told, ["test"]: "correctness", ["limit"]: 0.1);
     let check = |server: &Running| {
         let answer = ask(server, OIL, &json!({}));
         // The answer from memory is now found, and withheld like any other that nothing vouches for.
-        assert_eq!(
-            (&answer["policy"], &answer["withheld"]),
-            (&json!("always"), &json!("Ida"))
-        );
-        assert_eq!(answer["guarantee"]["standing"], "lapsed");
+        has!(answer, ["policy"]: "always", ["withheld"]: "Ida");
+        has!(answer, ["guarantee"]["standing"]: "lapsed");
         let reason = answer["reason"].as_str().unwrap();
         assert!(reason.contains("in the place of certainty@0.5"), "{reason}");
     };
@@ -174,20 +142,14 @@ fn a_judge_says_whether_the_answer_that_was_given_is_right() {
     let asked = endpoint.requests("chat/completions");
     assert_eq!(asked.len() - before, 1);
     let last = asked.last().unwrap().body.to_string();
-    assert!(
-        last.contains("Ida changes it") && last.contains("Bob"),
-        "{last}"
-    );
+    says!(last => "Ida changes it", "Bob");
     ask(&server, FRANCE, &json!({}));
     wait_for("a verdict", || found(&server, 1) == (2, json!(0.5)));
     has_line(&server, "ken_judged_total{verdict=\"wrong\"} 1");
     has_line(&server, "ken_judged_total{verdict=\"right\"} 1");
     let id = oil["request_id"].as_str().unwrap();
     let trace = server.get(&format!("/v1/ken/traces/{id}")).json();
-    assert_eq!(
-        (&trace["judge"], &trace["watched"]),
-        (&json!({"right": false}), &json!("given"))
-    );
+    has!(trace, ["judge"]: json!({"right": false}), ["watched"]: "given");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Keys, hosts and origins.
 
 use ken_server::{Access, Keys, Scope, bind};
-use ken_testing::TableModel;
+use ken_testing::{TableModel, cases};
 use serde_json::json;
 
 use crate::client::{exchange, request};
@@ -97,10 +97,7 @@ fn quotas_are_kept() {
     };
     assert_eq!([ask(&few).status, ask(&few).status], [200, 200]);
     let third = ask(&few);
-    assert_eq!(
-        (third.status, third.code().as_str()),
-        (429, "request_quota")
-    );
+    third.refuses(429, "request_quota");
     let wait: u64 = third.header("retry-after-ms").unwrap().parse().unwrap();
     assert!((1..=60_000).contains(&wait) && third.header("x-should-retry") == Some("true"));
     assert_eq!(ask(&short).status, 200);
@@ -148,12 +145,9 @@ fn pages_of_allowed_origins_may_use_the_server() {
             &request(method, "/v1/models", &headers, &[]),
         )
     };
-    let preflight = [
-        ("access-control-request-method", "POST"),
-        (
-            "access-control-request-headers",
-            "authorization, content-type",
-        ),
+    let preflight = cases![
+        "access-control-request-method" => "POST";
+        "access-control-request-headers" => "authorization, content-type";
     ];
     let response = ask("OPTIONS", PAGE, &preflight);
     assert_eq!(response.status, 204);
@@ -165,10 +159,7 @@ fn pages_of_allowed_origins_may_use_the_server() {
     assert_eq!(listed.header("access-control-allow-origin"), Some(PAGE));
     for (method, more) in [("GET", &[][..]), ("OPTIONS", &preflight)] {
         let refused = ask(method, "https://other.example.org", more);
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (403, "other_origin")
-        );
+        refused.refuses(403, "other_origin");
         assert_eq!(refused.header("access-control-allow-origin"), None);
     }
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use ken_server::Keys;
-use ken_testing::TableModel;
+use ken_testing::{TableModel, cases};
 use serde_json::{Value, json};
 
 use crate::client::{connect, read, request};
@@ -14,190 +14,49 @@ fn values_out_of_range_are_refused_with_their_names() {
     let server = Running::start();
     let chat_with = |more: Value| ("/v1/chat/completions", chat("always", OIL, &more));
     let search = |body: Value| ("/v1/ken/search", body);
-    for ((path, body), status, code, param) in [
-        (
-            chat_with(json!({"model": "gpt-5"})),
-            404,
-            "model_not_found",
-            Some("model"),
-        ),
-        (chat_with(json!({"model": 5})), 400, "invalid_value", None),
-        (
-            chat_with(json!({"messages": []})),
-            400,
-            "no_question",
-            Some("messages"),
-        ),
-        (
-            chat_with(json!({"messages": "x"})),
-            400,
-            "invalid_value",
-            None,
-        ),
-        (
-            chat_with(json!({"temperature": 9})),
-            400,
-            "invalid_value",
-            Some("temperature"),
-        ),
-        (
-            chat_with(json!({"top_p": -0.1})),
-            400,
-            "invalid_value",
-            Some("top_p"),
-        ),
-        (
-            chat_with(json!({"max_tokens": 0})),
-            400,
-            "invalid_value",
-            Some("max_tokens"),
-        ),
-        (
-            chat_with(json!({"max_tokens": -1})),
-            400,
-            "invalid_value",
-            None,
-        ),
-        (
-            chat_with(json!({"n": 3})),
-            400,
-            "unsupported_parameter",
-            Some("n"),
-        ),
-        (
-            chat_with(json!({"ken": {"polcy": "x"}})),
-            400,
-            "invalid_value",
-            None,
-        ),
-        (
-            chat_with(json!({"ken": {"policy": "sometimes"}})),
-            400,
-            "invalid_value",
-            Some("ken.policy"),
-        ),
-        (
-            chat_with(json!({"ken": {"policy": "router@0.5"}})),
-            400,
-            "policy_unavailable",
-            None,
-        ),
-        (
-            chat_with(json!({"ken": {"policy": "oracle"}})),
-            400,
-            "policy_unavailable",
-            None,
-        ),
-        (
-            chat_with(json!({"ken": {"k": 0}})),
-            400,
-            "invalid_value",
-            Some("ken.k"),
-        ),
-        (
-            chat_with(json!({"ken": {"k": 1000000}})),
-            400,
-            "invalid_value",
-            Some("ken.k"),
-        ),
-        (
-            chat_with(json!({"ken": {"mode": "psychic"}})),
-            400,
-            "invalid_value",
-            Some("ken.mode"),
-        ),
-        (
-            chat_with(json!({"ken": {"filter": ["year"]}})),
-            400,
-            "invalid_value",
-            Some("ken.filter"),
-        ),
-        (
-            chat_with(json!({"ken": {"filter": vec!["a=b AND c=d"; 129]}})),
-            400,
-            "too_many_filters",
-            Some("ken.filter"),
-        ),
-        (
-            chat_with(json!({"ken": {"corpus": "../notes"}})),
-            404,
-            "unknown_corpus",
-            Some("corpus"),
-        ),
-        (
-            chat_with(json!({"ken": {"generation": 7}})),
-            409,
-            "other_generation",
-            Some("generation"),
-        ),
-        (
-            chat_with(json!({"ken": {"rerank": "cross-encoder:/etc/passwd"}})),
-            400,
-            "reranker_unavailable",
-            Some("rerank"),
-        ),
-        (
-            chat_with(json!({"ken": {"style": "rude"}})),
-            400,
-            "invalid_value",
-            Some("ken.style"),
-        ),
-        (search(json!({"query": ""})), 400, "empty_question", None),
-        (
-            search(json!({"query": "x", "k": 101})),
-            400,
-            "invalid_value",
-            Some("k"),
-        ),
-        (
-            search(json!({"query": "x", "hits": 3})),
-            400,
-            "invalid_value",
-            None,
-        ),
-        (
-            ("/v1/embeddings", json!({"model": "minilm", "input": "x"})),
-            404,
-            "model_not_found",
-            Some("model"),
-        ),
-        (
-            (
-                "/v1/embeddings",
-                json!({"model": "ken/embedder", "input": []}),
-            ),
-            400,
-            "invalid_value",
-            Some("input"),
-        ),
-        (
-            (
-                "/v1/embeddings",
-                json!({"model": "ken/embedder", "input": [""]}),
-            ),
-            400,
-            "invalid_value",
-            Some("input"),
-        ),
-        (
-            (
-                "/v1/embeddings",
-                json!({"model": "ken/embedder", "input": "x", "dimensions": 7}),
-            ),
-            400,
-            "invalid_value",
-            Some("dimensions"),
-        ),
+    for ((path, body), status, code, param) in cases![
+        chat_with(json!({"model": "gpt-5"})) => 404, "model_not_found", Some("model");
+        chat_with(json!({"model": 5})) => 400, "invalid_value", None;
+        chat_with(json!({"messages": []})) => 400, "no_question", Some("messages");
+        chat_with(json!({"messages": "x"})) => 400, "invalid_value", None;
+        chat_with(json!({"temperature": 9})) => 400, "invalid_value", Some("temperature");
+        chat_with(json!({"top_p": -0.1})) => 400, "invalid_value", Some("top_p");
+        chat_with(json!({"max_tokens": 0})) => 400, "invalid_value", Some("max_tokens");
+        chat_with(json!({"max_tokens": -1})) => 400, "invalid_value", None;
+        chat_with(json!({"n": 3})) => 400, "unsupported_parameter", Some("n");
+        chat_with(json!({"ken": {"polcy": "x"}})) => 400, "invalid_value", None;
+        chat_with(json!({"ken": {"policy": "sometimes"}})) =>
+            400, "invalid_value", Some("ken.policy");
+        chat_with(json!({"ken": {"policy": "router@0.5"}})) => 400, "policy_unavailable", None;
+        chat_with(json!({"ken": {"policy": "oracle"}})) => 400, "policy_unavailable", None;
+        chat_with(json!({"ken": {"k": 0}})) => 400, "invalid_value", Some("ken.k");
+        chat_with(json!({"ken": {"k": 1000000}})) => 400, "invalid_value", Some("ken.k");
+        chat_with(json!({"ken": {"mode": "psychic"}})) => 400, "invalid_value", Some("ken.mode");
+        chat_with(json!({"ken": {"filter": ["year"]}})) => 400, "invalid_value", Some("ken.filter");
+        chat_with(json!({"ken": {"filter": vec!["a=b AND c=d"; 129]}})) =>
+            400, "too_many_filters", Some("ken.filter");
+        chat_with(json!({"ken": {"corpus": "../notes"}})) => 404, "unknown_corpus", Some("corpus");
+        chat_with(json!({"ken": {"generation": 7}})) => 409, "other_generation", Some("generation");
+        chat_with(json!({"ken": {"rerank": "cross-encoder:/etc/passwd"}})) =>
+            400, "reranker_unavailable", Some("rerank");
+        chat_with(json!({"ken": {"style": "rude"}})) => 400, "invalid_value", Some("ken.style");
+        search(json!({"query": ""})) => 400, "empty_question", None;
+        search(json!({"query": "x", "k": 101})) => 400, "invalid_value", Some("k");
+        search(json!({"query": "x", "hits": 3})) => 400, "invalid_value", None;
+        ("/v1/embeddings", json!({"model": "minilm", "input": "x"})) =>
+            404, "model_not_found", Some("model");
+        ("/v1/embeddings", json!({"model": "ken/embedder", "input": []})) =>
+            400, "invalid_value", Some("input");
+        ("/v1/embeddings", json!({"model": "ken/embedder", "input": [""]})) =>
+            400, "invalid_value", Some("input");
+        ("/v1/embeddings", json!({"model": "ken/embedder", "input": "x", "dimensions": 7})) =>
+            400, "invalid_value", Some("dimensions");
     ] {
         let response = server.post(path, &body);
         let given = response.json()["error"]["param"]
             .as_str()
             .map(str::to_owned);
-        assert_eq!(
-            (response.status, response.code().as_str()),
-            (status, code),
-            "{body}"
-        );
+        response.refuses_for(&body, status, code);
         assert_eq!(given.as_deref(), param, "{body}");
     }
 }
@@ -207,24 +66,14 @@ fn a_question_that_is_longer_than_the_context_is_told_so() {
     let model = TableModel::new(facts()).unwrap().context(300);
     let server = Running::over(model, LIMITS, &Keys::default());
     let long = "oil ".repeat(400);
-    for (path, body) in [
-        ("/v1/chat/completions", chat("always", &long, &json!({}))),
-        (
-            "/v1/chat/completions",
-            chat("never", &long, &json!({"stream": true})),
-        ),
-        (
-            "/v1/responses",
-            json!({"model": "ken/always", "input": long}),
-        ),
-        ("/v1/ken/ask", json!({"question": long})),
+    for (path, body) in cases![
+        "/v1/chat/completions" => chat("always", &long, &json!({}));
+        "/v1/chat/completions" => chat("never", &long, &json!({"stream": true}));
+        "/v1/responses" => json!({"model": "ken/always", "input": long});
+        "/v1/ken/ask" => json!({"question": long});
     ] {
         let response = server.post(path, &body);
-        assert_eq!(
-            (response.status, response.code().as_str()),
-            (400, "context_length_exceeded"),
-            "{path}"
-        );
+        response.refuses_for(&path, 400, "context_length_exceeded");
     }
     let brief = server.post("/v1/ken/ask", &json!({"question": OIL}));
     assert_eq!(brief.status, 200);
@@ -244,6 +93,6 @@ fn a_body_that_is_cut_off_harms_nobody() {
     client.write_all(&whole[..whole.len() - 5]).unwrap();
     client.shutdown(std::net::Shutdown::Write).unwrap();
     let cut = read(client);
-    assert_eq!((cut.status, cut.code().as_str()), (400, "body_cut"));
+    cut.refuses(400, "body_cut");
     assert_eq!(server.chat("always", OIL, &json!({})).status, 200);
 }

@@ -1,7 +1,7 @@
 //! Chat completions as clients of OpenAI's API read them, whole and streamed.
 
 use ken_server::Keys;
-use ken_testing::TableModel;
+use ken_testing::{TableModel, has};
 use serde_json::{Value, json};
 
 use crate::fixture::{FRANCE, LIMITS, OIL, Running, facts};
@@ -12,11 +12,9 @@ fn a_whole_answer_cites_the_passages_that_it_rests_on() {
     let response = server.chat("always", OIL, &json!({}));
     assert_eq!(response.status, 200);
     let value = response.json();
-    assert_eq!(value["object"], "chat.completion");
-    assert_eq!(value["model"], "ken/always");
+    has!(value, ["object"]: "chat.completion", ["model"]: "ken/always");
     let choice = &value["choices"][0];
-    assert_eq!(choice["finish_reason"], "stop");
-    assert_eq!(choice["message"]["content"], "Ida");
+    has!(choice, ["finish_reason"]: "stop", ["message"]["content"]: "Ida");
     let url = "http://localhost/v1/ken/corpora/notes/passages/cars/oil.md%230";
     assert_eq!(
         choice["message"]["annotations"],
@@ -29,8 +27,7 @@ fn a_whole_answer_cites_the_passages_that_it_rests_on() {
         usage["prompt_tokens"].as_u64().unwrap() + usage["completion_tokens"].as_u64().unwrap();
     assert_eq!(usage["total_tokens"], sum);
     let trace = &value["ken"];
-    assert_eq!(trace["route"], "corpus");
-    assert_eq!(trace["corpus"], json!({"name": "notes", "generation": 1}));
+    has!(trace, ["route"]: "corpus", ["corpus"]: json!({"name": "notes", "generation": 1}));
     assert_eq!(
         response.header("x-request-id"),
         trace["request_id"].as_str()
@@ -39,8 +36,7 @@ fn a_whole_answer_cites_the_passages_that_it_rests_on() {
     let passage = server
         .get(url.strip_prefix("http://localhost").unwrap())
         .json();
-    assert_eq!(passage["doc_id"], "cars/oil.md");
-    assert_eq!(passage["metadata"]["year"], 2021);
+    has!(passage, ["doc_id"]: "cars/oil.md", ["metadata"]["year"]: 2021);
 }
 
 #[test]
@@ -91,11 +87,7 @@ fn models_are_listed_and_found_by_their_names() {
     }
     for id in ["ken/router@0.5", "ken/oracle", "gpt-5", "ken/certainty"] {
         let response = server.get(&format!("/v1/models/{id}"));
-        assert_eq!(
-            (response.status, response.code().as_str()),
-            (404, "model_not_found"),
-            "{id}"
-        );
+        response.refuses_for(&id, 404, "model_not_found");
     }
 }
 
@@ -112,16 +104,12 @@ fn a_stream_says_the_same_in_chunks() {
         .map(|event| serde_json::from_str(event).unwrap())
         .collect();
     let (last, others) = chunks.split_last().unwrap();
-    assert_eq!(last["choices"], json!([]));
-    assert_eq!(last["usage"], whole["usage"]);
+    has!(last, ["choices"]: json!([]), ["usage"]: whole["usage"]);
     let mut text = String::new();
     let mut annotations = Vec::new();
     for chunk in others {
-        assert_eq!(chunk["object"], "chat.completion.chunk");
-        assert_eq!(
-            (&chunk["id"], &chunk["model"]),
-            (&chunks[0]["id"], &whole["model"])
-        );
+        has!(chunk, ["object"]: "chat.completion.chunk", ["id"]: chunks[0]["id"]);
+        has!(chunk, ["model"]: whole["model"]);
         assert_eq!(chunk.get("usage"), Some(&Value::Null));
         let delta = chunk["choices"][0]["delta"].as_object().unwrap();
         assert!(
@@ -138,11 +126,8 @@ fn a_stream_says_the_same_in_chunks() {
     let message = &whole["choices"][0]["message"];
     assert_eq!(text, message["content"].as_str().unwrap());
     assert_eq!(annotations, [message["annotations"].clone()]);
-    assert_eq!(
-        others[0]["choices"][0]["delta"],
-        json!({"role": "assistant", "content": ""})
-    );
-    assert_eq!(others[0]["ken"]["route"], "corpus");
+    has!(others, [0]["choices"][0]["delta"]: json!({"role": "assistant", "content": ""}));
+    has!(others, [0]["ken"]["route"]: "corpus");
     let end = others.last().unwrap();
     assert_eq!(end["choices"][0]["finish_reason"], "stop");
     assert_eq!(end["ken"]["citations"], whole["ken"]["citations"]);
@@ -158,10 +143,7 @@ fn an_error_before_the_first_piece_has_a_status_of_its_own() {
     let server = Running::over(model, LIMITS, &Keys::default());
     let long = "oil ".repeat(301);
     let response = server.chat("always", &long, &json!({"stream": true}));
-    assert_eq!(
-        (response.status, response.code().as_str()),
-        (400, "context_length_exceeded")
-    );
+    response.refuses(400, "context_length_exceeded");
 }
 
 #[test]

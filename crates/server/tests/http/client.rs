@@ -1,10 +1,12 @@
 //! A plain HTTP client, which hides nothing of what the server sends.
 
+use std::fmt::Display;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use ken_testing::has;
 use serde_json::Value;
 
 /// A response.
@@ -45,6 +47,27 @@ impl Response {
         assert!(!error["message"].as_str().unwrap().is_empty());
         assert!(self.header("x-request-id").is_some() && self.header("x-should-retry").is_some());
         error["code"].as_str().unwrap().to_owned()
+    }
+
+    /// Checks that it is an error with this status and code.
+    #[track_caller]
+    pub(crate) fn refuses(&self, status: u16, code: &str) {
+        self.refuses_for(&self.text(), status, code);
+    }
+
+    /// As [`Response::refuses`], and says of which request.
+    #[track_caller]
+    pub(crate) fn refuses_for(&self, request: &dyn Display, status: u16, code: &str) {
+        let told = (self.status, self.code());
+        assert_eq!(told, (status, code.to_owned()), "{request}");
+    }
+
+    /// As [`Response::refuses`], because of a parameter.
+    #[track_caller]
+    pub(crate) fn refuses_param(&self, status: u16, code: &str, param: &str) {
+        let error = self.json()["error"].clone();
+        assert_eq!(self.status, status, "{error}");
+        has!(error, ["code"]: code, ["param"]: param);
     }
 
     /// The data of the events of a stream, which holds nothing else but pings.

@@ -10,7 +10,7 @@ use ken_language::{
     ScoreRequest, SourceChoice, SourceChooser,
 };
 use ken_server::{Keys, Scope};
-use ken_testing::TableModel;
+use ken_testing::{TableModel, cases, has};
 use serde_json::{Value, json};
 
 use crate::client::{Response, exchange, request};
@@ -155,10 +155,7 @@ fn folder(server: &Running) -> PathBuf {
 #[test]
 fn a_correction_votes_from_the_next_question_on_and_in_the_next_server() {
     let server = Running::voting(&Keys::default());
-    assert_eq!(
-        server.get("/v1/ken/access").json()["sources"],
-        json!(["self", "notes"])
-    );
+    has!(server.get("/v1/ken/access").json(), ["sources"]: json!(["self", "notes"]));
     let asked = server
         .post(
             "/v1/ken/ask",
@@ -176,15 +173,7 @@ fn a_correction_votes_from_the_next_question_on_and_in_the_next_server() {
     let neighbors = corrected["votes"]["neighbors"].as_array().unwrap();
     assert_eq!(neighbors.len(), 1);
     let own = &neighbors[0];
-    assert_eq!(
-        (&own["id"], &own["question"], &own["source"], &own["by"]),
-        (
-            &corrected["id"],
-            &json!(OIL),
-            &json!("notes"),
-            &json!("person")
-        )
-    );
+    has!(own, ["id"]: corrected["id"], ["question"]: OIL, ["source"]: "notes", ["by"]: "person");
     assert!(own["cosine"].as_f64().unwrap() > 0.999, "{own}");
     let shares = &corrected["votes"]["shares"];
     assert!(
@@ -222,10 +211,7 @@ fn a_correction_votes_from_the_next_question_on_and_in_the_next_server() {
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     assert_eq!(lines.len(), 2);
-    assert_eq!(
-        (&lines[0]["question"], &lines[0]["source"]),
-        (&json!(OIL), &json!("self"))
-    );
+    has!(lines[0], ["question"]: OIL, ["source"]: "self");
 
     let server = server.again();
     assert_eq!(route(&server, FRANCE), "corpus");
@@ -237,46 +223,18 @@ fn a_correction_votes_from_the_next_question_on_and_in_the_next_server() {
 #[test]
 fn what_cannot_be_corrected_changes_nothing() {
     let server = Running::voting(&Keys::default());
-    for (body, status, code) in [
-        (
-            json!({"question": OIL, "source": "boats"}),
-            400,
-            "unknown_source",
-        ),
-        (
-            json!({"question": OIL, "source": ""}),
-            400,
-            "unknown_source",
-        ),
-        (
-            json!({"question": "  ", "source": "self"}),
-            400,
-            "invalid_value",
-        ),
-        (
-            json!({"question": "x".repeat(70_000), "source": "self"}),
-            400,
-            "invalid_value",
-        ),
-        (json!({"source": "self"}), 400, "invalid_value"),
-        (
-            json!({"question": OIL, "trace": "req_0", "source": "self"}),
-            400,
-            "invalid_value",
-        ),
-        (
-            json!({"trace": "req_0", "source": "self"}),
-            404,
-            "unknown_trace",
-        ),
+    for (body, status, code) in cases![
+        json!({"question": OIL, "source": "boats"}) => 400, "unknown_source";
+        json!({"question": OIL, "source": ""}) => 400, "unknown_source";
+        json!({"question": "  ", "source": "self"}) => 400, "invalid_value";
+        json!({"question": "x".repeat(70_000), "source": "self"}) => 400, "invalid_value";
+        json!({"source": "self"}) => 400, "invalid_value";
+        json!({"question": OIL, "trace": "req_0", "source": "self"}) => 400, "invalid_value";
+        json!({"trace": "req_0", "source": "self"}) => 404, "unknown_trace";
     ] {
         let refused = correct(&server, &body);
         let what: String = body.to_string().chars().take(80).collect();
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (status, code),
-            "{what}"
-        );
+        refused.refuses_for(&what, status, code);
     }
     let greeting = server.chat("always", "Hi!", &json!({})).json();
     let body = json!({"trace": greeting["ken"]["request_id"], "source": "self"});
@@ -285,10 +243,7 @@ fn what_cannot_be_corrected_changes_nothing() {
     let lock = std::fs::File::create(folder(&server).join("LOCK")).unwrap();
     lock.lock().unwrap();
     let refused = correct(&server, &json!({"question": OIL, "source": "notes"}));
-    assert_eq!(
-        (refused.status, refused.code().as_str()),
-        (409, "datastore_locked")
-    );
+    refused.refuses(409, "datastore_locked");
     drop(lock);
     assert_eq!(
         Datastore::open(&folder(&server)).unwrap().entries().len(),
@@ -311,10 +266,7 @@ fn without_a_datastore_corrections_are_kept_to_be_imported() {
     let by_asker = [("authorization", asks.as_str())];
     let body = json!({"question": OIL, "source": "boats"});
     let refused = server.post_as(&by_asker, CORRECTIONS, &body);
-    assert_eq!(
-        (refused.status, refused.code().as_str()),
-        (403, "insufficient_scope")
-    );
+    refused.refuses(403, "insufficient_scope");
     let kept = server.post_as(&by_admin, CORRECTIONS, &body);
     assert_eq!((kept.status, &kept.json()["votes"]), (201, &Value::Null));
     let unknown = server.post_as(
@@ -331,9 +283,6 @@ fn without_a_datastore_corrections_are_kept_to_be_imported() {
     let gone = get(&format!("{CORRECTIONS}/{id}"), "DELETE");
     assert_eq!((gone.status, &gone.json()["deleted"]), (200, &json!(true)));
     let gone = get(&format!("{CORRECTIONS}/{id}"), "DELETE");
-    assert_eq!(
-        (gone.status, gone.code().as_str()),
-        (404, "unknown_correction")
-    );
+    gone.refuses(404, "unknown_correction");
     assert_eq!(get(CORRECTIONS, "GET").text(), "");
 }

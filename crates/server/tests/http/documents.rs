@@ -1,5 +1,6 @@
 //! The documents of a corpus, and the passages of one.
 
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::fixture::Running;
@@ -9,8 +10,7 @@ const PATH: &str = "/v1/ken/corpora/notes";
 
 fn ids(listed: &Value) -> Vec<&str> {
     let data = listed["data"].as_array().unwrap().iter();
-    data.map(|document| document["doc_id"].as_str().unwrap())
-        .collect()
+    data.map(|one| one["doc_id"].as_str().unwrap()).collect()
 }
 
 #[test]
@@ -45,17 +45,14 @@ fn documents_are_listed_in_pages_and_by_how_their_ids_begin() {
     let oil = cars["data"].as_array().unwrap().iter();
     let oil = oil
         .clone()
-        .find(|document| document["doc_id"] == "cars/oil.md")
+        .find(|one| one["doc_id"] == "cars/oil.md")
         .unwrap();
     assert_eq!((&oil["passages"], &oil["pruned"]), (&json!(1), &json!(0)));
     assert!(oil.get("origin").is_none(), "{oil}");
     let none = server.get(&format!("{PATH}/documents?prefix=boats")).json();
     assert_eq!(none["data"], json!([]));
     let unknown = server.get(&format!("{PATH}/documents?name=x"));
-    assert_eq!(
-        (unknown.status, unknown.code().as_str()),
-        (400, "unknown_parameter")
-    );
+    unknown.refuses(400, "unknown_parameter");
     let nowhere = server.get("/v1/ken/corpora/nowhere/documents");
     assert_eq!(nowhere.status, 404);
 }
@@ -79,12 +76,11 @@ fn the_passages_of_a_document_are_read_in_order_and_say_where_they_stand() {
     assert!(all.len() > 20, "{}", all.len());
     for (number, one) in all.iter().enumerate() {
         assert_eq!(one["passage_id"], format!("tulips.md#{number}"));
-        assert_eq!(one["url"], "https://garden.example/tulips");
-        assert_eq!(one["pruned"], false);
+        has!(one, ["url"]: "https://garden.example/tulips", ["pruned"]: false);
     }
     let inside = all
         .iter()
-        .find(|passage| !passage["text"].as_str().unwrap().starts_with("Part"));
+        .find(|one| !one["text"].as_str().unwrap().starts_with("Part"));
     let inside = inside.unwrap();
     assert!(
         inside["heading"].as_str().unwrap().starts_with("Part"),
@@ -93,19 +89,13 @@ fn the_passages_of_a_document_are_read_in_order_and_say_where_they_stand() {
     let after = server
         .get(&format!("{path}&limit=2&after=tulips.md%230"))
         .json();
-    assert_eq!(after["data"][0]["passage_id"], "tulips.md#1");
-    assert_eq!(
-        (&after["has_more"], &after["last_id"]),
-        (&json!(true), &json!("tulips.md#2"))
-    );
+    has!(after, ["data"][0]["passage_id"]: "tulips.md#1", ["has_more"]: true);
+    has!(after, ["last_id"]: "tulips.md#2");
 
     let left_out = json!({"passages": [{"passage_id": "tulips.md#1"}]});
     server.post(&format!("{PATH}/prune"), &left_out);
     let pruned = server.get(&format!("{path}&limit=2")).json();
-    assert_eq!(
-        (&pruned["data"][0]["pruned"], &pruned["data"][1]["pruned"]),
-        (&json!(false), &json!(true))
-    );
+    has!(pruned["data"], [0]["pruned"]: false, [1]["pruned"]: true);
     let listed = server
         .get(&format!("{PATH}/documents?prefix=tulips"))
         .json();
@@ -117,23 +107,16 @@ fn the_passages_of_a_document_are_read_in_order_and_say_where_they_stand() {
         ("?document=tulips.md&limit=0", 400, "invalid_value"),
     ] {
         let refused = server.get(&format!("{PATH}/passages{query}"));
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (status, code),
-            "{query}"
-        );
+        refused.refuses_for(&query, status, code);
     }
     // Search results say so, too.
-    let response = server
+    let found = server
         .post(
             "/v1/ken/search",
             &json!({"query": "tulip number 7", "corpus": "notes"}),
         )
         .json();
-    assert_eq!(
-        response["hits"][0]["url"], "https://garden.example/tulips",
-        "{response}"
-    );
+    has!(found, ["hits"][0]["url"]: "https://garden.example/tulips");
 }
 
 #[test]
@@ -154,10 +137,6 @@ fn folders_in_the_names_of_uploads_stay() {
     assert_eq!(listed, ["garden/beds/tulips.md", "notes.md", "outside.md"]);
     for name in ["garden/.git/config.md", "a/..", &"x/".repeat(600)] {
         let refused = send(&server, &format!("{PATH}/documents"), name, "Nothing.");
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (400, "invalid_filename"),
-            "{name}"
-        );
+        refused.refuses_for(&name, 400, "invalid_filename");
     }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use ken_model::remote::{Endpoint, RemoteModel, RemoteSettings};
 use ken_server::{Keys, Limits};
+use ken_testing::{cases, says};
 use serde_json::{Value, json};
 
 use crate::client::{Response, connect, exchange, request};
@@ -292,113 +293,30 @@ fn seen(response: &Response) -> Seen {
 }
 
 /// What the model server does, and what a client sees of it: status, code, and when to come back.
-const FAILURES: [(Script, u16, &str, Option<&str>); 17] = [
-    (
-        |_| Reply::refusal(429, "slow down").with_header("Retry-After: 3600"),
-        429,
-        "rate_limit_exceeded",
-        Some("3600"),
-    ),
-    (
-        |_| Reply::refusal(429, "slow down").with_header("retry-after-ms: 90500"),
-        429,
-        "rate_limit_exceeded",
-        Some("91"),
-    ),
-    (
-        |_| Reply::refusal(429, "slow down"),
-        429,
-        "rate_limit_exceeded",
-        Some("1"),
-    ),
-    (
-        |_| Reply::refusal(503, "Loading model"),
-        503,
-        "endpoint_status",
-        Some("1"),
-    ),
-    (
-        |_| Reply::text(502, "text/html", "<html>502 Bad Gateway</html>"),
-        502,
-        "endpoint_status",
-        Some("1"),
-    ),
-    (
-        |_| Reply::refusal(500, "CUDA error"),
-        502,
-        "endpoint_status",
-        Some("1"),
-    ),
-    (
-        |_| Reply::refusal(504, "upstream timed out"),
-        504,
-        "endpoint_status",
-        Some("1"),
-    ),
-    (
-        |_| Reply::refusal(408, "too slow"),
-        504,
-        "endpoint_status",
-        Some("1"),
-    ),
-    (
-        |_| Reply::HangUp,
-        502,
-        "endpoint_connection_lost",
-        Some("1"),
-    ),
-    (
-        |_| Reply::text(200, "application/json", "{\"choices\": [Hi"),
-        502,
-        "endpoint_bad_json",
-        Some("1"),
-    ),
-    (
-        |_| {
-            Reply::events(&[
-                json!({"error": {"message": "overloaded", "type": "overloaded_error"}}),
-            ])
-        },
-        503,
-        "endpoint_status",
-        Some("1"),
-    ),
-    (
-        |_| Reply::refusal(401, "bad key"),
-        502,
-        "endpoint_status",
-        None,
-    ),
-    (
-        |_| Reply::refusal(403, "not yours"),
-        502,
-        "endpoint_status",
-        None,
-    ),
-    (
-        |_| Reply::refusal(404, "no such model"),
-        502,
-        "endpoint_status",
-        None,
-    ),
-    (
-        |_| Reply::refusal(400, "9000 tokens are more than the context size"),
-        400,
-        "context_length_exceeded",
-        None,
-    ),
-    (
-        |_| Reply::refusal(400, "temperature must be 1"),
-        400,
-        "unsupported_parameter",
-        None,
-    ),
-    (
-        |_| Reply::refusal(413, "Payload Too Large"),
-        400,
-        "context_length_exceeded",
-        None,
-    ),
+const FAILURES: [(Script, u16, &str, Option<&str>); 17] = cases![
+    |_| Reply::refusal(429, "slow down").with_header("Retry-After: 3600") =>
+        429, "rate_limit_exceeded", Some("3600");
+    |_| Reply::refusal(429, "slow down").with_header("retry-after-ms: 90500") =>
+        429, "rate_limit_exceeded", Some("91");
+    |_| Reply::refusal(429, "slow down") => 429, "rate_limit_exceeded", Some("1");
+    |_| Reply::refusal(503, "Loading model") => 503, "endpoint_status", Some("1");
+    |_| Reply::text(502, "text/html", "<html>502 Bad Gateway</html>") =>
+        502, "endpoint_status", Some("1");
+    |_| Reply::refusal(500, "CUDA error") => 502, "endpoint_status", Some("1");
+    |_| Reply::refusal(504, "upstream timed out") => 504, "endpoint_status", Some("1");
+    |_| Reply::refusal(408, "too slow") => 504, "endpoint_status", Some("1");
+    |_| Reply::HangUp => 502, "endpoint_connection_lost", Some("1");
+    |_| Reply::text(200, "application/json", "{\"choices\": [Hi") =>
+        502, "endpoint_bad_json", Some("1");
+    |_| { Reply::events(&[json!({"error": {"message": "overloaded", "type": "overloaded_error"}})]) } =>
+        503, "endpoint_status", Some("1");
+    |_| Reply::refusal(401, "bad key") => 502, "endpoint_status", None;
+    |_| Reply::refusal(403, "not yours") => 502, "endpoint_status", None;
+    |_| Reply::refusal(404, "no such model") => 502, "endpoint_status", None;
+    |_| Reply::refusal(400, "9000 tokens are more than the context size") =>
+        400, "context_length_exceeded", None;
+    |_| Reply::refusal(400, "temperature must be 1") => 400, "unsupported_parameter", None;
+    |_| Reply::refusal(413, "Payload Too Large") => 400, "context_length_exceeded", None;
 ];
 
 #[test]
@@ -475,8 +393,7 @@ fn a_stream_that_breaks_off_behind_its_first_word_says_so() {
     for broken in [chat, responded] {
         assert_eq!(broken.status, 200);
         let text = broken.text();
-        assert!(text.contains("Ida"), "{text}");
-        assert!(text.contains("\"code\":\"endpoint_stream_cut\""), "{text}");
+        says!(text => "Ida", "\"code\":\"endpoint_stream_cut\"");
         assert!(!text.contains(host), "{text}");
     }
 }

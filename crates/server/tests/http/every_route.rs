@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::Shutdown;
 
 use ken_server::{Keys, Scope};
-use ken_testing::TableModel;
+use ken_testing::{TableModel, cases};
 use serde_json::{Value, json};
 
 use crate::client::{Response, connect, exchange, parsed, request};
@@ -27,15 +27,6 @@ fn send(server: &Running, route: &Route, body: &str) -> Response {
         server.address,
         &request(&route.method, &route.example, &[], body),
     )
-}
-
-/// The status and the code of an error in OpenAI's form.
-fn told(response: &Response) -> (u16, String) {
-    (response.status, response.code())
-}
-
-fn is(response: &Response, status: u16, code: &str, what: &str) {
-    assert_eq!(told(response), (status, code.to_owned()), "{what}");
 }
 
 #[test]
@@ -80,15 +71,15 @@ fn a_key_is_needed_that_is_known_not_expired_and_has_the_scope() {
             continue;
         }
         let without = exchange(server.address, &route.request(&[]));
-        is(&without, 401, "missing_api_key", &name);
+        without.refuses_for(&name, 401, "missing_api_key");
         assert_eq!(without.header("www-authenticate"), Some("Bearer"));
         for nonsense in ["nonsense", "Basic a2VuOg==", "Bearer", "Bearer  "] {
-            is(&by(nonsense), 401, "missing_api_key", &name);
+            by(nonsense).refuses_for(&name, 401, "missing_api_key");
         }
         for unknown in ["Bearer ken-none", "bearer x"] {
-            is(&by(unknown), 401, "invalid_api_key", &name);
+            by(unknown).refuses_for(&name, 401, "invalid_api_key");
         }
-        is(&by(&expired), 401, "expired_api_key", &name);
+        by(&expired).refuses_for(&name, 401, "expired_api_key");
         let opens = |key: &str| {
             let response = by(key);
             assert_ne!(response.status, 401, "{name}");
@@ -117,7 +108,7 @@ fn a_key_for_another_corpus_opens_none_of_this_one() {
         .filter(|route| route.example.contains("notes"))
     {
         let response = exchange(server.address, &route.request(&headers));
-        is(&response, 403, "insufficient_scope", &route.name());
+        response.refuses_for(&route.name(), 403, "insufficient_scope");
         count += 1;
     }
     assert!(count >= 12, "{count}");
@@ -128,12 +119,9 @@ fn a_key_for_another_corpus_opens_none_of_this_one() {
         ("/v1/ken/corpora", json!({"name": "made"})),
         ("/v1/vector_stores", json!({"name": "made"})),
     ] {
-        is(
-            &server.post_as(&headers, path, &body),
-            403,
-            "insufficient_scope",
-            path,
-        );
+        server
+            .post_as(&headers, path, &body)
+            .refuses_for(&path, 403, "insufficient_scope");
     }
 }
 
@@ -143,7 +131,7 @@ fn is_bad_body(response: &Response, route: &Route, code: &str, what: &str) {
         assert_eq!(response.status, 400, "{what}");
         assert!(response.json()["error"]["code"].is_number(), "{what}");
     } else {
-        is(response, 400, code, what);
+        response.refuses_for(&what, 400, code);
     }
 }
 
@@ -157,7 +145,7 @@ fn bodies_that_are_none_or_of_other_types_are_refused() {
             continue;
         };
         if matches!(route.takes, Takes::Json(_)) {
-            is(&send(&server, &route, ""), 400, "missing_body", &name);
+            send(&server, &route, "").refuses_for(&name, 400, "missing_body");
         }
         let nested = send(&server, &route, &deep);
         assert_eq!(nested.status, 400, "{name}");
@@ -194,12 +182,7 @@ fn bodies_that_are_none_or_of_other_types_are_refused() {
                 let mut body = good.clone();
                 body[field] = wrong;
                 let what = format!("{name} {body}");
-                is(
-                    &send(&server, &route, &body.to_string()),
-                    400,
-                    "invalid_value",
-                    &what,
-                );
+                send(&server, &route, &body.to_string()).refuses_for(&what, 400, "invalid_value");
             }
         }
         // A field that appears twice.
@@ -208,7 +191,7 @@ fn bodies_that_are_none_or_of_other_types_are_refused() {
         let twice = format!("{{{field},{}", &text[1..]);
         let is_whole = text.matches(',').count() == 0 || !field.contains('[');
         if is_whole && !field.contains('{') {
-            is(&send(&server, &route, &twice), 400, "invalid_value", &twice);
+            send(&server, &route, &twice).refuses_for(&twice, 400, "invalid_value");
         }
     }
     goes_on(&server);
@@ -224,11 +207,10 @@ fn ken_s_own_bodies_have_no_unknown_keys() {
     {
         if let Some(mut body) = route.body() {
             body["pollicy"] = json!("always");
-            is(
-                &send(&server, route, &body.to_string()),
+            send(&server, route, &body.to_string()).refuses_for(
+                &route.name(),
                 400,
                 "invalid_value",
-                &route.name(),
             );
             count += 1;
         }
@@ -240,12 +222,7 @@ fn ken_s_own_bodies_have_no_unknown_keys() {
     }) {
         let mut body = route.body().unwrap();
         body["ken"] = json!({"pollicy": "always"});
-        is(
-            &send(&server, route, &body.to_string()),
-            400,
-            "invalid_value",
-            &route.name(),
-        );
+        send(&server, route, &body.to_string()).refuses_for(&route.name(), 400, "invalid_value");
     }
     goes_on(&server);
 }
@@ -263,7 +240,7 @@ fn what_takes_nothing_reads_no_body_and_what_takes_files_nothing_else() {
             Takes::File => {
                 for body in ["", "{", "{}", "--x--"] {
                     let response = send(&server, &route, body);
-                    is(&response, 415, "not_multipart", &route.name());
+                    response.refuses_for(&route.name(), 415, "not_multipart");
                 }
             }
             _ => {}
@@ -291,17 +268,12 @@ fn models_and_corpora_that_are_not_there_are_unknown() {
             let mut body = route.body().unwrap();
             body["model"] = json!(model);
             let response = send(&server, &route, &body.to_string());
-            is(
-                &response,
-                404,
-                "model_not_found",
-                &format!("{path} {model}"),
-            );
+            response.refuses_for(&format_args!("{path} {model}"), 404, "model_not_found");
         }
     }
     for model in ["gpt-5", "ken/sometimes", "..%2f..%2fetc"] {
         let response = server.get(&format!("/v1/models/{model}"));
-        is(&response, 404, "model_not_found", model);
+        response.refuses_for(&model, 404, "model_not_found");
     }
     for corpus in [
         "none",
@@ -320,45 +292,29 @@ fn models_and_corpora_that_are_not_there_are_unknown() {
             let bytes = String::from_utf8(route.request(&[])).unwrap();
             let bytes = bytes.replacen(&route.example, &path, 1);
             let response = exchange(server.address, bytes.as_bytes());
-            is(
-                &response,
+            response.refuses_for(
+                &format_args!("{} {path}", route.method),
                 404,
                 "unknown_corpus",
-                &format!("{} {path}", route.method),
             );
             count += 1;
         }
         assert!(count >= 12, "{count}");
     }
-    for (path, body) in [
-        (
-            "/v1/ken/ask",
-            json!({"question": OIL, "ken": {"corpus": "none"}}),
-        ),
-        ("/v1/ken/search", json!({"query": "x", "corpus": "none"})),
-        (
-            "/v1/chat/completions",
-            json!({"model": "ken", "messages": [{"role": "user", "content": "x"}], "ken": {"corpus": "none"}}),
-        ),
-        (
-            "/v1/responses",
-            json!({"model": "ken", "input": "x", "ken": {"corpus": "none"}}),
-        ),
-        (
-            "/v1/responses",
-            json!({"model": "ken", "input": "x", "tools": [{"type": "file_search", "vector_store_ids": ["none"]}]}),
-        ),
-        (
-            "/v1/embeddings",
-            json!({"model": "ken/embedder", "input": "x", "ken": {"corpus": "none"}}),
-        ),
+    for (path, body) in cases![
+        "/v1/ken/ask" => json!({"question": OIL, "ken": {"corpus": "none"}});
+        "/v1/ken/search" => json!({"query": "x", "corpus": "none"});
+        "/v1/chat/completions" =>
+            json!({"model": "ken", "messages": [{"role": "user", "content": "x"}], "ken": {"corpus": "none"}});
+        "/v1/responses" => json!({"model": "ken", "input": "x", "ken": {"corpus": "none"}});
+        "/v1/responses" =>
+            json!({"model": "ken", "input": "x", "tools": [{"type": "file_search", "vector_store_ids": ["none"]}]});
+        "/v1/embeddings" =>
+            json!({"model": "ken/embedder", "input": "x", "ken": {"corpus": "none"}});
     ] {
-        is(
-            &server.post(path, &body),
-            404,
-            "unknown_corpus",
-            &body.to_string(),
-        );
+        server
+            .post(path, &body)
+            .refuses_for(&body.to_string(), 404, "unknown_corpus");
     }
     goes_on(&server);
 }
@@ -374,19 +330,13 @@ fn paths_that_are_no_text_are_refused() {
         let bytes = String::from_utf8(route.request(&[])).unwrap();
         let bytes = bytes.replacen(&route.example, &format!("{head}%ff%fe{tail}"), 1);
         let response = exchange(server.address, bytes.as_bytes());
-        is(&response, 400, "invalid_path", &route.name());
+        response.refuses_for(&route.name(), 400, "invalid_path");
         count += 1;
     }
     assert!(count >= 18, "{count}");
-    for path in [
-        "/v1/ken/../../etc/passwd",
-        "//",
-        "/%2e%2e/",
-        "/v1",
-        "/v1/ken/ask/",
-        "/V1/models",
-    ] {
-        is(&server.get(path), 404, "unknown_route", path);
+    let paths = "/v1/ken/../../etc/passwd // /%2e%2e/ /v1 /v1/ken/ask/ /V1/models";
+    for path in paths.split(' ') {
+        server.get(path).refuses_for(&path, 404, "unknown_route");
     }
     goes_on(&server);
 }
@@ -455,8 +405,8 @@ fn a_body_of_a_hundred_megabytes_is_refused_before_it_is_read() {
                     let without = exchange(server.address, &route.request(&[]));
                     assert_eq!(response.status, without.status, "{name}");
                 }
-                Takes::File => is(&response, 415, "not_multipart", &name),
-                _ => is(&response, 413, "body_too_large", &name),
+                Takes::File => response.refuses_for(&name, 415, "not_multipart"),
+                _ => response.refuses_for(&name, 413, "body_too_large"),
             }
             assert!(taken < TAKEN, "{name}: {taken}");
         }
@@ -465,7 +415,7 @@ fn a_body_of_a_hundred_megabytes_is_refused_before_it_is_read() {
             let kind = "multipart/form-data; boundary=b";
             let start = "--b\r\ncontent-disposition: form-data; name=\"purpose\"\r\n\r\n";
             let (response, taken) = pour(&server, route, kind, start, true);
-            is(&response, 413, "body_too_large", &route.name());
+            response.refuses_for(&route.name(), 413, "body_too_large");
             assert!(taken < TAKEN, "{}: {taken}", route.name());
         }
     }
@@ -483,7 +433,7 @@ fn a_file_that_says_that_it_is_too_large_is_not_received() {
             600_u64 << 20
         );
         stream.write_all(head.as_bytes()).unwrap();
-        is(&crate::client::read(stream), 413, "body_too_large", path);
+        crate::client::read(stream).refuses_for(&path, 413, "body_too_large");
     }
 }
 
@@ -498,20 +448,14 @@ fn methods_that_a_route_does_not_have_are_told() {
     paths.sort();
     paths.dedup();
     for (path, example) in paths {
-        for method in [
-            "GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW",
-        ] {
+        let methods = "GET POST PUT PATCH DELETE OPTIONS TRACE BREW";
+        for method in methods.split(' ') {
             let has = all
                 .iter()
                 .any(|route| route.path == path && route.method == method);
             if !has {
                 let response = exchange(server.address, &request(method, example, &[], ""));
-                is(
-                    &response,
-                    405,
-                    "method_not_allowed",
-                    &format!("{method} {path}"),
-                );
+                response.refuses_for(&format_args!("{method} {path}"), 405, "method_not_allowed");
             }
         }
     }
@@ -520,33 +464,16 @@ fn methods_that_a_route_does_not_have_are_told() {
 #[test]
 fn pages_are_read_strictly() {
     let server = Running::start();
-    for path in [
-        "/v1/files",
-        "/v1/vector_stores",
-        "/v1/vector_stores/notes/files",
-        "/v1/ken/jobs",
-        "/v1/ken/traces",
-        "/v1/ken/corpora/notes/pruned",
-        "/v1/ken/corpora/notes/documents",
-    ] {
-        for query in [
-            "limit=0",
-            "limit=x",
-            "limit=99999999999999999999",
-            "limit=-1",
-            "order=up",
-            "limit=",
-        ] {
+    let paths = "/v1/files /v1/vector_stores /v1/vector_stores/notes/files /v1/ken/jobs /v1/ken/traces \
+        /v1/ken/corpora/notes/pruned /v1/ken/corpora/notes/documents";
+    for path in paths.split(' ') {
+        let queries = "limit=0 limit=x limit=99999999999999999999 limit=-1 order=up limit=";
+        for query in queries.split(' ') {
             let response = server.get(&format!("{path}?{query}"));
-            is(&response, 400, "invalid_value", &format!("{path}?{query}"));
+            response.refuses_for(&format_args!("{path}?{query}"), 400, "invalid_value");
         }
-        for query in [
-            "limit=10000",
-            "after=none",
-            "after=%ff%00",
-            "order=asc&order=desc",
-            "&&&",
-        ] {
+        let queries = "limit=10000 after=none after=%ff%00 order=asc&order=desc &&&";
+        for query in queries.split(' ') {
             let page: Value = server.get(&format!("{path}?{query}")).json();
             assert!(page["data"].is_array(), "{path}?{query}: {page}");
         }

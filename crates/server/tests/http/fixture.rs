@@ -21,7 +21,7 @@ use ken_server::{
     serve,
 };
 use ken_setup::{CorpusAddress, Settings};
-use ken_testing::{Fact, FnEmbedder, TableModel};
+use ken_testing::{Fact, FnEmbedder, TableModel, cases};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -41,22 +41,10 @@ pub(crate) const FOLLOW_UP: &str = "And in which month does that person do so?";
 pub(crate) const REWRITTEN: &str = "In which month does Ida change the oil?";
 
 /// Documents of the corpus `notes`.
-const NOTES: [(&str, &str, u32); 3] = [
-    (
-        "cars/oil.md",
-        "The oil of the car is changed every May; Ida changes it.",
-        2021,
-    ),
-    (
-        "cars/tires.md",
-        "The tires of the car are changed in October.",
-        2019,
-    ),
-    (
-        "house.md",
-        "The chimney of the house is swept in spring.",
-        2020,
-    ),
+const NOTES: [(&str, &str, u32); 3] = cases![
+    "cars/oil.md" => "The oil of the car is changed every May; Ida changes it.", 2021;
+    "cars/tires.md" => "The tires of the car are changed in October.", 2019;
+    "house.md" => "The chimney of the house is swept in spring.", 2020;
 ];
 
 pub(crate) fn facts() -> Vec<Fact> {
@@ -173,23 +161,18 @@ impl Running {
 
     /// Over a table, keeping the texts of questions and answers.
     pub(crate) fn keeping(keys: &Keys) -> Self {
-        let kind = Kind {
-            keeps_texts: true,
-            ..Kind::default()
-        };
-        Self::of_kind(keys, kind)
+        Self::with(keys, |kind| kind.keeps_texts = true)
     }
 
     /// For pages of other origins, too.
     pub(crate) fn allowing(origins: &'static str) -> Self {
-        let kind = Kind {
-            origins: Some(origins),
-            ..Kind::default()
-        };
-        Self::of_kind(&Keys::default(), kind)
+        Self::with(&Keys::default(), |kind| kind.origins = Some(origins))
     }
 
-    fn of_kind(keys: &Keys, kind: Kind) -> Self {
+    /// Over a table, of a kind that is set.
+    fn with(keys: &Keys, set: impl FnOnce(&mut Kind)) -> Self {
+        let mut kind = Kind::default();
+        set(&mut kind);
         let folder = tempfile::tempdir().unwrap();
         let model = TableModel::new(facts()).unwrap();
         Self::in_folder(folder, model, LIMITS, keys, kind)
@@ -208,20 +191,12 @@ impl Running {
 
     /// Over a table, without a folder for what clients put in.
     pub(crate) fn read_only() -> Self {
-        let kind = Kind {
-            is_read_only: true,
-            ..Kind::default()
-        };
-        Self::of_kind(&Keys::default(), kind)
+        Self::with(&Keys::default(), |kind| kind.is_read_only = true)
     }
 
     /// Over a table, with the folder `studies` shown.
     pub(crate) fn showing_studies(keys: &Keys) -> Self {
-        let kind = Kind {
-            shows_studies: true,
-            ..Kind::default()
-        };
-        Self::of_kind(keys, kind)
+        Self::with(keys, |kind| kind.shows_studies = true)
     }
 
     /// Over a model that chooses its source, with a datastore that votes; texts are kept.
@@ -238,22 +213,15 @@ impl Running {
 
     /// Over a table, with a guarantee that is watched on all questions.
     pub(crate) fn guaranteed(keys: &Keys, guaranteed: Guaranteed) -> Self {
-        let kind = Kind {
-            guaranteed: Some(guaranteed),
-            ..Kind::default()
-        };
-        Self::of_kind(keys, kind)
+        Self::with(keys, |kind| kind.guaranteed = Some(guaranteed))
     }
 
     /// As [`Running::guaranteed`], with texts kept and the folder `studies` shown.
     pub(crate) fn of_all(keys: &Keys, guaranteed: Guaranteed) -> Self {
-        let kind = Kind {
-            guaranteed: Some(guaranteed),
-            keeps_texts: true,
-            shows_studies: true,
-            ..Kind::default()
-        };
-        Self::of_kind(keys, kind)
+        Self::with(keys, |kind| {
+            kind.guaranteed = Some(guaranteed);
+            (kind.keeps_texts, kind.shows_studies) = (true, true);
+        })
     }
 
     /// As [`Running::guaranteed`], with a judge.
@@ -267,24 +235,20 @@ impl Running {
         abstain: Option<&str>,
         judge: Option<Arc<dyn LanguageModel>>,
     ) -> Self {
-        let kind = Kind {
-            guaranteed: Some(guaranteed),
-            abstain: abstain.map(|text| text.parse().unwrap()),
-            judge,
-            keeps_texts: true,
-            ..Kind::default()
-        };
-        Self::of_kind(&Keys::default(), kind)
+        Self::with(&Keys::default(), |kind| {
+            kind.guaranteed = Some(guaranteed);
+            kind.abstain = abstain.map(|text| text.parse().unwrap());
+            kind.judge = judge;
+            kind.keeps_texts = true;
+        })
     }
 
     /// Over a table, with spans for a collector.
     #[cfg(feature = "otel")]
     pub(crate) fn sending(collector: SocketAddr, content: bool) -> Self {
-        let kind = Kind {
-            collector: Some((collector, content)),
-            ..Kind::default()
-        };
-        Self::of_kind(&Keys::default(), kind)
+        Self::with(&Keys::default(), |kind| {
+            kind.collector = Some((collector, content));
+        })
     }
 
     /// Ends it, and starts another one in its folder.

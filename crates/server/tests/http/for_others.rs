@@ -1,5 +1,6 @@
 //! Ranking and retrieving for clients that bring texts or queries of their own.
 
+use ken_testing::cases;
 use serde_json::{Value, json};
 
 use crate::fixture::Running;
@@ -86,14 +87,11 @@ fn search_agents_retrieve_for_many_queries() {
     assert_eq!(plain, json!({"result": [[first["document"]]]}));
     let boats = found(json!({"queries": ["boat"], "corpus": "boats"}));
     assert_eq!(boats.status, 200);
-    for (wrong, code) in [
-        (json!({"queries": []}), "invalid_value"),
-        (json!({"queries": [" "]}), "empty_question"),
-        (json!({"queries": ["x"], "topk": 0}), "invalid_value"),
-        (
-            json!({"queries": ["x"], "corpus": "none"}),
-            "unknown_corpus",
-        ),
+    for (wrong, code) in cases![
+        json!({"queries": []}) => "invalid_value";
+        json!({"queries": [" "]}) => "empty_question";
+        json!({"queries": ["x"], "topk": 0}) => "invalid_value";
+        json!({"queries": ["x"], "corpus": "none"}) => "unknown_corpus";
     ] {
         assert_eq!(found(wrong).code(), code);
     }

@@ -1,6 +1,7 @@
 //! Applications with a prompt of their own: their requests reach the model's server as sent, with evidence if the
 //! policy wants it, and its replies reach them; a model without a server is asked in their words.
 
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use crate::endpoints::{Front, PASSED, event};
@@ -93,11 +94,9 @@ fn what_a_server_says_reaches_the_application_with_the_trace() {
     let body = brought("ken/always", &json!(OIL));
     let said = front.server.post("/v1/chat/completions", &body).json();
     let choice = &said["choices"][0];
-    assert_eq!(choice["message"]["tool_calls"][0]["id"], "c1");
-    assert_eq!(choice["message"]["reasoning_content"], "hm");
-    assert_eq!(choice["finish_reason"], "tool_calls");
-    assert_eq!(said["system_fingerprint"], "fp");
-    assert_eq!(said["usage"]["total_tokens"], 14);
+    has!(choice, ["message"]["tool_calls"][0]["id"]: "c1", ["message"]["reasoning_content"]: "hm");
+    has!(choice, ["finish_reason"]: "tool_calls");
+    has!(said, ["system_fingerprint"]: "fp", ["usage"]["total_tokens"]: 14);
     assert!(said["id"].as_str().unwrap().starts_with("chatcmpl-"));
     assert!(said["ken"]["lack"].is_null());
 
@@ -119,10 +118,7 @@ fn what_a_server_says_reaches_the_application_with_the_trace() {
         let called = chunks
             .iter()
             .find(|chunk| !chunk["choices"][0]["delta"]["tool_calls"].is_null());
-        assert_eq!(
-            called.unwrap()["choices"][0]["delta"]["tool_calls"][0]["id"],
-            "c1"
-        );
+        has!(called.unwrap(), ["choices"][0]["delta"]["tool_calls"][0]["id"]: "c1");
         let ended = chunks
             .iter()
             .find(|chunk| chunk["choices"][0]["finish_reason"] == "tool_calls");
@@ -131,10 +127,7 @@ fn what_a_server_says_reaches_the_application_with_the_trace() {
             .iter()
             .any(|chunk| chunk["usage"]["total_tokens"] == 14);
         assert_eq!(told, asks_for_usage);
-        assert_eq!(
-            last(&front)["stream_options"],
-            json!({"include_usage": true})
-        );
+        has!(last(&front), ["stream_options"]: json!({"include_usage": true}));
     }
 }
 
@@ -195,10 +188,7 @@ fn failures_of_the_server_keep_their_names() {
     let body = brought("ken/never", &json!(OIL));
     front.says(|_| Reply::refusal(400, "`response_format` is not supported"));
     let refused = front.server.post("/v1/chat/completions", &body);
-    assert_eq!(
-        (refused.status, refused.code().as_str()),
-        (400, "refused_by_model_server")
-    );
+    refused.refuses(400, "refused_by_model_server");
     assert!(
         refused
             .text()
@@ -266,16 +256,12 @@ fn a_model_without_a_server_is_asked_in_the_applications_words() {
     let body =
         json!({"model": "ken/always", "messages": messages, "tools": [{"type": "function"}]});
     let said = server.post("/v1/chat/completions", &body).json();
-    assert_eq!(said["choices"][0]["message"]["content"], " Ida");
-    assert_eq!(said["ken"]["not_used"], json!(["tools"]));
-    assert_eq!(said["ken"]["citations"][0]["doc_id"], "cars/oil.md");
+    has!(said, ["choices"][0]["message"]["content"]: " Ida", ["ken"]["not_used"]: json!(["tools"]));
+    has!(said, ["ken"]["citations"][0]["doc_id"]: "cars/oil.md");
     let body = json!({"model": "ken/always", "input": OIL, "instructions": "Be brief."});
     let response = server.post("/v1/responses", &body).json();
     assert_eq!(response["instructions"], "Be brief.");
-    assert_eq!(
-        response["output"].as_array().unwrap().last().unwrap()["content"][0]["text"],
-        " Ida"
-    );
+    has!(response["output"].as_array().unwrap().last().unwrap(), ["content"][0]["text"]: " Ida");
 }
 
 #[test]
@@ -301,10 +287,7 @@ fn an_answer_ends_where_the_application_wants_it_to() {
     }
     for stop in [json!(7), json!(["a", "b", "c", "d", "e"]), json!([1])] {
         let refused = server.chat("always", OIL, &json!({"stop": stop}));
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (400, "invalid_value")
-        );
+        refused.refuses(400, "invalid_value");
     }
 }
 
@@ -314,8 +297,7 @@ fn what_an_application_found_is_read_in_place_of_a_search() {
     let passages = json!([{"text": "The oil is changed by Bo.", "title": "Log", "id": "log-7"}]);
     let asked = json!({"question": OIL, "ken": {"policy": "always", "passages": passages}});
     let said = server.post("/v1/ken/ask", &asked).json();
-    assert_eq!(said["retrieved"][0]["passage_id"], "log-7");
-    assert_eq!(said["retrieved"][0]["in_prompt"], true);
+    has!(said["retrieved"][0], ["passage_id"]: "log-7", ["in_prompt"]: true);
     assert!(said["corpus"].is_null());
     for wrong in [
         json!([{"text": " "}]),
@@ -325,10 +307,7 @@ fn what_an_application_found_is_read_in_place_of_a_search() {
             "/v1/ken/ask",
             &json!({"question": OIL, "ken": {"passages": wrong}}),
         );
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (400, "invalid_value")
-        );
+        refused.refuses(400, "invalid_value");
     }
 }
 
@@ -434,10 +413,7 @@ fn completions_reach_the_models_server_as_they_came() {
     }
     front.says(|_| Reply::refusal(400, "no such regex"));
     let refused = front.server.post("/v1/completions", &body);
-    assert_eq!(
-        (refused.status, refused.code()),
-        (400, "refused_by_model_server".to_owned())
-    );
+    refused.refuses(400, "refused_by_model_server");
 }
 
 #[test]
@@ -447,9 +423,6 @@ fn a_server_whose_model_server_is_gone_is_not_ready() {
     } = Front::start(LIMITS);
     upstream.close();
     let ready = server.get("/ready");
-    assert_eq!(
-        (ready.status, ready.code()),
-        (503, "model_server_unavailable".to_owned())
-    );
+    ready.refuses(503, "model_server_unavailable");
     assert_eq!(server.get("/health").status, 200);
 }

@@ -1,6 +1,7 @@
 //! ken's own routes, embeddings, metrics and the log.
 
 use base64::Engine;
+use ken_testing::{cases, has};
 use serde_json::{Value, json};
 
 use crate::client::{exchange, request};
@@ -11,21 +12,14 @@ fn an_answer_comes_with_its_whole_trace() {
     let server = Running::start();
     let body = json!({"question": OIL, "ken": {"policy": "certainty@0.9"}});
     let value = server.post("/v1/ken/ask", &body).json();
-    assert_eq!(
-        (&value["answer"], &value["route"]),
-        (&json!("Bob"), &json!("self"))
-    );
+    has!(value, ["answer"]: "Bob", ["route"]: "self");
     assert_eq!(value["threshold"], 0.9);
     assert_eq!(value["score"], 0.0);
     assert_eq!(value["retrieved"], json!([]));
     let always = server.post("/v1/ken/ask", &json!({"question": OIL})).json();
-    assert_eq!(always["answer"], "Ida");
-    assert_eq!(always["retrieved"][0]["in_prompt"], true);
+    has!(always, ["answer"]: "Ida", ["retrieved"][0]["in_prompt"]: true);
     assert!(always["timing_ms"]["search"].as_f64().unwrap() > 0.0);
-    assert_eq!(
-        (&always["model_calls"], &always["searches"]),
-        (&json!(1), &json!(1))
-    );
+    has!(always, ["model_calls"]: 1, ["searches"]: 1);
 }
 
 #[test]
@@ -64,22 +58,17 @@ fn a_policy_that_chooses_k_reads_as_many_results_as_its_signal_asks_for() {
 #[test]
 fn a_search_finds_passages_and_a_judgment_finds_out_what_is_known() {
     let server = Running::start();
-    let response = server
+    let found = server
         .post("/v1/ken/search", &json!({"query": "chimney", "k": 1}))
         .json();
-    assert_eq!(response["hits"][0]["doc_id"], "house.md");
-    assert_eq!(response["hits"][0]["metadata"]["year"], 2020);
-    assert_eq!(response["corpus"]["generation"], 1);
+    has!(found, ["hits"][0]["doc_id"]: "house.md", ["hits"][0]["metadata"]["year"]: 2020);
+    has!(found, ["corpus"]["generation"]: 1);
     let knows = |question: &str, policy: &str| {
         let body = json!({"question": question, "policy": policy});
         server.post("/v1/ken/knows", &body)
     };
     let value = knows(FRANCE, "certainty@0.5").json();
-    assert_eq!(
-        (&value["retrieves"], &value["threshold"]),
-        (&json!(false), &json!(0.5))
-    );
-    assert_eq!(value["probability"], Value::Null);
+    has!(value, ["retrieves"]: false, ["threshold"]: 0.5, ["probability"]: Value::Null);
     assert_eq!(knows(FRANCE, "always").code(), "policy_without_signal");
     assert_eq!(knows(FRANCE, "router@0.5").code(), "policy_unavailable");
     assert_eq!(knows(" ", "certainty@0.5").code(), "empty_question");
@@ -116,32 +105,19 @@ fn corpora_are_listed_and_passages_read() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|corpus| &corpus["name"])
+        .map(|one| &one["name"])
         .collect();
     assert_eq!(names, ["notes", "boats"]);
     assert_eq!(listed["corpora"][0]["passages"], 3);
-    for (path, code) in [
-        (
-            "/v1/ken/corpora/notes/passages/nothing%230",
-            "unknown_passage",
-        ),
-        ("/v1/ken/corpora/none/passages/z%230", "unknown_corpus"),
-        (
-            "/v1/ken/corpora/..%2f..%2fetc/passages/passwd",
-            "unknown_corpus",
-        ),
-        (
-            "/v1/ken/corpora/notes/passages/../../../x",
-            "unknown_passage",
-        ),
-        ("/v1/nothing", "unknown_route"),
+    for (path, code) in cases![
+        "/v1/ken/corpora/notes/passages/nothing%230" => "unknown_passage";
+        "/v1/ken/corpora/none/passages/z%230" => "unknown_corpus";
+        "/v1/ken/corpora/..%2f..%2fetc/passages/passwd" => "unknown_corpus";
+        "/v1/ken/corpora/notes/passages/../../../x" => "unknown_passage";
+        "/v1/nothing" => "unknown_route";
     ] {
         let response = server.get(path);
-        assert_eq!(
-            (response.status, response.code().as_str()),
-            (404, code),
-            "{path}"
-        );
+        response.refuses_for(&path, 404, code);
     }
 }
 
@@ -162,7 +138,7 @@ fn what_happened_is_counted_and_logged_without_content() {
         "ken_corpus_generation{corpus=\"notes\"} 1",
     ] {
         assert!(
-            metrics.lines().any(|other| other == line),
+            metrics.lines().any(|one| one == line),
             "{line} in\n{metrics}"
         );
     }
@@ -174,7 +150,7 @@ fn what_happened_is_counted_and_logged_without_content() {
         .collect();
     for (event, count) in [("answer", 2), ("failure", 1), ("request", 6)] {
         assert_eq!(
-            events.iter().filter(|other| **other == event).count(),
+            events.iter().filter(|one| **one == event).count(),
             count,
             "{event}: {log:?}"
         );

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use ken_server::{Keys, Scope};
-use ken_testing::TableModel;
+use ken_testing::{TableModel, has};
 use serde_json::{Value, json};
 
 use crate::client::{Response, connect, exchange, read, upload};
@@ -82,14 +82,8 @@ fn a_file_is_searched_when_it_is_completed_and_gone_when_it_is_deleted() {
     let file = uploaded(&server, "well.md", "The well of Quillby is dug by Orsolo.");
     let body = json!({"name": "The town (2026)", "file_ids": [file], "metadata": {"a": "b"}});
     let made = server.post("/v1/vector_stores", &body).json();
-    assert_eq!(
-        (
-            &made["name"],
-            &made["file_counts"]["total"],
-            &made["metadata"]
-        ),
-        (&json!("The town (2026)"), &json!(1), &json!({"a": "b"}))
-    );
+    has!(made, ["name"]: "The town (2026)", ["file_counts"]["total"]: 1);
+    has!(made, ["metadata"]: json!({"a": "b"}));
     let town = made["id"].as_str().unwrap();
     assert!(town.starts_with("vs_"), "{town}");
     let member = attached(&server, town, &file);
@@ -102,10 +96,7 @@ fn a_file_is_searched_when_it_is_completed_and_gone_when_it_is_deleted() {
         .json();
     assert_eq!(page["data"].as_array().unwrap().len(), 1);
     let result = &page["data"][0];
-    assert_eq!(
-        (&result["file_id"], &result["filename"]),
-        (&json!(file), &json!("well.md"))
-    );
+    has!(result, ["file_id"]: file, ["filename"]: "well.md");
     assert!(
         result["content"][0]["text"]
             .as_str()
@@ -131,18 +122,12 @@ fn a_file_is_searched_when_it_is_completed_and_gone_when_it_is_deleted() {
         (&json!(true), 1)
     );
     let gone = server.delete(&format!("{path}/{other}")).json();
-    assert_eq!(
-        (&gone["deleted"], &gone["generation"]),
-        (&json!(true), &json!(3))
-    );
+    has!(gone, ["deleted"]: true, ["generation"]: 3);
     let (hits, generation) = found(&server, town, "Quillby");
     assert_eq!((hits.len(), generation), (1, 3));
     // The file itself stays until it is deleted, which removes everything made from it.
     assert_eq!(server.get(&format!("{FILES}/{other}")).status, 200);
-    assert_eq!(
-        server.delete(&format!("{FILES}/{file}")).json()["deleted"],
-        true
-    );
+    has!(server.delete(&format!("{FILES}/{file}")).json(), ["deleted"]: true);
     assert_eq!(
         server.get(&format!("{FILES}/{file}")).code(),
         "unknown_file"
@@ -151,10 +136,7 @@ fn a_file_is_searched_when_it_is_completed_and_gone_when_it_is_deleted() {
     let left = server.get(FILES).json();
     assert_eq!(left["data"][0]["id"], json!(other));
     assert_eq!(left["data"].as_array().unwrap().len(), 1);
-    assert_eq!(
-        server.delete(&format!("/v1/vector_stores/{town}")).json()["deleted"],
-        true
-    );
+    has!(server.delete(&format!("/v1/vector_stores/{town}")).json(), ["deleted"]: true);
     assert_eq!(found(&server, town, "Quillby").0, ["unknown_corpus"]);
 }
 
@@ -167,15 +149,7 @@ fn each_change_of_a_corpus_tells_from_which_generation_it_holds() {
         "roof.md",
         "The roof is mended by Kasimir.",
     );
-    assert_eq!(
-        (
-            &job["status"],
-            &job["generation"],
-            &job["progress"]["added"]
-        ),
-        (&json!("done"), &json!(2), &json!(1)),
-        "{job}"
-    );
+    has!(job, ["status"]: "done", ["generation"]: 2, ["progress"]["added"]: 1);
     assert_eq!(
         found(&server, "notes", "Kasimir"),
         (vec!["roof.md".to_owned()], 2)
@@ -186,10 +160,7 @@ fn each_change_of_a_corpus_tells_from_which_generation_it_holds() {
         "roof.md",
         "The roof is mended by Leokadia.",
     );
-    assert_eq!(
-        (&job["generation"], &job["progress"]["replaced"]),
-        (&json!(3), &json!(1))
-    );
+    has!(job, ["generation"]: 3, ["progress"]["replaced"]: 1);
     assert_eq!(found(&server, "notes", "Kasimir"), (Vec::new(), 3));
     let same = ingested(
         &server,
@@ -197,18 +168,12 @@ fn each_change_of_a_corpus_tells_from_which_generation_it_holds() {
         "roof.md",
         "The roof is mended by Leokadia.",
     );
-    assert_eq!(
-        (&same["generation"], &same["progress"]["unchanged"]),
-        (&json!(3), &json!(1))
-    );
+    has!(same, ["generation"]: 3, ["progress"]["unchanged"]: 1);
     let path = "/v1/ken/corpora/notes";
     let gone = server.delete(&format!("{path}/documents/roof.md"));
     assert_eq!((gone.status, &gone.json()["generation"]), (200, &json!(4)));
     let again = server.delete(&format!("{path}/documents/cars/none.md"));
-    assert_eq!(
-        (again.status, again.code().as_str()),
-        (404, "unknown_document")
-    );
+    again.refuses(404, "unknown_document");
     let back = server.post(&format!("{path}/rollback"), &json!({"generation": 2}));
     assert_eq!((back.status, &back.json()["generation"]), (200, &json!(5)));
     assert_eq!(
@@ -216,10 +181,7 @@ fn each_change_of_a_corpus_tells_from_which_generation_it_holds() {
         (vec!["roof.md".to_owned()], 5)
     );
     let never = server.post(&format!("{path}/rollback"), &json!({"generation": 77}));
-    assert_eq!(
-        (never.status, never.code().as_str()),
-        (404, "unknown_generation")
-    );
+    never.refuses(404, "unknown_generation");
     let details = server.get(path).json();
     let history = details["history"].as_array().unwrap();
     let changes: Vec<&str> = history
@@ -227,10 +189,7 @@ fn each_change_of_a_corpus_tells_from_which_generation_it_holds() {
         .map(|change| change["change"].as_str().unwrap())
         .collect();
     assert_eq!(changes.last(), Some(&"rollback"), "{details}");
-    assert_eq!(
-        (&details["generation"], &details["passages"]),
-        (&json!(5), &json!(4))
-    );
+    has!(details, ["generation"]: 5, ["passages"]: 4);
     // An answer rests on the newest generation.
     let answer = server.chat("always", OIL, &json!({"ken": {"generation": 5}}));
     assert_eq!(answer.json()["ken"]["corpus"]["generation"], 5);
@@ -252,11 +211,7 @@ fn a_corpus_is_made_filled_and_removed() {
     );
     for bad in ["", "../hill", "a/b", ".x", "a.json"] {
         let refused = server.post(corpora, &json!({ "name": bad }));
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (400, "invalid_value"),
-            "{bad}"
-        );
+        refused.refuses_for(&bad, 400, "invalid_value");
     }
     assert_eq!(found(&server, "hill", "goat").0, ["empty_corpus"]);
     let job = ingested(
@@ -265,22 +220,13 @@ fn a_corpus_is_made_filled_and_removed() {
         "a.jsonl",
         "{\"id\": \"g\", \"contents\": \"A goat.\"}",
     );
-    assert_eq!(
-        (&job["status"], &job["generation"]),
-        (&json!("done"), &json!(1))
-    );
+    has!(job, ["status"]: "done", ["generation"]: 1);
     let (hits, _) = found(&server, "hill", "goat");
     assert_eq!(hits, ["g"]);
     // Corpora of the settings stay.
     let stays = server.delete(&format!("{corpora}/notes"));
-    assert_eq!(
-        (stays.status, stays.code().as_str()),
-        (403, "corpus_of_settings")
-    );
-    assert_eq!(
-        server.delete(&format!("{corpora}/hill")).json()["status"],
-        "done"
-    );
+    stays.refuses(403, "corpus_of_settings");
+    has!(server.delete(&format!("{corpora}/hill")).json(), ["status"]: "done");
     assert_eq!(
         server.get(&format!("{corpora}/hill")).code(),
         "unknown_corpus"
@@ -300,11 +246,7 @@ fn hostile_documents_harm_nobody() {
     ] {
         for path in [path, FILES] {
             let refused = send(&server, path, name, content);
-            assert_eq!(
-                (refused.status, refused.code().as_str()),
-                (status, code),
-                "{name} {path}"
-            );
+            refused.refuses_for(&format_args!("{name} {path}"), status, code);
         }
     }
     assert_eq!(send(&server, FILES, "a.md", "").code(), "empty_file");
@@ -316,10 +258,7 @@ fn hostile_documents_harm_nobody() {
     let no_parts = upload(path, &[], &[], &[]);
     assert_eq!(exchange(server.address, &no_parts).code(), "missing_file");
     let unknown = send(&server, "/v1/ken/corpora/none/documents", "a.md", "x");
-    assert_eq!(
-        (unknown.status, unknown.code().as_str()),
-        (404, "unknown_corpus")
-    );
+    unknown.refuses(404, "unknown_corpus");
 
     // Content that is broken inside fails as a job, and nothing of it is published, not even the good line.
     let good = "{\"id\": \"good\", \"contents\": \"Basilisk.\"}";
@@ -353,8 +292,7 @@ fn hostile_documents_harm_nobody() {
         200
     );
     let member = attached(&server, "notes", &file);
-    assert_eq!(member["status"], "failed");
-    assert_eq!(member["last_error"]["code"], "invalid_file");
+    has!(member, ["status"]: "failed", ["last_error"]["code"]: "invalid_file");
 
     // A body that is cut off.
     let mut request = upload(path, &[], &[("a.md", b"half")], &[]);
@@ -507,10 +445,7 @@ fn a_server_without_a_folder_for_it_takes_nothing_in() {
         server.post("/v1/ken/corpora/notes/rollback", &json!({"generation": 1})),
         server.delete("/v1/ken/corpora/notes"),
     ] {
-        assert_eq!(
-            (response.status, response.code().as_str()),
-            (403, "read_only")
-        );
+        response.refuses(403, "read_only");
     }
     assert_eq!(server.get("/v1/ken/corpora/notes").json()["generation"], 1);
 }
@@ -530,17 +465,11 @@ fn a_corpus_that_is_removed_while_it_is_asked_answers_to_the_end() {
         });
         assert_eq!(server.delete("/v1/ken/corpora/town").status, 200);
         let refused = server.post("/v1/ken/ask", &body);
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (404, "unknown_corpus")
-        );
+        refused.refuses(404, "unknown_corpus");
         reading.released.store(true, Ordering::SeqCst);
         asked.join().unwrap()
     });
     let answer = asked.json();
-    assert_eq!(
-        (&answer["answer"], &answer["corpus"]["name"]),
-        (&json!("Ida"), &json!("town"))
-    );
-    assert_eq!(answer["citations"][0]["doc_id"], "oil.md");
+    has!(answer, ["answer"]: "Ida", ["corpus"]["name"]: "town");
+    has!(answer, ["citations"][0]["doc_id"]: "oil.md");
 }

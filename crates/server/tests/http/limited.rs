@@ -2,6 +2,7 @@
 //! nothing of it can be changed.
 
 use ken_server::{Keys, Scope};
+use ken_testing::{cases, has};
 use serde_json::{Value, json};
 
 use crate::client::{Response, exchange, request, upload};
@@ -76,10 +77,7 @@ fn fill(all: &Holder<'_>, other: &str) -> Others {
     let asked = json!({"question": format!("Where does {SECRET} live?"), "ken": options});
     let trace = text(&all.post("/v1/ken/ask", &asked).json()["request_id"]);
     let judged = json!({"request_id": trace, "rating": "bad", "answers": [SECRET]});
-    assert_eq!(
-        all.post("/v1/ken/feedback", &judged).json()["eval_question"],
-        true
-    );
+    has!(all.post("/v1/ken/feedback", &judged).json(), ["eval_question"]: true);
     let question = format!("Whom did they let go? {SECRET}?");
     let question = json!({"question": question, "golden_answers": [SECRET]});
     // Of no known corpus, and so only for those who may read all.
@@ -153,17 +151,14 @@ fn seen(all: &Holder<'_>, other: &str, of: &Others) -> Vec<String> {
 /// Requests to the route by a key for one corpus, with ids that belong to another.
 fn requests(route: &Route, own: &str, of: &Others) -> Vec<(String, String)> {
     let path = route.example.replace("notes", own);
-    let ids = [
-        ("req_0", &of.trace),
-        ("eval_0", &of.question),
-        (
-            "corrections/none",
-            &format!("corrections/{}", of.correction),
-        ),
-        ("job_0", &of.job),
-        ("file-0", &of.file),
-        ("vsfb_0", &of.batch),
-        ("resp_0", &of.response),
+    let ids = cases![
+        "req_0" => &of.trace;
+        "eval_0" => &of.question;
+        "corrections/none" => &format!("corrections/{}", of.correction);
+        "job_0" => &of.job;
+        "file-0" => &of.file;
+        "vsfb_0" => &of.batch;
+        "resp_0" => &of.response;
     ];
     let path = ids
         .iter()
@@ -226,46 +221,21 @@ fn nothing_of_the_other(own: &str, other: &str) {
         }
     }
     one.wait_for_jobs();
-    for (path, body) in [
-        (
-            "/v1/ken/ask",
-            json!({"question": FRANCE, "ken": {"corpus": other}}),
-        ),
-        (
-            "/v1/ken/decide",
-            json!({"question": FRANCE, "ken": {"corpus": other}}),
-        ),
-        ("/v1/ken/search", json!({"query": "oil", "corpus": other})),
-        (
-            "/v1/ken/evals/questions",
-            json!({"question": "x", "golden_answers": ["y"], "corpus": other}),
-        ),
-        (
-            "/v1/ken/evals/questions",
-            json!({"trace": of.trace, "golden_answers": ["y"]}),
-        ),
-        (
-            "/v1/ken/corrections",
-            json!({"question": "x", "source": "self", "corpus": other}),
-        ),
-        (
-            "/v1/ken/corrections",
-            json!({"question": "x", "source": other}),
-        ),
-        (
-            "/v1/ken/corrections",
-            json!({"question": format!("Why is {SECRET} gone?"), "source": "self"}),
-        ),
-        (
-            "/v1/ken/corrections",
-            json!({"trace": of.trace, "source": "self"}),
-        ),
-        (
-            "/v1/ken/feedback",
-            json!({"request_id": of.trace, "answers": ["y"]}),
-        ),
-        ("/v1/ken/reload", json!({})),
-        ("/v1/ken/policy", json!({"study": "notes.tune.000000"})),
+    for (path, body) in cases![
+        "/v1/ken/ask" => json!({"question": FRANCE, "ken": {"corpus": other}});
+        "/v1/ken/decide" => json!({"question": FRANCE, "ken": {"corpus": other}});
+        "/v1/ken/search" => json!({"query": "oil", "corpus": other});
+        "/v1/ken/evals/questions" =>
+            json!({"question": "x", "golden_answers": ["y"], "corpus": other});
+        "/v1/ken/evals/questions" => json!({"trace": of.trace, "golden_answers": ["y"]});
+        "/v1/ken/corrections" => json!({"question": "x", "source": "self", "corpus": other});
+        "/v1/ken/corrections" => json!({"question": "x", "source": other});
+        "/v1/ken/corrections" =>
+            json!({"question": format!("Why is {SECRET} gone?"), "source": "self"});
+        "/v1/ken/corrections" => json!({"trace": of.trace, "source": "self"});
+        "/v1/ken/feedback" => json!({"request_id": of.trace, "answers": ["y"]});
+        "/v1/ken/reload" => json!({});
+        "/v1/ken/policy" => json!({"study": "notes.tune.000000"});
     ] {
         let refused = one.post(path, &body);
         assert!(
@@ -291,23 +261,12 @@ fn nothing_of_the_other(own: &str, other: &str) {
     }
     assert_eq!(seen(&all, other, &of), before);
     // A corpus that the key is not for looks like a missing one.
-    for (path, body) in [
-        (
-            "/v1/ken/search",
-            json!({"query": "oil", "corpus": "CORPUS"}),
-        ),
-        (
-            "/v1/ken/search",
-            json!({"query": "oil", "corpus": [own, "CORPUS"]}),
-        ),
-        (
-            "/v1/embeddings",
-            json!({"model": "ken/embedder", "input": "x", "ken": {"corpus": "CORPUS"}}),
-        ),
-        (
-            "/v1/ken/ask",
-            json!({"question": FRANCE, "ken": {"corpus": "CORPUS", "generation": 9}}),
-        ),
+    for (path, body) in cases![
+        "/v1/ken/search" => json!({"query": "oil", "corpus": "CORPUS"});
+        "/v1/ken/search" => json!({"query": "oil", "corpus": [own, "CORPUS"]});
+        "/v1/embeddings" =>
+            json!({"model": "ken/embedder", "input": "x", "ken": {"corpus": "CORPUS"}});
+        "/v1/ken/ask" => json!({"question": FRANCE, "ken": {"corpus": "CORPUS", "generation": 9}});
     ] {
         let told = |name: &str| {
             let body = body.to_string().replace("CORPUS", name);
@@ -342,10 +301,7 @@ fn a_key_for_one_corpus_does_with_it_what_its_scopes_allow() {
     let question = json!({"question": "Who changes it?", "golden_answers": ["Zoe"]});
     let made = one.post("/v1/ken/evals/questions", &question).json();
     let which = two.post("/v1/ken/evals/questions", &question);
-    assert_eq!(
-        (which.status, which.code().as_str()),
-        (400, "invalid_value")
-    );
+    which.refuses(400, "invalid_value");
     let correction = json!({"question": "Who changes it?", "source": "self"});
     let corrected = one.post("/v1/ken/corrections", &correction).json();
     for (path, id) in [
@@ -359,30 +315,14 @@ fn a_key_for_one_corpus_does_with_it_what_its_scopes_allow() {
         assert_eq!(one.get(path).text(), "");
     }
     let access = one.get("/v1/ken/access").json();
-    assert_eq!(
-        (
-            &access["sources"],
-            &access["has_guarantee"],
-            &access["shows_studies"]
-        ),
-        (&json!(["self", "boats"]), &json!(false), &json!(false))
-    );
-    for path in [
-        "/metrics",
-        "/v1/ken/studies",
-        "/v1/ken/studies/sizes/report.html",
-    ] {
+    has!(access, ["sources"]: json!(["self", "boats"]), ["has_guarantee"]: false);
+    has!(access, ["shows_studies"]: false);
+    for path in "/metrics /v1/ken/studies /v1/ken/studies/sizes/report.html".split_whitespace() {
         let refused = one.get(path);
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (403, "insufficient_scope")
-        );
+        refused.refuses(403, "insufficient_scope");
     }
     let refused = one.post("/v1/ken/reload", &json!({}));
-    assert_eq!(
-        (refused.status, refused.code().as_str()),
-        (403, "insufficient_scope")
-    );
+    refused.refuses(403, "insufficient_scope");
     assert_eq!(one.get("/v1/ken/guarantee").code(), "no_guarantee");
     assert_eq!(two.get("/v1/ken/guarantee").status, 200);
 }

@@ -42,10 +42,7 @@ fn a_full_queue_refuses_and_says_when_to_come_back() {
         .collect();
     for stream in [false, true] {
         let refused = exchange(address, &question(stream));
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (429, "queue_full")
-        );
+        refused.refuses(429, "queue_full");
         assert_eq!(refused.header("retry-after-ms"), Some("1000"));
         assert_eq!(refused.header("x-should-retry"), Some("true"));
     }
@@ -180,15 +177,9 @@ fn nobody_waits_for_a_model_that_says_nothing() {
     let (server, reading) = Running::slow(limits);
     reading.silent.store(true, Ordering::SeqCst);
     let late = exchange(server.address, &question(false));
-    assert_eq!(
-        (late.status, late.code().as_str()),
-        (504, "deadline_exceeded")
-    );
+    late.refuses(504, "deadline_exceeded");
     let late = exchange(server.address, &question(true));
-    assert_eq!(
-        (late.status, late.code().as_str()),
-        (504, "deadline_exceeded")
-    );
+    late.refuses(504, "deadline_exceeded");
     // Though the model still says nothing, and never will.
     wait_for("the places are free", || {
         server.get("/metrics").text().contains("ken_working 0\n")
@@ -204,10 +195,7 @@ fn a_deadline_ends_the_work() {
     };
     let (server, reading) = Running::slow(limits);
     let response = exchange(server.address, &question(false));
-    assert_eq!(
-        (response.status, response.code().as_str()),
-        (504, "deadline_exceeded")
-    );
+    response.refuses(504, "deadline_exceeded");
     assert_eq!(response.header("x-should-retry"), Some("false"));
     assert_eq!(reading.cancelled.load(Ordering::SeqCst), 1);
 }
@@ -242,10 +230,7 @@ fn what_takes_too_long_is_broken_off_at_the_end() {
     let started = Instant::now();
     server.stop.store(true, Ordering::SeqCst);
     let ended = read(client);
-    assert_eq!(
-        (ended.status, ended.code().as_str()),
-        (503, "shutting_down")
-    );
+    ended.refuses(503, "shutting_down");
     server.join();
     assert!(
         started.elapsed() < Duration::from_secs(11),

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use ken_server::{Access, Agent};
-use ken_testing::TableModel;
+use ken_testing::{TableModel, cases, has};
 use serde_json::{Value, json};
 
 use crate::client::run_python;
@@ -39,8 +39,7 @@ fn tools_are_described_and_return_what_they_say() {
     let names: Vec<&Value> = tools.iter().map(|tool| &tool["name"]).collect();
     assert_eq!(names, ["search", "fetch", "ask", "knows"]);
     for tool in tools {
-        assert_eq!(tool["inputSchema"]["type"], "object");
-        assert_eq!(tool["outputSchema"]["type"], "object");
+        has!(tool, ["inputSchema"]["type"]: "object", ["outputSchema"]["type"]: "object");
         assert!(tool["title"].is_string(), "{tool}");
         for (name, schema) in tool["inputSchema"]["properties"].as_object().unwrap() {
             assert!(schema["type"].is_string(), "{name}: {schema}");
@@ -64,11 +63,7 @@ fn tools_are_described_and_return_what_they_say() {
     assert_eq!(first["id"], "notes/cars/oil.md#0");
     let fetched = call(&server, "fetch", &json!({"id": first["id"]}));
     let fetched = &fetched["structuredContent"];
-    assert_eq!(
-        (&fetched["title"], &fetched["url"]),
-        (&json!("Notes"), &first["url"])
-    );
-    assert_eq!(fetched["text"], first["text"]);
+    has!(fetched, ["title"]: "Notes", ["url"]: first["url"], ["text"]: first["text"]);
     let short = call(
         &server,
         "fetch",
@@ -95,21 +90,13 @@ fn tools_are_described_and_return_what_they_say() {
 #[test]
 fn what_goes_wrong_is_told_to_the_model_or_to_the_client() {
     let server = Running::start();
-    for (tool, arguments, expected) in [
-        (
-            "search",
-            json!({"query": "oil", "corpus": "none"}),
-            "unknown_corpus",
-        ),
-        ("search", json!({"q": "oil"}), "invalid_value"),
-        ("fetch", json!({"id": "oil"}), "invalid_value"),
-        ("fetch", json!({"id": "notes/none#0"}), "unknown_passage"),
-        ("ask", json!({"question": ""}), "empty_question"),
-        (
-            "knows",
-            json!({"question": "x", "policy": "never"}),
-            "policy_without_signal",
-        ),
+    for (tool, arguments, expected) in cases![
+        "search" => json!({"query": "oil", "corpus": "none"}), "unknown_corpus";
+        "search" => json!({"q": "oil"}), "invalid_value";
+        "fetch" => json!({"id": "oil"}), "invalid_value";
+        "fetch" => json!({"id": "notes/none#0"}), "unknown_passage";
+        "ask" => json!({"question": ""}), "empty_question";
+        "knows" => json!({"question": "x", "policy": "never"}), "policy_without_signal";
     ] {
         let result = call(&server, tool, &arguments);
         assert_eq!(result["isError"], true, "{tool} {arguments}");
@@ -230,10 +217,7 @@ fn the_entry_of_the_registry_is_of_this_version_and_starts_the_agents_server() {
     let [package] = entry["packages"].as_array().unwrap().as_slice() else {
         panic!("{entry}")
     };
-    assert_eq!(
-        (&package["identifier"], &package["version"]),
-        (&json!("ken-rag"), &entry["version"])
-    );
+    has!(package, ["identifier"]: "ken-rag", ["version"]: entry["version"]);
     let arguments = package["packageArguments"].as_array().unwrap().iter();
     let values: Vec<&Value> = arguments.map(|argument| &argument["value"]).collect();
     assert_eq!(values, [&json!("serve"), &json!("mcp"), &Value::Null]);

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use ken_server::{Keys, Scope};
+use ken_testing::{cases, has};
 use serde_json::{Value, json};
 
 use crate::client::Response;
@@ -61,19 +62,8 @@ fn policies_are_compared_by_what_is_served() {
     let job = ended(&server, &server.post(JOBS, &compare(&questions(4))));
     let progress = &job["progress"];
     // Without evidence, with it, and for signals.
-    assert_eq!(
-        (&progress["questions_done"], &progress["questions_total"]),
-        (&json!(12), &json!(12))
-    );
-    assert_eq!(
-        (
-            &job["kind"],
-            &job["corpus"],
-            &job["generation"],
-            &job["chosen"]
-        ),
-        (&json!("compare"), &json!("notes"), &json!(1), &Value::Null)
-    );
+    has!(progress, ["questions_done"]: 12, ["questions_total"]: 12);
+    has!(job, ["kind"]: "compare", ["corpus"]: "notes", ["generation"]: 1, ["chosen"]: Value::Null);
     let report = report(&server, &job);
     assert_eq!(report["title"], "Policies on notes");
     let rows = table(&report, "Policies")["rows"].as_array().unwrap();
@@ -82,8 +72,7 @@ fn policies_are_compared_by_what_is_served() {
     assert_eq!(right(&rows[0]), (json!("never"), json!(0.25)));
     assert_eq!(right(&rows[1]), (json!("always"), json!(1.0)));
     let listed = server.get("/v1/ken/studies").json();
-    assert_eq!(listed["studies"][0]["name"], job["study"]);
-    assert_eq!(listed["studies"][0]["kind"], "comparison");
+    has!(listed["studies"][0], ["name"]: job["study"], ["kind"]: "comparison");
     // The questions sent with it are deleted.
     let sent = server.folder.path().join("data/measurements");
     assert_eq!(std::fs::read_dir(sent).unwrap().count(), 0);
@@ -141,12 +130,7 @@ fn a_policy_that_cannot_be_put_to_use_changes_nothing() {
         (tuned.as_str(), 409, "corpus_not_named"),
     ] {
         let refused = server.post("/v1/ken/policy", &json!({"study": study}));
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (status, code),
-            "{}",
-            refused.text()
-        );
+        refused.refuses(status, code);
     }
     let settings = std::fs::read_to_string(server.folder.path().join("ken.toml")).unwrap();
     assert_eq!(settings, SETTINGS);
@@ -161,10 +145,7 @@ fn collected_questions_are_measured_on() {
     let server = Running::showing_studies(&Keys::default());
     let asked = json!({"kind": "compare", "policies": ["never", "always"], "corpus": "notes"});
     let refused = server.post(JOBS, &asked);
-    assert_eq!(
-        (refused.status, refused.code().as_str()),
-        (400, "no_questions")
-    );
+    refused.refuses(400, "no_questions");
     let collected = json!({"question": OIL, "golden_answers": ["Ida"]});
     assert_eq!(
         server.post("/v1/ken/evals/questions", &collected).status,
@@ -184,85 +165,24 @@ fn what_cannot_be_measured_is_refused_at_once() {
         asked
     };
     let unlabeled = json!({"id": "1", "question": OIL, "golden_answers": []}).to_string();
-    let refused = [
-        (
-            without("questions", json!(unlabeled)),
-            400,
-            "no_golden_answers",
-            "no question of questions.jsonl has a golden answer",
-        ),
-        (
-            without("questions", json!("{\"id\": 7}")),
-            400,
-            "not_a_question",
-            "questions.jsonl, line 1",
-        ),
-        (
-            without("questions", json!("")),
-            400,
-            "no_questions",
-            "collect them",
-        ),
-        (
-            without("corpus", json!("none")),
-            404,
-            "unknown_corpus",
-            "\"none\"",
-        ),
-        (
-            without("policies", json!(["never", "hunch"])),
-            400,
-            "unknown_policy",
-            "hunch",
-        ),
-        (
-            without("policies", json!(["router"])),
-            400,
-            "policy_unavailable",
-            "router",
-        ),
-        (
-            without("policies", json!([])),
-            400,
-            "invalid_value",
-            "1 to 16",
-        ),
-        (
-            without("policies", json!(vec!["never"; 17])),
-            400,
-            "invalid_value",
-            "1 to 16",
-        ),
-        (
-            without("name", json!("../notes")),
-            400,
-            "invalid_value",
-            "letters",
-        ),
-        (
-            without("kind", json!("guess")),
-            400,
-            "invalid_value",
-            "guess",
-        ),
-        (
-            json!({"kind": "tune", "policies": ["never"], "questions": questions(40)}),
-            400,
-            "invalid_value",
-            "leave them out",
-        ),
-        (
-            json!({"kind": "tune", "questions": questions(12)}),
-            400,
-            "too_few_questions",
-            "give 30 or more; about 200",
-        ),
-        (
-            without("questions", json!("x".repeat(5 << 20))),
-            413,
-            "body_too_large",
-            "4194304",
-        ),
+    let refused = cases![
+        without("questions", json!(unlabeled)) =>
+            400, "no_golden_answers", "no question of questions.jsonl has a golden answer";
+        without("questions", json!("{\"id\": 7}")) =>
+            400, "not_a_question", "questions.jsonl, line 1";
+        without("questions", json!("")) => 400, "no_questions", "collect them";
+        without("corpus", json!("none")) => 404, "unknown_corpus", "\"none\"";
+        without("policies", json!(["never", "hunch"])) => 400, "unknown_policy", "hunch";
+        without("policies", json!(["router"])) => 400, "policy_unavailable", "router";
+        without("policies", json!([])) => 400, "invalid_value", "1 to 16";
+        without("policies", json!(vec!["never"; 17])) => 400, "invalid_value", "1 to 16";
+        without("name", json!("../notes")) => 400, "invalid_value", "letters";
+        without("kind", json!("guess")) => 400, "invalid_value", "guess";
+        json!({"kind": "tune", "policies": ["never"], "questions": questions(40)}) =>
+            400, "invalid_value", "leave them out";
+        json!({"kind": "tune", "questions": questions(12)}) =>
+            400, "too_few_questions", "give 30 or more; about 200";
+        without("questions", json!("x".repeat(5 << 20))) => 413, "body_too_large", "4194304";
     ];
     for (asked, status, code, words) in refused {
         let response = server.post(JOBS, &asked);
@@ -270,11 +190,7 @@ fn what_cannot_be_measured_is_refused_at_once() {
             .as_str()
             .unwrap()
             .to_owned();
-        assert_eq!(
-            (response.status, response.code().as_str()),
-            (status, code),
-            "{message}"
-        );
+        response.refuses_for(&message, status, code);
         assert!(message.contains(words), "{message}");
         assert!(!message.contains("data/"), "{message}");
     }
@@ -298,10 +214,7 @@ fn one_runs_at_a_time_behind_whoever_asks_and_can_be_cancelled() {
         reading.now.load(Ordering::SeqCst) == 1
     });
     let second = server.post(JOBS, &compare(&questions(4)));
-    assert_eq!(
-        (second.status, second.code().as_str()),
-        (409, "job_running")
-    );
+    second.refuses(409, "job_running");
     // It takes one place of several, so that people are still answered.
     std::thread::scope(|scope| {
         let asked = scope.spawn(|| server.chat("always", OIL, &json!({})));
@@ -339,10 +252,7 @@ fn a_server_that_ends_goes_on_where_it_was() {
         server.get(&path).json()["status"] == "done"
     });
     let job = server.get(&path).json();
-    assert_eq!(
-        (&job["study"], &job["progress"]["questions_done"]),
-        (&begun["study"], &json!(24))
-    );
+    has!(job, ["study"]: begun["study"], ["progress"]["questions_done"]: 24);
     report(&server, &job);
 }
 
@@ -373,8 +283,5 @@ fn jobs_are_seen_by_those_that_may_have_them_done() {
     assert_eq!(get(&admin, &path).status, 200);
     assert_eq!(get(&writes, &path).code(), "unknown_job");
     assert_eq!(get(&writes, "/v1/ken/jobs").json()["data"], json!([]));
-    assert_eq!(
-        get(&admin, "/v1/ken/jobs").json()["data"][0]["kind"],
-        "compare"
-    );
+    has!(get(&admin, "/v1/ken/jobs").json(), ["data"][0]["kind"]: "compare");
 }

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ken_server::{Keys, Limits, Scope};
-use ken_testing::{FnEmbedder, TableModel};
+use ken_testing::{FnEmbedder, TableModel, cases, has};
 use serde_json::{Value, json};
 
 use crate::client::{connect, exchange, read, request};
@@ -95,10 +95,7 @@ fn a_batch_ends_at_the_deadline() {
     };
     let server = Running::embedding(embedder, limits);
     let late = server.post(EMBEDDINGS, &texts(1000));
-    assert_eq!(
-        (late.status, late.code().as_str()),
-        (504, "deadline_exceeded")
-    );
+    late.refuses(504, "deadline_exceeded");
     wait_for("its place is free", || working(&server, "embeddings") == 0);
     assert!(seen.begun.load(Ordering::SeqCst) < 300);
 }
@@ -165,42 +162,20 @@ fn a_text_that_is_too_long_is_refused_before_anything_reads_it() {
         let params = json!({"name": tool, "arguments": arguments});
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
     };
-    for (path, body) in [
-        ("/v1/ken/search", json!({"query": long})),
-        ("/v1/ken/search", json!({"query": long, "mode": "lexical"})),
-        (
-            "/v1/vector_stores/notes/search",
-            json!({"query": ["oil", long]}),
-        ),
-        (
-            EMBEDDINGS,
-            json!({"model": "ken/embedder", "input": ["oil", long]}),
-        ),
+    for (path, body) in cases![
+        "/v1/ken/search" => json!({"query": long});
+        "/v1/ken/search" => json!({"query": long, "mode": "lexical"});
+        "/v1/vector_stores/notes/search" => json!({"query": ["oil", long]});
+        EMBEDDINGS => json!({"model": "ken/embedder", "input": ["oil", long]});
         // Short enough in bytes, but with 13 words.
-        (
-            EMBEDDINGS,
-            json!({"model": "ken/embedder", "input": ["oil", "w ".repeat(13)]}),
-        ),
-        (
-            "/v1/ken/knows",
-            json!({"question": question, "policy": "certainty@0.5"}),
-        ),
-        ("/v1/ken/ask", ask(&question)),
-        (
-            "/v1/chat/completions",
-            chat("always", &question, &json!({})),
-        ),
-        (
-            "/v1/responses",
-            json!({"model": "ken/always", "input": question}),
-        ),
+        EMBEDDINGS => json!({"model": "ken/embedder", "input": ["oil", "w ".repeat(13)]});
+        "/v1/ken/knows" => json!({"question": question, "policy": "certainty@0.5"});
+        "/v1/ken/ask" => ask(&question);
+        "/v1/chat/completions" => chat("always", &question, &json!({}));
+        "/v1/responses" => json!({"model": "ken/always", "input": question});
     ] {
         let refused = server.post(path, &body);
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (400, "context_length_exceeded"),
-            "{path}"
-        );
+        refused.refuses_for(&path, 400, "context_length_exceeded");
         let message = refused.json()["error"]["message"].to_string();
         assert!(
             message.contains("maximum context length"),
@@ -227,10 +202,7 @@ fn a_text_that_is_too_long_is_refused_before_anything_reads_it() {
         200
     );
     let longest = json!({"model": "ken/embedder", "input": "w ".repeat(12)});
-    assert_eq!(
-        server.post(EMBEDDINGS, &longest).json()["usage"]["total_tokens"],
-        12
-    );
+    has!(server.post(EMBEDDINGS, &longest).json(), ["usage"]["total_tokens"]: 12);
     // Or by its beginning, if the client wants that.
     let cut = json!({"model": "ken/embedder", "input": ["oil", long], "truncate": true});
     let cut = server.post(EMBEDDINGS, &cut).json();
@@ -254,8 +226,7 @@ fn all_gates_are_told_and_which_of_them_are_full() {
     for gate in ["answers", "searches", "embeddings"] {
         assert_eq!(state["gates"][gate], idle, "{gate}");
     }
-    assert_eq!(state["gates"]["large_bodies"]["places"], 32);
-    assert_eq!(state["gates"]["changes"]["places"], 1);
+    has!(state["gates"], ["large_bodies"]["places"]: 32, ["changes"]["places"]: 1);
     let body = chat("always", OIL, &json!({}));
     thread::scope(|scope| {
         for _ in 0..2 {
@@ -311,10 +282,7 @@ fn a_quota_of_tokens_holds_for_questions_that_come_at_once() {
         let embed = json!({"model": "ken/embedder", "input": "oil"});
         for (path, body) in [("/v1/ken/ask", &ask), (EMBEDDINGS, &embed)] {
             let refused = send(path, body);
-            assert_eq!(
-                (refused.status, refused.code().as_str()),
-                (429, "token_quota")
-            );
+            refused.refuses(429, "token_quota");
             assert_eq!(refused.header("retry-after-ms"), Some("1000"));
         }
         reading.released.store(true, Ordering::SeqCst);

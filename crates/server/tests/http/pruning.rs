@@ -1,5 +1,6 @@
 //! Passages that are left out of every result of a corpus, and restored.
 
+use ken_testing::{cases, has};
 use serde_json::json;
 
 use crate::fixture::Running;
@@ -46,10 +47,7 @@ fn what_is_left_out_is_told_and_restored() {
     );
     assert_eq!(details["passages"], 1);
     let listed = server.get(&format!("{path}/pruned?limit=1")).json();
-    assert_eq!(
-        (&listed["has_more"], &listed["last_id"]),
-        (&json!(true), &json!("house.md"))
-    );
+    has!(listed, ["has_more"]: true, ["last_id"]: "house.md");
     let listed = server.get(&format!("{path}/pruned?after=house.md")).json();
     assert_eq!(
         listed["data"],
@@ -59,81 +57,43 @@ fn what_is_left_out_is_told_and_restored() {
     );
 
     // A missing item changes nothing, whatever else is named with it.
-    for (route, body, code) in [
-        (
-            &prune,
-            json!({"documents": ["none.md"], "passages": [{"passage_id": "cars/tires.md#0"}]}),
-            "unknown_document",
-        ),
-        (
-            &prune,
-            json!({"documents": ["cars/tires.md"], "passages": [{"passage_id": "house.md#7"}]}),
-            "unknown_passage",
-        ),
-        (
-            &restore,
-            json!({"documents": ["none.md", "house.md"]}),
-            "unknown_document",
-        ),
-        (
-            &restore,
-            json!({"passages": ["house.md#0", "none"]}),
-            "unknown_passage",
-        ),
-        (
-            &restore,
-            json!({"reasons": ["by hand", "ken prune: "]}),
-            "nothing_pruned",
-        ),
+    for (route, body, code) in cases![
+        &prune =>
+            json!({"documents": ["none.md"], "passages": [{"passage_id": "cars/tires.md#0"}]}), "unknown_document";
+        &prune =>
+            json!({"documents": ["cars/tires.md"], "passages": [{"passage_id": "house.md#7"}]}), "unknown_passage";
+        &restore => json!({"documents": ["none.md", "house.md"]}), "unknown_document";
+        &restore => json!({"passages": ["house.md#0", "none"]}), "unknown_passage";
+        &restore => json!({"reasons": ["by hand", "ken prune: "]}), "nothing_pruned";
     ] {
         let refused = server.post(route, &body);
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (404, code),
-            "{body}"
-        );
+        refused.refuses_for(&body, 404, code);
     }
     let long = "x".repeat(201);
-    for (route, body) in [
-        (&prune, json!({})),
-        (&prune, json!({"documents": [], "passages": []})),
-        (&prune, json!({"documents": ["house.md"], "reason": " "})),
-        (&prune, json!({"documents": ["house.md"], "reason": long})),
-        (
-            &prune,
-            json!({"passages": [{"passage_id": "house.md#0", "reason": ""}]}),
-        ),
-        (
-            &prune,
-            json!({"passages": [{"passage_id": "house.md#0", "scor": 1}]}),
-        ),
-        (&restore, json!({})),
-        (&restore, json!({"reasons": []})),
+    for (route, body) in cases![
+        &prune => json!({});
+        &prune => json!({"documents": [], "passages": []});
+        &prune => json!({"documents": ["house.md"], "reason": " "});
+        &prune => json!({"documents": ["house.md"], "reason": long});
+        &prune => json!({"passages": [{"passage_id": "house.md#0", "reason": ""}]});
+        &prune => json!({"passages": [{"passage_id": "house.md#0", "scor": 1}]});
+        &restore => json!({});
+        &restore => json!({"reasons": []});
     ] {
         let refused = server.post(route, &body);
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (400, "invalid_value"),
-            "{body}"
-        );
+        refused.refuses_for(&body, 400, "invalid_value");
     }
     assert_eq!(oil(), (Vec::new(), 3));
 
     let back = server
         .post(&restore, &json!({"documents": ["cars/oil.md"]}))
         .json();
-    assert_eq!(
-        (&back["kind"], &back["generation"]),
-        (&json!("restore"), &json!(4))
-    );
+    has!(back, ["kind"]: "restore", ["generation"]: 4);
     assert_eq!(oil(), (vec!["cars/oil.md".to_owned()], 4));
     let back = server.post(&restore, &json!({"reasons": ["ken prune: pruner"]}));
     assert_eq!(back.json()["generation"], 5);
     let details = server.get(path).json();
-    assert_eq!(
-        (&details["passages"], &details["prunings"]),
-        (&json!(3), &json!([]))
-    );
+    has!(details, ["passages"]: 3, ["prunings"]: json!([]));
     let kinds = server.get("/v1/ken/jobs?limit=3").json();
     let kinds: Vec<&str> = kinds["data"]
         .as_array()
@@ -145,13 +105,10 @@ fn what_is_left_out_is_told_and_restored() {
     // A corpus that was never filled.
     server.post("/v1/ken/corpora", &json!({"name": "hill"}));
     let empty = server.post("/v1/ken/corpora/hill/prune", &json!({"documents": ["a"]}));
-    assert_eq!((empty.status, empty.code().as_str()), (400, "empty_corpus"));
+    empty.refuses(400, "empty_corpus");
     let empty = server.get("/v1/ken/corpora/hill/pruned");
-    assert_eq!((empty.status, empty.code().as_str()), (400, "empty_corpus"));
-    assert_eq!(
-        server.get("/v1/ken/corpora/hill").json()["prunings"],
-        json!([])
-    );
+    empty.refuses(400, "empty_corpus");
+    has!(server.get("/v1/ken/corpora/hill").json(), ["prunings"]: json!([]));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use ken_server::{Keys, Limits, Scope};
-use ken_testing::TableModel;
+use ken_testing::{TableModel, cases, has};
 use serde_json::{Value, json};
 
 use crate::client::{Response, exchange, request};
@@ -43,21 +43,14 @@ fn a_search_is_an_item_of_its_own_and_memory_is_none() {
     let server = Running::start();
     let include = json!({"include": ["file_search_call.results"]});
     let value = respond(&server, "ken/always", &include).json();
-    assert_eq!(
-        (&value["object"], &value["status"]),
-        (&json!("response"), &json!("completed"))
-    );
+    has!(value, ["object"]: "response", ["status"]: "completed");
     let [search, message] = value["output"].as_array().unwrap().as_slice() else {
         panic!("{value}")
     };
-    assert_eq!(search["type"], "file_search_call");
-    assert_eq!(search["queries"], json!([OIL]));
-    assert_eq!(search["results"][0]["file_id"], "cars/oil.md");
+    has!(search, ["type"]: "file_search_call", ["queries"]: json!([OIL]));
+    has!(search, ["results"][0]["file_id"]: "cars/oil.md");
     assert_eq!(search["results"].as_array().unwrap().len(), 2);
-    assert_eq!(
-        (&message["type"], &message["role"], &message["status"]),
-        (&json!("message"), &json!("assistant"), &json!("completed"))
-    );
+    has!(message, ["type"]: "message", ["role"]: "assistant", ["status"]: "completed");
     let url = "http://localhost/v1/ken/corpora/notes/passages/cars/oil.md%230";
     assert_eq!(
         message["content"],
@@ -72,27 +65,21 @@ fn a_search_is_an_item_of_its_own_and_memory_is_none() {
         tokens("total_tokens"),
         tokens("input_tokens") + tokens("output_tokens")
     );
-    assert_eq!(value["ken"]["route"], "corpus");
-    assert_eq!(value["tools"][0]["vector_store_ids"], json!(["notes"]));
+    has!(value, ["ken"]["route"]: "corpus", ["tools"][0]["vector_store_ids"]: json!(["notes"]));
 
     let offered = json!({"tools": [{"type": "file_search", "vector_store_ids": []}]});
     let untold = respond(&server, "ken/always", &offered).json();
-    assert_eq!(untold["output"][0]["type"], "file_search_call");
-    assert_eq!(untold["output"][0]["results"], Value::Null);
+    has!(untold["output"][0], ["type"]: "file_search_call", ["results"]: Value::Null);
     // Clients that offered no tool get no call of one.
     let plain = respond(&server, "ken/always", &json!({})).json();
     assert_eq!(plain["output"].as_array().unwrap().len(), 1);
-    assert_eq!(plain["output"][0]["type"], "message");
-    assert_eq!(plain["ken"]["route"], "corpus");
+    has!(plain, ["output"][0]["type"]: "message", ["ken"]["route"]: "corpus");
     assert!(untold["ken"].get("retrieved").is_none());
 
     let memory = respond(&server, "ken/never", &json!({"metadata": {"a": "b"}})).json();
     assert_eq!(memory["output"].as_array().unwrap().len(), 1);
-    assert_eq!(memory["output"][0]["content"][0]["text"], "Bob");
-    assert_eq!(
-        (&memory["ken"]["route"], &memory["metadata"]),
-        (&json!("self"), &json!({"a": "b"}))
-    );
+    has!(memory, ["output"][0]["content"][0]["text"]: "Bob", ["ken"]["route"]: "self");
+    has!(memory, ["metadata"]: json!({"a": "b"}));
 }
 
 #[test]
@@ -103,24 +90,13 @@ fn a_stream_tells_of_each_item_and_ends_with_the_whole() {
     let events = named(&response);
     let names: Vec<&str> = events.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(
-        names,
-        [
-            "response.created",
-            "response.in_progress",
-            "response.output_item.added",
-            "response.file_search_call.in_progress",
-            "response.file_search_call.searching",
-            "response.file_search_call.completed",
-            "response.output_item.done",
-            "response.output_item.added",
-            "response.content_part.added",
-            "response.output_text.delta",
-            "response.output_text.annotation.added",
-            "response.output_text.done",
-            "response.content_part.done",
-            "response.output_item.done",
-            "response.completed",
-        ]
+        names.join(" "),
+        "response.created response.in_progress response.output_item.added \
+         response.file_search_call.in_progress response.file_search_call.searching \
+         response.file_search_call.completed response.output_item.done \
+         response.output_item.added response.content_part.added response.output_text.delta \
+         response.output_text.annotation.added response.output_text.done \
+         response.content_part.done response.output_item.done response.completed"
     );
     let last = &events.last().unwrap().1["response"];
     let whole = respond(
@@ -137,9 +113,8 @@ fn a_stream_tells_of_each_item_and_ends_with_the_whole() {
         assert_eq!(done, [item]);
     }
     // Everything but the ids is the same as without a stream.
-    assert_eq!(last["output"][1]["content"], whole["output"][1]["content"]);
-    assert_eq!(last["usage"], whole["usage"]);
-    assert_eq!(last["output"][0]["results"], whole["output"][0]["results"]);
+    has!(last, ["output"][1]["content"]: whole["output"][1]["content"], ["usage"]: whole["usage"]);
+    has!(last, ["output"][0]["results"]: whole["output"][0]["results"]);
     assert_eq!(events[0].1["response"]["status"], "in_progress");
     assert_eq!(events[0].1["response"]["output"], json!([]));
 
@@ -180,21 +155,14 @@ fn tools_and_their_choice_are_obeyed() {
         "filters": {"type": "lt", "key": "year", "value": 2021},
     }));
     assert_eq!(old["output"][0]["results"].as_array().unwrap().len(), 2);
-    for (tool, status, code) in [
-        (json!({"type": "web_search"}), 400, "unsupported_parameter"),
-        (
-            json!({"type": "file_search", "vector_store_ids": ["notes", "nowhere"]}),
-            404,
-            "unknown_corpus",
-        ),
-        (
-            json!({"type": "file_search", "max_num_results": 0}),
-            400,
-            "invalid_value",
-        ),
+    for (tool, status, code) in cases![
+        json!({"type": "web_search"}) => 400, "unsupported_parameter";
+        json!({"type": "file_search", "vector_store_ids": ["notes", "nowhere"]}) =>
+            404, "unknown_corpus";
+        json!({"type": "file_search", "max_num_results": 0}) => 400, "invalid_value";
     ] {
         let refused = respond(&server, "ken", &json!({ "tools": [tool] }));
-        assert_eq!((refused.status, refused.code().as_str()), (status, code));
+        refused.refuses(status, code);
     }
 }
 
@@ -227,35 +195,20 @@ fn a_response_is_kept_and_gone_on_from_also_by_the_next_server() {
         respond(&server, "ken/always", &more).json()
     };
     let second = goes_on(&first, FOLLOW_UP);
-    assert_eq!(second["output"][0]["content"][0]["text"], "May");
-    assert_eq!(second["ken"]["question"], REWRITTEN);
-    assert_eq!(second["previous_response_id"], first["id"]);
+    has!(second, ["output"][0]["content"][0]["text"]: "May", ["ken"]["question"]: REWRITTEN);
+    has!(second, ["previous_response_id"]: first["id"]);
     // The conversation is there when the first response is gone.
     let gone = server.delete(&path).json();
     let expected = json!({"id": first["id"], "object": "response", "deleted": true});
     assert_eq!(gone, expected);
     let unknown = server.get(&path);
-    assert_eq!(
-        (unknown.status, unknown.code().as_str()),
-        (404, "response_not_found")
-    );
+    unknown.refuses(404, "response_not_found");
     assert_eq!(server.delete(&path).status, 404);
     let third = goes_on(&second, FOLLOW_UP);
     assert_eq!(third["status"], "completed", "{third}");
-    let none = respond(
-        &server,
-        "ken",
-        &json!({"previous_response_id": first["id"]}),
-    );
-    let error = &none.json()["error"];
-    assert_eq!(
-        (none.status, &error["code"], &error["param"]),
-        (
-            400,
-            &json!("previous_response_not_found"),
-            &json!("previous_response_id")
-        )
-    );
+    let before = json!({"previous_response_id": first["id"]});
+    let none = respond(&server, "ken", &before);
+    none.refuses_param(400, "previous_response_not_found", "previous_response_id");
     let unkept = respond(&server, "ken/always", &json!({"store": false})).json();
     assert_eq!(unkept["store"], false);
     let unkept = format!("{RESPONSES}/{}", unkept["id"].as_str().unwrap());
@@ -291,11 +244,8 @@ fn the_items_of_an_input_are_listed_last_first() {
     let listed = server.get(&path).json();
     let items = listed["data"].as_array().unwrap();
     assert_eq!(items.len(), 5, "{listed}");
-    assert_eq!(items[2]["id"], "rs_1");
-    assert_eq!(
-        items[0]["content"],
-        json!([{"type": "input_text", "text": FOLLOW_UP}])
-    );
+    has!(items, [2]["id"]: "rs_1");
+    has!(items, [0]["content"]: json!([{"type": "input_text", "text": FOLLOW_UP}]));
     let page = server.get(&format!("{path}?limit=2&order=asc")).json();
     assert_eq!(page["data"][0]["role"], "system");
     let after = page["last_id"].as_str().unwrap();
@@ -306,10 +256,7 @@ fn the_items_of_an_input_are_listed_last_first() {
     let whole = respond(&server, "ken/never", &json!({})).json();
     let path = format!("{RESPONSES}/{}/input_items", whole["id"].as_str().unwrap());
     let only = server.get(&path).json()["data"][0].clone();
-    assert_eq!(
-        (&only["role"], &only["content"][0]["text"]),
-        (&json!("user"), &json!(OIL))
-    );
+    has!(only, ["role"]: "user", ["content"][0]["text"]: OIL);
 }
 
 #[test]
@@ -360,10 +307,7 @@ fn a_stream_that_fails_before_its_first_word_has_a_status_and_one_that_fails_lat
     let server = Running::over(model, LIMITS, &Keys::default());
     let long = json!({"input": "oil ".repeat(301), "stream": true});
     let refused = respond(&server, "ken/always", &long);
-    assert_eq!(
-        (refused.status, refused.code().as_str()),
-        (400, "context_length_exceeded")
-    );
+    refused.refuses(400, "context_length_exceeded");
     drop(server);
     let limits = Limits {
         deadline: std::time::Duration::from_millis(200),
@@ -372,10 +316,7 @@ fn a_stream_that_fails_before_its_first_word_has_a_status_and_one_that_fails_lat
     // The passages are found, and then the model never begins.
     let (server, reading) = Running::slow(limits);
     let late = respond(&server, "ken/always", &json!({"stream": true}));
-    assert_eq!(
-        (late.status, late.code().as_str()),
-        (504, "deadline_exceeded")
-    );
+    late.refuses(504, "deadline_exceeded");
     // It begins, and then never ends.
     reading.begins.store(true, Ordering::SeqCst);
     let events = named(&respond(&server, "ken/always", &json!({"stream": true})));

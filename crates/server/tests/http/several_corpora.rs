@@ -1,5 +1,6 @@
 //! One search over several corpora: the most relevant passages of all, each with its corpus.
 
+use ken_testing::{cases, has};
 use serde_json::{Value, json};
 
 use crate::fixture::{OIL, Running};
@@ -49,19 +50,13 @@ fn a_search_finds_the_most_relevant_passages_of_all() {
             .collect();
         assert_eq!(hits, expected[..k]);
         assert_eq!(found(&both["hits"])[0], ("z#0".to_owned(), json!("boats")));
-        assert_eq!(both["corpus"]["name"], "notes");
-        assert_eq!(
-            both["other_corpora"],
-            json!([{"name": "boats", "generation": 1}])
-        );
+        has!(both, ["corpus"]["name"]: "notes");
+        has!(both, ["other_corpora"]: json!([{"name": "boats", "generation": 1}]));
     }
     // The first is the one named first; a single corpus is searched as usual.
     let both = search(json!(["boats", "notes"]), 1);
     assert_eq!(found(&both["hits"]), [("z#0".to_owned(), Value::Null)]);
-    assert_eq!(
-        search(json!(["boats"]), 1)["hits"],
-        search(json!("boats"), 1)["hits"]
-    );
+    has!(search(json!(["boats"]), 1), ["hits"]: search(json!("boats"), 1)["hits"]);
 }
 
 #[test]
@@ -70,8 +65,7 @@ fn an_answer_cites_passages_where_they_are() {
     let ken = json!({"corpus": ["boats", "notes"], "trace": true});
     let chat = server.chat("always", OIL, &json!({ "ken": ken })).json();
     let trace = &chat["ken"];
-    assert_eq!(trace["corpus"]["name"], "boats");
-    assert_eq!(trace["other_corpora"][0]["name"], "notes");
+    has!(trace, ["corpus"]["name"]: "boats", ["other_corpora"][0]["name"]: "notes");
     let oil = ("cars/oil.md#0".to_owned(), json!("notes"));
     assert!(found(&trace["retrieved"]).contains(&oil), "{trace}");
     assert_eq!(trace["citations"][0]["corpus"], "notes");
@@ -80,10 +74,7 @@ fn an_answer_cites_passages_where_they_are() {
         "tools": [{"type": "file_search", "vector_store_ids": ["boats", "notes"]}],
     });
     let response = server.post("/v1/responses", &body).json();
-    assert_eq!(
-        response["tools"][0]["vector_store_ids"],
-        json!(["boats", "notes"])
-    );
+    has!(response, ["tools"][0]["vector_store_ids"]: json!(["boats", "notes"]));
     let results = response["output"][0]["results"].as_array().unwrap();
     assert!(
         results
@@ -115,30 +106,19 @@ fn an_answer_cites_passages_where_they_are() {
 #[test]
 fn what_cannot_be_searched_together_is_refused() {
     let server = Running::start();
-    for (more, status, code) in [
-        (json!({"corpus": ["notes", "none"]}), 404, "unknown_corpus"),
-        (
-            json!({"corpus": ["notes", "boats"], "generation": 1}),
-            400,
-            "invalid_value",
-        ),
-        (json!({"corpus": [3]}), 400, "invalid_value"),
+    for (more, status, code) in cases![
+        json!({"corpus": ["notes", "none"]}) => 404, "unknown_corpus";
+        json!({"corpus": ["notes", "boats"], "generation": 1}) => 400, "invalid_value";
+        json!({"corpus": [3]}) => 400, "invalid_value";
     ] {
         let mut body = json!({ "query": QUESTION });
         for (name, value) in more.as_object().unwrap() {
             body[name] = value.clone();
         }
         let refused = server.post("/v1/ken/search", &body);
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (status, code),
-            "{more}"
-        );
+        refused.refuses_for(&more, status, code);
     }
     // Without a name, the first corpus is searched.
     let body = json!({"query": QUESTION, "corpus": []});
-    assert_eq!(
-        server.post("/v1/ken/search", &body).json()["corpus"]["name"],
-        "notes"
-    );
+    has!(server.post("/v1/ken/search", &body).json(), ["corpus"]["name"]: "notes");
 }

@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use ken_testing::{cases, has};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
 use opentelemetry_proto::tonic::trace::v1::Span;
@@ -161,30 +162,18 @@ fn a_question_is_a_span_of_its_clients_trace_with_one_for_each_stage() {
         ),
         (TRACE, SPAN)
     );
-    for (key, value) in [
-        ("gen_ai.operation.name", "chat".to_owned()),
-        ("gen_ai.provider.name", "ken".to_owned()),
-        (
-            "gen_ai.request.model",
-            "ken/uncertainty:perplexity@0.5".to_owned(),
-        ),
-        ("gen_ai.response.id", id.to_owned()),
-        (
-            "gen_ai.usage.input_tokens",
-            trace["prompt_tokens"].to_string(),
-        ),
-        (
-            "gen_ai.usage.output_tokens",
-            trace["completion_tokens"].to_string(),
-        ),
-        ("gen_ai.response.finish_reasons", "stop".to_owned()),
-        ("ken.route", "corpus".to_owned()),
-        ("ken.threshold", "0.5".to_owned()),
-        ("ken.corpus", "notes".to_owned()),
-        (
-            "ken.corpus.generation",
-            answer["corpus"]["generation"].to_string(),
-        ),
+    for (key, value) in cases![
+        "gen_ai.operation.name" => "chat".to_owned();
+        "gen_ai.provider.name" => "ken".to_owned();
+        "gen_ai.request.model" => "ken/uncertainty:perplexity@0.5".to_owned();
+        "gen_ai.response.id" => id.to_owned();
+        "gen_ai.usage.input_tokens" => trace["prompt_tokens"].to_string();
+        "gen_ai.usage.output_tokens" => trace["completion_tokens"].to_string();
+        "gen_ai.response.finish_reasons" => "stop".to_owned();
+        "ken.route" => "corpus".to_owned();
+        "ken.threshold" => "0.5".to_owned();
+        "ken.corpus" => "notes".to_owned();
+        "ken.corpus.generation" => answer["corpus"]["generation"].to_string();
     ] {
         assert_eq!(said(whole, key), Some(value), "{key}");
     }
@@ -236,10 +225,7 @@ fn questions_and_answers_are_in_spans_where_that_is_asked_for() {
         serde_json::from_str(&said(whole, key).unwrap()).unwrap()
     };
     let asked = messages("gen_ai.input.messages");
-    assert_eq!(
-        (&asked[0]["role"], &asked[0]["parts"][0]["content"]),
-        (&json!("user"), &json!(OIL))
-    );
+    has!(asked[0], ["role"]: "user", ["parts"][0]["content"]: OIL);
     let answered = messages("gen_ai.output.messages");
     assert_eq!(answered[0]["parts"][0]["content"], answer["answer"]);
     let found = said(

@@ -2,6 +2,7 @@
 
 use ken_report::{Axis, Cell, Column, Figure, Mark, Point, Report, Section, Series, Table};
 use ken_server::Keys;
+use ken_testing::{cases, has};
 use serde_json::{Value, json};
 
 use crate::fixture::Running;
@@ -202,43 +203,21 @@ fn studies_are_told_with_what_they_measured() {
             "{file}"
         );
     }
-    assert_eq!(
-        (&all[0]["page"], &all[0]["files"]),
-        (&Value::Null, &json!([]))
-    );
-    assert_eq!(
-        (&all[2]["questions"], &all[2]["page"]),
-        (&json!(1), &json!("known.jsonl.html"))
-    );
+    has!(all, [0]["page"]: Value::Null, [0]["files"]: json!([]), [2]["questions"]: 1);
+    has!(all, [2]["page"]: "known.jsonl.html");
 }
 
 #[test]
 fn their_files_are_given_as_they_are_and_pages_stand_alone() {
     let server = Running::showing_studies(&Keys::default());
     fill(&server);
-    for (path, kind, starts) in [
-        (
-            "sizes/report.html",
-            "text/html; charset=utf-8",
-            "<!doctype html>",
-        ),
-        ("sizes/report.json", "application/json", "{\"compensation\""),
-        ("sizes/page.json", "application/json", "{\"title\""),
-        (
-            "compared/policies.csv",
-            "text/csv; charset=utf-8",
-            "policy,n",
-        ),
-        (
-            "known.jsonl/known.jsonl",
-            "application/jsonl",
-            "{\"settings\"",
-        ),
-        (
-            "known.jsonl/known.jsonl.html",
-            "text/html; charset=utf-8",
-            "<!doctype html><h1>Known",
-        ),
+    for (path, kind, starts) in cases![
+        "sizes/report.html" => "text/html; charset=utf-8", "<!doctype html>";
+        "sizes/report.json" => "application/json", "{\"compensation\"";
+        "sizes/page.json" => "application/json", "{\"title\"";
+        "compared/policies.csv" => "text/csv; charset=utf-8", "policy,n";
+        "known.jsonl/known.jsonl" => "application/jsonl", "{\"settings\"";
+        "known.jsonl/known.jsonl.html" => "text/html; charset=utf-8", "<!doctype html><h1>Known";
     ] {
         let file = server.get(&format!("/v1/ken/studies/{path}"));
         assert_eq!(
@@ -297,27 +276,11 @@ fn no_path_leads_out_of_the_folder() {
         ("known.jsonl", "report.html"),
     ] {
         let refused = server.get(&format!("/v1/ken/studies/{name}/{file}"));
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (404, "unknown_file"),
-            "{name} {file}"
-        );
+        refused.refuses_for(&format_args!("{name} {file}"), 404, "unknown_file");
     }
-    for name in [
-        "..",
-        "%2e%2e",
-        ".",
-        "%2e",
-        "..%2f..%2fetc",
-        "%2fetc",
-        "sizes%2f",
-        "sizes%00",
-        "sizes%2fcells",
-        "keys.json",
-        "..%2foutside.json",
-        "none",
-        "%252e%252e",
-    ] {
+    let names = ".. %2e%2e . %2e ..%2f..%2fetc %2fetc sizes%2f sizes%00 sizes%2fcells keys.json \
+        ..%2foutside.json none %252e%252e";
+    for name in names.split(' ') {
         for file in ["report.html", "passwd", "keys.json"] {
             let refused = server.get(&format!("/v1/ken/studies/{name}/{file}"));
             let code = refused.code();
@@ -329,6 +292,6 @@ fn no_path_leads_out_of_the_folder() {
         }
     }
     let none = Running::start().get("/v1/ken/studies");
-    assert_eq!((none.status, none.code().as_str()), (404, "no_studies"));
+    none.refuses(404, "no_studies");
     assert!(none.text().contains("the setting studies"));
 }

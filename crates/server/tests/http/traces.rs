@@ -2,6 +2,7 @@
 //! these.
 
 use ken_server::{Keys, Scope};
+use ken_testing::{cases, has, says};
 use serde_json::{Value, json};
 
 use crate::client::{Response, exchange, request};
@@ -83,8 +84,7 @@ fn traces_are_listed_newest_first_and_by_what_is_wanted() {
         ("?%ff", "unknown_parameter", "\u{fffd}"),
     ] {
         let refused = server.get(&format!("/v1/ken/traces{query}"));
-        assert_eq!((refused.status, refused.code().as_str()), (400, code));
-        assert_eq!(refused.json()["error"]["param"], param);
+        refused.refuses_param(400, code, param);
     }
     let metrics = server.get("/metrics").text();
     assert!(metrics.contains("ken_feedback_total{rating=\"bad\"} 1"));
@@ -97,32 +97,18 @@ fn a_trace_says_how_the_answer_came_about_and_has_its_texts_where_they_are_kept(
     let id = answer["request_id"].as_str().unwrap();
     let path = format!("/v1/ken/traces/{id}");
     let trace = server.get(&path).json();
-    for name in [
-        "request_id",
-        "question",
-        "policy",
-        "route",
-        "reason",
-        "corpus",
-        "answer",
-        "truncated",
-        "timing_ms",
-        "searches",
-    ] {
+    let names =
+        "request_id question policy route reason corpus answer truncated timing_ms searches";
+    for name in names.split(' ') {
         assert_eq!(trace[name], answer[name], "{name}");
     }
-    assert_eq!(
-        (&trace["id"], &trace["object"]),
-        (&json!(id), &json!("trace"))
-    );
+    has!(trace, ["id"]: id, ["object"]: "trace");
     assert!(trace["ms"].as_f64().unwrap() > 0.0 && trace["prompt_tokens"].as_u64().unwrap() > 0);
     // The texts of passages are in the corpus, and gone when they are deleted there.
-    let passage = &trace["retrieved"][0];
-    assert_eq!(passage["passage_id"], answer["retrieved"][0]["passage_id"]);
-    assert_eq!(
-        (&passage["text"], &trace["feedback"]),
-        (&json!(""), &Value::Null)
-    );
+    let found = &trace["retrieved"][0];
+    assert_eq!(found["passage_id"], answer["retrieved"][0]["passage_id"]);
+    has!(found, ["text"]: "");
+    has!(trace, ["feedback"]: Value::Null);
     // What a client did not ask to see is there, too.
     let body = json!({"question": OIL, "ken": {"trace": false}});
     let brief = server.post("/v1/ken/ask", &body).json();
@@ -133,10 +119,7 @@ fn a_trace_says_how_the_answer_came_about_and_has_its_texts_where_they_are_kept(
     let server = server.again();
     assert_eq!(server.get(&path).json(), trace);
     let unknown = server.get("/v1/ken/traces/req_0");
-    assert_eq!(
-        (unknown.status, unknown.code().as_str()),
-        (404, "unknown_trace")
-    );
+    unknown.refuses(404, "unknown_trace");
 }
 
 #[test]
@@ -146,19 +129,10 @@ fn without_being_told_to_a_server_keeps_no_texts() {
     let said = says(&server, &oil, &json!({"rating": "bad", "answers": ["Ida"]}));
     assert_eq!(said.json()["eval_question"], false);
     let trace = server.get(&format!("/v1/ken/traces/{oil}")).json();
-    assert_eq!(
-        (&trace["question"], &trace["answer"]),
-        (&json!(""), &Value::Null)
-    );
-    assert_eq!(
-        (&trace["route"], &trace["feedback"]["rating"]),
-        (&json!("corpus"), &json!("bad"))
-    );
+    has!(trace, ["question"]: "", ["answer"]: Value::Null, ["route"]: "corpus");
+    has!(trace, ["feedback"]["rating"]: "bad");
     let of_trace = server.post(QUESTIONS, &json!({"trace": oil, "golden_answers": ["Ida"]}));
-    assert_eq!(
-        (of_trace.status, of_trace.code().as_str()),
-        (403, "not_kept")
-    );
+    of_trace.refuses(403, "not_kept");
     assert_eq!(server.get("/v1/ken/traces/questions").code(), "not_kept");
     assert!(lines(&server.get(QUESTIONS)).is_empty());
     let folder = server.folder.path().join("data");
@@ -184,7 +158,7 @@ fn right_answers_make_questions_to_evaluate_on() {
         json!({"request_id": oil, "counts": false, "eval_question": false})
     );
     let none = server.post(QUESTIONS, &json!({"trace": oil}));
-    assert_eq!((none.status, none.code().as_str()), (400, "invalid_value"));
+    none.refuses(400, "invalid_value");
     // By feedback, and by someone who watches the server.
     let said = says(&server, &oil, &json!({"answers": ["Ida", "ida"]})).json();
     assert_eq!(said["eval_question"], true);
@@ -207,17 +181,11 @@ fn right_answers_make_questions_to_evaluate_on() {
         })
     );
     assert_eq!(all[1], made.json());
-    assert_eq!(
-        (&all[2]["id"], &all[2]["metadata"]),
-        (&json!(own), &json!({}))
-    );
+    has!(all[2], ["id"]: own, ["metadata"]: json!({}));
     // Later feedback replaces it.
     let body = json!({"trace": oil, "golden_answers": ["Ida"]});
     assert_eq!(server.post(QUESTIONS, &body).status, 201);
-    assert_eq!(
-        lines(&server.get(QUESTIONS))[0]["golden_answers"],
-        json!(["Ida"])
-    );
+    has!(lines(&server.get(QUESTIONS)), [0]["golden_answers"]: json!(["Ida"]));
     let gone = server.delete(&format!("{QUESTIONS}/{own}"));
     assert_eq!(gone.json()["deleted"], true);
     assert_eq!(
@@ -231,49 +199,20 @@ fn right_answers_make_questions_to_evaluate_on() {
     let asked = lines(&server.get("/v1/ken/traces/questions"));
     let questions: Vec<&Value> = asked.iter().map(|line| &line["question"]).collect();
     assert_eq!(questions, [OIL, FRANCE]);
-    assert_eq!(asked[0]["golden_answers"], json!(["Ida", "ida"]));
-    assert_eq!(asked[1]["golden_answers"], json!([]));
+    has!(asked, [0]["golden_answers"]: json!(["Ida", "ida"]), [1]["golden_answers"]: json!([]));
     let wanted = lines(&server.get("/v1/ken/traces/questions?route=self"));
     assert_eq!(wanted.len(), 1);
-    for (body, status, code) in [
-        (
-            json!({"trace": "req_0", "golden_answers": ["x"]}),
-            404,
-            "unknown_trace",
-        ),
-        (json!({"golden_answers": ["x"]}), 400, "invalid_value"),
-        (
-            json!({"trace": oil, "question": "x", "golden_answers": ["x"]}),
-            400,
-            "invalid_value",
-        ),
-        (
-            json!({"question": " ", "golden_answers": ["x"]}),
-            400,
-            "invalid_value",
-        ),
-        (
-            json!({"question": "x".repeat(65537), "golden_answers": ["x"]}),
-            400,
-            "invalid_value",
-        ),
-        (
-            json!({"question": "x", "golden_answers": []}),
-            400,
-            "invalid_value",
-        ),
-        (
-            json!({"question": "x", "golden_answers": [" "]}),
-            400,
-            "invalid_value",
-        ),
+    for (body, status, code) in cases![
+        json!({"trace": "req_0", "golden_answers": ["x"]}) => 404, "unknown_trace";
+        json!({"golden_answers": ["x"]}) => 400, "invalid_value";
+        json!({"trace": oil, "question": "x", "golden_answers": ["x"]}) => 400, "invalid_value";
+        json!({"question": " ", "golden_answers": ["x"]}) => 400, "invalid_value";
+        json!({"question": "x".repeat(65537), "golden_answers": ["x"]}) => 400, "invalid_value";
+        json!({"question": "x", "golden_answers": []}) => 400, "invalid_value";
+        json!({"question": "x", "golden_answers": [" "]}) => 400, "invalid_value";
     ] {
         let refused = server.post(QUESTIONS, &body);
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (status, code),
-            "{body}"
-        );
+        refused.refuses_for(&body, status, code);
     }
 }
 
@@ -348,9 +287,6 @@ fn a_disk_that_takes_nothing_costs_no_answer() {
     let body = json!({"question": "x", "golden_answers": ["x"]});
     assert_eq!(server.post(QUESTIONS, &body).status, 500);
     let metrics = server.get("/metrics").text();
-    assert!(
-        metrics.contains("ken_unwritten_total{what=\"evals\"} 1"),
-        "{metrics}"
-    );
+    says!(metrics => "ken_unwritten_total{what=\"evals\"} 1");
     assert_eq!(listed(&server, "").len(), 2);
 }

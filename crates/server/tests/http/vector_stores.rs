@@ -2,9 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
+use ken_testing::{cases, has};
 use serde_json::{Value, json};
 
-use crate::client::{Response, run_python};
+use crate::client::run_python;
 use crate::fixture::{OIL, Running, wait_for};
 use crate::library::{FILES, attached, found, ingested, uploaded};
 
@@ -15,15 +16,6 @@ fn made(server: &Running, body: &Value) -> String {
     let made = server.post(STORES, body);
     assert_eq!(made.status, 200, "{}", made.text());
     made.json()["id"].as_str().unwrap().to_owned()
-}
-
-fn is_refused(response: &Response, status: u16, code: &str, param: &str) {
-    let error = response.json()["error"].clone();
-    assert_eq!(
-        (response.status, &error["code"], &error["param"]),
-        (status, &json!(code), &json!(param)),
-        "{error}"
-    );
 }
 
 /// The batch, once none of its files is in progress.
@@ -56,10 +48,7 @@ fn a_name_is_free_and_no_id() {
     assert_ne!(one, other);
     let path = format!("{STORES}/{one}");
     let changed = server.post(&path, &json!({"name": "Manuals", "metadata": {"a": "b"}}));
-    assert_eq!(
-        (&changed.json()["name"], &changed.json()["id"]),
-        (&json!("Manuals"), &json!(one))
-    );
+    has!(changed.json(), ["name"]: "Manuals", ["id"]: one);
     let same = json!({"name": null, "metadata": null, "expires_after": null});
     assert_eq!(server.post(&path, &same).json(), changed.json());
     // A search names the store by its id.
@@ -80,10 +69,7 @@ fn a_name_is_free_and_no_id() {
     // Of several, an empty one is left out.
     let both = json!({"query": "Quirin", "corpus": [unnamed, one]});
     let both = server.post("/v1/ken/search", &both).json();
-    assert_eq!(
-        (&both["corpus"]["name"], &both["hits"][0]["doc_id"]),
-        (&json!(one), &json!("gate.md"))
-    );
+    has!(both, ["corpus"]["name"]: one, ["hits"][0]["doc_id"]: "gate.md");
     let server = server.again();
     assert_eq!(server.get(&path).json()["name"], "Manuals");
 
@@ -98,21 +84,15 @@ fn a_name_is_free_and_no_id() {
             (json!({ "metadata": many }), "metadata"),
             (json!({ "metadata": {"a": "x".repeat(513)} }), "metadata"),
         ] {
-            is_refused(&server.post(path, &body), 400, "invalid_value", param);
+            let refused = server.post(path, &body);
+            refused.refuses_param(400, "invalid_value", param);
         }
         let expires = json!({"expires_after": {"anchor": "last_active_at", "days": 7}});
-        is_refused(
-            &server.post(path, &expires),
-            400,
-            "unsupported_parameter",
-            "expires_after",
-        );
+        let refused = server.post(path, &expires);
+        refused.refuses_param(400, "unsupported_parameter", "expires_after");
     }
     let settings = server.post(&format!("{STORES}/notes"), &json!({"name": "x"}));
-    assert_eq!(
-        (settings.status, settings.code().as_str()),
-        (403, "corpus_of_settings")
-    );
+    settings.refuses(403, "corpus_of_settings");
 }
 
 #[test]
@@ -134,10 +114,7 @@ fn attributes_of_a_file_are_found_and_filtered_by_and_can_be_changed() {
     for file in [&new, &old] {
         assert_eq!(attached(&server, &store, file)["status"], "completed");
     }
-    assert_eq!(
-        server.get(&format!("{files}/{new}")).json()["attributes"],
-        attributes
-    );
+    has!(server.get(&format!("{files}/{new}")).json(), ["attributes"]: attributes);
     // The attributes take precedence over the record's own metadata, which has the rest.
     let since = |year: u64| json!({"type": "gte", "key": "year", "value": year});
     let (names, attributes) = filtered(&server, &store, &since(2000));
@@ -186,12 +163,8 @@ fn attributes_of_a_file_are_found_and_filtered_by_and_can_be_changed() {
                 json!({"file_ids": [new], "attributes": wrong}),
             ),
         ] {
-            is_refused(
-                &server.post(&path, &body),
-                400,
-                "invalid_value",
-                "attributes",
-            );
+            let refused = server.post(&path, &body);
+            refused.refuses_param(400, "invalid_value", "attributes");
         }
     }
 }
@@ -215,10 +188,7 @@ fn documents_that_others_replaced_are_not_brought_back() {
     );
     let path = format!("{files}/{file}");
     let refused = server.post(&path, &json!({"attributes": {"a": 1}}));
-    assert_eq!(
-        (refused.status, refused.code().as_str()),
-        (400, "documents_replaced")
-    );
+    refused.refuses(400, "documents_replaced");
     assert_eq!(server.get(&path).json()["attributes"], json!({}));
     assert_eq!(found(&server, "notes", "brass").0, ["g"]);
 }
@@ -275,12 +245,7 @@ fn what_is_less_relevant_than_the_threshold_is_left_out() {
             ("/v1/responses".to_owned(), tool(wrong.clone())),
         ] {
             let refused = server.post(&path, &body);
-            is_refused(
-                &refused,
-                400,
-                "invalid_value",
-                "ranking_options.score_threshold",
-            );
+            refused.refuses_param(400, "invalid_value", "ranking_options.score_threshold");
         }
     }
 }
@@ -296,19 +261,8 @@ fn a_batch_goes_on_where_one_of_its_files_fails_and_when_the_server_starts_again
     server.holding.held.store(true, Ordering::SeqCst);
     let body = json!({"files": [{"file_id": good, "attributes": {"n": 1}}, {"file_id": bad}, {"file_id": last}]});
     let batch = server.post(&batches, &body).json();
-    assert_eq!(
-        (
-            &batch["object"],
-            &batch["status"],
-            &batch["file_counts"]["total"]
-        ),
-        (
-            &json!("vector_store.files_batch"),
-            &json!("in_progress"),
-            &json!(3)
-        ),
-        "{batch}"
-    );
+    has!(batch, ["object"]: "vector_store.files_batch", ["status"]: "in_progress");
+    has!(batch, ["file_counts"]["total"]: 3);
     let server = server.again();
     let path = format!("{batches}/{}", batch["id"].as_str().unwrap());
     let batch = over(&server, &path);
@@ -348,45 +302,27 @@ fn a_batch_goes_on_where_one_of_its_files_fails_and_when_the_server_starts_again
     assert_eq!(only["status"], "failed");
     server.delete(&format!("{FILES}/{last}"));
     assert_eq!(server.get(&path).json()["file_counts"]["total"], 2);
-    for (body, param) in [
-        (json!({}), "file_ids"),
-        (json!({"file_ids": []}), "file_ids"),
-        (
-            json!({"file_ids": [good], "files": [{"file_id": good}]}),
-            "files",
-        ),
-        (
-            json!({"files": [{"file_id": good}, {"file_id": good}]}),
-            "files",
-        ),
-        (json!({"file_ids": vec!["file-1"; 501]}), "file_ids"),
+    for (body, param) in cases![
+        json!({}) => "file_ids";
+        json!({"file_ids": []}) => "file_ids";
+        json!({"file_ids": [good], "files": [{"file_id": good}]}) => "files";
+        json!({"files": [{"file_id": good}, {"file_id": good}]}) => "files";
+        json!({"file_ids": vec!["file-1"; 501]}) => "file_ids";
     ] {
         let refused = server.post(&batches, &body);
         let code = refused.code();
         assert!(refused.status == 400 || code == "unknown_file", "{body}");
         if refused.status == 400 {
-            is_refused(&refused, 400, "invalid_value", param);
+            refused.refuses_param(400, "invalid_value", param);
         }
     }
-    is_refused(
-        &server.post(&batches, &json!({"file_ids": ["file-1"]})),
-        404,
-        "unknown_file",
-        "file_id",
-    );
-    is_refused(
-        &server.get(&format!("{batches}/vsfb_none")),
-        404,
-        "unknown_batch",
-        "batch_id",
-    );
+    let refused = server.post(&batches, &json!({"file_ids": ["file-1"]}));
+    refused.refuses_param(404, "unknown_file", "file_id");
+    let refused = server.get(&format!("{batches}/vsfb_none"));
+    refused.refuses_param(404, "unknown_batch", "batch_id");
     let chunked = json!({"file_ids": [good], "chunking_strategy": {"type": "static"}});
-    is_refused(
-        &server.post(&batches, &chunked),
-        400,
-        "unsupported_parameter",
-        "chunking_strategy",
-    );
+    let refused = server.post(&batches, &chunked);
+    refused.refuses_param(400, "unsupported_parameter", "chunking_strategy");
 }
 
 #[test]
@@ -406,11 +342,7 @@ fn a_batch_is_cancelled_as_far_as_it_is_not_done() {
         200
     );
     let batch = over(&server, &path);
-    assert_eq!(
-        (&batch["status"], &batch["file_counts"]["cancelled"]),
-        (&json!("cancelled"), &json!(5)),
-        "{batch}"
-    );
+    has!(batch, ["status"]: "cancelled", ["file_counts"]["cancelled"]: 5);
     assert_eq!(found(&server, &store, "gate").0, ["empty_corpus"]);
     // A finished file stays what it was.
     server.holding.held.store(false, Ordering::SeqCst);
@@ -438,12 +370,8 @@ fn a_file_is_returned_as_it_came_and_its_text_as_it_is_searched() {
         content.header("content-disposition"),
         Some("attachment; filename*=UTF-8''tor%20%C3%BC%2Ehtml")
     );
-    is_refused(
-        &server.get(&format!("{FILES}/file-0/content")),
-        404,
-        "unknown_file",
-        "file_id",
-    );
+    let refused = server.get(&format!("{FILES}/file-0/content"));
+    refused.refuses_param(404, "unknown_file", "file_id");
 
     let store = made(&server, &json!({}));
     let lines: Vec<String> = (0..600)
@@ -490,12 +418,7 @@ fn a_file_is_returned_as_it_came_and_its_text_as_it_is_searched() {
     let bad = uploaded(&server, "bad.jsonl", "{");
     let empty = made(&server, &json!({"file_ids": [bad]}));
     attached(&server, &empty, &bad);
-    assert_eq!(
-        server
-            .get(&format!("{STORES}/{empty}/files/{bad}/content"))
-            .json()["data"],
-        json!([])
-    );
+    has!(server.get(&format!("{STORES}/{empty}/files/{bad}/content")).json(), ["data"]: json!([]));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ken_language::LanguageModel;
 use ken_policy::{Guarantee, Ranks};
 use ken_server::{Keys, NotGuaranteed, Scope};
-use ken_testing::TableModel;
+use ken_testing::{TableModel, has, says};
 use serde_json::{Value, json};
 
 use crate::client::{exchange, request};
@@ -49,7 +49,7 @@ pub(crate) fn events(server: &Running, name: &str) -> Vec<Value> {
 pub(crate) fn has_line(server: &Running, line: &str) {
     wait_for(line, || {
         let metrics = server.get("/metrics").text();
-        metrics.lines().any(|other| other == line)
+        metrics.lines().any(|one| one == line)
     });
 }
 
@@ -58,15 +58,8 @@ fn a_drawn_question_is_answered_with_retrieval_as_well() {
     let server = watched(&Keys::default());
     let answer = ask(&server, OIL);
     // The caller sees nothing of it, except that it was drawn.
-    assert_eq!(
-        (&answer["answer"], &answer["route"]),
-        (&json!("Bob"), &json!("self"))
-    );
-    assert_eq!(
-        (&answer["searches"], &answer["drawn"]),
-        (&json!(0), &json!(1.0))
-    );
-    assert_eq!(answer["guarantee"]["standing"], "holds");
+    has!(answer, ["answer"]: "Bob", ["route"]: "self", ["searches"]: 0, ["drawn"]: 1.0);
+    has!(answer, ["guarantee"]["standing"]: "holds");
     assert_eq!(answer["guarantee"]["max_loss"], 0.05);
     assert_eq!(answer["guarantee"]["questions"], 300);
     wait_for("both answers", || found(&server, 0).0 == 1);
@@ -86,24 +79,14 @@ fn a_drawn_question_is_answered_with_retrieval_as_well() {
         "ken_guarantee{policy=\"certainty@0.5\",standing=\"holds\"} 1",
     );
     let logged = events(&server, "watched");
-    assert_eq!(logged[0]["request_id"], answer["request_id"]);
-    assert_eq!(
-        (
-            &logged[0]["propensity"],
-            &logged[0]["number"],
-            &logged[0]["outcome"]
-        ),
-        (&json!(1.0), &json!(1), &json!("differs"))
-    );
+    has!(logged, [0]["request_id"]: answer["request_id"], [0]["propensity"]: 1.0, [0]["number"]: 1);
+    has!(logged, [0]["outcome"]: "differs");
     assert!(!serde_json::to_string(&logged).unwrap().contains("oil"));
     let body = json!({"question": FRANCE, "policy": POLICY});
     let knows = server.post("/v1/ken/knows", &body).json();
     assert_eq!(knows["guarantee"]["standing"], "holds");
     let body = json!({"question": FRANCE, "policy": "certainty@0.4"});
-    assert_eq!(
-        server.post("/v1/ken/knows", &body).json()["guarantee"],
-        Value::Null
-    );
+    has!(server.post("/v1/ken/knows", &body).json(), ["guarantee"]: Value::Null);
 }
 
 #[test]
@@ -137,24 +120,12 @@ fn more_losses_than_guaranteed_have_everything_retrieved_also_after_a_restart() 
         let enough = || found(&server, 0).0 >= asked || !events(&server, "lapsed").is_empty();
         wait_for("both answers", enough);
     }
-    let event = &events(&server, "lapsed")[0];
-    assert_eq!(
-        (&event["policy"], &event["test"]),
-        (&json!(POLICY), &json!("agreement"))
-    );
-    assert!(
-        event["advice"]
-            .as_str()
-            .unwrap()
-            .contains("calibrate certainty@0.5")
-    );
+    let told = &events(&server, "lapsed")[0];
+    has!(told, ["policy"]: POLICY, ["test"]: "agreement");
+    says!(told["advice"].as_str().unwrap() => "calibrate certainty@0.5");
     let check = |server: &Running| {
         let answer = ask(server, OIL);
-        assert_eq!(
-            (&answer["answer"], &answer["policy"]),
-            (&json!("Ida"), &json!("always"))
-        );
-        assert_eq!(answer["guarantee"]["standing"], "lapsed");
+        has!(answer, ["answer"]: "Ida", ["policy"]: "always", ["guarantee"]["standing"]: "lapsed");
         let reason = answer["reason"].as_str().unwrap();
         assert!(reason.contains("in the place of certainty@0.5"), "{reason}");
         assert_eq!(server.get("/v1/ken/guarantee").json()["standing"], "lapsed");
@@ -172,10 +143,7 @@ fn more_losses_than_guaranteed_have_everything_retrieved_also_after_a_restart() 
     // A caller that names a policy gets it.
     let body = json!({"question": OIL, "ken": {"policy": POLICY}});
     let named = server.post("/v1/ken/ask", &body).json();
-    assert_eq!(
-        (&named["answer"], &named["guarantee"]["standing"]),
-        (&json!("Bob"), &json!("lapsed"))
-    );
+    has!(named, ["answer"]: "Bob", ["guarantee"]["standing"]: "lapsed");
     check(&server.again());
 }
 
@@ -207,17 +175,11 @@ fn right_answers_count_once_and_from_whoever_asked() {
     assert_eq!(says(&mine, &oil, json!(["Ida"])).json()["counts"], false);
     wait_for("a loss", || report()["observed"] == 1);
     assert_eq!(report()["mean"], 1.0);
-    assert_eq!(
-        says(&admin, &france, json!(["Paris"])).json()["counts"],
-        true
-    );
+    has!(says(&admin, &france, json!(["Paris"])).json(), ["counts"]: true);
     wait_for("no loss", || report()["observed"] == 2);
     assert_eq!(report()["mean"], 0.5);
     let unknown = says(&mine, "req_none", json!(["Ida"]));
-    assert_eq!(
-        (unknown.status, unknown.code().as_str()),
-        (404, "unknown_trace")
-    );
+    unknown.refuses(404, "unknown_trace");
     for bad in [
         json!([]),
         json!([" "]),
@@ -262,12 +224,9 @@ fn questions_that_differ_from_those_of_calibration_are_told_of_and_nothing_else(
     let after = found["after"].as_u64().unwrap();
     assert!((5..50).contains(&after), "{after}");
     assert_eq!(found["shares"][0][1], 1.0);
-    let drifted = events(&server, "drifted");
-    assert_eq!(
-        (drifted.len(), &drifted[0]["questions"]),
-        (1, &json!(after))
-    );
-    assert_eq!(drifted[0]["policy"], POLICY);
+    let told = events(&server, "drifted");
+    assert_eq!((told.len(), &told[0]["questions"]), (1, &json!(after)));
+    assert_eq!(told[0]["policy"], POLICY);
     has_line(&server, "ken_guarantee_drift{policy=\"certainty@0.5\"} 1");
     // Drift alone loses nothing.
     assert_eq!(server.get("/v1/ken/guarantee").json()["standing"], "holds");
@@ -308,17 +267,9 @@ fn what_cannot_be_kept_is_told_of_and_watched_in_memory() {
     wait_for("both answers", || found(&server, 0).0 == 1);
     has_line(&server, "ken_unwritten_total{what=\"watch\"} 1");
     wait_for("the event", || !events(&server, "unwritten").is_empty());
-    let unwritten = events(&server, "unwritten");
-    assert_eq!(
-        (unwritten.len(), &unwritten[0]["what"]),
-        (1, &json!("watch"))
-    );
-    assert!(
-        unwritten[0]["detail"]
-            .as_str()
-            .unwrap()
-            .contains("watch.json")
-    );
+    let told = events(&server, "unwritten");
+    assert_eq!((told.len(), &told[0]["what"]), (1, &json!("watch")));
+    assert!(told[0]["detail"].as_str().unwrap().contains("watch.json"));
     std::fs::remove_dir_all(&file).unwrap();
     ask(&server, OIL);
     wait_for("both answers", || found(&server, 0).0 == 2);

@@ -1,5 +1,6 @@
 //! How the console reads Markdown, and which sentence it marks.
 
+use ken_testing::{cases, says};
 use serde_json::{Value, json};
 
 use super::chromium::Chromium;
@@ -27,29 +28,18 @@ fn rendered(browser: &mut Chromium, text: &str) -> String {
 fn what_models_write_becomes_elements() {
     let server = Running::start();
     let mut browser = at(&server, DESKTOP, "#policies");
-    for (text, expected) in [
-        (
-            "a *b* **c** `d`",
-            "<p>a <em>b</em> <strong>c</strong> <code>d</code></p>",
-        ),
-        (
-            "snake_case_name and 2 * 3 * 4",
-            "<p>snake_case_name and 2 * 3 * 4</p>",
-        ),
-        ("a\nb\n\nc", "<p>a\nb</p><p>c</p>"),
-        ("# A\n## B", "<h4>A</h4><h5>B</h5>"),
-        (
-            "- a\n- b\n  - c\n\nd",
-            "<ul><li><p>a</p></li><li><p>b</p><ul><li><p>c</p></li></ul></li></ul><p>d</p>",
-        ),
-        (
-            "3. a\n4. b",
-            "<ol start=\"3\"><li><p>a</p></li><li><p>b</p></li></ol>",
-        ),
-        ("> a\n> b", "<blockquote><p>a\nb</p></blockquote>"),
-        ("a\n\n---\n", "<p>a</p><hr>"),
-        (r"\*a\*", "<p>*a*</p>"),
-        ("", ""),
+    for (text, expected) in cases![
+        "a *b* **c** `d`" => "<p>a <em>b</em> <strong>c</strong> <code>d</code></p>";
+        "snake_case_name and 2 * 3 * 4" => "<p>snake_case_name and 2 * 3 * 4</p>";
+        "a\nb\n\nc" => "<p>a\nb</p><p>c</p>";
+        "# A\n## B" => "<h4>A</h4><h5>B</h5>";
+        "- a\n- b\n  - c\n\nd" =>
+            "<ul><li><p>a</p></li><li><p>b</p><ul><li><p>c</p></li></ul></li></ul><p>d</p>";
+        "3. a\n4. b" => "<ol start=\"3\"><li><p>a</p></li><li><p>b</p></li></ol>";
+        "> a\n> b" => "<blockquote><p>a\nb</p></blockquote>";
+        "a\n\n---\n" => "<p>a</p><hr>";
+        r"\*a\*" => "<p>*a*</p>";
+        "" => "";
     ] {
         assert_eq!(rendered(&mut browser, text), expected, "{text}");
     }
@@ -59,18 +49,11 @@ fn what_models_write_becomes_elements() {
         "```sh\nls *a* <b>\n\n# c",
     ] {
         let markup = rendered(&mut browser, text);
-        assert!(
-            markup.contains("<code>ls *a* &lt;b&gt;\n\n# c</code>"),
-            "{markup}"
-        );
+        says!(markup => "<code>ls *a* &lt;b&gt;\n\n# c</code>");
         assert_eq!(markup.contains("<p>d</p>"), text.ends_with('d'), "{markup}");
     }
     let table = rendered(&mut browser, "| a | b |\n|---|:-:|\n| 1 | `2` |\n\nc");
-    assert!(table.contains("<th>a</th><th>b</th>"), "{table}");
-    assert!(
-        table.contains("<td>1</td><td><code>2</code></td>"),
-        "{table}"
-    );
+    says!(table => "<th>a</th><th>b</th>", "<td>1</td><td><code>2</code></td>");
     assert!(table.ends_with("<p>c</p>"), "{table}");
 }
 
@@ -81,50 +64,21 @@ fn links_lead_to_the_web_and_mail_only_and_no_markup_is_read() {
     let link = |address: &str, label: &str| {
         format!("<a href=\"{address}\" target=\"_blank\" rel=\"noopener noreferrer\">{label}</a>")
     };
-    for (text, expected) in [
-        (
-            "[a](https://b.example/c_(d))",
-            link("https://b.example/c_(d)", "a"),
-        ),
-        ("[a](mailto:b@c.example)", link("mailto:b@c.example", "a")),
-        (
-            "<https://b.example>",
-            link("https://b.example/", "https://b.example"),
-        ),
-        (
-            "(see https://b.example/x.)",
-            format!(
-                "(see {}.)",
-                link("https://b.example/x", "https://b.example/x")
-            ),
-        ),
+    for (text, expected) in cases![
+        "[a](https://b.example/c_(d))" => link("https://b.example/c_(d)", "a");
+        "[a](mailto:b@c.example)" => link("mailto:b@c.example", "a");
+        "<https://b.example>" => link("https://b.example/", "https://b.example");
+        "(see https://b.example/x.)" =>
+            format!("(see {}.)", link("https://b.example/x", "https://b.example/x"));
         // A picture is not loaded.
-        (
-            "![a](https://b.example/c.png)",
-            link("https://b.example/c.png", "a"),
-        ),
-        (
-            "[a](javascript:alert(1))",
-            "[a](javascript:alert(1))".to_owned(),
-        ),
-        (
-            "[a](JaVaScRiPt:alert(1))",
-            "[a](JaVaScRiPt:alert(1))".to_owned(),
-        ),
-        ("[a](data:text/html,b)", "[a](data:text/html,b)".to_owned()),
-        ("[a](//b.example)", "[a](//b.example)".to_owned()),
-        (
-            "<javascript:alert(1)>",
-            "&lt;javascript:alert(1)&gt;".to_owned(),
-        ),
-        (
-            "<img src=x onerror=alert(1)>",
-            "&lt;img src=x onerror=alert(1)&gt;".to_owned(),
-        ),
-        (
-            "<script>a</script>&amp;",
-            "&lt;script&gt;a&lt;/script&gt;&amp;amp;".to_owned(),
-        ),
+        "![a](https://b.example/c.png)" => link("https://b.example/c.png", "a");
+        "[a](javascript:alert(1))" => "[a](javascript:alert(1))".to_owned();
+        "[a](JaVaScRiPt:alert(1))" => "[a](JaVaScRiPt:alert(1))".to_owned();
+        "[a](data:text/html,b)" => "[a](data:text/html,b)".to_owned();
+        "[a](//b.example)" => "[a](//b.example)".to_owned();
+        "<javascript:alert(1)>" => "&lt;javascript:alert(1)&gt;".to_owned();
+        "<img src=x onerror=alert(1)>" => "&lt;img src=x onerror=alert(1)&gt;".to_owned();
+        "<script>a</script>&amp;" => "&lt;script&gt;a&lt;/script&gt;&amp;amp;".to_owned();
     ] {
         assert_eq!(
             rendered(&mut browser, text),
@@ -187,16 +141,13 @@ fn marks_stand_where_the_answer_names_passages() {
 fn the_sentence_that_fits_best_is_found() {
     let server = Running::start();
     let mut browser = at(&server, DESKTOP, "#policies");
-    for (text, wanted, expected) in [
-        (
-            "The oil is changed in May. The tires are\nchanged in October. Ida does it.",
-            "Tires: October",
-            "The tires are\nchanged in October.",
-        ),
-        ("Cats sleep. Dogs bark.", "The dogs", "Dogs bark."),
-        ("我喜欢猫。他住在北京。", "北京", "他住在北京。"),
-        ("Cats sleep. Dogs bark.", "Nothing of that", ""),
-        ("", "a", ""),
+    for (text, wanted, expected) in cases![
+        "The oil is changed in May. The tires are\nchanged in October. Ida does it." =>
+            "Tires: October", "The tires are\nchanged in October.";
+        "Cats sleep. Dogs bark." => "The dogs", "Dogs bark.";
+        "我喜欢猫。他住在北京。" => "北京", "他住在北京。";
+        "Cats sleep. Dogs bark." => "Nothing of that", "";
+        "" => "a", "";
     ] {
         let expression = format!(
             "{{ const [text, wanted] = {}; const found = module.closest(text, [wanted]); \

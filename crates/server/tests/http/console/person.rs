@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use ken_server::{Keys, Scope};
-use ken_testing::TableModel;
+use ken_testing::{TableModel, has};
 use serde_json::json;
 
 use super::chromium::Chromium;
@@ -108,10 +108,7 @@ fn documents_are_pruned_and_restored() {
     browser.sees("the corpus holds no document \"none.md\"");
     assert_eq!(browser.wrong(&[404]), [""; 0]);
     let corpus = server.get("/v1/ken/corpora/notes").json();
-    assert_eq!(
-        (&corpus["generation"], &corpus["passages"]),
-        (&json!(5), &json!(3))
-    );
+    has!(corpus, ["generation"]: 5, ["passages"]: 3);
 }
 
 #[test]

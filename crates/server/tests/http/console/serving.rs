@@ -3,7 +3,7 @@
 
 use ken_language::LanguageModel;
 use ken_server::{Keys, Scope};
-use ken_testing::TableModel;
+use ken_testing::{TableModel, has};
 use serde_json::json;
 
 use crate::client::{Response, exchange, request};
@@ -92,10 +92,7 @@ fn the_page_and_its_files_are_served() {
     let head = exchange(server.address, &request("HEAD", "/", &[], ""));
     assert_eq!((head.status, head.body.len()), (200, 0));
     let posted = server.post("/", &json!({}));
-    assert_eq!(
-        (posted.status, posted.code().as_str()),
-        (405, "method_not_allowed")
-    );
+    posted.refuses(405, "method_not_allowed");
 }
 
 #[test]
@@ -150,11 +147,7 @@ fn no_path_leads_out_of_the_folder() {
     let below = below.iter().map(|path| format!("{folder}/{path}"));
     for path in below.chain(beside) {
         let response = server.get(&path);
-        assert_eq!(
-            (response.status, response.code().as_str()),
-            (404, "unknown_route"),
-            "{path}"
-        );
+        response.refuses_for(&path, 404, "unknown_route");
     }
     // A path that is not valid is refused as such.
     for path in [format!("{file}\0"), format!("{folder}/\u{1}")] {
@@ -185,10 +178,8 @@ fn the_page_needs_no_key_and_says_what_a_key_may_do() {
         &request("GET", "/v1/ken/access", &headers, ""),
     );
     let access = access.json();
-    assert_eq!(access["key"], json!(keys.keys[0].id));
-    assert_eq!(access["scopes"], json!(["ask"]));
-    assert_eq!(access["corpora"], json!(["notes"]));
-    assert_eq!(access["takes_documents"], true);
+    has!(access, ["key"]: json!(keys.keys[0].id), ["scopes"]: json!(["ask"]));
+    has!(access, ["corpora"]: json!(["notes"]), ["takes_documents"]: true);
 
     let open = Running::read_only().get("/v1/ken/access").json();
     let all = json!(["ask", "search", "write", "admin"]);

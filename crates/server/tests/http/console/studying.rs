@@ -92,9 +92,6 @@ fn studies_need_the_scope_and_a_page_is_saved_where_links_carry_no_key() {
     wait_for("it is saved", || saved.exists());
     assert_eq!(browser.wrong(&[401]), [""; 0]);
     let without = server.get("/v1/ken/studies/sizes/report.html");
-    assert_eq!(
-        (without.status, without.code()),
-        (401, "missing_api_key".to_owned())
-    );
+    without.refuses(401, "missing_api_key");
     assert_eq!(browser.js("localStorage.length"), json!(0));
 }

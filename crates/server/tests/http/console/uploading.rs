@@ -1,5 +1,6 @@
 //! How people upload documents: files and folders, chosen and dropped.
 
+use ken_testing::cases;
 use serde_json::json;
 
 use super::person::{DESKTOP, at, is_sound};
@@ -9,22 +10,13 @@ use crate::fixture::Running;
 fn a_folder_is_taken_in_and_what_fails_says_why() {
     let server = Running::start();
     let folder = server.folder.path().join("garden");
-    for (name, text) in [
-        (
-            "tulips.md",
-            "# Tulips\n\nThe tulips are planted in November.\n",
-        ),
-        (
-            "beds/README.md",
-            "# Beds\n\nThe beds are two metres wide.\n",
-        ),
-        (
-            "tools/README.md",
-            "# Tools\n\nThe spade stands in the shed.\n",
-        ),
-        ("tools/broken.pdf", "%PDF-1.7\nnothing"),
-        ("tools/whole.xyz", "\0\u{1}\u{2}"),
-        (".hidden/notes.md", "Not to be sent.\n"),
+    for (name, text) in cases![
+        "tulips.md" => "# Tulips\n\nThe tulips are planted in November.\n";
+        "beds/README.md" => "# Beds\n\nThe beds are two metres wide.\n";
+        "tools/README.md" => "# Tools\n\nThe spade stands in the shed.\n";
+        "tools/broken.pdf" => "%PDF-1.7\nnothing";
+        "tools/whole.xyz" => "\0\u{1}\u{2}";
+        ".hidden/notes.md" => "Not to be sent.\n";
     ] {
         let path = folder.join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

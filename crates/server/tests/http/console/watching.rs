@@ -1,6 +1,7 @@
 //! What people do in the console with earlier questions.
 
 use ken_server::Keys;
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use super::chromium::Chromium;
@@ -50,8 +51,7 @@ fn a_wrong_answer_becomes_a_question_to_evaluate_on() {
     let questions = std::fs::read_to_string(&saved).unwrap();
     assert_eq!(questions.lines().count(), 1);
     let question: Value = serde_json::from_str(&questions).unwrap();
-    assert_eq!(question["question"], OIL);
-    assert_eq!(question["golden_answers"], json!(["Ida Miller"]));
+    has!(question, ["question"]: OIL, ["golden_answers"]: json!(["Ida Miller"]));
     assert_eq!(browser.wrong(&[]), [""; 0]);
     assert_eq!(browser.nameless(), [""; 0]);
 }
@@ -112,10 +112,7 @@ fn a_question_that_was_answered_from_the_wrong_source_is_corrected() {
     let is_written = || std::fs::metadata(&saved).is_ok_and(|file| file.len() > 0);
     wait_for("it is saved", is_written);
     let line: Value = serde_json::from_str(&std::fs::read_to_string(&saved).unwrap()).unwrap();
-    assert_eq!(
-        (&line["question"], &line["source"]),
-        (&json!(OIL), &json!("notes"))
-    );
+    has!(line, ["question"]: OIL, ["source"]: "notes");
     assert_eq!(browser.wrong(&[]), [""; 0]);
     assert_eq!(browser.nameless(), [""; 0]);
 }

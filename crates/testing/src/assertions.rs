@@ -1,0 +1,57 @@
+//! Assertions about fields of JSON values and parts of texts, and tables of cases.
+
+/// Compares fields of a JSON value, and shows the whole value if one differs:
+/// `has!(answer, ["route"]: "corpus", ["calls"]["model"]: 2)`. A field that is missing is null.
+#[macro_export]
+macro_rules! has {
+    ($value:expr, $($([$key:expr])+ : $expected:expr),+ $(,)?) => {{
+        let value = &$value;
+        ::std::assert_eq!(
+            $crate::serde_json::json!([$(value$([$key])+),+]),
+            $crate::serde_json::json!([$($expected),+]),
+            "{}",
+            $crate::serde_json::json!(value)
+        );
+    }};
+}
+
+/// Checks that a text has parts, and names one that is missing: `says!(page => "a title", "a line")`.
+#[macro_export]
+macro_rules! says {
+    ($text:expr => $($part:expr),+ $(,)?) => {{
+        let text: &str = &$text;
+        $(::std::assert!(text.contains($part), "{:?} is not in {text}", $part);)+
+    }};
+}
+
+/// An array of tuples, a row each: `cases!["a" => 1, true; "b" => 2, false;]`.
+#[macro_export]
+macro_rules! cases {
+    ($($first:expr => $($rest:expr),+;)+) => {
+        [$(($first, $($rest),+)),+]
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    #[test]
+    fn fields_are_compared_whole() {
+        let value = json!({"a": {"b": [1, "x"]}, "c": true});
+        has!(value, ["a"]["b"]: json!([1, "x"]), ["c"]: true);
+        has!(value["a"], ["b"][1]: "x", ["none"]: Value::Null);
+    }
+
+    #[test]
+    #[should_panic(expected = r#"{"a":{"b":1,"c":2}}"#)]
+    fn a_part_of_an_object_is_not_the_object() {
+        has!(json!({"a": {"b": 1, "c": 2}}), ["a"]: json!({"b": 1}));
+    }
+
+    #[test]
+    #[should_panic(expected = r#""c" is not in a b"#)]
+    fn every_part_is_looked_for() {
+        says!("a b".to_owned() => "a", &format!("{} b", "a"), "c");
+    }
+}
