@@ -249,7 +249,7 @@ fn what_was_probed_gives_a_threshold_and_is_not_sampled_again() {
     }
 
     let longer = ["--max-tokens", "9"];
-    let longer = [&eval[..8], &longer, &[records, known_name]].concat();
+    let longer = [&eval[..8], &longer, &["--records", "known.jsonl"]].concat();
     refuses!(ken, &longer => "other_records", "--max-tokens 8", "give --max-tokens 8");
 }
 

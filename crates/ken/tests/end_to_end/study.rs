@@ -223,8 +223,7 @@ fn plan(ken: &Ken) {
         .as_str()
         .unwrap()
         .replace("\"QUESTION\"", "Who?");
-    let words: Vec<&str> = ask.split_whitespace().skip(1).collect();
-    let answer = ken.json(&words);
+    let answer = ken.json(&words(&ask)[1..]);
     assert_eq!(answer["policy"], chosen["policy"]);
     let toml = plan["toml"].as_str().unwrap();
     assert!(toml.contains(&format!("scale = {}", chosen["n"])), "{toml}");
