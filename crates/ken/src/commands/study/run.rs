@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ken_answer::{Pipeline, Policy};
-use ken_corpus::Corpus;
 use ken_eval::compare::{Known, RequiredSignals, SignalWork, measure_signals};
 use ken_eval::{ResultsFile, RunSettings};
 use ken_language::LanguageModel;
@@ -25,6 +24,7 @@ use crate::session::Session;
 pub(super) fn run(arguments: &StudyRunArguments, session: &Session<'_>) -> Result<()> {
     grid::check(arguments, session.settings)?;
     let sets = grid::question_sets(arguments, session)?;
+    let corpus_fingerprint = session.setup().corpus_fingerprint()?;
     let (conditions, found) = evidence::find(arguments, &sets, session)?;
     let mut models = BTreeMap::new();
     let mut readers: Vec<(&NamedModel, Vec<PassagesRead>)> = Vec::new();
@@ -38,8 +38,8 @@ pub(super) fn run(arguments: &StudyRunArguments, session: &Session<'_>) -> Resul
         readers.push((model, read));
     }
     let manifest = Manifest {
-        corpus: session.settings.folder()?.display().to_string(),
-        corpus_fingerprint: Corpus::open(session.settings.folder()?)?.fingerprint(),
+        corpus: session.settings.corpus()?.to_string(),
+        corpus_fingerprint,
         settings: grid::common(session.settings)?,
         timed: arguments.timed,
         seed: session.settings.seed,
