@@ -47,6 +47,8 @@ mod identity;
 #[cfg(feature = "client")]
 mod literal;
 #[cfg(feature = "client")]
+mod pieces;
+#[cfg(feature = "client")]
 mod push;
 #[cfg(feature = "client")]
 mod row;

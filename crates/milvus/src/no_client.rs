@@ -49,6 +49,19 @@ impl Collection {
         match *self {}
     }
 
+    pub fn content(&self) -> String {
+        match *self {}
+    }
+
+    pub fn sample(
+        &self,
+        _limit: Option<usize>,
+        _seed: u64,
+        _read: &mut dyn FnMut(Passage),
+    ) -> Result<(), MilvusError> {
+        match *self {}
+    }
+
     pub fn find(&self, _id: &str) -> Result<Option<Passage>, MilvusError> {
         match *self {}
     }

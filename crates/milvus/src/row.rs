@@ -45,7 +45,7 @@ fn location(passage: &Passage) -> Value {
 }
 
 /// The position of a passage when a partition is scanned in pieces.
-fn piece(id: &PassageId) -> i64 {
+pub(crate) fn piece(id: &PassageId) -> i64 {
     let hash = blake3::hash(id.as_str().as_bytes());
     let first = hash.as_bytes().first_chunk::<8>();
     first.map_or(0, |bytes| i64::from_le_bytes(*bytes))

@@ -14,6 +14,7 @@ mod invented;
 #[path = "../support/milvus_lite.rs"]
 mod milvus_lite;
 mod pushing;
+mod reading;
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
