@@ -28,6 +28,9 @@ use crate::schema::{
 };
 use crate::token::Token;
 
+/// The fields of a passage itself.
+pub(crate) const PASSAGE: [&str; 6] = [ID, DOC_ID, TITLE, TEXT, LOCATION, METADATA];
+
 /// How many passages are fetched at once; fewer if they do not fit into one answer.
 const FETCHED_AT_ONCE: usize = 256;
 
@@ -54,20 +57,13 @@ impl Collection {
         active: Active,
     ) -> Result<Self, MilvusError> {
         let connection = Connection::open(address, token, SEARCH_ATTEMPTS)?;
-        let address = address.to_string();
-        let identity = match Identity::read(&connection)? {
-            None => return Err(MilvusError::CollectionMissing { address }),
-            Some(identity) if !identity.complete => {
-                return Err(MilvusError::PushUnfinished { address });
-            }
-            Some(identity) => identity,
-        };
+        let identity = Identity::read_complete(&connection)?;
         let shards = identity.settings.sharding.count;
         if let Some(requested) = active.scale()
             && (requested == 0 || requested > shards)
         {
             return Err(MilvusError::TooFewShards {
-                address,
+                address: address.to_string(),
                 requested,
                 shards,
             });
@@ -317,7 +313,7 @@ impl Collection {
     fn fetch_where(&self, filter: String, most: usize) -> Result<Vec<Passage>, MilvusError> {
         let request = QueryRequest::builder()
             .filter(filter)
-            .output_fields([ID, DOC_ID, TITLE, TEXT, LOCATION, METADATA])
+            .output_fields(PASSAGE)
             .limit(most as i64)
             .consistency_level(ConsistencyLevel::Bounded);
         let response = self.connection.query("read passages", SHORT, request)?;
@@ -347,7 +343,8 @@ fn location(row: &ResultRow<'_>) -> Result<Location, String> {
     }
 }
 
-fn passage(row: &ResultRow<'_>) -> Result<Passage, String> {
+/// The passage in a row with the fields [`PASSAGE`].
+pub(crate) fn passage(row: &ResultRow<'_>) -> Result<Passage, String> {
     let text = |name| {
         let text = row.get_str(name).map(str::to_owned);
         text.map_err(|error| error.to_string())

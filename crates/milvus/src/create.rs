@@ -24,13 +24,20 @@ pub(crate) fn create(
     connection: &Connection,
     corpus: &Corpus,
     index: IndexKind,
+    alias: Option<&str>,
 ) -> Result<Identity, MilvusError> {
     refuse_unknown(connection, index)?;
-    let lexical = Identity::new(corpus, index, true);
+    let lexical = Identity {
+        alias: alias.map(str::to_owned),
+        ..Identity::new(corpus, index, true)
+    };
     let identity = match create_as(connection, &lexical) {
         Ok(()) => lexical,
         Err(refused) if refused.is_refusal() => {
-            let dense = Identity::new(corpus, index, false);
+            let dense = Identity {
+                lexical: false,
+                ..lexical
+            };
             // If this fails too, BM25 was not the problem.
             create_as(connection, &dense).map_err(|_| refused)?;
             dense
@@ -39,12 +46,16 @@ pub(crate) fn create(
     };
     match complete_parts(connection, &identity) {
         Err(error @ MilvusError::IndexUnsupported { .. }) => {
-            let request = DropCollectionRequest::builder();
-            call!("drop the collection" within SHORT, connection => drop_collection(request))?;
+            drop_collection(connection)?;
             Err(error)
         }
         outcome => outcome.map(|()| identity),
     }
+}
+
+pub(crate) fn drop_collection(connection: &Connection) -> Result<(), MilvusError> {
+    let request = DropCollectionRequest::builder();
+    call!("drop the collection" within SHORT, connection => drop_collection(request))
 }
 
 /// Refuses an index that the server accepts by name but never builds: after a restart, the server could not load the

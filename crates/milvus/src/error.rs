@@ -40,6 +40,11 @@ pub enum MilvusError {
     #[error("there is no collection {address}")]
     #[diagnostic(remedy = "bring a corpus there by <PushCorpus {address}>")]
     CollectionMissing { address: String },
+    #[error("the collection {collection} was not made to take turns behind {address}")]
+    #[diagnostic(
+        remedy = "push to another name, or drop that collection if it is not needed; nothing was changed"
+    )]
+    CollectionInTheWay { address: String, collection: String },
     #[error("the collection {address} was not made by ken")]
     #[diagnostic(
         kind = "collection_not_kens",

@@ -4,12 +4,13 @@
 
 use std::sync::atomic::AtomicBool;
 
-use ken_corpus::{Active, Corpus, CorpusInfo, EmbedderIdentity, Filter, Passage};
+use ken_corpus::{Active, Corpus, CorpusInfo, EmbedderIdentity, Filter, Passage, PruneMark};
 use ken_index::{Hit, Mode, Query};
 
 use crate::address::MilvusAddress;
 use crate::error::MilvusError;
 use crate::index_kind::IndexKind;
+use crate::mark::Mark;
 use crate::push_report::{Progress, Pushed};
 use crate::token::Token;
 
@@ -79,6 +80,28 @@ pub fn push(
     _progress: &mut dyn FnMut(Progress),
     _stop: &AtomicBool,
 ) -> Result<Pushed, MilvusError> {
+    Err(no_client(address))
+}
+
+pub fn push_and_switch(
+    corpus: &Corpus,
+    address: &MilvusAddress,
+    token: Option<&Token>,
+    index: Option<IndexKind>,
+    progress: &mut dyn FnMut(Progress),
+    stop: &AtomicBool,
+) -> Result<Pushed, MilvusError> {
+    push(corpus, address, token, index, progress, stop)
+}
+
+pub fn mark(
+    address: &MilvusAddress,
+    _token: Option<&Token>,
+    _mark: Mark<'_>,
+    _passages: &[PruneMark],
+    _progress: &mut dyn FnMut(usize, usize),
+    _stop: &AtomicBool,
+) -> Result<Option<CorpusInfo>, MilvusError> {
     Err(no_client(address))
 }
 

@@ -11,10 +11,12 @@
 mod faults;
 #[path = "../support/invented.rs"]
 mod invented;
+mod marking;
 #[path = "../support/milvus_lite.rs"]
 mod milvus_lite;
 mod pushing;
 mod reading;
+mod switching;
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
