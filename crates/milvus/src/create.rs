@@ -61,7 +61,7 @@ pub(crate) fn drop_collection(connection: &Connection) -> Result<(), MilvusError
 /// Refuses an index that the server accepts by name but never builds: after a restart, the server could not load the
 /// collection.
 fn refuse_unknown(connection: &Connection, index: IndexKind) -> Result<(), MilvusError> {
-    if index != IndexKind::DiskAnn {
+    if matches!(index, IndexKind::AutoIndex | IndexKind::Hnsw) {
         return Ok(());
     }
     let request = GetServerVersionRequest::builder().build();

@@ -86,7 +86,7 @@ pub enum MilvusError {
     #[error("the Milvus server {server} cannot index by {index}: {reason}")]
     #[diagnostic(
         kind = "milvus_index_unsupported",
-        remedy = "the indexes are diskann, hnsw and autoindex; the last is known by every server"
+        remedy = "the indexes are autoindex, hnsw, diskann and ivf_rabitq; the first is known by every server"
     )]
     IndexUnsupported {
         server: String,

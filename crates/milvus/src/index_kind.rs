@@ -17,11 +17,14 @@ pub enum IndexKind {
     Hnsw,
     /// A graph on disk, compressed vectors in memory.
     DiskAnn,
+    /// Clusters of vectors with a bit per number, and a byte per number to rank the best again.
+    #[serde(rename = "ivf_rabitq")]
+    IvfRabitq,
 }
 
 /// A name that is no index.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown index {given:?}: the indexes are diskann, hnsw and autoindex")]
+#[error("unknown index {given:?}: the indexes are autoindex, hnsw, diskann and ivf_rabitq")]
 pub struct UnknownIndexKind {
     /// The text as written.
     pub given: String,

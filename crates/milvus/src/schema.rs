@@ -53,6 +53,15 @@ impl IndexKind {
                 (IndexType::Hnsw, HashMap::from(params))
             }
             Self::DiskAnn => (IndexType::DiskAnn, HashMap::new()),
+            Self::IvfRabitq => {
+                let params = [
+                    ("nlist", "1024"),
+                    ("refine", "true"),
+                    ("refine_type", "SQ8"),
+                ];
+                let params = params.map(|(name, value)| (name.into(), value.into()));
+                (IndexType::IvfRabitq, HashMap::from(params))
+            }
         };
         IndexParam::new()
             .field_name(VECTOR)
@@ -70,6 +79,12 @@ impl IndexKind {
             Self::AutoIndex => HashMap::new(),
             Self::Hnsw => HashMap::from([("ef".to_owned(), width)]),
             Self::DiskAnn => HashMap::from([("search_list".to_owned(), width)]),
+            Self::IvfRabitq => {
+                let params = [("nprobe", "64"), ("refine_k", "4")];
+                params
+                    .map(|(name, value)| (name.into(), value.into()))
+                    .into()
+            }
         }
     }
 }
@@ -141,9 +156,15 @@ mod tests {
 
     #[test]
     fn names_of_indexes_parse_back() {
-        for kind in [IndexKind::AutoIndex, IndexKind::Hnsw, IndexKind::DiskAnn] {
+        for kind in [
+            IndexKind::AutoIndex,
+            IndexKind::Hnsw,
+            IndexKind::DiskAnn,
+            IndexKind::IvfRabitq,
+        ] {
             assert_eq!(kind.to_string().parse::<IndexKind>().unwrap(), kind);
         }
+        assert_eq!(IndexKind::IvfRabitq.to_string(), "ivf_rabitq");
         assert!("HNSW".parse::<IndexKind>().is_err());
     }
 }

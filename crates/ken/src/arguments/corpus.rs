@@ -318,7 +318,7 @@ KEN_MILVUS_TOKEN; over an unencrypted connection it is sent to this machine only
         /// Collection to fill: milvus://HOST:PORT/COLLECTION
         #[arg(long, value_name = "ADDRESS")]
         to: MilvusAddress,
-        /// Index of a new collection: autoindex, hnsw or diskann [default: autoindex]
+        /// Index of a new collection: autoindex, hnsw, diskann or ivf_rabitq [default: autoindex]
         #[arg(long, value_name = "INDEX")]
         index: Option<IndexKind>,
         /// Push to a new collection, and switch the address to it when that is done

@@ -173,12 +173,14 @@ fn an_index_that_the_server_lacks_is_refused() {
     publish(dir.path(), &[numbered(1)]);
     let corpus = Corpus::open(dir.path()).unwrap();
     let stop = AtomicBool::new(false);
-    let index = Some(IndexKind::DiskAnn);
     let to = address.parse().unwrap();
-    let error = push(&corpus, &to, None, index, &mut |_| (), &stop).unwrap_err();
-    assert_eq!(error.kind(), "milvus_index_unsupported");
-    assert!(error.remedy().unwrap().mentions("autoindex"));
-    assert_eq!(opened(&address).err().unwrap().kind(), "collection_missing");
+    for index in [IndexKind::DiskAnn, IndexKind::IvfRabitq] {
+        let error = push(&corpus, &to, None, Some(index), &mut |_| (), &stop).unwrap_err();
+        assert_eq!(error.kind(), "milvus_index_unsupported");
+        assert!(error.to_string().contains(&index.to_string()), "{error}");
+        assert!(error.remedy().unwrap().mentions("autoindex"));
+        assert_eq!(opened(&address).err().unwrap().kind(), "collection_missing");
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::{live, opened, pushed};
 
 fn sampled(collection: &Collection, limit: Option<usize>, seed: u64) -> Vec<Passage> {
     let mut passages = Vec::new();
-    let read = &mut |passage| passages.push(passage);
+    let read = &mut |passage: Passage| passages.push(passage);
     collection.sample(limit, seed, read).unwrap();
     passages
 }

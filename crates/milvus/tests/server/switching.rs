@@ -83,8 +83,7 @@ fn searches_go_on_while_a_corpus_is_pushed() {
     assert!(collection.find(&id).unwrap().is_some());
 
     // Without changes, nothing is sent; without switching, only the changes.
-    let progress = &mut |_| ();
-    let again = switched(dir, &address, progress, &AtomicBool::new(false)).unwrap();
+    let again = switched(dir, &address, &mut |_| (), &AtomicBool::new(false)).unwrap();
     assert_eq!((again.sent, again.kept), (0, all()));
     publish(dir, &[numbered(401)]);
     let changed = pushed(dir, &address).unwrap();
