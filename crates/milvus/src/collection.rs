@@ -21,6 +21,7 @@ use crate::error::{Failure, MilvusError};
 use crate::facets::Condition;
 use crate::identity::Identity;
 use crate::literal::id_in;
+use crate::numbers;
 use crate::pieces::Pieces;
 use crate::row::{piece, query_words};
 use crate::schema::{
@@ -170,10 +171,11 @@ impl Collection {
         k: usize,
     ) -> Result<Vec<(PassageId, f32)>, MilvusError> {
         let vector = query.checked_vector(mode, self.embedder().dimensions)?;
+        let index = self.identity.index;
         let request = SearchRequest::builder()
             .vector_field(VECTOR)
-            .vectors(SearchVectors::Float(vec![vector.to_vec()]))
-            .extra_params(self.identity.index.search_params(k));
+            .vectors(numbers::query(index.numbers, vector))
+            .extra_params(index.kind.search_params(k));
         self.ranking(request, k)
     }
 

@@ -4,7 +4,7 @@ use ken_corpus::{CorpusError, Setting};
 use ken_diagnostic::{Remedy, remedy};
 use ken_index::IndexError;
 
-use crate::index_kind::IndexKind;
+use crate::index_kind::VectorIndex;
 
 /// A corpus could not be pushed to Milvus or searched there.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
@@ -80,17 +80,17 @@ pub enum MilvusError {
     #[diagnostic(kind = "other_collection_index", remedy = "push into a new collection")]
     OtherIndex {
         address: String,
-        found: IndexKind,
-        requested: IndexKind,
+        found: VectorIndex,
+        requested: VectorIndex,
     },
     #[error("the Milvus server {server} cannot index by {index}: {reason}")]
     #[diagnostic(
         kind = "milvus_index_unsupported",
-        remedy = "the indexes are autoindex, hnsw, diskann and ivf_rabitq; the first is known by every server"
+        remedy = "take autoindex, which every server has, with numbers of f32"
     )]
     IndexUnsupported {
         server: String,
-        index: IndexKind,
+        index: VectorIndex,
         reason: String,
     },
     #[error("the collection {address} is not complete: the last push was not finished")]

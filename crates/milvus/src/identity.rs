@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::connection::{Connection, SHORT, call};
 use crate::error::MilvusError;
-use crate::index_kind::IndexKind;
+use crate::index_kind::VectorIndex;
 
 /// The name of the property.
 pub(crate) const PROPERTY: &str = "ken";
@@ -30,7 +30,7 @@ pub(crate) struct Identity {
     /// The embedder, the segmentation and the split into shards.
     pub(crate) settings: Settings,
     /// How its vectors are indexed.
-    pub(crate) index: IndexKind,
+    pub(crate) index: VectorIndex,
     /// Whether it has a lexical index.
     pub(crate) lexical: bool,
     /// The fingerprint of the generation that it holds or is being brought to.
@@ -93,7 +93,7 @@ pub(crate) fn resolved(connection: Connection) -> Result<Connection, MilvusError
 
 impl Identity {
     /// The record of a collection that holds no passages yet.
-    pub(crate) fn new(corpus: &Corpus, index: IndexKind, lexical: bool) -> Self {
+    pub(crate) fn new(corpus: &Corpus, index: VectorIndex, lexical: bool) -> Self {
         Self {
             format: FORMAT,
             settings: corpus.settings().clone(),

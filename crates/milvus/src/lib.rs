@@ -48,6 +48,8 @@ mod identity;
 #[cfg(feature = "client")]
 mod literal;
 #[cfg(feature = "client")]
+mod numbers;
+#[cfg(feature = "client")]
 mod pieces;
 #[cfg(feature = "client")]
 mod push;
@@ -68,7 +70,7 @@ pub use address::{AddressError, MilvusAddress};
 #[cfg(feature = "client")]
 pub use collection::Collection;
 pub use error::{Failure, MilvusError};
-pub use index_kind::{IndexKind, UnknownIndexKind};
+pub use index_kind::{IndexKind, UnknownIndexKind, VectorIndex};
 pub use mark::Mark;
 #[cfg(not(feature = "client"))]
 pub use no_client::{Collection, mark, push, push_and_switch};

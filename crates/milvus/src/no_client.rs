@@ -9,7 +9,7 @@ use ken_index::{Hit, Mode, Query};
 
 use crate::address::MilvusAddress;
 use crate::error::MilvusError;
-use crate::index_kind::IndexKind;
+use crate::index_kind::VectorIndex;
 use crate::mark::Mark;
 use crate::push_report::{Progress, Pushed};
 use crate::token::Token;
@@ -76,7 +76,7 @@ pub fn push(
     _corpus: &Corpus,
     address: &MilvusAddress,
     _token: Option<&Token>,
-    _index: Option<IndexKind>,
+    _index: Option<VectorIndex>,
     _progress: &mut dyn FnMut(Progress),
     _stop: &AtomicBool,
 ) -> Result<Pushed, MilvusError> {
@@ -87,7 +87,7 @@ pub fn push_and_switch(
     corpus: &Corpus,
     address: &MilvusAddress,
     token: Option<&Token>,
-    index: Option<IndexKind>,
+    index: Option<VectorIndex>,
     progress: &mut dyn FnMut(Progress),
     stop: &AtomicBool,
 ) -> Result<Pushed, MilvusError> {

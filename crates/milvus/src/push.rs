@@ -19,7 +19,7 @@ use crate::connection::{Connection, PUSH_ATTEMPTS, SHORT};
 use crate::create::{complete_parts, create};
 use crate::error::MilvusError;
 use crate::identity::{Identity, resolved, state};
-use crate::index_kind::IndexKind;
+use crate::index_kind::VectorIndex;
 use crate::literal::id_in;
 use crate::push_report::{Progress, Pushed};
 use crate::row::{Row, digest};
@@ -46,7 +46,7 @@ pub fn push(
     corpus: &Corpus,
     address: &MilvusAddress,
     token: Option<&Token>,
-    index: Option<IndexKind>,
+    index: Option<VectorIndex>,
     progress: &mut dyn FnMut(Progress),
     stop: &AtomicBool,
 ) -> Result<Pushed, MilvusError> {
@@ -58,7 +58,7 @@ pub fn push(
 pub(crate) fn push_to(
     connection: Connection,
     corpus: &Corpus,
-    index: Option<IndexKind>,
+    index: Option<VectorIndex>,
     alias: Option<&str>,
     progress: &mut dyn FnMut(Progress),
     stop: &AtomicBool,
@@ -98,11 +98,11 @@ pub(crate) fn push_to(
 }
 
 /// Refuses a collection that holds another corpus, or is not the alias's.
-fn check(
+pub(crate) fn check(
     existing: &Identity,
     corpus: &Corpus,
     connection: &Connection,
-    index: Option<IndexKind>,
+    index: Option<VectorIndex>,
     alias: Option<&str>,
 ) -> Result<(), MilvusError> {
     let address = &connection.address;
@@ -309,7 +309,8 @@ impl Push<'_> {
             )?);
         }
         for (rows, replace) in [(added, false), (changed, true)] {
-            self.pushed.sent += send(&self.connection, &partition, rows, replace)?;
+            let numbers = self.identity.index.numbers;
+            self.pushed.sent += send(&self.connection, &partition, rows, numbers, replace)?;
         }
         Ok(())
     }

@@ -11,8 +11,8 @@ use crate::connection::{Connection, PUSH_ATTEMPTS, SHORT, call};
 use crate::create::drop_collection;
 use crate::error::MilvusError;
 use crate::identity::{Identity, own_name};
-use crate::index_kind::IndexKind;
-use crate::push::push_to;
+use crate::index_kind::VectorIndex;
+use crate::push::{check, push_to};
 use crate::push_report::{Progress, Pushed};
 use crate::token::Token;
 
@@ -22,19 +22,24 @@ use crate::token::Token;
 /// the address as it is, and the next one resumes it.
 ///
 /// # Errors
-/// As of [`push`](crate::push), and [`MilvusError::CollectionInTheWay`].
+/// As of [`push`](fn@crate::push), and [`MilvusError::CollectionInTheWay`].
 pub fn push_and_switch(
     corpus: &Corpus,
     address: &MilvusAddress,
     token: Option<&Token>,
-    index: Option<IndexKind>,
+    index: Option<VectorIndex>,
     progress: &mut dyn FnMut(Progress),
     stop: &AtomicBool,
 ) -> Result<Pushed, MilvusError> {
     let connection = Connection::open(address, token, PUSH_ATTEMPTS)?;
     let alias = address.collection();
     let current = own_name(&connection)?;
-    let is_held = Identity::read(&connection)?.is_some_and(|held| {
+    let held = match Identity::read(&connection) {
+        // It is replaced without being read.
+        Err(MilvusError::OtherFormat { .. }) => None,
+        held => held?,
+    };
+    let is_held = held.is_some_and(|held| {
         let is_of_index = index.is_none_or(|index| index == held.index);
         held.complete && held.fingerprint == corpus.fingerprint() && is_of_index
     });
@@ -45,6 +50,9 @@ pub fn push_and_switch(
         _ => &turns[0],
     };
     let to = connection.at(target);
+    if !is_held {
+        make_room(&to, corpus, index, alias)?;
+    }
     let pushed = push_to(to, corpus, index, Some(alias), progress, stop)?;
     if pushed.interrupted {
         return Ok(pushed);
@@ -54,6 +62,22 @@ pub fn push_and_switch(
         drop_if_own(&connection.at(other), alias)?;
     }
     Ok(pushed)
+}
+
+/// Drops what an earlier push for the alias left, of another corpus or index.
+fn make_room(
+    target: &Connection,
+    corpus: &Corpus,
+    index: Option<VectorIndex>,
+    alias: &str,
+) -> Result<(), MilvusError> {
+    let left = Identity::read(target)?.filter(|left| left.alias.as_deref() == Some(alias));
+    match left {
+        Some(left) if check(&left, corpus, target, index, Some(alias)).is_err() => {
+            drop_collection(target)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Makes the address an alias of a collection, instead of the current one.

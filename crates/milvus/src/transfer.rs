@@ -1,5 +1,6 @@
 //! Rows on their way to a server, and how many it has.
 
+use ken_index::VectorType;
 use milvus::v2::prelude::{
     ConsistencyLevel, FlushRequest, InsertRequest, QueryRequest, UpsertRequest,
 };
@@ -19,6 +20,7 @@ pub(crate) fn send(
     connection: &Connection,
     partition: &str,
     rows: Vec<Row>,
+    vectors: VectorType,
     replace: bool,
 ) -> Result<u64, MilvusError> {
     let count = rows.len() as u64;
@@ -35,7 +37,7 @@ pub(crate) fn send(
         let request = InsertRequest::builder()
             .collection_name(connection.collection())
             .partition_name(partition)
-            .columns(columns(batch))
+            .columns(columns(batch, vectors))
             .build();
         connection.wait("take passages", SHORT, async |client| match replace {
             false => client.insert(request?).await.map(|_| ()),

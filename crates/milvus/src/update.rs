@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ken_corpus::{
     CorpusError, CorpusInfo, Passage, PassageId, PruneMark, is_score_name, score_in_metadata,
 };
-use milvus::v2::prelude::{ConsistencyLevel, QueryRequest, ResultRow, ResultValue};
+use milvus::v2::prelude::{ConsistencyLevel, QueryRequest, ResultRow};
 
 use crate::address::MilvusAddress;
 use crate::collection::{PASSAGE, load, passage};
@@ -16,6 +16,7 @@ use crate::error::MilvusError;
 use crate::identity::{Identity, resolved};
 use crate::literal::id_in;
 use crate::mark::Mark;
+use crate::numbers;
 use crate::row::{Row, digest};
 use crate::schema::{ID, PRUNED, VECTOR, partition};
 use crate::token::Token;
@@ -74,7 +75,8 @@ pub fn mark(
                 identity.write(&connection)?;
                 begun = true;
             }
-            send(&connection, &partition(shard), rows, true)?;
+            let numbers = identity.index.numbers;
+            send(&connection, &partition(shard), rows, numbers, true)?;
             progress(done, scores.len());
         }
         remaining = elsewhere;
@@ -148,12 +150,9 @@ fn held(
 impl Held {
     fn of(row: &ResultRow<'_>) -> Result<Self, String> {
         let vector = row.get(VECTOR).map_err(|error| error.to_string())?;
-        let ResultValue::FloatVector(vector) = vector else {
-            return Err("the vector is no list of numbers".to_owned());
-        };
         Ok(Self {
             passage: passage(row)?,
-            vector: vector.to_vec(),
+            vector: numbers::vector(vector).ok_or("the vector is no list of numbers")?,
             pruned: row.get_bool(PRUNED).map_err(|error| error.to_string())?,
         })
     }

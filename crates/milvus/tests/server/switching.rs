@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ken_corpus::Corpus;
-use ken_milvus::{MilvusError, Progress, Pushed, push_and_switch};
+use ken_corpus::{Corpus, Passage};
+use ken_milvus::{MilvusError, Progress, Pushed, VectorIndex, push_and_switch};
 
 use crate::invented::{numbered, publish};
 use crate::milvus_lite::MilvusLite;
-use crate::{INDEX, assert_same, opened, pushed};
+use crate::{INDEX, assert_same, live, opened, pushed};
 
 fn switched(
     dir: &Path,
@@ -116,6 +116,29 @@ fn an_interrupted_push_changes_no_search_and_resumes() {
     assert_eq!(rest.kept, stopped.sent);
     assert_same(dir, &address);
     assert!(!exists(&server, "stopped__1"));
+}
+
+#[test]
+#[ignore = "needs milvus-lite: run `cargo xtask test`"]
+fn what_is_left_of_a_push_with_another_index_gives_way() {
+    let server = MilvusLite::start();
+    let address = server.address("left");
+    let dir = tempfile::tempdir().unwrap();
+    publish(dir.path(), &(0..400).map(numbered).collect::<Vec<_>>());
+    let stop = AtomicBool::new(false);
+    let mut halt = |_: Progress| stop.store(true, Ordering::Relaxed);
+    let stopped = switched(dir.path(), &address, &mut halt, &stop).unwrap();
+    assert!(stopped.interrupted);
+    let corpus = Corpus::open(dir.path()).unwrap();
+    let (to, index) = (address.parse().unwrap(), Some(VectorIndex::default()));
+    let quiet = AtomicBool::new(false);
+    let pushed = push_and_switch(&corpus, &to, None, index, &mut |_| (), &quiet).unwrap();
+    assert_eq!(pushed.kept, 0);
+    let mut held = Vec::new();
+    let read = &mut |passage: Passage| held.push(passage);
+    opened(&address).unwrap().sample(None, 0, read).unwrap();
+    held.sort_by(|one, other| one.id.cmp(&other.id));
+    assert_eq!(held, live(&corpus));
 }
 
 #[test]
