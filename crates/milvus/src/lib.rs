@@ -73,7 +73,7 @@ pub use error::{Failure, MilvusError};
 pub use index_kind::{IndexKind, UnknownIndexKind, VectorIndex};
 pub use mark::Mark;
 #[cfg(not(feature = "client"))]
-pub use no_client::{Collection, mark, push, push_and_switch};
+pub use no_client::{Collection, mark, push, push_and_switch, score};
 #[cfg(feature = "client")]
 pub use push::push;
 pub use push_report::{Progress, Pushed};
@@ -81,4 +81,4 @@ pub use push_report::{Progress, Pushed};
 pub use switch::push_and_switch;
 pub use token::Token;
 #[cfg(feature = "client")]
-pub use update::mark;
+pub use update::{mark, score};

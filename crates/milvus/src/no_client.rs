@@ -4,7 +4,9 @@
 
 use std::sync::atomic::AtomicBool;
 
-use ken_corpus::{Active, Corpus, CorpusInfo, EmbedderIdentity, Filter, Passage, PruneMark};
+use ken_corpus::{
+    Active, Corpus, CorpusInfo, EmbedderIdentity, Filter, Passage, PassageId, PruneMark,
+};
 use ken_index::{Hit, Mode, Query};
 
 use crate::address::MilvusAddress;
@@ -99,6 +101,17 @@ pub fn mark(
     _token: Option<&Token>,
     _mark: Mark<'_>,
     _passages: &[PruneMark],
+    _progress: &mut dyn FnMut(usize, usize),
+    _stop: &AtomicBool,
+) -> Result<Option<CorpusInfo>, MilvusError> {
+    Err(no_client(address))
+}
+
+pub fn score(
+    address: &MilvusAddress,
+    _token: Option<&Token>,
+    _name: &str,
+    _score: &dyn Fn(&PassageId, &[f32]) -> f64,
     _progress: &mut dyn FnMut(usize, usize),
     _stop: &AtomicBool,
 ) -> Result<Option<CorpusInfo>, MilvusError> {

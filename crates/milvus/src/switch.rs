@@ -50,7 +50,7 @@ pub fn push_and_switch(
         _ => &turns[0],
     };
     let to = connection.at(target);
-    if !is_held {
+    if current.as_ref() != Some(target) {
         make_room(&to, corpus, index, alias)?;
     }
     let pushed = push_to(to, corpus, index, Some(alias), progress, stop)?;

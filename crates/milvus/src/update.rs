@@ -17,6 +17,7 @@ use crate::identity::{Identity, resolved};
 use crate::literal::id_in;
 use crate::mark::Mark;
 use crate::numbers;
+use crate::pieces::Pieces;
 use crate::row::{Row, digest};
 use crate::schema::{ID, PRUNED, VECTOR, partition};
 use crate::token::Token;
@@ -42,49 +43,132 @@ pub fn mark(
     progress: &mut dyn FnMut(usize, usize),
     stop: &AtomicBool,
 ) -> Result<Option<CorpusInfo>, MilvusError> {
-    if let Mark::Score(name) = mark
-        && !is_score_name(name)
-    {
-        let name = name.to_owned();
-        return Err(CorpusError::BadScoreName { name }.into());
-    }
-    let connection = resolved(Connection::open(address, token, PUSH_ATTEMPTS)?)?;
-    let mut identity = Identity::read_complete(&connection)?;
-    load(&connection)?;
+    let mut update = Update::open(address, token, mark)?;
     let scores = passages.iter();
     let scores: BTreeMap<PassageId, f64> = scores
         .map(|passage| (passage.passage_id.clone(), passage.score))
         .collect();
-    let ids: Vec<&PassageId> = scores.keys().collect();
-    check(&connection, &ids)?;
-    let (mut done, mut begun) = (0, false);
-    let mut remaining = ids;
-    for shard in 0..identity.settings.sharding.count {
+    let mut remaining: Vec<&PassageId> = scores.keys().collect();
+    check(&update.connection, &remaining)?;
+    let mut done = 0;
+    for shard in 0..update.identity.settings.sharding.count {
         let mut elsewhere = Vec::new();
         for ids in remaining.chunks(CHANGED_AT_ONCE) {
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
-            let held = held(&connection, &partition(shard), ids)?;
+            let held = held(&update.connection, shard, ids)?;
             done += held.len();
             let is_held = |id: &&PassageId| held.iter().any(|held| held.passage.id == **id);
             elsewhere.extend(ids.iter().copied().filter(|id| !is_held(id)));
-            let rows = changed(held, mark, &scores, identity.lexical)?;
-            if !rows.is_empty() && !begun {
-                identity.depart(&change(mark, &scores));
-                identity.write(&connection)?;
-                begun = true;
-            }
-            let numbers = identity.index.numbers;
-            send(&connection, &partition(shard), rows, numbers, true)?;
+            update.apply(shard, held, &scores)?;
             progress(done, scores.len());
         }
         remaining = elsewhere;
     }
-    flush(&connection)?;
-    recount(&connection, &mut identity, mark)?;
-    identity.write(&connection)?;
-    Ok(Some(identity.info))
+    update.finish().map(Some)
+}
+
+/// Gives every passage of a complete collection, pruned or not, a score under a name: what `score` makes of its id and
+/// its vector. What is not finite is no score. Otherwise as [`fn@mark`].
+///
+/// # Errors
+/// As of [`fn@mark`].
+pub fn score(
+    address: &MilvusAddress,
+    token: Option<&Token>,
+    name: &str,
+    score: &dyn Fn(&PassageId, &[f32]) -> f64,
+    progress: &mut dyn FnMut(usize, usize),
+    stop: &AtomicBool,
+) -> Result<Option<CorpusInfo>, MilvusError> {
+    let mut update = Update::open(address, token, Mark::Score(name))?;
+    let connection = update.connection.clone();
+    let info = &update.identity.info;
+    let (mut done, total) = (0, (info.passages + info.pruned) as usize);
+    for shard in 0..update.identity.settings.sharding.count {
+        let mut pieces = Pieces::starting_at(i64::MIN, &connection, vec![partition(shard)], "");
+        while let Some(ids) = pieces.next_ids()? {
+            let ids: Vec<&PassageId> = ids.iter().collect();
+            for ids in ids.chunks(CHANGED_AT_ONCE) {
+                if stop.load(Ordering::Relaxed) {
+                    return Ok(None);
+                }
+                let held = held(&connection, shard, ids)?;
+                done += held.len();
+                let scored = held.iter().map(|held| {
+                    let id = &held.passage.id;
+                    (id.clone(), score(id, &held.vector))
+                });
+                let scores: BTreeMap<PassageId, f64> = scored.collect();
+                update.apply(shard, held, &scores)?;
+                progress(done, total);
+            }
+        }
+    }
+    update.finish().map(Some)
+}
+
+/// A change of a collection.
+struct Update<'a> {
+    connection: Connection,
+    identity: Identity,
+    mark: Mark<'a>,
+    /// Whether the record says that passages are changed.
+    begun: bool,
+}
+
+impl<'a> Update<'a> {
+    fn open(
+        address: &MilvusAddress,
+        token: Option<&Token>,
+        mark: Mark<'a>,
+    ) -> Result<Self, MilvusError> {
+        if let Mark::Score(name) = mark
+            && !is_score_name(name)
+        {
+            let name = name.to_owned();
+            return Err(CorpusError::BadScoreName { name }.into());
+        }
+        let connection = resolved(Connection::open(address, token, PUSH_ATTEMPTS)?)?;
+        let identity = Identity::read_complete(&connection)?;
+        load(&connection)?;
+        Ok(Self {
+            connection,
+            identity,
+            mark,
+            begun: false,
+        })
+    }
+
+    /// Sends those of some passages that the mark changes.
+    fn apply(
+        &mut self,
+        shard: u32,
+        held: Vec<Held>,
+        scores: &BTreeMap<PassageId, f64>,
+    ) -> Result<(), MilvusError> {
+        let rows = changed(held, self.mark, scores, self.identity.lexical)?;
+        if rows.is_empty() {
+            return Ok(());
+        }
+        if !self.begun {
+            self.identity.depart(&change(self.mark, scores));
+            self.identity.write(&self.connection)?;
+            self.begun = true;
+        }
+        let numbers = self.identity.index.numbers;
+        send(&self.connection, &partition(shard), rows, numbers, true)?;
+        Ok(())
+    }
+
+    /// Makes the server index what changed, and records its counts.
+    fn finish(mut self) -> Result<CorpusInfo, MilvusError> {
+        flush(&self.connection)?;
+        recount(&self.connection, &mut self.identity, self.mark)?;
+        self.identity.write(&self.connection)?;
+        Ok(self.identity.info)
+    }
 }
 
 /// Identifies a mark of passages.
@@ -129,13 +213,9 @@ struct Held {
     pruned: bool,
 }
 
-fn held(
-    connection: &Connection,
-    partition: &str,
-    ids: &[&PassageId],
-) -> Result<Vec<Held>, MilvusError> {
+fn held(connection: &Connection, shard: u32, ids: &[&PassageId]) -> Result<Vec<Held>, MilvusError> {
     let request = QueryRequest::builder()
-        .partition_names([partition])
+        .partition_names([partition(shard)])
         .filter(id_in(ids.iter().map(|id| id.as_str())))
         .output_fields(PASSAGE.into_iter().chain([VECTOR, PRUNED]))
         .limit(ids.len() as i64)

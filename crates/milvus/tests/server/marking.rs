@@ -2,10 +2,10 @@
 
 use std::sync::atomic::AtomicBool;
 
-use ken_corpus::{Corpus, CorpusInfo, Filter, Passage, PassageId, PruneMark};
-use ken_milvus::{Mark, MilvusError, mark};
+use ken_corpus::{Corpus, CorpusInfo, Filter, Passage, PassageId, PruneMark, score_in_metadata};
+use ken_milvus::{Mark, MilvusError, mark, score};
 
-use crate::invented::{numbered, publish};
+use crate::invented::{numbered, publish, vector};
 use crate::milvus_lite::MilvusLite;
 use crate::{assert_same, held, live, opened, pushed};
 
@@ -99,6 +99,38 @@ fn scores_are_read_by_filters() {
     marked(&address, Mark::Score("mastery"), &scores).unwrap();
     assert_eq!(above("0.75"), of(20..21));
     assert_eq!(above("0").len(), 9);
+}
+
+#[test]
+#[ignore = "needs milvus-lite: run `cargo xtask test`"]
+fn every_passage_is_scored_by_its_vector() {
+    let server = MilvusLite::start();
+    let address = server.address("predicted");
+    let dir = tempfile::tempdir().unwrap();
+    publish(dir.path(), &(0..200).map(numbered).collect::<Vec<_>>());
+    let all = pushed(dir.path(), &address).unwrap().sent as usize;
+    let (to, stop) = (address.parse().unwrap(), AtomicBool::new(false));
+    let mut last = 0_usize;
+    let mut progress = |done: usize, total: usize| {
+        assert!(done > last && done <= total && total == all);
+        last = done;
+    };
+    let first = |_: &PassageId, vector: &[f32]| f64::from(vector[0]);
+    score(&to, None, "first", &first, &mut progress, &stop).unwrap();
+    assert_eq!(last, all);
+    let mut read = 0;
+    let check = &mut |passage: Passage| {
+        let expected = score_in_metadata(vector(&passage.id)[0]);
+        assert_eq!(passage.metadata["first"], expected, "{}", passage.id);
+        read += 1;
+    };
+    opened(&address).unwrap().sample(None, 0, check).unwrap();
+    assert_eq!(read, all);
+
+    let stopped = AtomicBool::new(true);
+    let other = |_: &PassageId, _: &[f32]| 0.5;
+    let stopped = score(&to, None, "first", &other, &mut |_, _| (), &stopped).unwrap();
+    assert_eq!(stopped, None);
 }
 
 #[test]
