@@ -27,6 +27,9 @@ pub enum AnswerError {
     #[error("the corpus {path} holds no passages")]
     #[diagnostic(remedy = filled(path))]
     EmptyCorpus { path: PathBuf },
+    #[error("the passages of {path} cannot be listed: a search service only searches")]
+    #[diagnostic(remedy = "name a corpus in a folder or in Milvus")]
+    NotListed { path: PathBuf },
     /// The corpus was embedded by another model than the one that now has that name.
     #[error(
         "the corpus {path} was embedded by {expected}, which has changed since: its fingerprint is now {received}"

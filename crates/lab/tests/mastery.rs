@@ -10,7 +10,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ken_answer::BackEnd;
 use ken_eval::{Outcome, ResultsError, ResultsFile, Run, RunError, RunProgress, RunSettings};
+use ken_index::Index;
 use ken_lab::{
     MasteryRecord, MasteryWork, Sentence, label_mastery, sample_sentences, summarize_mastery,
     write_parquet,
@@ -323,6 +325,7 @@ fn passages_are_drawn_by_the_seed_and_cut_into_sentences() {
     let documents = (0..20)
         .map(|n| json!({"id": n.to_string(), "title": "T", "text": format!("One is {n}. Two.")}));
     let corpus = ingested(&folder, "corpus", documents, &FnEmbedder::blind());
+    let corpus = BackEnd::from(Index::open(corpus.into()).unwrap());
     let all = sample_sentences(&corpus, None, 1).unwrap();
     assert_eq!(all.len(), 40);
     assert_eq!(all, sample_sentences(&corpus, Some(20), 9).unwrap());

@@ -21,11 +21,16 @@ use crate::error::{Failure, MilvusError};
 use crate::facets::Condition;
 use crate::identity::Identity;
 use crate::literal::id_in;
-use crate::row::query_words;
+use crate::numbers;
+use crate::pieces::Pieces;
+use crate::row::{piece, query_words};
 use crate::schema::{
     DOC_ID, ID, LOCATION, METADATA, MOST_HITS, PRUNED, TEXT, TITLE, VECTOR, WORD_COUNTS, partition,
 };
 use crate::token::Token;
+
+/// The fields of a passage itself.
+pub(crate) const PASSAGE: [&str; 6] = [ID, DOC_ID, TITLE, TEXT, LOCATION, METADATA];
 
 /// How many passages are fetched at once; fewer if they do not fit into one answer.
 const FETCHED_AT_ONCE: usize = 256;
@@ -53,20 +58,13 @@ impl Collection {
         active: Active,
     ) -> Result<Self, MilvusError> {
         let connection = Connection::open(address, token, SEARCH_ATTEMPTS)?;
-        let address = address.to_string();
-        let identity = match Identity::read(&connection)? {
-            None => return Err(MilvusError::CollectionMissing { address }),
-            Some(identity) if !identity.complete => {
-                return Err(MilvusError::PushUnfinished { address });
-            }
-            Some(identity) => identity,
-        };
+        let identity = Identity::read_complete(&connection)?;
         let shards = identity.settings.sharding.count;
         if let Some(requested) = active.scale()
             && (requested == 0 || requested > shards)
         {
             return Err(MilvusError::TooFewShards {
-                address,
+                address: address.to_string(),
                 requested,
                 shards,
             });
@@ -128,6 +126,15 @@ impl Collection {
         format!("{fingerprint} in Milvus by {index}, {}", self.active)
     }
 
+    /// Identifies what the active shards hold, as the corpus that was pushed does.
+    #[must_use]
+    pub fn content(&self) -> String {
+        match self.active {
+            Active::All => self.identity.fingerprint.clone(),
+            some => format!("{}, {some}", self.identity.fingerprint),
+        }
+    }
+
     /// The `k` best passages, best first, of those that are not pruned and match the filters; fewer if fewer match.
     /// Passages with equal scores are ordered by id.
     ///
@@ -164,10 +171,11 @@ impl Collection {
         k: usize,
     ) -> Result<Vec<(PassageId, f32)>, MilvusError> {
         let vector = query.checked_vector(mode, self.embedder().dimensions)?;
+        let index = self.identity.index;
         let request = SearchRequest::builder()
             .vector_field(VECTOR)
-            .vectors(SearchVectors::Float(vec![vector.to_vec()]))
-            .extra_params(self.identity.index.search_params(k));
+            .vectors(numbers::query(index.numbers, vector))
+            .extra_params(index.kind.search_params(k));
         self.ranking(request, k)
     }
 
@@ -193,16 +201,8 @@ impl Collection {
         request: milvus::v2::prelude::SearchRequestBuilder,
         k: usize,
     ) -> Result<Vec<(PassageId, f32)>, MilvusError> {
-        let count = self.identity.settings.sharding.count;
-        let partitions: Vec<String> = match self.active {
-            Active::All => Vec::new(),
-            some => (0..count)
-                .filter(|&shard| some.includes(shard, count))
-                .map(partition)
-                .collect(),
-        };
         let request = request
-            .partition_names(partitions)
+            .partition_names(self.partitions())
             .filter(self.condition.as_str())
             .limit(i64::try_from(k).unwrap_or(i64::MAX))
             .consistency_level(ConsistencyLevel::Bounded);
@@ -228,6 +228,18 @@ impl Collection {
         Ok(ranking)
     }
 
+    /// The partitions of the active shards; none if all are active.
+    fn partitions(&self) -> Vec<String> {
+        let count = self.identity.settings.sharding.count;
+        match self.active {
+            Active::All => Vec::new(),
+            some => (0..count)
+                .filter(|&shard| some.includes(shard, count))
+                .map(partition)
+                .collect(),
+        }
+    }
+
     /// The live passage with this id, if it matches the filters.
     ///
     /// # Errors
@@ -238,13 +250,47 @@ impl Collection {
         Ok(self.fetch_where(filter, 1)?.into_iter().next())
     }
 
+    /// Gives `read` live passages that match the filters: `limit` of them, or all, in the order of a hash of their ids,
+    /// from a point that follows from `seed`. So a sample reads nothing but itself, and is part of every larger one.
+    ///
+    /// # Errors
+    /// A server that fails.
+    pub fn sample(
+        &self,
+        limit: Option<usize>,
+        seed: u64,
+        read: &mut dyn FnMut(Passage),
+    ) -> Result<(), MilvusError> {
+        let start = piece(&PassageId(format!("sample {seed}")));
+        let partitions = self.partitions();
+        let mut pieces = Pieces::starting_at(start, &self.connection, partitions, &self.condition);
+        let mut wanted = limit.unwrap_or(usize::MAX);
+        while wanted > 0
+            && let Some(mut ids) = pieces.next_ids()?
+        {
+            ids.truncate(wanted);
+            wanted -= ids.len();
+            self.passages(&ids)?.into_iter().for_each(&mut *read);
+        }
+        Ok(())
+    }
+
     /// Fetches the passages of a ranking.
     fn fetch(&self, best: Vec<(PassageId, f32)>) -> Result<Vec<Hit>, MilvusError> {
-        let mut passages = HashMap::with_capacity(best.len());
-        let ids: Vec<&str> = best.iter().map(|(id, _)| id.as_str()).collect();
-        let mut pieces: Vec<&[&str]> = ids.chunks(FETCHED_AT_ONCE).collect();
+        let (ids, scores): (Vec<PassageId>, Vec<f32>) = best.into_iter().unzip();
+        let passages = self.passages(&ids)?.into_iter();
+        let hits = passages.zip(scores);
+        Ok(hits
+            .map(|(passage, score)| Hit { passage, score })
+            .collect())
+    }
+
+    /// Fetches passages by their ids, in that order.
+    fn passages(&self, all: &[PassageId]) -> Result<Vec<Passage>, MilvusError> {
+        let mut passages = HashMap::with_capacity(all.len());
+        let mut pieces: Vec<&[PassageId]> = all.chunks(FETCHED_AT_ONCE).collect();
         while let Some(ids) = pieces.pop() {
-            match self.fetch_piece(ids) {
+            match self.fetch_where(id_in(ids.iter().map(PassageId::as_str)), ids.len()) {
                 Err(MilvusError::Call {
                     failure: Failure::AnswerTooLarge,
                     ..
@@ -255,25 +301,21 @@ impl Collection {
                 fetched => passages.extend(fetched?.into_iter().map(|p| (p.id.clone(), p))),
             }
         }
-        best.into_iter()
-            .map(|(id, score)| match passages.remove(&id) {
-                Some(passage) => Ok(Hit { passage, score }),
-                None => Err(self
-                    .connection
-                    .unreadable(&format!("it found the passage {id} but does not have it"))),
+        all.iter()
+            .map(|id| {
+                passages.remove(id).ok_or_else(|| {
+                    let reason = format!("it found the passage {id} but does not have it");
+                    self.connection.unreadable(&reason)
+                })
             })
             .collect()
-    }
-
-    fn fetch_piece(&self, ids: &[&str]) -> Result<Vec<Passage>, MilvusError> {
-        self.fetch_where(id_in(ids.iter().copied()), ids.len())
     }
 
     /// At most `most` passages that a filter expression matches.
     fn fetch_where(&self, filter: String, most: usize) -> Result<Vec<Passage>, MilvusError> {
         let request = QueryRequest::builder()
             .filter(filter)
-            .output_fields([ID, DOC_ID, TITLE, TEXT, LOCATION, METADATA])
+            .output_fields(PASSAGE)
             .limit(most as i64)
             .consistency_level(ConsistencyLevel::Bounded);
         let response = self.connection.query("read passages", SHORT, request)?;
@@ -303,7 +345,8 @@ fn location(row: &ResultRow<'_>) -> Result<Location, String> {
     }
 }
 
-fn passage(row: &ResultRow<'_>) -> Result<Passage, String> {
+/// The passage in a row with the fields [`PASSAGE`].
+pub(crate) fn passage(row: &ResultRow<'_>) -> Result<Passage, String> {
     let text = |name| {
         let text = row.get_str(name).map(str::to_owned);
         text.map_err(|error| error.to_string())

@@ -1,6 +1,7 @@
 //! The connection to a server: blocks on the SDK's calls, limits their time, and reports errors that say what was
 //! tried. It does not know which calls there are.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use milvus::v2::error::Error as SdkError;
@@ -29,11 +30,14 @@ pub(crate) const SEARCH_ATTEMPTS: u32 = 5;
 pub(crate) const PUSH_ATTEMPTS: u32 = 10;
 
 /// A server and the threads that wait for it. It may be called from several threads.
+#[derive(Clone)]
 pub(crate) struct Connection {
-    runtime: Runtime,
+    runtime: Arc<Runtime>,
     client: ClientV2,
     /// The collection's address.
     pub(crate) address: MilvusAddress,
+    /// The collection, by the name in the address or another one.
+    collection: String,
     token: Option<Token>,
 }
 
@@ -83,8 +87,9 @@ impl Connection {
             }
         })?;
         Ok(Self {
-            runtime,
+            runtime: Arc::new(runtime),
             client,
+            collection: address.collection().to_owned(),
             address: address.clone(),
             token: token.cloned(),
         })
@@ -96,7 +101,15 @@ impl Connection {
     }
 
     pub(crate) fn collection(&self) -> &str {
-        self.address.collection()
+        &self.collection
+    }
+
+    /// The same server, with another collection.
+    pub(crate) fn at(&self, collection: &str) -> Self {
+        Self {
+            collection: collection.to_owned(),
+            ..self.clone()
+        }
     }
 
     /// Blocks on a call. `action` is what it does, as a verb.

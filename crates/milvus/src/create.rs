@@ -1,6 +1,7 @@
 //! Creating a collection for a corpus, with its partitions and indexes. No passage is sent here.
 
 use ken_corpus::Corpus;
+use ken_index::VectorType;
 use milvus::v2::prelude::{
     ConsistencyLevel, CreateCollectionRequest, CreateIndexRequest, CreatePartitionRequest,
     DescribeIndexRequest, DropCollectionRequest, GetServerVersionRequest, HasPartitionRequest,
@@ -10,7 +11,7 @@ use milvus::v2::prelude::{
 use crate::connection::{Connection, LONG, SHORT, call};
 use crate::error::{Failure, MilvusError};
 use crate::identity::{Identity, PROPERTY};
-use crate::index_kind::IndexKind;
+use crate::index_kind::{IndexKind, VectorIndex};
 use crate::schema::{VECTOR, WORD_COUNTS, fields, lexical_index, partition};
 
 /// The prefix of milvus-lite's version.
@@ -23,34 +24,59 @@ const LITE: &str = "milvus_lite";
 pub(crate) fn create(
     connection: &Connection,
     corpus: &Corpus,
-    index: IndexKind,
+    index: VectorIndex,
+    alias: Option<&str>,
 ) -> Result<Identity, MilvusError> {
     refuse_unknown(connection, index)?;
-    let lexical = Identity::new(corpus, index, true);
+    let lexical = Identity {
+        alias: alias.map(str::to_owned),
+        ..Identity::new(corpus, index, true)
+    };
     let identity = match create_as(connection, &lexical) {
         Ok(()) => lexical,
         Err(refused) if refused.is_refusal() => {
-            let dense = Identity::new(corpus, index, false);
+            let dense = Identity {
+                lexical: false,
+                ..lexical
+            };
             // If this fails too, BM25 was not the problem.
-            create_as(connection, &dense).map_err(|_| refused)?;
+            create_as(connection, &dense).map_err(|_| unsupported(refused, index))?;
             dense
         }
         Err(other) => return Err(other),
     };
     match complete_parts(connection, &identity) {
         Err(error @ MilvusError::IndexUnsupported { .. }) => {
-            let request = DropCollectionRequest::builder();
-            call!("drop the collection" within SHORT, connection => drop_collection(request))?;
+            drop_collection(connection)?;
             Err(error)
         }
         outcome => outcome.map(|()| identity),
     }
 }
 
+/// The error for a collection that is refused: because of its vectors, if these are not of the type that all servers have.
+fn unsupported(refused: MilvusError, index: VectorIndex) -> MilvusError {
+    match refused {
+        MilvusError::Call { server, reason, .. } if index.numbers != VectorType::F32 => {
+            MilvusError::IndexUnsupported {
+                server,
+                index,
+                reason,
+            }
+        }
+        other => other,
+    }
+}
+
+pub(crate) fn drop_collection(connection: &Connection) -> Result<(), MilvusError> {
+    let request = DropCollectionRequest::builder();
+    call!("drop the collection" within SHORT, connection => drop_collection(request))
+}
+
 /// Refuses an index that the server accepts by name but never builds: after a restart, the server could not load the
 /// collection.
-fn refuse_unknown(connection: &Connection, index: IndexKind) -> Result<(), MilvusError> {
-    if index != IndexKind::DiskAnn {
+fn refuse_unknown(connection: &Connection, index: VectorIndex) -> Result<(), MilvusError> {
+    if matches!(index.kind, IndexKind::AutoIndex | IndexKind::Hnsw) {
         return Ok(());
     }
     let request = GetServerVersionRequest::builder().build();
@@ -72,7 +98,7 @@ fn create_as(connection: &Connection, identity: &Identity) -> Result<(), MilvusE
     let dimensions = identity.settings.embedder.dimensions;
     let dimensions = u32::try_from(dimensions).unwrap_or(u32::MAX);
     let request = CreateCollectionRequest::builder()
-        .schema(fields(dimensions, identity.lexical))
+        .schema(fields(dimensions, identity.index.numbers, identity.lexical))
         .consistency_level(ConsistencyLevel::Bounded)
         .properties([(PROPERTY.to_owned(), identity.to_text(connection)?)].into());
     call!("create the collection" within SHORT, connection => create_collection(request))
@@ -96,7 +122,7 @@ pub(crate) fn complete_parts(
     }
     if !has_index(connection, VECTOR)? {
         let index = identity.index;
-        create_index(connection, index.vector_index()).map_err(|error| match error {
+        create_index(connection, index.parameters()).map_err(|error| match error {
             MilvusError::Call {
                 failure: Failure::Refused,
                 server,

@@ -4,7 +4,7 @@ use ken_corpus::{CorpusError, Setting};
 use ken_diagnostic::{Remedy, remedy};
 use ken_index::IndexError;
 
-use crate::index_kind::IndexKind;
+use crate::index_kind::VectorIndex;
 
 /// A corpus could not be pushed to Milvus or searched there.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
@@ -40,6 +40,11 @@ pub enum MilvusError {
     #[error("there is no collection {address}")]
     #[diagnostic(remedy = "bring a corpus there by <PushCorpus {address}>")]
     CollectionMissing { address: String },
+    #[error("the collection {collection} was not made to take turns behind {address}")]
+    #[diagnostic(
+        remedy = "push to another name, or drop that collection if it is not needed; nothing was changed"
+    )]
+    CollectionInTheWay { address: String, collection: String },
     #[error("the collection {address} was not made by ken")]
     #[diagnostic(
         kind = "collection_not_kens",
@@ -75,17 +80,17 @@ pub enum MilvusError {
     #[diagnostic(kind = "other_collection_index", remedy = "push into a new collection")]
     OtherIndex {
         address: String,
-        found: IndexKind,
-        requested: IndexKind,
+        found: VectorIndex,
+        requested: VectorIndex,
     },
     #[error("the Milvus server {server} cannot index by {index}: {reason}")]
     #[diagnostic(
         kind = "milvus_index_unsupported",
-        remedy = "the indexes are diskann, hnsw and autoindex; the last is known by every server"
+        remedy = "take autoindex, which every server has, with numbers of f32"
     )]
     IndexUnsupported {
         server: String,
-        index: IndexKind,
+        index: VectorIndex,
         reason: String,
     },
     #[error("the collection {address} is not complete: the last push was not finished")]

@@ -4,13 +4,15 @@
 use std::collections::BTreeMap;
 
 use ken_corpus::{Corpus, CorpusError, CorpusInfo, Segment, Settings};
-use milvus::v2::prelude::{AlterCollectionPropertiesRequest, DescribeCollectionRequest};
+use milvus::v2::prelude::{
+    AlterCollectionPropertiesRequest, DescribeCollectionRequest, DescribeCollectionResponse,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::connection::{Connection, SHORT, call};
 use crate::error::MilvusError;
-use crate::index_kind::IndexKind;
+use crate::index_kind::VectorIndex;
 
 /// The name of the property.
 pub(crate) const PROPERTY: &str = "ken";
@@ -28,7 +30,7 @@ pub(crate) struct Identity {
     /// The embedder, the segmentation and the split into shards.
     pub(crate) settings: Settings,
     /// How its vectors are indexed.
-    pub(crate) index: IndexKind,
+    pub(crate) index: VectorIndex,
     /// Whether it has a lexical index.
     pub(crate) lexical: bool,
     /// The fingerprint of the generation that it holds or is being brought to.
@@ -41,6 +43,27 @@ pub(crate) struct Identity {
     pub(crate) segments: BTreeMap<String, String>,
     /// Shards whose partitions may hold passages that the corpus no longer has.
     pub(crate) unswept: Vec<u32>,
+    /// The alias behind which it takes turns with another collection, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) alias: Option<String>,
+}
+
+/// The server's description of the collection; `None` if there is none.
+fn described(connection: &Connection) -> Result<Option<DescribeCollectionResponse>, MilvusError> {
+    let request = DescribeCollectionRequest::builder();
+    let described = call!(
+        "describe the collection" within SHORT, connection => describe_collection(request)
+    );
+    match described {
+        Err(error) if says_no_collection(&error) => Ok(None),
+        described => described.map(Some),
+    }
+}
+
+/// The collection's own name, which is not that of the address if that is an alias; `None` if there is no collection.
+pub(crate) fn own_name(connection: &Connection) -> Result<Option<String>, MilvusError> {
+    let described = described(connection)?;
+    Ok(described.map(|described| described.description().get_collection_name().to_owned()))
 }
 
 /// The state of a segment: which of its passages are live and which are pruned, and their scores.
@@ -60,9 +83,17 @@ pub(crate) fn state(segment: &Segment) -> Result<String, CorpusError> {
     Ok(hasher.finalize().to_hex()[..16].to_owned())
 }
 
+/// The connection with the collection's own name, where the address is an alias: a change is made to a collection.
+pub(crate) fn resolved(connection: Connection) -> Result<Connection, MilvusError> {
+    Ok(match own_name(&connection)? {
+        Some(name) => connection.at(&name),
+        None => connection,
+    })
+}
+
 impl Identity {
     /// The record of a collection that holds no passages yet.
-    pub(crate) fn new(corpus: &Corpus, index: IndexKind, lexical: bool) -> Self {
+    pub(crate) fn new(corpus: &Corpus, index: VectorIndex, lexical: bool) -> Self {
         Self {
             format: FORMAT,
             settings: corpus.settings().clone(),
@@ -73,7 +104,29 @@ impl Identity {
             complete: false,
             segments: BTreeMap::new(),
             unswept: Vec::new(),
+            alias: None,
         }
+    }
+
+    /// Reads the record of a collection that a push has completed.
+    ///
+    /// # Errors
+    /// [`MilvusError::CollectionMissing`], [`MilvusError::PushUnfinished`], and as of [`Identity::read`].
+    pub(crate) fn read_complete(connection: &Connection) -> Result<Self, MilvusError> {
+        let address = connection.address.to_string();
+        match Self::read(connection)? {
+            None => Err(MilvusError::CollectionMissing { address }),
+            Some(identity) if !identity.complete => Err(MilvusError::PushUnfinished { address }),
+            Some(identity) => Ok(identity),
+        }
+    }
+
+    /// Says that the collection no longer holds what the corpus does, because of this change: the next push compares
+    /// all of it.
+    pub(crate) fn depart(&mut self, change: &str) {
+        let both = format!("{} {change}", self.fingerprint);
+        self.fingerprint = blake3::hash(both.as_bytes()).to_hex()[..32].to_owned();
+        self.segments.clear();
     }
 
     /// Reads the record; `None` if there is no collection.
@@ -81,13 +134,8 @@ impl Identity {
     /// # Errors
     /// [`MilvusError::NotOurs`], [`MilvusError::OtherFormat`], and any error of a call.
     pub(crate) fn read(connection: &Connection) -> Result<Option<Self>, MilvusError> {
-        let request = DescribeCollectionRequest::builder();
-        let described = call!(
-            "describe the collection" within SHORT, connection => describe_collection(request)
-        );
-        let described = match described {
-            Err(error) if says_no_collection(&error) => return Ok(None),
-            described => described?,
+        let Some(described) = described(connection)? else {
+            return Ok(None);
         };
         let address = connection.address.to_string();
         let properties = described.description().get_properties();

@@ -29,6 +29,7 @@
 mod address;
 mod error;
 mod index_kind;
+mod mark;
 #[cfg(any(test, not(feature = "client")))]
 mod no_client;
 mod push_report;
@@ -47,6 +48,10 @@ mod identity;
 #[cfg(feature = "client")]
 mod literal;
 #[cfg(feature = "client")]
+mod numbers;
+#[cfg(feature = "client")]
+mod pieces;
+#[cfg(feature = "client")]
 mod push;
 #[cfg(feature = "client")]
 mod row;
@@ -54,15 +59,26 @@ mod row;
 mod schema;
 #[cfg(feature = "client")]
 mod sweep;
+#[cfg(feature = "client")]
+mod switch;
+#[cfg(feature = "client")]
+mod transfer;
+#[cfg(feature = "client")]
+mod update;
 
 pub use address::{AddressError, MilvusAddress};
 #[cfg(feature = "client")]
 pub use collection::Collection;
 pub use error::{Failure, MilvusError};
-pub use index_kind::{IndexKind, UnknownIndexKind};
+pub use index_kind::{IndexKind, UnknownIndexKind, VectorIndex};
+pub use mark::Mark;
 #[cfg(not(feature = "client"))]
-pub use no_client::{Collection, push};
+pub use no_client::{Collection, mark, push, push_and_switch, score};
 #[cfg(feature = "client")]
 pub use push::push;
 pub use push_report::{Progress, Pushed};
+#[cfg(feature = "client")]
+pub use switch::push_and_switch;
 pub use token::Token;
+#[cfg(feature = "client")]
+pub use update::{mark, score};

@@ -4,12 +4,15 @@
 
 use std::sync::atomic::AtomicBool;
 
-use ken_corpus::{Active, Corpus, CorpusInfo, EmbedderIdentity, Filter, Passage};
+use ken_corpus::{
+    Active, Corpus, CorpusInfo, EmbedderIdentity, Filter, Passage, PassageId, PruneMark,
+};
 use ken_index::{Hit, Mode, Query};
 
 use crate::address::MilvusAddress;
 use crate::error::MilvusError;
-use crate::index_kind::IndexKind;
+use crate::index_kind::VectorIndex;
+use crate::mark::Mark;
 use crate::push_report::{Progress, Pushed};
 use crate::token::Token;
 
@@ -49,6 +52,19 @@ impl Collection {
         match *self {}
     }
 
+    pub fn content(&self) -> String {
+        match *self {}
+    }
+
+    pub fn sample(
+        &self,
+        _limit: Option<usize>,
+        _seed: u64,
+        _read: &mut dyn FnMut(Passage),
+    ) -> Result<(), MilvusError> {
+        match *self {}
+    }
+
     pub fn find(&self, _id: &str) -> Result<Option<Passage>, MilvusError> {
         match *self {}
     }
@@ -62,10 +78,43 @@ pub fn push(
     _corpus: &Corpus,
     address: &MilvusAddress,
     _token: Option<&Token>,
-    _index: Option<IndexKind>,
+    _index: Option<VectorIndex>,
     _progress: &mut dyn FnMut(Progress),
     _stop: &AtomicBool,
 ) -> Result<Pushed, MilvusError> {
+    Err(no_client(address))
+}
+
+pub fn push_and_switch(
+    corpus: &Corpus,
+    address: &MilvusAddress,
+    token: Option<&Token>,
+    index: Option<VectorIndex>,
+    progress: &mut dyn FnMut(Progress),
+    stop: &AtomicBool,
+) -> Result<Pushed, MilvusError> {
+    push(corpus, address, token, index, progress, stop)
+}
+
+pub fn mark(
+    address: &MilvusAddress,
+    _token: Option<&Token>,
+    _mark: Mark<'_>,
+    _passages: &[PruneMark],
+    _progress: &mut dyn FnMut(usize, usize),
+    _stop: &AtomicBool,
+) -> Result<Option<CorpusInfo>, MilvusError> {
+    Err(no_client(address))
+}
+
+pub fn score(
+    address: &MilvusAddress,
+    _token: Option<&Token>,
+    _name: &str,
+    _score: &dyn Fn(&PassageId, &[f32]) -> f64,
+    _progress: &mut dyn FnMut(usize, usize),
+    _stop: &AtomicBool,
+) -> Result<Option<CorpusInfo>, MilvusError> {
     Err(no_client(address))
 }
 

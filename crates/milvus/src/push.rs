@@ -11,29 +11,25 @@ use std::time::{Duration, Instant};
 
 use ken_corpus::{Corpus, Segment, Setting};
 use ken_index::{RowBuffer, SegmentVectors};
-use milvus::v2::prelude::{
-    ConsistencyLevel, FlushRequest, InsertRequest, QueryRequest, UpsertRequest,
-};
+use milvus::v2::prelude::{ConsistencyLevel, QueryRequest};
 
 use crate::address::MilvusAddress;
 use crate::collection::load;
-use crate::connection::{Connection, LONG, PUSH_ATTEMPTS, SHORT};
+use crate::connection::{Connection, PUSH_ATTEMPTS, SHORT};
 use crate::create::{complete_parts, create};
 use crate::error::MilvusError;
-use crate::identity::{Identity, state};
-use crate::index_kind::IndexKind;
+use crate::identity::{Identity, resolved, state};
+use crate::index_kind::VectorIndex;
 use crate::literal::id_in;
 use crate::push_report::{Progress, Pushed};
-use crate::row::{Row, columns, digest};
-use crate::schema::{DIGEST, ID, PRUNED, partition};
+use crate::row::{Row, digest};
+use crate::schema::{DIGEST, ID, partition};
 use crate::sweep::{of_shard, sweep};
 use crate::token::Token;
+use crate::transfer::{count, flush, send};
 
 /// How many passages are compared at once with those on the server.
 const COMPARED_AT_ONCE: usize = 256;
-
-/// The approximate size of a request with rows. Servers take 64 MB.
-const SENT_AT_ONCE: usize = 8 << 20;
 
 /// How often the record of complete segments is written.
 const RECORDED_EVERY: Duration = Duration::from_secs(30);
@@ -50,18 +46,30 @@ pub fn push(
     corpus: &Corpus,
     address: &MilvusAddress,
     token: Option<&Token>,
-    index: Option<IndexKind>,
+    index: Option<VectorIndex>,
     progress: &mut dyn FnMut(Progress),
     stop: &AtomicBool,
 ) -> Result<Pushed, MilvusError> {
-    let connection = Connection::open(address, token, PUSH_ATTEMPTS)?;
+    let connection = resolved(Connection::open(address, token, PUSH_ATTEMPTS)?)?;
+    push_to(connection, corpus, index, None, progress, stop)
+}
+
+/// As [`push`], by a connection. A collection that takes turns behind an alias has to have been made for that.
+pub(crate) fn push_to(
+    connection: Connection,
+    corpus: &Corpus,
+    index: Option<VectorIndex>,
+    alias: Option<&str>,
+    progress: &mut dyn FnMut(Progress),
+    stop: &AtomicBool,
+) -> Result<Pushed, MilvusError> {
     let existing = Identity::read(&connection)?;
     let is_new = existing.is_none();
     let was_complete = existing.as_ref().is_some_and(|existing| existing.complete);
     let identity = match existing {
-        None => create(&connection, corpus, index.unwrap_or_default())?,
+        None => create(&connection, corpus, index.unwrap_or_default(), alias)?,
         Some(existing) => {
-            check(&existing, corpus, address, index)?;
+            check(&existing, corpus, &connection, index, alias)?;
             complete_parts(&connection, &existing)?;
             load(&connection)?;
             revised(existing, corpus)?
@@ -89,13 +97,21 @@ pub fn push(
     Ok(push.pushed)
 }
 
-/// Refuses a collection that holds another corpus.
-fn check(
+/// Refuses a collection that holds another corpus, or is not the alias's.
+pub(crate) fn check(
     existing: &Identity,
     corpus: &Corpus,
-    address: &MilvusAddress,
-    index: Option<IndexKind>,
+    connection: &Connection,
+    index: Option<VectorIndex>,
+    alias: Option<&str>,
 ) -> Result<(), MilvusError> {
+    let address = &connection.address;
+    if alias.is_some() && existing.alias.as_deref() != alias {
+        return Err(MilvusError::CollectionInTheWay {
+            address: address.to_string(),
+            collection: connection.collection().to_owned(),
+        });
+    }
     let difference = existing.settings.difference(corpus.settings());
     // A collection has an index of its own.
     if let Some((what, collection, own)) = difference.filter(|(what, ..)| *what != Setting::Dense) {
@@ -145,6 +161,7 @@ fn revised(existing: Identity, corpus: &Corpus) -> Result<Identity, MilvusError>
     Ok(Identity {
         segments,
         unswept: unswept.into_iter().collect(),
+        alias: existing.alias,
         ..Identity::new(corpus, existing.index, existing.lexical)
     })
 }
@@ -291,8 +308,11 @@ impl Push<'_> {
                 self.identity.lexical,
             )?);
         }
-        self.send_rows(&partition, added, false)?;
-        self.send_rows(&partition, changed, true)
+        for (rows, replace) in [(added, false), (changed, true)] {
+            let numbers = self.identity.index.numbers;
+            self.pushed.sent += send(&self.connection, &partition, rows, numbers, replace)?;
+        }
+        Ok(())
     }
 
     /// The digests that the server has of some passages, by id.
@@ -321,43 +341,6 @@ impl Push<'_> {
         Ok(existing)
     }
 
-    /// Sends rows in batches that a server takes. Rows that replace others go apart from new ones, which cost a
-    /// server much less.
-    fn send_rows(
-        &mut self,
-        partition: &str,
-        rows: Vec<Row>,
-        replace: bool,
-    ) -> Result<(), MilvusError> {
-        let mut rows = rows.into_iter().peekable();
-        while rows.peek().is_some() {
-            let mut batch = Vec::new();
-            let mut bytes = 0;
-            while bytes < SENT_AT_ONCE
-                && let Some(row) = rows.next()
-            {
-                bytes += row.bytes();
-                batch.push(row);
-            }
-            let count = batch.len() as u64;
-            let request = InsertRequest::builder()
-                .collection_name(self.connection.collection())
-                .partition_name(partition)
-                .columns(columns(batch))
-                .build();
-            self.connection
-                .wait("take passages", SHORT, async |client| match replace {
-                    false => client.insert(request?).await.map(|_| ()),
-                    true => {
-                        let request = UpsertRequest::builder().insert(request?).build();
-                        client.upsert(request?).await.map(|_| ())
-                    }
-                })?;
-            self.pushed.sent += count;
-        }
-        Ok(())
-    }
-
     fn report(&mut self) {
         (self.progress)(Progress {
             passages: self.pushed.kept + self.pushed.sent,
@@ -367,15 +350,7 @@ impl Push<'_> {
 
     /// Makes the server index the rows that it was sent, and checks by count that it has all of them.
     fn flush_and_count(&mut self) -> Result<(), MilvusError> {
-        let request = FlushRequest::builder()
-            .collection_names([self.connection.collection()])
-            .wait_flushed_ms(LONG.as_millis() as i64)
-            .build();
-        self.connection
-            .wait("write the passages to its disk", LONG, async |client| {
-                client.flush(request?).await
-            })?;
-        load(&self.connection)?;
+        flush(&self.connection)?;
         for shard in 0..self.corpus.settings().sharding.count {
             let segments = of_shard(self.corpus, shard);
             let (live, pruned) = segments.fold((0, 0), |(live, pruned), segment| {
@@ -383,23 +358,13 @@ impl Push<'_> {
                 (live + more.0 as u64, pruned + more.1 as u64)
             });
             for (pruned, expected) in [(false, live), (true, pruned)] {
-                let found = self.count(shard, pruned)?;
+                let found = count(&self.connection, shard, pruned)?;
                 if found != expected {
                     return Err(self.lost_rows(shard, expected, found)?);
                 }
             }
         }
         Ok(())
-    }
-
-    fn count(&self, shard: u32, pruned: bool) -> Result<u64, MilvusError> {
-        let request = QueryRequest::builder()
-            .partition_names([partition(shard)])
-            .filter(format!("{PRUNED} == {pruned}"))
-            .output_fields(["count(*)"])
-            .consistency_level(ConsistencyLevel::Strong);
-        let response = self.connection.query("count its passages", LONG, request)?;
-        Ok(response.results().get_row_count())
     }
 
     /// Forgets the entries of a shard in which the server lost rows or has too many, so that the next push compares

@@ -1,12 +1,13 @@
 //! A passage as a row of a collection. Nothing is sent here.
 
 use ken_corpus::{Passage, PassageId};
-use ken_index::{passage_terms, query_terms};
+use ken_index::{VectorType, passage_terms, query_terms};
 use milvus::v2::prelude::FieldData;
 use serde_json::{Map, Value};
 
 use crate::error::MilvusError;
 use crate::facets::Facets;
+use crate::numbers;
 use crate::schema::{
     BOUNDS, DIGEST, DOC_ID, FACETS, ID, LOCATION, LONGEST_ID, LONGEST_TEXT, METADATA, MOST_FACETS,
     PIECE, PRUNED, TEXT, TITLE, VECTOR, WORDS,
@@ -45,7 +46,7 @@ fn location(passage: &Passage) -> Value {
 }
 
 /// The position of a passage when a partition is scanned in pieces.
-fn piece(id: &PassageId) -> i64 {
+pub(crate) fn piece(id: &PassageId) -> i64 {
     let hash = blake3::hash(id.as_str().as_bytes());
     let first = hash.as_bytes().first_chunk::<8>();
     first.map_or(0, |bytes| i64::from_le_bytes(*bytes))
@@ -140,8 +141,8 @@ impl Row {
     }
 }
 
-/// Rows as the columns that are sent.
-pub(crate) fn columns(rows: Vec<Row>) -> Vec<FieldData> {
+/// Rows as the columns that are sent, with vectors of a type.
+pub(crate) fn columns(rows: Vec<Row>, vectors: VectorType) -> Vec<FieldData> {
     let texts = |name: &str, of: &dyn Fn(&Row) -> String| FieldData::VarChar {
         name: name.to_owned(),
         values: rows.iter().map(of).collect(),
@@ -175,10 +176,8 @@ pub(crate) fn columns(rows: Vec<Row>) -> Vec<FieldData> {
     if rows.iter().all(|row| row.words.is_some()) {
         columns.push(texts(WORDS, &|row| row.words.clone().unwrap_or_default()));
     }
-    columns.push(FieldData::FloatVector {
-        name: VECTOR.to_owned(),
-        values: rows.into_iter().map(|row| row.vector).collect(),
-    });
+    let rows = rows.into_iter().map(|row| row.vector);
+    columns.push(numbers::column(vectors, VECTOR, rows.collect()));
     columns
 }
 

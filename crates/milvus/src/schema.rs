@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 
+use ken_index::VectorType;
 use milvus::v2::prelude::{
     CollectionSchema, DataType, FieldSchema, Function, FunctionType, IndexParam, IndexType,
     MetricType,
 };
 
-use crate::index_kind::IndexKind;
+use crate::index_kind::{IndexKind, VectorIndex};
+use crate::numbers;
 
 /// The passage's id: the primary key.
 pub(crate) const ID: &str = "id";
@@ -42,26 +44,36 @@ pub(crate) const MOST_FACETS: usize = 4_096;
 /// The most hits of a search: Milvus's own limit.
 pub(crate) const MOST_HITS: usize = 16_384;
 
-impl IndexKind {
+impl VectorIndex {
     /// The vector index.
-    pub(crate) fn vector_index(self) -> IndexParam {
-        let (kind, params) = match self {
-            Self::AutoIndex => (IndexType::AutoIndex, HashMap::new()),
-            Self::Hnsw => {
+    pub(crate) fn parameters(self) -> IndexParam {
+        let (kind, params) = match self.kind {
+            IndexKind::AutoIndex => (IndexType::AutoIndex, HashMap::new()),
+            IndexKind::Hnsw => {
                 let params = [("M", "16"), ("efConstruction", "200")];
                 let params = params.map(|(name, value)| (name.into(), value.into()));
                 (IndexType::Hnsw, HashMap::from(params))
             }
-            Self::DiskAnn => (IndexType::DiskAnn, HashMap::new()),
+            IndexKind::DiskAnn => (IndexType::DiskAnn, HashMap::new()),
+            IndexKind::IvfRabitq => {
+                let params = [
+                    ("nlist", "1024"),
+                    ("refine", "true"),
+                    ("refine_type", "SQ8"),
+                ];
+                let params = params.map(|(name, value)| (name.into(), value.into()));
+                (IndexType::IvfRabitq, HashMap::from(params))
+            }
         };
         IndexParam::new()
             .field_name(VECTOR)
             .index_type(kind)
-            // The vectors are normalized, so that this is the cosine.
-            .metric_type(MetricType::Ip)
+            .metric_type(numbers::metric(self.numbers))
             .extra_params(params)
     }
+}
 
+impl IndexKind {
     /// The search parameters for the best `k`: a candidate list larger than `k`, so that few are
     /// missed.
     pub(crate) fn search_params(self, k: usize) -> HashMap<String, String> {
@@ -70,6 +82,12 @@ impl IndexKind {
             Self::AutoIndex => HashMap::new(),
             Self::Hnsw => HashMap::from([("ef".to_owned(), width)]),
             Self::DiskAnn => HashMap::from([("search_list".to_owned(), width)]),
+            Self::IvfRabitq => {
+                let params = [("nprobe", "64"), ("refine_k", "4")];
+                params
+                    .map(|(name, value)| (name.into(), value.into()))
+                    .into()
+            }
         }
     }
 }
@@ -95,7 +113,7 @@ pub(crate) fn partition(shard: u32) -> String {
 }
 
 /// The fields of a collection.
-pub(crate) fn fields(dimensions: u32, lexical: bool) -> CollectionSchema {
+pub(crate) fn fields(dimensions: u32, vectors: VectorType, lexical: bool) -> CollectionSchema {
     let field = |name: &str, kind| FieldSchema::new().name(name).data_type(kind);
     let text = |name: &str| field(name, DataType::VarChar).max_length(LONGEST_TEXT as u32);
     let facets = field(FACETS, DataType::Array)
@@ -119,7 +137,7 @@ pub(crate) fn fields(dimensions: u32, lexical: bool) -> CollectionSchema {
         .add_field(field(PRUNED, DataType::Bool))
         .add_field(field(DIGEST, DataType::VarChar).max_length(64))
         .add_field(field(PIECE, DataType::Int64))
-        .add_field(field(VECTOR, DataType::FloatVector).dimension(dimensions));
+        .add_field(field(VECTOR, numbers::data_type(vectors)).dimension(dimensions));
     if !lexical {
         return schema;
     }
@@ -133,17 +151,4 @@ pub(crate) fn fields(dimensions: u32, lexical: bool) -> CollectionSchema {
                 .input_fields([WORDS])
                 .output_fields([WORD_COUNTS]),
         )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_indexes_parse_back() {
-        for kind in [IndexKind::AutoIndex, IndexKind::Hnsw, IndexKind::DiskAnn] {
-            assert_eq!(kind.to_string().parse::<IndexKind>().unwrap(), kind);
-        }
-        assert!("HNSW".parse::<IndexKind>().is_err());
-    }
 }

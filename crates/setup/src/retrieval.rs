@@ -103,6 +103,32 @@ impl Setup<'_> {
         Ok(Some(renewed.within(&self.settings.filters)?))
     }
 
+    /// The corpus of the settings without an embedder, for work that reads passages.
+    ///
+    /// # Errors
+    /// No corpus, or one that cannot be opened; one behind a search service, whose passages cannot be listed.
+    pub fn back_end(&self) -> Result<BackEnd, SetupError> {
+        Ok(match self.settings.corpus()? {
+            CorpusAddress::Milvus(address) => {
+                self.collection(address, self.settings.active)?.into()
+            }
+            _ => self.index(self.settings.folder()?)?.into(),
+        })
+    }
+
+    /// Identifies what the corpus of the settings holds, over all of its shards.
+    ///
+    /// # Errors
+    /// No corpus, or one that cannot be opened; one behind a search service, which has no shards.
+    pub fn corpus_fingerprint(&self) -> Result<String, SetupError> {
+        match self.settings.corpus()? {
+            CorpusAddress::Milvus(address) => {
+                Ok(self.collection(address, Active::All)?.fingerprint())
+            }
+            _ => Ok(Corpus::open(self.settings.folder()?)?.fingerprint()),
+        }
+    }
+
     /// A corpus on disk.
     fn index(&self, path: &Path) -> Result<Index, SetupError> {
         let corpus = Arc::new(Corpus::open_shards(path, self.settings.active)?);

@@ -149,6 +149,16 @@ impl BackEnd {
         }
     }
 
+    /// Identifies what the corpus holds, however it is searched.
+    #[must_use]
+    pub fn content(&self) -> String {
+        match self {
+            Self::Local(local) => local.index.corpus().fingerprint(),
+            Self::Milvus(collection) => collection.content(),
+            Self::Service(service) => service.fingerprint(),
+        }
+    }
+
     /// The live passage of an id, if it fits the filters; behind a search service, only if a recent search found it.
     ///
     /// # Errors

@@ -72,7 +72,7 @@ fn in_milvus(server: &MilvusLite, index: IndexKind) -> Place {
     let corpus = Corpus::open(dir.path()).unwrap();
     let stop = AtomicBool::new(false);
     let to = address.parse().unwrap();
-    let pushed = ken_milvus::push(&corpus, &to, None, Some(index), &mut |_| (), &stop);
+    let pushed = ken_milvus::push(&corpus, &to, None, Some(index.into()), &mut |_| (), &stop);
     assert!(!pushed.unwrap().interrupted);
     Place::Milvus(address)
 }

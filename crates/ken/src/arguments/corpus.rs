@@ -8,7 +8,7 @@ use ken_corpus::FieldName;
 use ken_corpus::Sharding;
 use ken_documents::{BaseUrl, Converter, Encoding, Format, HtmlPart};
 use ken_index::DenseLayout;
-use ken_milvus::{IndexKind, MilvusAddress};
+use ken_milvus::{MilvusAddress, VectorIndex};
 
 use super::folder;
 use crate::config::{ADVANCED, FINDING, Flag, Key, count, flags, seed};
@@ -308,18 +308,24 @@ copies only what is new. A backup is itself a corpus; the last example restores 
 Examples:
   ken corpus push --corpus notes.ken --to milvus://127.0.0.1:19530/notes
   ken corpus push --corpus wiki.ken --to milvus://milvus.example.org:19530/wiki --index diskann
+  ken corpus push --corpus notes.ken --to milvus://127.0.0.1:19530/notes --switch
   ken search --corpus milvus://127.0.0.1:19530/notes \"oil change interval\"
 
 Push again after changes: only the difference is sent. An interrupted push resumes, and until it \
-is done the collection cannot be searched. A server's API key, or USER:PASSWORD, is read from \
+is done the collection cannot be searched, unless --switch sends all of it to a new one meanwhile. A server's API key, or USER:PASSWORD, is read from \
 KEN_MILVUS_TOKEN; over an unencrypted connection it is sent to this machine only.")]
     Push {
         /// Collection to fill: milvus://HOST:PORT/COLLECTION
         #[arg(long, value_name = "ADDRESS")]
         to: MilvusAddress,
-        /// Index of a new collection: autoindex, hnsw or diskann [default: autoindex]
+        /// Index of a new collection: autoindex, hnsw, diskann or ivf_rabitq [default: autoindex]
+        ///
+        /// With :f16 or :int8, as in hnsw:int8, vectors have half or a quarter of the bytes, on servers that take them.
         #[arg(long, value_name = "INDEX")]
-        index: Option<IndexKind>,
+        index: Option<VectorIndex>,
+        /// Push to a new collection, and switch the address to it when that is done
+        #[arg(long)]
+        switch: bool,
     },
     /// Write all passages as JSON Lines
     #[command(arg = folder(), after_long_help = "\

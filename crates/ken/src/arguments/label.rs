@@ -10,7 +10,7 @@ use ken_probe::Correctness;
 use ken_probe::mastery::AnswersFrom;
 
 use super::join::PartFlag;
-use super::{corpora, folder};
+use super::{corpora, folder_or_milvus};
 use crate::config::{ADVANCED, FINDING, MODEL, advanced, count, flags, share};
 
 #[derive(Debug, Args)]
@@ -83,7 +83,7 @@ pub(crate) struct SourcesArguments {
 }
 
 #[derive(Debug, Args)]
-#[command(arg = folder(), args = flags(MODEL), after_long_help = "\
+#[command(arg = folder_or_milvus(), args = flags(MODEL), after_long_help = "\
 Examples:
   ken label mastery --corpus wiki.ken --limit 2000 --out mastery.jsonl
   ken label mastery --corpus wiki.ken --limit 2000 --writer http://127.0.0.1:8000/v1

@@ -51,6 +51,11 @@ fn folder() -> Arg {
     Key::corpus.flag_for("Corpus, a folder")
 }
 
+/// A corpus that is read through, and not only searched.
+fn folder_or_milvus() -> Arg {
+    Key::corpus.flag_for("Corpus, a folder or an address in Milvus")
+}
+
 /// Help heading of the flags that every verb takes.
 const GLOBAL: &str = "Global options";
 

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use ken_answer::Policy;
 use ken_corpus::is_score_name;
 
-use super::folder;
+use super::{folder, folder_or_milvus};
 use crate::config::{
     ADVANCED, DECIDING, FINDING, Flag, Key, MODEL, Settings, advanced, count, flags, open_share,
     share,
@@ -67,7 +67,7 @@ impl PruneVerb {
 
 /// What scores the passages.
 #[derive(Debug, Args)]
-#[command(arg = folder(), args = flags(MODEL))]
+#[command(arg = folder_or_milvus(), args = flags(MODEL))]
 pub(crate) struct PruneRanking {
     /// Pruner made by `ken train pruner`
     #[arg(long, value_name = "FILE")]

@@ -12,7 +12,7 @@ use ken_scale::plan::{Bound, Prices, Quantity};
 use ken_scale::study::PruneRatio;
 
 use super::capacity::CapacityArguments;
-use super::folder;
+use super::folder_or_milvus;
 use super::join::PartFlag;
 use crate::config::{ADVANCED, DECIDING, Key, count, flags, open_share};
 
@@ -58,7 +58,7 @@ pub(crate) enum StudyVerb {
 }
 
 #[derive(Debug, Args)]
-#[command(arg = folder(), args = studying(), after_long_help = "\
+#[command(arg = folder_or_milvus(), args = studying(), after_long_help = "\
 Examples:
   ken study run nq.jsonl --corpus w.ken --model s=smollm2-135m --scales 0-4 --out study
   ken study run nq.jsonl webq.jsonl --corpus w.ken --model s=./small.gguf --model l=./large.gguf --scales 0-12 --reverse --out study

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ken_corpus::Corpus;
+use ken_answer::{AnswerError, BackEnd};
 use ken_eval::part::Parts;
 use ken_eval::{ProbeRecord, Question, is_held_out, read_questions, read_results};
 use ken_lab::{
@@ -16,7 +16,7 @@ use ken_probe::mastery::WriteOptions;
 use crate::arguments::label::MasteryArguments;
 use crate::commands::parts::{self, PartedWork};
 use crate::commands::records;
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::output;
 use crate::session::Session;
 
@@ -24,8 +24,8 @@ use crate::session::Session;
 const QUESTION_TOKENS: usize = 48;
 
 pub(crate) fn run(arguments: &MasteryArguments, session: &Session<'_>) -> Result<()> {
-    let corpus = Corpus::open_shards(session.settings.folder()?, session.settings.active)?;
-    let out = records::out(arguments.out.as_ref(), corpus.dir(), "mastery.jsonl");
+    let corpus = session.setup().back_end()?;
+    let out = records::out(arguments.out.as_ref(), &corpus.place(), "mastery.jsonl");
     if let (Some(questions), Some(probed)) = (&arguments.questions, &arguments.records) {
         let (mut questions, probed) = (read_questions(questions)?, read_results(probed)?);
         if let Some(share) = arguments.held_out {
@@ -36,12 +36,10 @@ pub(crate) fn run(arguments: &MasteryArguments, session: &Session<'_>) -> Result
     let limit = arguments.limit.map(Into::into);
     let sentences = sample_sentences(&corpus, limit, session.settings.seed)?;
     if sentences.is_empty() {
-        let message = format!("the corpus {} holds no passages", corpus.dir().display());
-        return Err(Failure::refused(
-            "empty_corpus",
-            message,
-            "add documents with `ken ingest PATH… --corpus DIR`",
-        ));
+        return Err(AnswerError::EmptyCorpus {
+            path: corpus.place(),
+        }
+        .into());
     }
     let model = session.setup().language_model()?;
     let writer = match &arguments.writer {
@@ -54,7 +52,7 @@ pub(crate) fn run(arguments: &MasteryArguments, session: &Session<'_>) -> Result
         }
         _ => Arc::clone(&model),
     };
-    let fingerprint = corpus.fingerprint();
+    let fingerprint = corpus.content();
     let work = MasteryWork {
         model: model.as_ref(),
         writer: writer.as_ref(),
@@ -99,7 +97,7 @@ fn report(labeled: &[MasteryRecord], out: &Path, json: bool) -> Result<()> {
 
 /// The labels from questions that were probed.
 fn of_probed(
-    corpus: &Corpus,
+    corpus: &BackEnd,
     questions: &[Question],
     probed: &[ProbeRecord],
     out: &Path,

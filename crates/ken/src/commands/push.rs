@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ken_corpus::{Corpus, CorpusInfo};
-use ken_milvus::{IndexKind, MilvusAddress, Pushed, push};
+use ken_milvus::{MilvusAddress, Pushed, VectorIndex, push, push_and_switch};
 use serde::Serialize;
 
 use crate::commands::corpus_info::show_info;
@@ -26,7 +26,8 @@ struct Shown<'a> {
 pub(super) fn run(
     corpus: &Path,
     to: &MilvusAddress,
-    index: Option<IndexKind>,
+    index: Option<VectorIndex>,
+    switch: bool,
     session: &Session<'_>,
 ) -> Result<()> {
     let corpus = Corpus::open(corpus)?;
@@ -37,6 +38,7 @@ pub(super) fn run(
             let total = Some(step.passages_total);
             display.show("pushing", Unit::Items, step.passages, total);
         };
+        let push = if switch { push_and_switch } else { push };
         push(
             &corpus,
             to,

@@ -4,6 +4,7 @@ use ken_testing::{has, says};
 use serde_json::{Value, json};
 
 use crate::harness::{Ken, keys, number, objects, refuses, words};
+use crate::milvus_lite::MilvusLite;
 use crate::model_server::{Manner, start};
 
 /// Ingests two passages with three sentences into the corpus `island`.
@@ -151,7 +152,39 @@ fn what_there_is_nothing_of_is_told() {
     let refusal = ken.refusal(&["label", "mastery", "--corpus", "missing.ken"]);
     refusal.is("not_a_corpus", "missing.ken", "ingest");
     let refusal = ken.refusal(&["label", "mastery", "--corpus", "milvus://127.0.0.1:9/notes"]);
-    refusal.is("corpus_in_milvus", "Milvus", "folder");
+    refusal.is("milvus_unreachable", "127.0.0.1:9", "server runs");
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn a_corpus_in_milvus_is_labeled_as_the_one_on_disk() {
+    let ken = Ken::new();
+    ingest_facts(&ken);
+    let server = MilvusLite::start();
+    let address = server.address("island");
+    ken.text(&["corpus", "push", "--corpus", "island", "--to", &address]);
+    let here = ken.text(&label(&["--out", "here.jsonl", "--json"]));
+    let out = ["--out", "there.jsonl", "--json"];
+    let there = |more: &[&str]| {
+        let mut arguments = label(&[&out[..], more].concat());
+        let place = arguments.iter().position(|argument| *argument == "island");
+        arguments[place.unwrap()] = &address;
+        ken.text(&arguments)
+    };
+    there(&["--limit", "1"]);
+    let paid = ken.read("there.jsonl");
+    let grown = there(&[]);
+    assert!(ken.read("there.jsonl").starts_with(&paid));
+    let measured = |lines: &str| {
+        let named = |record: &Value| {
+            let names = ["id", "sentence", "wanted", "fingerprint"];
+            names.map(|name| record[name].to_string())
+        };
+        let mut all: Vec<_> = records(lines).iter().map(named).collect();
+        all.sort();
+        all
+    };
+    assert_eq!(measured(&grown), measured(&here));
 }
 
 #[test]

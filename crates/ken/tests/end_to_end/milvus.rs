@@ -1,7 +1,7 @@
 //! `ken corpus push`, and a corpus in Milvus everywhere a corpus goes. The server is milvus-lite,
 //! which `cargo xtask test` sets up.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
 use crate::harness::{Ken, keys, refuses};
@@ -69,6 +69,55 @@ fn a_corpus_in_milvus_is_searched_as_the_one_on_disk() {
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
+fn a_corpus_in_milvus_is_pruned_there_and_switched_back() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    let server = MilvusLite::start();
+    let address = server.address("island");
+    let push = ["corpus", "push", "--corpus", "island", "--to", &address];
+    let pushed = ken.json(&push);
+    let found = |filter: &str| {
+        let search = ["search", "--corpus", &address, "--mode", "dense"];
+        let more = ["--k", "5", "--filter", filter, "the lighthouse of Orrin"];
+        let hits = ken.json(&[&search[..], &more].concat());
+        let hits = hits["hits"].as_array().unwrap().iter();
+        hits.map(|hit| hit["passage_id"].clone())
+            .collect::<Vec<_>>()
+    };
+    let everything = "NOT nothing=here";
+    assert_eq!(found(everything)[0], "harbour.txt#0");
+
+    let line = json!({"passage_id": "harbour.txt#0", "score": 0.9}).to_string();
+    ken.write("passages.jsonl", line);
+    let score = ["prune", "score", "--corpus", &address];
+    let scored = ken.json(&[&score[..], &["--scores", "passages.jsonl"]].concat());
+    assert_eq!(scored["scores"], json!(["mastery"]));
+    assert_eq!(found("mastery>=0.9"), ["harbour.txt#0"]);
+    assert_eq!(found("NOT mastery>=0.9").len(), 4);
+    ken.refusal(&[&score[..], &["--method", "random"]].concat())
+        .is("corpus_in_milvus", &address, "ken corpus push");
+
+    let apply = ["prune", "apply", "--corpus", &address];
+    let by_ids = [&apply[..], &["--ids", "passages.jsonl"]].concat();
+    let pruned = ken.json(&by_ids);
+    assert_eq!(keys(&pruned), keys(&scored));
+    assert_eq!(
+        (&pruned["pruned"], &pruned["passages"]),
+        (&json!(1), &json!(4))
+    );
+    assert!(!found(everything).contains(&json!("harbour.txt#0")));
+    assert_eq!(ken.json(&by_ids), pruned);
+
+    let switched = ken.json(&[&push[..], &["--switch"]].concat());
+    assert_eq!(keys(&switched), keys(&pushed));
+    assert_eq!(switched["sent"], pushed["passages"]);
+    assert_eq!(found(everything)[0], "harbour.txt#0");
+    let again = ken.text(&[&push[..], &["--switch"]].concat());
+    assert!(again.starts_with("0 passages sent"), "{again}");
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn what_cannot_be_done_in_milvus_is_refused_with_the_way_that_can() {
     let ken = Ken::new();
     ingest_notes(&ken);
@@ -82,6 +131,8 @@ fn what_cannot_be_done_in_milvus_is_refused_with_the_way_that_can() {
         &["corpus", "export"],
         &["corpus", "push", "--to", "milvus://127.0.0.1:9/other"],
         &["ingest", "notes"],
+        &["prune", "undo"],
+        &["prune", "apply", "--method", "random", "--ratio", "0.3"],
     ] {
         let refused = ken.refusal(&[verb, &["--corpus", address]].concat());
         refused.is("corpus_in_milvus", address, "ken corpus push");

@@ -7,6 +7,7 @@ use ken_testing::{cases, has, says};
 use serde_json::{Value, json};
 
 use crate::harness::{Ken, argument, generator, keys, number, refuses, words};
+use crate::milvus_lite::MilvusLite;
 
 /// Documents, three per shard.
 const CLOCKS: usize = 9;
@@ -484,4 +485,35 @@ fn a_table_is_reported_without_any_model() {
         "table_without_questions", "has no questions", "leave --by out");
     refuses!(ken, &["study", "report", "."] =>
         "not_a_study", "is not the folder of a study", "ken study run");
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn a_corpus_in_milvus_is_studied_as_the_one_on_disk() {
+    let ken = Ken::new();
+    ingest(&ken);
+    let server = MilvusLite::start();
+    let address = server.address("w");
+    ken.text(&["corpus", "push", "--corpus", "w", "--to", &address]);
+    let (small, more) = (small(), ["--mode", "dense", "--reverse"]);
+    ken.text(&study("disk", "1-3", &small, &more));
+    let mut there = study("there", "1-3", &small, &more);
+    let place = there.iter().position(|argument| *argument == "w").unwrap();
+    there[place] = &address;
+    let report = ken.text(&there);
+    assert_eq!(ken.text(&there), report, "nothing is left to be done");
+    for condition in ["n1-forward", "n2-forward", "n1-reversed", "n2-reversed"] {
+        let found = |out: &str| -> Vec<Vec<Value>> {
+            let path = ken.path(&format!("{out}/evidence/q/{condition}-k2-pruned0.jsonl"));
+            let passages = records(&path)
+                .into_iter()
+                .map(|record| record["passages"].as_array().unwrap().clone());
+            let ids = passages.map(|all| all.iter().map(|one| one["id"].clone()).collect());
+            ids.collect()
+        };
+        assert_eq!(found("there"), found("disk"), "{condition}");
+    }
+    let pruned = [&there[..], &["--prune", "0.3", "--pruner", "pruner.json"]].concat();
+    ken.refusal(&pruned)
+        .is("corpus_in_milvus", &address, "ken corpus push");
 }

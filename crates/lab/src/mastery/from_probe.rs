@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use ken_corpus::{Corpus, CorpusError, PassageId};
+use ken_answer::{AnswerError, BackEnd};
+use ken_corpus::PassageId;
 use ken_eval::dataset::Question;
 use ken_eval::probe::ProbeRecord;
 use ken_eval::results::ResultsFile;
@@ -96,16 +97,16 @@ fn asked<'q>(
 /// Zero-RAG's equation 3 if each question is answered many times.
 ///
 /// # Errors
-/// A passage that cannot be read.
+/// As of [`sample_sentences`].
 pub fn mastery_of_probed(
-    corpus: &Corpus,
+    corpus: &BackEnd,
     questions: &[Question],
     probed: &[ProbeRecord],
-) -> Result<MasteryOfProbed, CorpusError> {
+) -> Result<MasteryOfProbed, AnswerError> {
     let (asked, unprobed) = asked(questions, probed);
     let texts: Vec<&str> = questions.iter().map(|q| q.question.as_str()).collect();
     let writer = fingerprint_of_texts(&texts);
-    let corpus_fingerprint = corpus.fingerprint();
+    let corpus_fingerprint = corpus.content();
     let mut placed = BTreeSet::new();
     let mut records = Vec::new();
     for sentence in sample_sentences(corpus, None, 0)? {

@@ -1,8 +1,10 @@
 //! The sentences of a sample of a corpus's passages.
 
+use ken_answer::{AnswerError, BackEnd};
 use ken_corpus::{Corpus, CorpusError, Passage, sentences};
 use ken_eval::dataset::sample;
 use ken_eval::run::Item;
+use ken_index::IndexError;
 use serde::{Deserialize, Serialize};
 
 /// A sentence of a passage.
@@ -25,23 +27,45 @@ impl Item for Sentence {
 }
 
 /// The sentences of `limit` random live passages (of all if `None`), drawn without replacement by `seed`, in the
-/// order of the corpus. With the same seed a smaller sample is part of every larger one.
+/// order of the corpus; in Milvus, in that of a hash of their ids. With the same seed a smaller sample is part of every
+/// larger one.
 ///
 /// # Errors
-/// A passage that cannot be read.
+/// A passage that cannot be read, a server that fails, a corpus behind a search service.
 pub fn sample_sentences(
+    corpus: &BackEnd,
+    limit: Option<usize>,
+    seed: u64,
+) -> Result<Vec<Sentence>, AnswerError> {
+    let mut all = Vec::new();
+    let mut read = |passage: Passage| all.extend(sentences_of(&passage));
+    match (corpus, corpus.corpus()) {
+        (BackEnd::Milvus(collection), _) => collection.sample(limit, seed, &mut read)?,
+        (_, Some(corpus)) => {
+            sample_passages(corpus, limit, seed, &mut read).map_err(IndexError::from)?
+        }
+        (_, None) => {
+            return Err(AnswerError::NotListed {
+                path: corpus.place(),
+            });
+        }
+    }
+    Ok(all)
+}
+
+fn sample_passages(
     corpus: &Corpus,
     limit: Option<usize>,
     seed: u64,
-) -> Result<Vec<Sentence>, CorpusError> {
+    read: &mut dyn FnMut(Passage),
+) -> Result<(), CorpusError> {
     let segments = corpus.segments().iter();
     let passages =
         segments.flat_map(|segment| segment.live().ones().map(move |ordinal| (segment, ordinal)));
-    let mut all = Vec::new();
     for (segment, ordinal) in sample(passages.collect(), limit.unwrap_or(usize::MAX), seed) {
-        all.extend(sentences_of(&segment.passage(ordinal)?));
+        read(segment.passage(ordinal)?);
     }
-    Ok(all)
+    Ok(())
 }
 
 fn sentences_of(passage: &Passage) -> impl Iterator<Item = Sentence> {

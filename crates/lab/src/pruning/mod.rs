@@ -21,7 +21,7 @@ pub use order::{Scored, Work, count, order};
 pub use plan::{Basis, PrunePlan, Threshold};
 pub(crate) use precedence::place_of;
 pub use report::{CorpusCopy, Pruned, PrunedGroup, PrunedRow, Unpruned};
-pub use score::{Method, scored};
+pub use score::{Method, applied, check_embedder, scored};
 pub use tables::{Ends, pruning_report};
 pub(crate) use vectors::READ_TOGETHER;
 pub use vectors::{PassageVectors, StoredVectors};

@@ -63,6 +63,18 @@ impl Basis {
         Ok(Self { head, labels })
     }
 
+    /// The measured masteries, as scores of their passages.
+    #[must_use]
+    pub fn measured(&self) -> Vec<PruneMark> {
+        let labels = self.labels.iter().flat_map(|labels| &labels.labels);
+        let scores = labels.map(|label| PruneMark {
+            passage_id: label.passage_id.clone(),
+            score: label.mastery,
+            reason: String::new(),
+        });
+        scores.collect()
+    }
+
     /// Whether the pruner takes vectors that a model computes from passages.
     #[must_use]
     pub fn has_passages_read(&self) -> bool {

@@ -4,7 +4,7 @@
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::{PassageFeatures, chance};
-use ken_corpus::Corpus;
+use ken_corpus::{Corpus, EmbedderIdentity};
 use ken_eval::run::in_memory;
 use ken_index::{IndexError, RowBuffer};
 use ken_language::LanguageModel;
@@ -79,7 +79,7 @@ pub fn scored(
                 let vectors = PassageVectors::Read { model, view };
                 return read(head, &vectors, work.corpus(), all, progress, cancel);
             }
-            check(head, work.corpus())?;
+            check_embedder(head, work.corpus().embedder())?;
             let stored = StoredVectors::open(work.corpus())?;
             let score = |passage: &Scored, buffer: &mut RowBuffer| {
                 let (segment, ordinal) = (passage.segment as usize, passage.ordinal as usize);
@@ -137,7 +137,9 @@ fn read(
     Ok(scores.map(|scores| with_scores(all, scores)))
 }
 
-fn applied(head: &Head, vector: &[f32]) -> f32 {
+/// What a pruner predicts of a vector; NaN if it cannot.
+#[must_use]
+pub fn applied(head: &Head, vector: &[f32]) -> f32 {
     head.apply(vector).map_or(f32::NAN, |number| number as f32)
 }
 
@@ -148,9 +150,11 @@ fn with_scores(mut all: Vec<Scored>, scores: Vec<f32>) -> Vec<Scored> {
     all
 }
 
-/// Checks that a pruner takes the vectors that the corpus has.
-fn check(head: &Head, corpus: &Corpus) -> Result<(), PruningError> {
-    let embedder = corpus.embedder();
+/// Checks that a pruner takes the vectors that a corpus has.
+///
+/// # Errors
+/// [`PruningError::OtherEmbedder`].
+pub fn check_embedder(head: &Head, embedder: &EmbedderIdentity) -> Result<(), PruningError> {
     let expected = head.measured_on.embedder.clone().unwrap_or_default();
     if expected == embedder.fingerprint && head.dimensions() == embedder.dimensions {
         return Ok(());

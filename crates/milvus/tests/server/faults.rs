@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use ken_corpus::{Corpus, Document};
 use ken_index::{DenseLayout, Mode, Query};
-use ken_milvus::{IndexKind, push};
+use ken_milvus::{VectorIndex, push};
 use milvus::v2::prelude::{
     ClientV2, CollectionSchema, ConnectConfig, CreateCollectionRequest, DataType, FieldSchema,
 };
@@ -145,7 +145,7 @@ fn another_corpus_or_index_is_refused() {
 
     let stop = AtomicBool::new(false);
     let corpus = Corpus::open(dir.path()).unwrap();
-    let index = Some(IndexKind::AutoIndex);
+    let index = Some(VectorIndex::default());
     let error = push(
         &corpus,
         &address.parse().unwrap(),
@@ -173,12 +173,15 @@ fn an_index_that_the_server_lacks_is_refused() {
     publish(dir.path(), &[numbered(1)]);
     let corpus = Corpus::open(dir.path()).unwrap();
     let stop = AtomicBool::new(false);
-    let index = Some(IndexKind::DiskAnn);
     let to = address.parse().unwrap();
-    let error = push(&corpus, &to, None, index, &mut |_| (), &stop).unwrap_err();
-    assert_eq!(error.kind(), "milvus_index_unsupported");
-    assert!(error.remedy().unwrap().mentions("autoindex"));
-    assert_eq!(opened(&address).err().unwrap().kind(), "collection_missing");
+    for name in ["diskann", "ivf_rabitq", "hnsw:f16", "autoindex:int8"] {
+        let index: VectorIndex = name.parse().unwrap();
+        let error = push(&corpus, &to, None, Some(index), &mut |_| (), &stop).unwrap_err();
+        assert_eq!(error.kind(), "milvus_index_unsupported");
+        assert!(error.to_string().contains(name), "{error}");
+        assert!(error.remedy().unwrap().mentions("autoindex"));
+        assert_eq!(opened(&address).err().unwrap().kind(), "collection_missing");
+    }
 }
 
 #[test]

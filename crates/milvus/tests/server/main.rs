@@ -11,20 +11,26 @@
 mod faults;
 #[path = "../support/invented.rs"]
 mod invented;
+mod marking;
 #[path = "../support/milvus_lite.rs"]
 mod milvus_lite;
 mod pushing;
+mod reading;
+mod switching;
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use ken_corpus::{Active, Corpus, Passage};
-use ken_index::{Mode, Query};
-use ken_milvus::{Collection, IndexKind, MilvusError, Pushed, push};
+use ken_index::{Mode, Query, VectorType};
+use ken_milvus::{Collection, IndexKind, MilvusError, Pushed, VectorIndex, push};
 
 /// The index of a new collection: one whose search width follows the number of passages requested,
 /// so that all of them can be found.
-const INDEX: IndexKind = IndexKind::Hnsw;
+const INDEX: VectorIndex = VectorIndex {
+    kind: IndexKind::Hnsw,
+    numbers: VectorType::F32,
+};
 
 /// Pushes the corpus in a folder as it is.
 fn pushed(dir: &Path, address: &str) -> Result<Pushed, MilvusError> {

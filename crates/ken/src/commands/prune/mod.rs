@@ -1,6 +1,7 @@
 //! `ken prune`: leaves out of a corpus what the language model knows without it.
 
 pub(crate) mod basis;
+mod collection;
 mod report;
 mod score;
 
@@ -17,7 +18,7 @@ use ken_lab::pruning::{
     Basis, CoverageQuestion, Guarantee, GuaranteedRatio, PrunePlan, read_marks, write_marks,
 };
 use ken_language::Role;
-use ken_setup::Settings;
+use ken_setup::{CorpusAddress, Settings};
 use serde_json::json;
 
 use crate::arguments::prune::{PruneApplyArguments, PruneBasis, PruneVerb};
@@ -30,6 +31,9 @@ use crate::session::Session;
 
 /// Runs a verb of `ken prune`.
 pub(crate) fn run(verb: &PruneVerb, session: &Session<'_>) -> Result<()> {
+    if let CorpusAddress::Milvus(address) = session.settings.corpus()? {
+        return collection::run(verb, address, session);
+    }
     let folder = session.settings.folder()?;
     if let PruneVerb::Apply(PruneApplyArguments { ids: Some(ids), .. }) = verb {
         let marks = read_marks(ids)?;

@@ -134,7 +134,7 @@ fn studied(condition: Condition, retriever: &Retriever) -> StudiedCondition {
 
 /// A corpus, or the copy of it in which a share is pruned.
 struct Searched {
-    folder: PathBuf,
+    corpus: CorpusAddress,
     /// The copy, removed when this is dropped, and what it holds.
     pruned: Option<(CorpusCopy, String)>,
 }
@@ -147,19 +147,19 @@ impl Searched {
         arguments: &StudyRunArguments,
         session: &Session<'_>,
     ) -> Result<Self> {
-        let folder = session.settings.folder()?.to_owned();
         let Some(plan) = plan.filter(|_| ratio != PruneRatio::NONE) else {
             return Ok(Self {
-                folder,
+                corpus: session.settings.corpus()?.clone(),
                 pruned: None,
             });
         };
+        let folder = session.settings.folder()?;
         ken_storage::create_dir_all(&arguments.folder())?;
         let place = arguments.folder().join(format!("pruned-{ratio}"));
-        let (copy, marks) = pruned_copy(&folder, place, plan, ratio.share(), session)?;
+        let (copy, marks) = pruned_copy(folder, place, plan, ratio.share(), session)?;
         let identity = plan.identity_without(&marks);
         Ok(Self {
-            folder: copy.dir().to_owned(),
+            corpus: CorpusAddress::Folder(copy.dir().to_owned()),
             pruned: Some((copy, identity)),
         })
     }
@@ -170,7 +170,7 @@ impl Searched {
             Order::Reversed => Active::Last(n),
         };
         let settings = Settings {
-            corpus: Some(CorpusAddress::Folder(self.folder.clone())),
+            corpus: Some(self.corpus.clone()),
             active,
             ..session.settings.clone()
         };

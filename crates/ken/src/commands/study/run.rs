@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ken_answer::{Pipeline, Policy};
-use ken_corpus::Corpus;
 use ken_eval::compare::{Known, RequiredSignals, SignalWork, measure_signals};
 use ken_eval::{ResultsFile, RunSettings, Task};
 use ken_language::LanguageModel;
@@ -25,8 +24,7 @@ use crate::session::Session;
 pub(super) fn run(arguments: &StudyRunArguments, session: &Session<'_>) -> Result<()> {
     grid::check(arguments, session.settings)?;
     let sets = grid::question_sets(arguments, session)?;
-    let corpus = session.settings.folder()?;
-    let corpus_fingerprint = Corpus::open(corpus)?.fingerprint();
+    let corpus_fingerprint = session.setup().corpus_fingerprint()?;
     let settings = grid::common(session.settings)?;
     let sets = part::begun(sets, &corpus_fingerprint, &settings, arguments, session)?;
     let (conditions, found) = evidence::find(arguments, &sets, session)?;
@@ -42,7 +40,7 @@ pub(super) fn run(arguments: &StudyRunArguments, session: &Session<'_>) -> Resul
         readers.push((model, read));
     }
     let manifest = Manifest {
-        corpus: corpus.display().to_string(),
+        corpus: session.settings.corpus()?.to_string(),
         corpus_fingerprint,
         settings,
         timed: arguments.timed,

@@ -1,0 +1,165 @@
+//! Collections that take turns behind an alias, so that searches go on while a corpus is pushed.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ken_corpus::{Corpus, Passage};
+use ken_milvus::{MilvusError, Progress, Pushed, VectorIndex, push_and_switch};
+
+use crate::invented::{numbered, publish};
+use crate::milvus_lite::MilvusLite;
+use crate::{INDEX, assert_same, live, opened, pushed};
+
+fn switched(
+    dir: &Path,
+    address: &str,
+    progress: &mut dyn FnMut(Progress),
+    stop: &AtomicBool,
+) -> Result<Pushed, MilvusError> {
+    let corpus = Corpus::open(dir).unwrap();
+    let address = address.parse().unwrap();
+    push_and_switch(&corpus, &address, None, Some(INDEX), progress, stop)
+}
+
+/// Switches to the corpus in a folder, and checks that until then what is there is searched.
+fn switched_behind_searches(dir: &Path, address: &str) -> Pushed {
+    let before = opened(address).unwrap();
+    let mut searched = 0;
+    let pushed = switched(
+        dir,
+        address,
+        &mut |_| {
+            let now = opened(address).unwrap();
+            assert_eq!(now.fingerprint(), before.fingerprint());
+            assert_eq!(
+                crate::held(address).len(),
+                before.passage_count(),
+                "all of it is searched"
+            );
+            searched += 1;
+        },
+        &AtomicBool::new(false),
+    );
+    assert!(searched > 0);
+    assert_same(dir, address);
+    pushed.unwrap()
+}
+
+fn exists(server: &MilvusLite, collection: &str) -> bool {
+    match opened(&server.address(collection)) {
+        Ok(_) => true,
+        Err(error) if error.kind() == "push_unfinished" => true,
+        Err(error) => {
+            assert_eq!(error.kind(), "collection_missing");
+            false
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs milvus-lite: run `cargo xtask test`"]
+fn searches_go_on_while_a_corpus_is_pushed() {
+    let server = MilvusLite::start();
+    let address = server.address("notes");
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let all = || Corpus::open(dir).unwrap().passage_count() as u64;
+    publish(dir, &(0..300).map(numbered).collect::<Vec<_>>());
+    // A collection of the address's own name makes room for the alias.
+    pushed(dir, &address).unwrap();
+    for (round, turn) in [(1, "notes__1"), (2, "notes__2"), (3, "notes__1")] {
+        publish(dir, &[numbered(300 + round)]);
+        let pushed = switched_behind_searches(dir, &address);
+        assert_eq!((pushed.sent, pushed.kept), (all(), 0), "round {round}");
+        for other in ["notes__1", "notes__2"] {
+            assert_eq!(exists(&server, other), other == turn, "round {round}");
+        }
+    }
+    // One that was opened before goes on by the alias, too.
+    let collection = opened(&address).unwrap();
+    publish(dir, &[numbered(400)]);
+    switched_behind_searches(dir, &address);
+    let id = format!("{}#0", numbered(400).0.id);
+    assert!(collection.find(&id).unwrap().is_some());
+
+    // Without changes, nothing is sent; without switching, only the changes.
+    let again = switched(dir, &address, &mut |_| (), &AtomicBool::new(false)).unwrap();
+    assert_eq!((again.sent, again.kept), (0, all()));
+    publish(dir, &[numbered(401)]);
+    let changed = pushed(dir, &address).unwrap();
+    assert_eq!(changed.sent, numbered(401).1.len() as u64);
+    assert_same(dir, &address);
+}
+
+#[test]
+#[ignore = "needs milvus-lite: run `cargo xtask test`"]
+fn an_interrupted_push_changes_no_search_and_resumes() {
+    let server = MilvusLite::start();
+    let address = server.address("stopped");
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    publish(dir, &(0..600).map(numbered).collect::<Vec<_>>());
+    let quiet = AtomicBool::new(false);
+    switched(dir, &address, &mut |_| (), &quiet).unwrap();
+    let before = opened(&address).unwrap().fingerprint();
+    publish(dir, &(600..800).map(numbered).collect::<Vec<_>>());
+    let stop = AtomicBool::new(false);
+    let mut halt = |step: Progress| stop.store(step.passages > 300, Ordering::Relaxed);
+    let stopped = switched(dir, &address, &mut halt, &stop).unwrap();
+    assert!(stopped.interrupted && stopped.sent > 300, "{stopped:?}");
+    assert_eq!(opened(&address).unwrap().fingerprint(), before);
+    assert!(exists(&server, "stopped__2"));
+
+    // The corpus may have changed meanwhile.
+    publish(dir, &[numbered(900)]);
+    let rest = switched(dir, &address, &mut |_| (), &quiet).unwrap();
+    assert_eq!(rest.kept, stopped.sent);
+    assert_same(dir, &address);
+    assert!(!exists(&server, "stopped__1"));
+}
+
+#[test]
+#[ignore = "needs milvus-lite: run `cargo xtask test`"]
+fn what_is_left_of_a_push_with_another_index_gives_way() {
+    let server = MilvusLite::start();
+    let address = server.address("left");
+    let dir = tempfile::tempdir().unwrap();
+    publish(dir.path(), &(0..400).map(numbered).collect::<Vec<_>>());
+    let stop = AtomicBool::new(false);
+    let mut halt = |_: Progress| stop.store(true, Ordering::Relaxed);
+    let stopped = switched(dir.path(), &address, &mut halt, &stop).unwrap();
+    assert!(stopped.interrupted);
+    let corpus = Corpus::open(dir.path()).unwrap();
+    let (to, index) = (address.parse().unwrap(), Some(VectorIndex::default()));
+    let quiet = AtomicBool::new(false);
+    let pushed = push_and_switch(&corpus, &to, None, index, &mut |_| (), &quiet).unwrap();
+    assert_eq!(pushed.kept, 0);
+    let mut held = Vec::new();
+    let read = &mut |passage: Passage| held.push(passage);
+    opened(&address).unwrap().sample(None, 0, read).unwrap();
+    held.sort_by(|one, other| one.id.cmp(&other.id));
+    assert_eq!(held, live(&corpus));
+}
+
+#[test]
+#[ignore = "needs milvus-lite: run `cargo xtask test`"]
+fn a_collection_in_the_way_is_left_alone() {
+    let server = MilvusLite::start();
+    let dir = tempfile::tempdir().unwrap();
+    publish(dir.path(), &(0..10).map(numbered).collect::<Vec<_>>());
+    let theirs = server.address("notes__1");
+    pushed(dir.path(), &theirs).unwrap();
+    let address = server.address("notes");
+    let error = switched(dir.path(), &address, &mut |_| (), &AtomicBool::new(false)).unwrap_err();
+    assert_eq!(error.kind(), "collection_in_the_way");
+    assert!(error.to_string().contains("notes__1"), "{error}");
+    assert_same(dir.path(), &theirs);
+
+    // Nor is one dropped that only has such a name.
+    let theirs = server.address("own__2");
+    pushed(dir.path(), &theirs).unwrap();
+    let own = server.address("own");
+    switched(dir.path(), &own, &mut |_| (), &AtomicBool::new(false)).unwrap();
+    assert_same(dir.path(), &own);
+    assert_same(dir.path(), &theirs);
+}
