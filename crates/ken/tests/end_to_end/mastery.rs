@@ -180,7 +180,7 @@ fn a_corpus_in_milvus_is_labeled_as_the_one_on_disk() {
             let names = ["id", "sentence", "wanted", "fingerprint"];
             names.map(|name| record[name].to_string())
         };
-        let mut all: Vec<_> = records(lines).iter().map(named).collect();
+        let mut all: Vec<_> = objects(lines).iter().map(named).collect();
         all.sort();
         all
     };
