@@ -389,6 +389,8 @@ fn either(names: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::cases;
+
     use super::*;
 
     fn names(given: &[&str]) -> FieldNames {
@@ -422,16 +424,12 @@ mod tests {
 
     #[test]
     fn a_title_alone_is_the_text() {
-        for (record, title, text) in [
-            (r#"{"_id":"1","title":"Moon","text":""}"#, "", "Moon"),
-            (r#"{"id":"1","title":"Moon","contents":" \n"}"#, "", "Moon"),
-            (r#"{"id":"1","contents":"\"Moon\"\n"}"#, "", "Moon"),
-            (r#"{"id":"1","title":"","text":""}"#, "", ""),
-            (
-                r#"{"id":"1","title":"Moon","text":"It is far."}"#,
-                "Moon",
-                "It is far.",
-            ),
+        for (record, title, text) in cases![
+            r#"{"_id":"1","title":"Moon","text":""}"# => "", "Moon";
+            r#"{"id":"1","title":"Moon","contents":" \n"}"# => "", "Moon";
+            r#"{"id":"1","contents":"\"Moon\"\n"}"# => "", "Moon";
+            r#"{"id":"1","title":"","text":""}"# => "", "";
+            r#"{"id":"1","title":"Moon","text":"It is far."}"# => "Moon", "It is far.";
         ] {
             let parts = FieldNames::default().parts(serde_json::from_str(record).unwrap());
             let parts = parts.unwrap();

@@ -76,25 +76,20 @@ fn character_boundary(text: &str, byte: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::cases;
     use proptest::prelude::*;
 
     use super::*;
 
     #[test]
     fn a_text_is_cut_where_it_hurts_least() {
-        for (text, first) in [
-            (
-                "One two three. Four five.\n\nSix seven eight nine.",
-                "One two three. Four five.\n\n",
-            ),
-            ("One two three. Four five six.", "One two three. "),
-            (
-                "泵站的阀门在九巴时打开。水泵夜里运行。",
-                "泵站的阀门在九巴时打开。",
-            ),
-            ("one two three four", "one two "),
-            ("abcdef", "abc"),
-            ("เครื่องสูบน้ำ", "เครื่อง"),
+        for (text, first) in cases![
+            "One two three. Four five.\n\nSix seven eight nine." => "One two three. Four five.\n\n";
+            "One two three. Four five six." => "One two three. ";
+            "泵站的阀门在九巴时打开。水泵夜里运行。" => "泵站的阀门在九巴时打开。";
+            "one two three four" => "one two ";
+            "abcdef" => "abc";
+            "เครื่องสูบน้ำ" => "เครื่อง";
         ] {
             assert_eq!(halve(text).unwrap().0, first);
         }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use ken_corpus::CorpusError;
 use ken_storage::StorageError;
+use ken_testing::cases;
 
 use super::*;
 
@@ -22,20 +23,14 @@ fn a_crash_at_any_step_of_publishing_leaves_the_generation_before() {
     );
 
     // The files that each step leaves, cumulatively and in order.
-    let steps = [
-        (
-            "marks/00000002.00000001-000.json",
-            "marks/00000002.00000001-000.json.tmp",
-        ),
-        (
-            "marks/00000002.00000001-000.json",
-            "marks/00000002.00000001-000.json",
-        ),
-        ("segments/00000002-000", "staging/00000001"),
-        ("segments/00000002-000", "segments/00000002-000"),
-        ("generations/00000002.json", "generations/00000002.json.tmp"),
-        ("generations/00000002.json", "generations/00000002.json"),
-        ("CURRENT", "CURRENT.tmp"),
+    let steps = cases![
+        "marks/00000002.00000001-000.json" => "marks/00000002.00000001-000.json.tmp";
+        "marks/00000002.00000001-000.json" => "marks/00000002.00000001-000.json";
+        "segments/00000002-000" => "staging/00000001";
+        "segments/00000002-000" => "segments/00000002-000";
+        "generations/00000002.json" => "generations/00000002.json.tmp";
+        "generations/00000002.json" => "generations/00000002.json";
+        "CURRENT" => "CURRENT.tmp";
     ];
     for count in 1..=steps.len() {
         let crashed = tempfile::tempdir().unwrap();

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use ken_corpus::Damage;
 use ken_corpus::verify;
+use ken_testing::cases;
 
 use super::*;
 
@@ -27,52 +28,20 @@ fn damage_is_told_by_file() {
     let newer = manifest.replacen("\"format\":2", "\"format\":9", 1);
     let first = "{\"format\":1,\"number\":2,\"segments\":[]}";
     let renumbered = manifest.replacen("\"number\":2", "\"number\":1", 1);
-    let cases = [
-        ("CURRENT", Some("x"), "corpus_damaged"),
-        ("CURRENT", Some("3 abc"), "corpus_file_missing"),
-        ("CURRENT", Some("2 abc"), "corpus_damaged"),
-        ("generations/00000002.json", Some("{"), "corpus_damaged"),
-        ("generations/00000002.json", None, "corpus_file_missing"),
-        (
-            "generations/00000002.json",
-            Some(&newer),
-            "other_corpus_format",
-        ),
-        (
-            "generations/00000002.json",
-            Some(first),
-            "other_corpus_format",
-        ),
-        (
-            "generations/00000002.json",
-            Some(&renumbered),
-            "corpus_damaged",
-        ),
-        (
-            "marks/00000002.00000001-000.json",
-            Some("{}"),
-            "corpus_damaged",
-        ),
-        (
-            "marks/00000002.00000001-000.json",
-            None,
-            "corpus_file_missing",
-        ),
-        (
-            "segments/00000001-000/passages.jsonl",
-            None,
-            "corpus_file_missing",
-        ),
-        (
-            "segments/00000001-000/passages.index",
-            Some("12345678"),
-            "corpus_damaged",
-        ),
-        (
-            "segments/00000001-000/documents.jsonl",
-            Some("{}"),
-            "corpus_damaged",
-        ),
+    let cases = cases![
+        "CURRENT" => Some("x"), "corpus_damaged";
+        "CURRENT" => Some("3 abc"), "corpus_file_missing";
+        "CURRENT" => Some("2 abc"), "corpus_damaged";
+        "generations/00000002.json" => Some("{"), "corpus_damaged";
+        "generations/00000002.json" => None, "corpus_file_missing";
+        "generations/00000002.json" => Some(&newer), "other_corpus_format";
+        "generations/00000002.json" => Some(first), "other_corpus_format";
+        "generations/00000002.json" => Some(&renumbered), "corpus_damaged";
+        "marks/00000002.00000001-000.json" => Some("{}"), "corpus_damaged";
+        "marks/00000002.00000001-000.json" => None, "corpus_file_missing";
+        "segments/00000001-000/passages.jsonl" => None, "corpus_file_missing";
+        "segments/00000001-000/passages.index" => Some("12345678"), "corpus_damaged";
+        "segments/00000001-000/documents.jsonl" => Some("{}"), "corpus_damaged";
     ];
     for (name, contents, kind) in cases {
         let dir = tempfile::tempdir().unwrap();

@@ -1,6 +1,7 @@
 //! Corpora of single shards become one.
 
 use ken_corpus::{CorpusInfo, join, join_all};
+use ken_testing::cases;
 
 use super::*;
 
@@ -75,12 +76,9 @@ fn a_whole_corpus_is_joined_from_the_parts_of_all_shards() {
     for _ in 0..2 {
         assert_eq!(empty.publish_empty().unwrap(), 1);
     }
-    for (parts, message) in [
-        (
-            &[at("p0"), at("p2")][..],
-            "1 of 3 shards missing: no part holds 1",
-        ),
-        (&[at("p1")], "2 of 3 shards missing: no part holds 0, 1, 2"),
+    for (parts, message) in cases![
+        &[at("p0"), at("p2")][..] => "1 of 3 shards missing: no part holds 1";
+        &[at("p1")] => "2 of 3 shards missing: no part holds 0, 1, 2";
     ] {
         let error = join_all(&at("whole"), parts, &mut |_| {}).unwrap_err();
         assert_eq!(

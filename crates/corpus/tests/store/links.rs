@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use ken_corpus::{CorpusError, CorpusInfo, history, join, verify};
+use ken_testing::cases;
 
 use super::*;
 
@@ -23,24 +24,17 @@ fn gift() -> tempfile::TempDir {
 type Use = fn(&Path) -> Result<(), CorpusError>;
 
 /// All operations on a corpus.
-const USES: [(&str, Use); 10] = [
-    ("open", |dir| Corpus::open(dir).map(|_| ())),
-    ("info", |dir| CorpusInfo::read(dir).map(|_| ())),
-    ("history", |dir| history(dir).map(|_| ())),
-    ("settings", |dir| Settings::of(dir).map(|_| ())),
-    ("verify", |dir| verify(dir, &mut |_| {}).map(|_| ())),
-    ("create", |dir| Writer::create(dir, settings()).map(|_| ())),
-    ("write", |dir| Writer::open(dir).map(|_| ())),
-    ("rollback", |dir| Writer::rollback(dir, 1).map(|_| ())),
-    ("repair", |dir| Writer::repair(dir, &[]).map(|_| ())),
-    ("join", |dir| {
-        join(
-            &dir.with_file_name("joined"),
-            &[dir.to_owned()],
-            &mut |_| {},
-        )
-        .map(|_| ())
-    }),
+const USES: [(&str, Use); 10] = cases![
+    "open" => |dir| Corpus::open(dir).map(|_| ());
+    "info" => |dir| CorpusInfo::read(dir).map(|_| ());
+    "history" => |dir| history(dir).map(|_| ());
+    "settings" => |dir| Settings::of(dir).map(|_| ());
+    "verify" => |dir| verify(dir, &mut |_| {}).map(|_| ());
+    "create" => |dir| Writer::create(dir, settings()).map(|_| ());
+    "write" => |dir| Writer::open(dir).map(|_| ());
+    "rollback" => |dir| Writer::rollback(dir, 1).map(|_| ());
+    "repair" => |dir| Writer::repair(dir, &[]).map(|_| ());
+    "join" => |dir| { join(&dir.with_file_name("joined"), &[dir.to_owned()], &mut |_| {}).map(|_| ()) };
 ];
 
 fn refused_everywhere(dir: &Path, name: &str) {
