@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use ken_corpus::{Corpus, Document, EmbedderIdentity, Settings, Sharding, Writer, verify};
 use ken_index::{DenseLayout, Index, Mode, Query, Recall, SegmentWriter};
+use ken_testing::cases;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -144,12 +145,9 @@ fn damages(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
 
 #[test]
 fn damage_of_the_same_size_changes_no_answer_and_is_named() {
-    for (layout, whole_reads) in [
-        (
-            "graph",
-            ["documents.jsonl", "passages.jsonl", "vectors.f32"],
-        ),
-        ("disk", ["documents.jsonl", "passages.jsonl", "vectors.f32"]),
+    for (layout, whole_reads) in cases![
+        "graph" => ["documents.jsonl", "passages.jsonl", "vectors.f32"];
+        "disk" => ["documents.jsonl", "passages.jsonl", "vectors.f32"];
     ] {
         let dir = tempfile::tempdir().unwrap();
         publish(dir.path(), layout);

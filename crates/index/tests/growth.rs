@@ -6,6 +6,7 @@
 use std::time::{Duration, Instant};
 
 use ken_index::{passage_terms, query_terms};
+use ken_testing::cases;
 
 /// How many times as long the longer of two texts is. Time that grows with the square of the length grows with the
 /// square of this: far more than what caches, and others that use them, make of it.
@@ -23,32 +24,24 @@ const TRIES: usize = 10;
 type Text = fn(usize) -> String;
 
 /// Texts of about the requested length.
-const TEXTS: [(&str, Text); 16] = [
-    ("words", |n| repeated("the moon drives the tide ", n)),
-    ("random", random),
-    ("distinct words", |n| {
-        counted(n, |number| format!("w{number:x} "))
-    }),
-    ("one word", |n| repeated("a", n)),
-    ("one digit", |n| repeated("7", n)),
-    ("one word with dots", |n| repeated("a.b_c'd", n)),
-    ("Chinese", |n| repeated("北京大学在中国首都", n)),
-    ("kana", |n| repeated("ガイドのカナ", n)),
-    ("Thai", |n| repeated("กินข้าว", n)),
-    ("parentheses", |n| {
-        repeated("(", n / 2) + &repeated(")", n / 2)
-    }),
-    ("quotes", |n| repeated("\"'\u{201c}", n)),
-    ("accents", |n| format!("e{}", repeated("\u{301}", n))),
-    ("marks of many classes", |n| {
-        format!(
-            "字{}",
-            repeated("\u{489}\u{5b0}\u{323}\u{301}\u{345}\u{591}", n)
-        )
-    }),
-    ("flags", |n| repeated("\u{1f1e6}", n)),
-    ("joined emoji", |n| repeated("\u{1f469}\u{200d}\u{fe0f}", n)),
-    ("expanding", |n| repeated("\u{fdfa}\u{1e9e}\u{130}", n)),
+const TEXTS: [(&str, Text); 16] = cases![
+    "words" => |n| repeated("the moon drives the tide ", n);
+    "random" => random;
+    "distinct words" => |n| { counted(n, |number| format!("w{number:x} ")) };
+    "one word" => |n| repeated("a", n);
+    "one digit" => |n| repeated("7", n);
+    "one word with dots" => |n| repeated("a.b_c'd", n);
+    "Chinese" => |n| repeated("北京大学在中国首都", n);
+    "kana" => |n| repeated("ガイドのカナ", n);
+    "Thai" => |n| repeated("กินข้าว", n);
+    "parentheses" => |n| { repeated("(", n / 2) + &repeated(")", n / 2) };
+    "quotes" => |n| repeated("\"'\u{201c}", n);
+    "accents" => |n| format!("e{}", repeated("\u{301}", n));
+    "marks of many classes" =>
+        |n| { format!("字{}", repeated("\u{489}\u{5b0}\u{323}\u{301}\u{345}\u{591}", n)) };
+    "flags" => |n| repeated("\u{1f1e6}", n);
+    "joined emoji" => |n| repeated("\u{1f469}\u{200d}\u{fe0f}", n);
+    "expanding" => |n| repeated("\u{fdfa}\u{1e9e}\u{130}", n);
 ];
 
 fn repeated(text: &str, bytes: usize) -> String {

@@ -170,62 +170,31 @@ pub(super) fn by_words(text: &str, least: usize) -> Option<&'static Language> {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::cases;
+
     use super::*;
 
     #[test]
     fn a_text_tells_its_language() {
-        for (text, language) in [
-            (
-                "The boat is kept in the shed, and the oil has to be changed.",
-                "English",
-            ),
-            (
-                "Das Boot ist im Schuppen, und das Öl wird mit dem Filter gewechselt.",
-                "German",
-            ),
-            (
-                "Le bateau est dans le hangar et les clés sont chez une voisine.",
-                "French",
-            ),
-            (
-                "El barco está en el cobertizo y las llaves están con una vecina.",
-                "Spanish",
-            ),
-            (
-                "La barca è nel capanno, e le chiavi non sono della casa.",
-                "Italian",
-            ),
-            (
-                "O barco não está em casa, e a chave do barco fica com uma vizinha.",
-                "Portuguese",
-            ),
-            (
-                "Het schip ligt niet in de haven, dat is van een schipper.",
-                "Dutch",
-            ),
-            (
-                "Båten är i skjulet och det är inte stängt på natten.",
-                "Swedish",
-            ),
-            (
-                "Båden er i skuret, og det er ikke lukket om natten.",
-                "Danish",
-            ),
-            ("Laiva on vajassa ja avaimet ovat naapurilla.", "Finnish"),
-            (
-                "Barca este în hangar și cheile nu sunt pe masă.",
-                "Romanian",
-            ),
-            ("Tekne bir kulübede ve anahtar komşu ile.", "Turkish"),
-            (
-                "Loď je v kůlně a klíče má sousedka.",
-                "others in Latin letters",
-            ),
-            ("Лодка стоит в сарае, ключ у соседки.", "Cyrillic"),
-            ("灯每九秒转一圈。", "Chinese"),
-            ("灯台の光は九秒ごとに回る。", "Japanese"),
-            ("등대의 불빛은 구 초마다 돈다.", "Korean"),
-            ("नाव छप्पर में है।", "Hindi"),
+        for (text, language) in cases![
+            "The boat is kept in the shed, and the oil has to be changed." => "English";
+            "Das Boot ist im Schuppen, und das Öl wird mit dem Filter gewechselt." => "German";
+            "Le bateau est dans le hangar et les clés sont chez une voisine." => "French";
+            "El barco está en el cobertizo y las llaves están con una vecina." => "Spanish";
+            "La barca è nel capanno, e le chiavi non sono della casa." => "Italian";
+            "O barco não está em casa, e a chave do barco fica com uma vizinha." => "Portuguese";
+            "Het schip ligt niet in de haven, dat is van een schipper." => "Dutch";
+            "Båten är i skjulet och det är inte stängt på natten." => "Swedish";
+            "Båden er i skuret, og det er ikke lukket om natten." => "Danish";
+            "Laiva on vajassa ja avaimet ovat naapurilla." => "Finnish";
+            "Barca este în hangar și cheile nu sunt pe masă." => "Romanian";
+            "Tekne bir kulübede ve anahtar komşu ile." => "Turkish";
+            "Loď je v kůlně a klíče má sousedka." => "others in Latin letters";
+            "Лодка стоит в сарае, ключ у соседки." => "Cyrillic";
+            "灯每九秒转一圈。" => "Chinese";
+            "灯台の光は九秒ごとに回る。" => "Japanese";
+            "등대의 불빛은 구 초마다 돈다." => "Korean";
+            "नाव छप्पर में है।" => "Hindi";
         ] {
             assert_eq!(language_of(text), Some(language), "{text}");
         }
