@@ -157,6 +157,8 @@ fn values(line: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::cases;
+
     use super::*;
 
     fn read(line: &str) -> Result<Document, ReadError> {
@@ -166,22 +168,14 @@ mod tests {
 
     #[test]
     fn the_known_shapes() {
-        for (line, expected) in [
-            (
-                r#"{"id":"a","contents":"\"T\"\nfirst\nsecond"}"#,
-                "a|T|first\nsecond|{}",
-            ),
-            (r#"{"id":7,"contents":"one line"}"#, "7||one line|{}"),
-            (r#"{"id":"a","title":"T","contents":"x\ny"}"#, "a|T|x\ny|{}"),
-            (
-                r#"{"id":"a","title":"T","contents":"\"T\"\ny"}"#,
-                "a|T|y|{}",
-            ),
-            (
-                r#"{"_id":"b","title":"","text":"x\ny","metadata":{"url":"u"},"n":1}"#,
-                "b||x\ny|{\"n\":1,\"url\":\"u\"}",
-            ),
-            (r#"{"id":"c","title":null,"text":"x"}"#, "c||x|{}"),
+        for (line, expected) in cases![
+            r#"{"id":"a","contents":"\"T\"\nfirst\nsecond"}"# => "a|T|first\nsecond|{}";
+            r#"{"id":7,"contents":"one line"}"# => "7||one line|{}";
+            r#"{"id":"a","title":"T","contents":"x\ny"}"# => "a|T|x\ny|{}";
+            r#"{"id":"a","title":"T","contents":"\"T\"\ny"}"# => "a|T|y|{}";
+            r#"{"_id":"b","title":"","text":"x\ny","metadata":{"url":"u"},"n":1}"# =>
+                "b||x\ny|{\"n\":1,\"url\":\"u\"}";
+            r#"{"id":"c","title":null,"text":"x"}"# => "c||x|{}";
         ] {
             let document = read(line).unwrap();
             assert!(document.record);
@@ -209,24 +203,13 @@ mod tests {
 
     #[test]
     fn fields_of_other_names() {
-        for (line, expected) in [
-            (
-                r#"{"pid":"p","docid":"d","passage":"x"}"#,
-                r#"p||x|{"docid":"d"}"#,
-            ),
-            (r#"{"ID":3,"Title":"T","Text":"x"}"#, "3|T|x|{}"),
-            (
-                r#"{"id":"a","page_content":"x","metadata":{"source":"s"}}"#,
-                r#"a||x|{"source":"s"}"#,
-            ),
-            (
-                r#"{"_id":"k","wikipedia_title":"W","text":["one","two"]}"#,
-                "k||one\ntwo|{\"wikipedia_title\":\"W\"}",
-            ),
-            (
-                r#"{"docid":"d","headings":"h","body":"a\u0000b"}"#,
-                r#"d||ab|{"headings":"h"}"#,
-            ),
+        for (line, expected) in cases![
+            r#"{"pid":"p","docid":"d","passage":"x"}"# => r#"p||x|{"docid":"d"}"#;
+            r#"{"ID":3,"Title":"T","Text":"x"}"# => "3|T|x|{}";
+            r#"{"id":"a","page_content":"x","metadata":{"source":"s"}}"# => r#"a||x|{"source":"s"}"#;
+            r#"{"_id":"k","wikipedia_title":"W","text":["one","two"]}"# =>
+                "k||one\ntwo|{\"wikipedia_title\":\"W\"}";
+            r#"{"docid":"d","headings":"h","body":"a\u0000b"}"# => r#"d||ab|{"headings":"h"}"#;
         ] {
             let document = read(line).unwrap();
             let metadata = Value::from(document.metadata);
@@ -251,34 +234,15 @@ mod tests {
 
     #[test]
     fn errors_name_the_line() {
-        for (line, kind, message) in [
-            ("{\"id\":", "broken_json", "c.jsonl:17: broken JSON: "),
-            ("[1]", "broken_json", "c.jsonl:17: broken JSON: "),
-            (
-                r#"{"contents":"x"}"#,
-                "missing_field",
-                "c.jsonl:17: the record has no id, _id or doc_id",
-            ),
-            (
-                r#"{"id":"","contents":"x"}"#,
-                "missing_field",
-                "c.jsonl:17: the record has no id",
-            ),
-            (
-                r#"{"id":"a"}"#,
-                "missing_field",
-                "c.jsonl:17: the record has no contents, text, passage or content",
-            ),
-            (
-                r#"{"id":[],"text":"x"}"#,
-                "wrong_type",
-                "c.jsonl:17: the field \"id\" is not",
-            ),
-            (
-                r#"{"id":"a","text":3}"#,
-                "wrong_type",
-                "c.jsonl:17: the field \"text\" is not a text",
-            ),
+        for (line, kind, message) in cases![
+            "{\"id\":" => "broken_json", "c.jsonl:17: broken JSON: ";
+            "[1]" => "broken_json", "c.jsonl:17: broken JSON: ";
+            r#"{"contents":"x"}"# => "missing_field", "c.jsonl:17: the record has no id, _id or doc_id";
+            r#"{"id":"","contents":"x"}"# => "missing_field", "c.jsonl:17: the record has no id";
+            r#"{"id":"a"}"# => "missing_field",
+                "c.jsonl:17: the record has no contents, text, passage or content";
+            r#"{"id":[],"text":"x"}"# => "wrong_type", "c.jsonl:17: the field \"id\" is not";
+            r#"{"id":"a","text":3}"# => "wrong_type", "c.jsonl:17: the field \"text\" is not a text";
         ] {
             let error = read(line).unwrap_err();
             assert_eq!(error.kind(), kind, "{line}");

@@ -275,6 +275,7 @@ fn signs(text: &str) -> (usize, usize) {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::cases;
     use proptest::prelude::*;
 
     use super::*;
@@ -306,25 +307,13 @@ mod tests {
 
     #[test]
     fn texts_in_all_encodings_are_decoded() {
-        for (text, labels) in [
-            (
-                GERMAN,
-                &[
-                    "windows-1252",
-                    "utf-16le",
-                    "utf-16be",
-                    "utf-32le",
-                    "utf-32be",
-                ][..],
-            ),
-            (
-                RUSSIAN,
-                &["windows-1251", "koi8-r", "ibm866", "utf-16le", "utf-16be"],
-            ),
-            (CHINESE, &["gbk", "big5"]),
-            (JAPANESE, &["shift_jis", "euc-jp", "iso-2022-jp"]),
-            ("水泵\n阀门\n一个\n", &["utf-16le", "utf-16be", "utf-32le"]),
-            ("The valve opens.", &["utf-16le", "utf-16be", "utf-32be"]),
+        for (text, labels) in cases![
+            GERMAN => &["windows-1252", "utf-16le", "utf-16be", "utf-32le", "utf-32be"][..];
+            RUSSIAN => &["windows-1251", "koi8-r", "ibm866", "utf-16le", "utf-16be"];
+            CHINESE => &["gbk", "big5"];
+            JAPANESE => &["shift_jis", "euc-jp", "iso-2022-jp"];
+            "水泵\n阀门\n一个\n" => &["utf-16le", "utf-16be", "utf-32le"];
+            "The valve opens." => &["utf-16le", "utf-16be", "utf-32be"];
         ] {
             for label in labels {
                 // Traditional characters alone are in Big5.

@@ -1,5 +1,6 @@
 //! Pages, and what is hidden, broken or in tables in them.
 
+use ken_testing::cases;
 use serde_json::{Map, Value};
 
 use super::HtmlPart;
@@ -158,36 +159,22 @@ fn cells_keep_their_columns() {
 
 #[test]
 fn formulas_and_raised_text_are_legible() {
-    for (html, text) in [
-        ("10<sup>6</sup>", "10^6"),
-        ("10<sup>&minus;6</sup> m<sup>2</sup>", "10^−6 m^2"),
-        ("x<sup>n+1</sup>, x<sup>n</sup>", "x^(n+1), x^n"),
-        (
-            "1<sup>st</sup> 2<sup>nd</sup> XIX<sup>e</sup>",
-            "1st 2nd XIXe",
-        ),
-        (
-            "word<sup><a href=#n>3</a></sup> and<sup>[4]</sup>",
-            "word[3] and[4]",
-        ),
-        ("H<sub>2</sub>O, 101<sub>2</sub>", "H2O, 101_2"),
-        ("ACME<sup>™</sup> <sup>13</sup>C", "ACME™ 13C"),
-        (
-            "<math><msup><mi>x</mi><mn>2</mn></msup><mo>+</mo><mfrac><mn>1</mn><mn>2</mn></mfrac></math>",
-            "x^2 + 1/2",
-        ),
-        (
-            "<math><mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mi>c</mi></mfrac><mo>=</mo><msqrt><mi>d</mi></msqrt></math>",
-            "(a + b)/c = √d",
-        ),
-        (
-            "<math><msubsup><mi>x</mi><mi>i</mi><mrow><mo>-</mo><mn>1</mn></mrow></msubsup>\n<mroot><mi>y</mi><mn>3</mn></mroot></math>",
-            "x_i^-1root(y, 3)",
-        ),
-        (
-            "<math><semantics><mi>x</mi><annotation encoding='application/x-tex'>x</annotation></semantics></math>",
-            "x",
-        ),
+    for (html, text) in cases![
+        "10<sup>6</sup>" => "10^6";
+        "10<sup>&minus;6</sup> m<sup>2</sup>" => "10^−6 m^2";
+        "x<sup>n+1</sup>, x<sup>n</sup>" => "x^(n+1), x^n";
+        "1<sup>st</sup> 2<sup>nd</sup> XIX<sup>e</sup>" => "1st 2nd XIXe";
+        "word<sup><a href=#n>3</a></sup> and<sup>[4]</sup>" => "word[3] and[4]";
+        "H<sub>2</sub>O, 101<sub>2</sub>" => "H2O, 101_2";
+        "ACME<sup>™</sup> <sup>13</sup>C" => "ACME™ 13C";
+        "<math><msup><mi>x</mi><mn>2</mn></msup><mo>+</mo><mfrac><mn>1</mn><mn>2</mn></mfrac></math>" =>
+            "x^2 + 1/2";
+        "<math><mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mi>c</mi></mfrac><mo>=</mo><msqrt><mi>d</mi></msqrt></math>" =>
+            "(a + b)/c = √d";
+        "<math><msubsup><mi>x</mi><mi>i</mi><mrow><mo>-</mo><mn>1</mn></mrow></msubsup>\n<mroot><mi>y</mi><mn>3</mn></mroot></math>" =>
+            "x_i^-1root(y, 3)";
+        "<math><semantics><mi>x</mi><annotation encoding='application/x-tex'>x</annotation></semantics></math>" =>
+            "x";
     ] {
         shows(html, text);
     }

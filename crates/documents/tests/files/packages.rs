@@ -2,6 +2,7 @@
 
 use std::io::{Cursor, Write};
 
+use ken_testing::cases;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
@@ -52,16 +53,13 @@ pub(crate) fn docx(body: &str) -> Vec<u8> {
         ("r1", "styles", "styles.xml"),
         ("r2", "footnotes", "footnotes.xml"),
     ]);
-    package(&[
-        (
-            "_rels/.rels",
-            &relations(&[("r1", "officeDocument", "word/document.xml")]),
-        ),
-        ("word/_rels/document.xml.rels", &parts),
-        ("word/document.xml", &main),
-        ("word/styles.xml", styles),
-        ("word/footnotes.xml", notes),
-        ("docProps/core.xml", CORE),
+    package(&cases![
+        "_rels/.rels" => &relations(&[("r1", "officeDocument", "word/document.xml")]);
+        "word/_rels/document.xml.rels" => &parts;
+        "word/document.xml" => &main;
+        "word/styles.xml" => styles;
+        "word/footnotes.xml" => notes;
+        "docProps/core.xml" => CORE;
     ])
 }
 
@@ -95,60 +93,32 @@ pub(crate) fn pptx() -> Vec<u8> {
         shape("sldImg", ""),
         shape("body", "Say it twice.")
     ));
-    package(&[
-        (
-            "_rels/.rels",
-            &relations(&[("r1", "officeDocument", "ppt/presentation.xml")]),
-        ),
-        (
-            "ppt/presentation.xml",
-            "<p:presentation><p:sldIdLst><p:sldId id=\"256\" r:id=\"a\"/><p:sldId id=\"257\" r:id=\"b\"/></p:sldIdLst></p:presentation>",
-        ),
-        (
-            "ppt/_rels/presentation.xml.rels",
-            &relations(&[
-                ("b", "slide", "slides/slide1.xml"),
-                ("a", "slide", "slides/slide2.xml"),
-            ]),
-        ),
-        ("ppt/slides/slide1.xml", &second),
-        ("ppt/slides/slide2.xml", &first),
-        (
-            "ppt/slides/_rels/slide2.xml.rels",
-            &relations(&[("n", "notesSlide", "../notesSlides/notes1.xml")]),
-        ),
-        ("ppt/notesSlides/notes1.xml", &notes),
+    package(&cases![
+        "_rels/.rels" => &relations(&[("r1", "officeDocument", "ppt/presentation.xml")]);
+        "ppt/presentation.xml" =>
+            "<p:presentation><p:sldIdLst><p:sldId id=\"256\" r:id=\"a\"/><p:sldId id=\"257\" r:id=\"b\"/></p:sldIdLst></p:presentation>";
+        "ppt/_rels/presentation.xml.rels" =>
+            &relations(&[("b", "slide", "slides/slide1.xml"), ("a", "slide", "slides/slide2.xml")]);
+        "ppt/slides/slide1.xml" => &second;
+        "ppt/slides/slide2.xml" => &first;
+        "ppt/slides/_rels/slide2.xml.rels" => &relations(&[("n", "notesSlide", "../notesSlides/notes1.xml")]);
+        "ppt/notesSlides/notes1.xml" => &notes;
     ])
 }
 
 /// A workbook with this sheet.
 pub(crate) fn xlsx(sheet: &str) -> Vec<u8> {
-    package(&[
-        (
-            "xl/workbook.xml",
-            "<workbook><sheets><sheet name=\"Pumps\" sheetId=\"1\" r:id=\"r1\"/></sheets></workbook>",
-        ),
-        (
-            "xl/_rels/workbook.xml.rels",
-            &relations(&[
-                ("r1", "worksheet", "worksheets/sheet1.xml"),
-                ("r2", "sharedStrings", "sharedStrings.xml"),
-                ("r3", "styles", "styles.xml"),
-            ]),
-        ),
-        (
-            "xl/sharedStrings.xml",
-            "<sst><si><t>Pump</t></si><si><r><t>Opened </t></r><r><t>on</t></r></si><si><t>seven</t></si></sst>",
-        ),
-        (
-            "xl/styles.xml",
+    package(&cases![
+        "xl/workbook.xml" =>
+            "<workbook><sheets><sheet name=\"Pumps\" sheetId=\"1\" r:id=\"r1\"/></sheets></workbook>";
+        "xl/_rels/workbook.xml.rels" =>
+            &relations(&[("r1", "worksheet", "worksheets/sheet1.xml"), ("r2", "sharedStrings", "sharedStrings.xml"), ("r3", "styles", "styles.xml")]);
+        "xl/sharedStrings.xml" =>
+            "<sst><si><t>Pump</t></si><si><r><t>Opened </t></r><r><t>on</t></r></si><si><t>seven</t></si></sst>";
+        "xl/styles.xml" =>
             "<styleSheet><numFmts><numFmt numFmtId=\"164\" formatCode=\"yyyy\\-mm\\-dd\"/></numFmts>\
-             <cellStyleXfs><xf numFmtId=\"9\"/></cellStyleXfs><cellXfs><xf numFmtId=\"0\"/><xf numFmtId=\"164\"/></cellXfs></styleSheet>",
-        ),
-        (
-            "xl/worksheets/sheet1.xml",
-            &format!("<worksheet><sheetData>{sheet}</sheetData></worksheet>"),
-        ),
+             <cellStyleXfs><xf numFmtId=\"9\"/></cellStyleXfs><cellXfs><xf numFmtId=\"0\"/><xf numFmtId=\"164\"/></cellXfs></styleSheet>";
+        "xl/worksheets/sheet1.xml" => &format!("<worksheet><sheetData>{sheet}</sheetData></worksheet>");
     ])
 }
 
@@ -158,43 +128,28 @@ pub(crate) const ROWS: &str = "<row r=\"1\"><c r=\"A1\" t=\"s\"><v>0</v></c><c r
 
 /// An OpenDocument file with this content.
 pub(crate) fn odf(content: &str) -> Vec<u8> {
-    package(&[
-        (
-            "meta.xml",
-            "<office:document-meta><office:meta><dc:title>On on</dc:title></office:meta></office:document-meta>",
-        ),
-        (
-            "content.xml",
-            &format!(
-                "<office:document-content><office:body>{content}</office:body></office:document-content>"
-            ),
-        ),
+    package(&cases![
+        "meta.xml" =>
+            "<office:document-meta><office:meta><dc:title>On on</dc:title></office:meta></office:document-meta>";
+        "content.xml" =>
+            &format!("<office:document-content><office:body>{content}</office:body></office:document-content>");
     ])
 }
 
 /// A book of two chapters, the second of which stands first in the package.
 pub(crate) fn epub() -> Vec<u8> {
-    package(&[
-        ("mimetype", "application/epub+zip"),
-        (
-            "META-INF/container.xml",
-            "<container><rootfiles><rootfile full-path=\"OEBPS/book.opf\"/></rootfiles></container>",
-        ),
-        (
-            "OEBPS/book.opf",
+    package(&cases![
+        "mimetype" => "application/epub+zip";
+        "META-INF/container.xml" =>
+            "<container><rootfiles><rootfile full-path=\"OEBPS/book.opf\"/></rootfiles></container>";
+        "OEBPS/book.opf" =>
             "<package><metadata><dc:title>Tides</dc:title><dc:creator>I. Ito</dc:creator></metadata><manifest>\
              <item id=\"n\" href=\"nav.xhtml\" properties=\"nav\"/><item id=\"b\" href=\"a%20b.xhtml\"/><item id=\"a\" href=\"z.xhtml\"/></manifest>\
-             <spine><itemref idref=\"n\"/><itemref idref=\"a\"/><itemref idref=\"b\"/></spine></package>",
-        ),
-        (
-            "OEBPS/a b.xhtml",
-            "<html><body><h1>Two</h1><p>It falls.</p></body></html>",
-        ),
-        ("OEBPS/nav.xhtml", "<html><body>One Two</body></html>"),
-        (
-            "OEBPS/z.xhtml",
-            "<html><head><title>x</title></head><body><h1>One</h1><p>It rises.</p></body></html>",
-        ),
+             <spine><itemref idref=\"n\"/><itemref idref=\"a\"/><itemref idref=\"b\"/></spine></package>";
+        "OEBPS/a b.xhtml" => "<html><body><h1>Two</h1><p>It falls.</p></body></html>";
+        "OEBPS/nav.xhtml" => "<html><body>One Two</body></html>";
+        "OEBPS/z.xhtml" =>
+            "<html><head><title>x</title></head><body><h1>One</h1><p>It rises.</p></body></html>";
     ])
 }
 

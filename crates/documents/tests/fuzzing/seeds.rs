@@ -1,6 +1,7 @@
 //! The files that are mutated: small good ones of each format, hostile ones, and ones that
 //! decompress to far more than their size.
 
+use ken_testing::cases;
 use parquet::basic::Compression;
 
 use crate::files::font::fonts;
@@ -69,16 +70,13 @@ pub(crate) fn all() -> Vec<Seed> {
     let mut seeds = small();
     // Half a MiB each, which is over the budget here.
     let zeros = vec![0; 1 << 19];
-    seeds.extend([
-        ("z.txt.gz", gzip(&zeros)),
-        ("z.txt.zst", zstd(&zeros)),
-        ("z.txt.bz2", bzip2(&zeros)),
-        ("l.jsonl.gz", gzip(&lines(1 << 19, "words"))),
-        ("w.jsonl.zst", zstd_with_window(1 << 19, 30)),
-        (
-            "f.pdf",
-            drawing(&"/Form Do ".repeat(500), &"q Q ".repeat(500)),
-        ),
+    seeds.extend(cases![
+        "z.txt.gz" => gzip(&zeros);
+        "z.txt.zst" => zstd(&zeros);
+        "z.txt.bz2" => bzip2(&zeros);
+        "l.jsonl.gz" => gzip(&lines(1 << 19, "words"));
+        "w.jsonl.zst" => zstd_with_window(1 << 19, 30);
+        "f.pdf" => drawing(&"/Form Do ".repeat(500), &"q Q ".repeat(500));
     ]);
     let hostile = patterns().into_iter();
     seeds.extend(hostile.map(|pattern| (pattern.file, (pattern.make)(HOSTILE_BYTES))));

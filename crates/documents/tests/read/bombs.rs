@@ -1,6 +1,7 @@
 //! Packages, archives and messages that exceed the budget: each gives its own error, and costs no other file.
 
 use ken_documents::ReadError;
+use ken_testing::cases;
 
 use crate::files::packages::{docx, odf, package, paragraph, tar, xlsx, zip};
 use crate::files::packed::gzip;
@@ -82,16 +83,10 @@ fn parts_that_expand_are_refused() {
     assert_eq!(messages, [expected]);
     let chapters = "<itemref idref=\"a\"/>".repeat(100);
     let chapter = format!("<p>{}", " ".repeat(SMALL as usize / 4));
-    let book = package(&[
-        (
-            "META-INF/container.xml",
-            "<c><rootfile full-path=\"b.opf\"/></c>",
-        ),
-        (
-            "b.opf",
-            &format!("<p><item id=\"a\" href=\"a.html\"/>{chapters}</p>"),
-        ),
-        ("a.html", &chapter),
+    let book = package(&cases![
+        "META-INF/container.xml" => "<c><rootfile full-path=\"b.opf\"/></c>";
+        "b.opf" => &format!("<p><item id=\"a\" href=\"a.html\"/>{chapters}</p>");
+        "a.html" => &chapter;
     ]);
     assert_eq!(outcome("b.epub", &book).0, ["archive_too_large"]);
     // Each entry of a directory takes memory, even if it is not read.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use ken_corpus::Document;
 use ken_documents::{Budget, Converters, ReadError, ReadOptions, read_documents_with};
+use ken_testing::cases;
 
 use crate::folder;
 
@@ -97,23 +98,11 @@ fn what_a_command_wrote_is_kept_by_the_contents() {
 #[test]
 fn a_command_that_fails_costs_its_file() {
     let dir = folder(&[("a.png", b"\xff\xfe"), ("b.txt", b"Pump")]);
-    for (converter, kind, told) in [
-        (
-            "*.png=test -e {}; exit 3",
-            "converter_failed",
-            "could not be converted",
-        ),
-        (
-            "*.png=no-such-program-here {}",
-            "converter_failed",
-            "no-such-program-here",
-        ),
-        ("*.png=cat {}", "converter_failed", "no UTF-8"),
-        (
-            "*.png=yes {} | head -c 20000",
-            "document_too_large",
-            "a.png",
-        ),
+    for (converter, kind, told) in cases![
+        "*.png=test -e {}; exit 3" => "converter_failed", "could not be converted";
+        "*.png=no-such-program-here {}" => "converter_failed", "no-such-program-here";
+        "*.png=cat {}" => "converter_failed", "no UTF-8";
+        "*.png=yes {} | head -c 20000" => "document_too_large", "a.png";
     ] {
         let documents = converted(dir.path(), converter, None);
         let error = documents[0].as_ref().unwrap_err();

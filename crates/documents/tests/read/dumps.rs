@@ -1,5 +1,7 @@
 //! XML dumps of a MediaWiki, and other XML.
 
+use ken_testing::cases;
+
 use crate::files::packed::bzip2;
 use crate::{documents_of, error_of, folder, owned, read};
 
@@ -54,16 +56,11 @@ fn articles_are_read_and_nothing_else() {
         format!("{{\"timestamp\":\"2020-01-02T03:04:05Z\",\"revision\":{revision}}}")
     };
     let first = metadata("17").replace('}', ",\"categories\":[\"Fluss\"]}");
-    let expected = [
-        ("7", "Page 7 & so", "\"A\" is B.", first.as_str()),
-        ("12", "Page 12 & so", "x < y", &metadata("112")),
-        (
-            "13",
-            "Page 13 & so",
-            "new",
-            "{\"timestamp\":\"t\",\"revision\":5}",
-        ),
-        ("14", "Page 14 & so", "", &metadata("114")),
+    let expected = cases![
+        "7" => "Page 7 & so", "\"A\" is B.", first.as_str();
+        "12" => "Page 12 & so", "x < y", &metadata("112");
+        "13" => "Page 13 & so", "new", "{\"timestamp\":\"t\",\"revision\":5}";
+        "14" => "Page 14 & so", "", &metadata("114");
     ];
     let file = dump(&pages.concat());
     assert_eq!(documents_of("d.xml", file.as_bytes()), owned(&expected));
@@ -87,32 +84,12 @@ fn broken_dumps_are_told_by_line() {
     assert_eq!(kind, "broken_xml");
     assert!(message.starts_with("d.xml:11: broken XML: "), "{message}");
 
-    for (from, to, kind, start) in [
-        (
-            "<id>2</id>",
-            "<id></id>",
-            "missing_field",
-            "d.xml:9: the record has no id",
-        ),
-        (
-            "<id>2</id>",
-            "<id>1</id>",
-            "duplicate_id",
-            "d.xml:9: the document id \"1\"",
-        ),
-        (
-            "<id>2</id>",
-            "<id>2</ns>",
-            "broken_xml",
-            "d.xml:10: broken XML: ",
-        ),
-        (
-            ">b<",
-            ">&bogus;<",
-            "broken_xml",
-            "d.xml:11: broken XML: unknown entity &bogus;",
-        ),
-        (">b<", "><b<", "broken_xml", "d.xml:11: broken XML: "),
+    for (from, to, kind, start) in cases![
+        "<id>2</id>" => "<id></id>", "missing_field", "d.xml:9: the record has no id";
+        "<id>2</id>" => "<id>1</id>", "duplicate_id", "d.xml:9: the document id \"1\"";
+        "<id>2</id>" => "<id>2</ns>", "broken_xml", "d.xml:10: broken XML: ";
+        ">b<" => ">&bogus;<", "broken_xml", "d.xml:11: broken XML: unknown entity &bogus;";
+        ">b<" => "><b<", "broken_xml", "d.xml:11: broken XML: ";
     ] {
         let (found, message) = error_of("d.xml", whole.replace(from, to).as_bytes());
         assert_eq!(found, kind, "{message}");

@@ -32,6 +32,7 @@ use std::path::{Path, PathBuf};
 use files::packed::gzip;
 use ken_corpus::Document;
 use ken_documents::{ReadError, read_documents};
+use ken_testing::cases;
 use tempfile::TempDir;
 
 fn folder(files: &[(&str, &[u8])]) -> TempDir {
@@ -97,21 +98,19 @@ fn error_of(name: &str, contents: &[u8]) -> (String, String) {
 
 #[test]
 fn a_folder_is_read_in_order_with_all_formats() {
-    let dir = folder(&[
-        ("b.txt", "\u{feff}Plain text.".as_bytes()),
-        ("a/page.html", b"<title>Page</title><p>Seen.</p>"),
-        ("a/deep/notes.markdown", b"# Notes\n\nNoted."),
-        (
-            "a/records.jsonl.gz",
-            &gzip(b"{\"id\":\"r1\",\"contents\":\"T\\nx\"}\n\n{\"_id\":\"r2\",\"text\":\"y\"}"),
-        ),
-        ("c.md.gz", &gzip(b"No heading.")),
-        ("ignored.doc", b"x"),
-        ("pom.xml", b"<project/>"),
-        (".hidden.txt", b"hidden"),
-        (".git/x.txt", b"hidden"),
-        ("old-corpus/CURRENT", b"1"),
-        ("old-corpus/passages.jsonl", b"not for reading"),
+    let dir = folder(&cases![
+        "b.txt" => "\u{feff}Plain text.".as_bytes();
+        "a/page.html" => b"<title>Page</title><p>Seen.</p>";
+        "a/deep/notes.markdown" => b"# Notes\n\nNoted.";
+        "a/records.jsonl.gz" =>
+            &gzip(b"{\"id\":\"r1\",\"contents\":\"T\\nx\"}\n\n{\"_id\":\"r2\",\"text\":\"y\"}");
+        "c.md.gz" => &gzip(b"No heading.");
+        "ignored.doc" => b"x";
+        "pom.xml" => b"<project/>";
+        ".hidden.txt" => b"hidden";
+        ".git/x.txt" => b"hidden";
+        "old-corpus/CURRENT" => b"1";
+        "old-corpus/passages.jsonl" => b"not for reading";
     ]);
     let records: Vec<(String, String, String, bool)> = read(dir.path())
         .into_iter()

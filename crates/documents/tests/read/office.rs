@@ -1,5 +1,7 @@
 //! Office documents and books.
 
+use ken_testing::cases;
+
 use crate::files::packages::{ROWS, docx, epub, odf, package, paragraph, pptx, xlsx};
 use crate::{documents_of, error_of, owned};
 
@@ -133,35 +135,18 @@ fn chapters_are_in_the_order_of_the_spine() {
 
 #[test]
 fn broken_packages_are_named() {
-    for (name, contents, kind) in [
-        ("a.docx", b"no zip".to_vec(), "broken_file"),
-        (
-            "a.docx",
-            b"\xd0\xcf\x11\xe0\xa1\xb1".to_vec(),
-            "broken_file",
-        ),
-        ("a.docx", package(&[("x.xml", "<x/>")]), "broken_file"),
-        ("a.pptx", docx(""), "broken_file"),
-        ("a.epub", docx(""), "broken_file"),
-        ("a.xlsx", Vec::new(), "broken_file"),
-        (
-            "a.odt",
-            package(&[("content.xml", "<a><b></a>")]),
-            "broken_file",
-        ),
-        (
-            "a.odt",
-            package(&[
-                ("META-INF/manifest.xml", "<m:encryption-data/>"),
-                ("content.xml", "x"),
-            ]),
-            "encrypted_file",
-        ),
-        (
-            "a.docx",
-            docx("</w:body></w:document><!DOCTYPE x [<!ENTITY y \"z\">]><w:document><w:body>"),
-            "broken_file",
-        ),
+    for (name, contents, kind) in cases![
+        "a.docx" => b"no zip".to_vec(), "broken_file";
+        "a.docx" => b"\xd0\xcf\x11\xe0\xa1\xb1".to_vec(), "broken_file";
+        "a.docx" => package(&[("x.xml", "<x/>")]), "broken_file";
+        "a.pptx" => docx(""), "broken_file";
+        "a.epub" => docx(""), "broken_file";
+        "a.xlsx" => Vec::new(), "broken_file";
+        "a.odt" => package(&[("content.xml", "<a><b></a>")]), "broken_file";
+        "a.odt" => package(&[("META-INF/manifest.xml", "<m:encryption-data/>"), ("content.xml", "x")]),
+            "encrypted_file";
+        "a.docx" => docx("</w:body></w:document><!DOCTYPE x [<!ENTITY y \"z\">]><w:document><w:body>"),
+            "broken_file";
     ] {
         let (found, message) = error_of(name, &contents);
         assert_eq!(found, kind, "{message}");

@@ -1,6 +1,7 @@
 //! Parquet files, whole and broken.
 
 use ken_documents::read_documents;
+use ken_testing::cases;
 use parquet::basic::{Compression, ZstdLevel};
 
 use crate::files::table::{four_rows, two_columns};
@@ -39,37 +40,17 @@ fn rows_of_typed_and_nested_columns() {
 #[test]
 fn what_is_wrong_is_told_by_file_and_row() {
     let good = [("a", "x"), ("b", "y")];
-    for (file, kind, message) in [
-        (
-            two_columns(["id", "words"], &good),
-            "missing_column",
-            "p.parquet: the header has no column contents, text, passage or content",
-        ),
-        (
-            two_columns(["name", "text"], &good),
-            "missing_column",
-            "p.parquet: the header has no column id, _id or doc_id",
-        ),
-        (
-            two_columns(["id", "text"], &[("a", "x"), ("", "y"), ("c", "z")]),
-            "missing_field",
-            "p.parquet, row 2: the record has no id, _id or doc_id",
-        ),
-        (
-            two_columns(["id", "text"], &[("a", "x"), ("a", "y")]),
-            "duplicate_id",
-            "p.parquet, row 2: the document id \"a\" was read before",
-        ),
-        (
-            b"PAR1".to_vec(),
-            "broken_parquet",
-            "p.parquet: broken Parquet: ",
-        ),
-        (
-            b"no Parquet at all".to_vec(),
-            "broken_parquet",
-            "p.parquet: broken Parquet: ",
-        ),
+    for (file, kind, message) in cases![
+        two_columns(["id", "words"], &good) => "missing_column",
+            "p.parquet: the header has no column contents, text, passage or content";
+        two_columns(["name", "text"], &good) => "missing_column",
+            "p.parquet: the header has no column id, _id or doc_id";
+        two_columns(["id", "text"], &[("a", "x"), ("", "y"), ("c", "z")]) => "missing_field",
+            "p.parquet, row 2: the record has no id, _id or doc_id";
+        two_columns(["id", "text"], &[("a", "x"), ("a", "y")]) => "duplicate_id",
+            "p.parquet, row 2: the document id \"a\" was read before";
+        b"PAR1".to_vec() => "broken_parquet", "p.parquet: broken Parquet: ";
+        b"no Parquet at all".to_vec() => "broken_parquet", "p.parquet: broken Parquet: ";
     ] {
         let (found, text) = error_of("p.parquet", &file);
         assert_eq!(found, kind, "{text}");

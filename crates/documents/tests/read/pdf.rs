@@ -1,5 +1,6 @@
 //! PDF files, whole and broken.
 
+use ken_testing::cases;
 use lopdf::{Document, EncryptionState, EncryptionVersion, Object, Permissions};
 
 use crate::files::pages::two_pages;
@@ -42,28 +43,12 @@ fn forms_that_draw_themselves_come_to_an_end() {
 #[test]
 fn what_cannot_be_read_is_told_with_its_remedy() {
     let whole = two_pages("BT /F 12 Tf (x) Tj ET", "");
-    for (contents, kind, message) in [
-        (
-            two_pages("/Image Do", "q Q"),
-            "pdf_without_text",
-            "s.pdf has no text on its 2 pages",
-        ),
-        (
-            b"this is no PDF".to_vec(),
-            "broken_pdf",
-            "s.pdf is a broken PDF: ",
-        ),
-        (Vec::new(), "broken_pdf", "s.pdf is a broken PDF: "),
-        (
-            whole[..40].to_vec(),
-            "broken_pdf",
-            "s.pdf is a broken PDF: ",
-        ),
-        (
-            encrypted(&whole),
-            "encrypted_pdf",
-            "s.pdf is an encrypted PDF",
-        ),
+    for (contents, kind, message) in cases![
+        two_pages("/Image Do", "q Q") => "pdf_without_text", "s.pdf has no text on its 2 pages";
+        b"this is no PDF".to_vec() => "broken_pdf", "s.pdf is a broken PDF: ";
+        Vec::new() => "broken_pdf", "s.pdf is a broken PDF: ";
+        whole[..40].to_vec() => "broken_pdf", "s.pdf is a broken PDF: ";
+        encrypted(&whole) => "encrypted_pdf", "s.pdf is an encrypted PDF";
     ] {
         let (found, text) = error_of("s.pdf", &contents);
         assert_eq!(found, kind, "{text}");

@@ -1,5 +1,7 @@
 //! The meaning of codes in PDF fonts, in all ways in which fonts give it.
 
+use ken_testing::cases;
+
 use crate::documents_of;
 use crate::files::font::{page, simple};
 use crate::files::pages::stream;
@@ -20,30 +22,14 @@ fn with_differences(differences: &str, entries: &str) -> String {
 
 #[test]
 fn an_odd_name_costs_its_own_code_alone() {
-    for (differences, string, expected) in [
-        ("1 /V /a /l /v /e", "<0102030405>", "Valve"),
-        (
-            "0 /.notdef 1 /V /a /l /v /e 6 /.notdef",
-            "<0102030405>",
-            "Valve",
-        ),
-        (
-            "1 /V /mystery /l 3 (odd) /l /.notdef 300 /x -4 /y",
-            "<010203>",
-            "Vl",
-        ),
-        (
-            "27 /ff /fi /fl /ffi 32 /.notdef 233 /eacute",
-            "(caf\\351 e\\036cace \\034)",
-            "café efficace fi",
-        ),
-        (
-            "1 /uni0041 /u00e9 /a.sc /nineoldstyle /Asmall /f_i",
-            "<010203040506>",
-            "Aéa9Afi",
-        ),
-        ("1 /g65 /g97 /mystery", "<0102>", "Aa"),
-        ("1 /G41 /G6A /G7a", "<010203>", "Ajz"),
+    for (differences, string, expected) in cases![
+        "1 /V /a /l /v /e" => "<0102030405>", "Valve";
+        "0 /.notdef 1 /V /a /l /v /e 6 /.notdef" => "<0102030405>", "Valve";
+        "1 /V /mystery /l 3 (odd) /l /.notdef 300 /x -4 /y" => "<010203>", "Vl";
+        "27 /ff /fi /fl /ffi 32 /.notdef 233 /eacute" => "(caf\\351 e\\036cace \\034)", "café efficace fi";
+        "1 /uni0041 /u00e9 /a.sc /nineoldstyle /Asmall /f_i" => "<010203040506>", "Aéa9Afi";
+        "1 /g65 /g97 /mystery" => "<0102>", "Aa";
+        "1 /G41 /G6A /G7a" => "<010203>", "Ajz";
     ] {
         assert_eq!(
             drawn(string, &[with_differences(differences, "")]),

@@ -2,6 +2,7 @@
 
 use ken_corpus::FieldName;
 use ken_documents::{ReadOptions, read_documents_with};
+use ken_testing::cases;
 use proptest::prelude::*;
 
 use crate::{documents_of, error_of, folder, owned, read};
@@ -41,27 +42,12 @@ fn other_columns_become_metadata() {
 
 #[test]
 fn headers_that_are_missing_or_wrong() {
-    for (file, kind, message) in [
-        (
-            "1\tsome text\tT\n2\tx\tT\n",
-            "missing_column",
-            "c.tsv:1: the header has no column id, _id or doc_id",
-        ),
-        (
-            "",
-            "missing_column",
-            "c.tsv:1: the header has no column id, _id or doc_id",
-        ),
-        (
-            "\n\nid\ttitle\n1\tx\n",
-            "missing_column",
-            "c.tsv:3: the header has no column contents, text, passage or content",
-        ),
-        (
-            "id\ttext\turl\turl\n",
-            "column_twice",
-            "c.tsv:1: the header names the column \"url\" twice",
-        ),
+    for (file, kind, message) in cases![
+        "1\tsome text\tT\n2\tx\tT\n" => "missing_column", "c.tsv:1: the header has no column id, _id or doc_id";
+        "" => "missing_column", "c.tsv:1: the header has no column id, _id or doc_id";
+        "\n\nid\ttitle\n1\tx\n" => "missing_column",
+            "c.tsv:3: the header has no column contents, text, passage or content";
+        "id\ttext\turl\turl\n" => "column_twice", "c.tsv:1: the header names the column \"url\" twice";
     ] {
         let error = error_of("c.tsv", file.as_bytes());
         assert_eq!(error, (kind.to_owned(), message.to_owned()));
@@ -70,27 +56,11 @@ fn headers_that_are_missing_or_wrong() {
 
 #[test]
 fn wrong_records_are_told_by_line_and_passed_over() {
-    for (record, kind, message) in [
-        (
-            "b",
-            "field_count",
-            "c.csv:5: the record has 1 fields, but the header 2",
-        ),
-        (
-            "b,x,y",
-            "field_count",
-            "c.csv:5: the record has 3 fields, but the header 2",
-        ),
-        (
-            ",x",
-            "missing_field",
-            "c.csv:5: the record has no id, _id or doc_id",
-        ),
-        (
-            "a,x",
-            "duplicate_id",
-            "c.csv:5: the document id \"a\" was read before",
-        ),
+    for (record, kind, message) in cases![
+        "b" => "field_count", "c.csv:5: the record has 1 fields, but the header 2";
+        "b,x,y" => "field_count", "c.csv:5: the record has 3 fields, but the header 2";
+        ",x" => "missing_field", "c.csv:5: the record has no id, _id or doc_id";
+        "a,x" => "duplicate_id", "c.csv:5: the document id \"a\" was read before";
     ] {
         // The line break in quotes counts, and so does the empty line.
         let file = format!("id,text\na,\"x\ny\"\n\n{record}\nc,z\n");
@@ -182,24 +152,12 @@ fn separators_are_found() {
 
 #[test]
 fn columns_are_named_by_the_caller() {
-    for (given, file, expected) in [
-        (
-            &["text=Answer", "id=nr"][..],
-            "nr,text,answer\n1,a,b\n",
-            vec!["1|b"],
-        ),
-        (&["id="], "text\nx\n\ny\n", vec!["c.csv:2|x", "c.csv:4|y"]),
-        (&["id=2", "text=3"], "x;1;a\ny;2;b\n", vec!["1|a", "2|b"]),
-        (
-            &["text=1", "id="],
-            "a\n\"b\nc\"\n",
-            vec!["c.csv:1|a", "c.csv:2|b\nc"],
-        ),
-        (
-            &["text=body"],
-            "id,text\n1,a\n",
-            vec!["c.csv:1: the header has no column \"body\""],
-        ),
+    for (given, file, expected) in cases![
+        &["text=Answer", "id=nr"][..] => "nr,text,answer\n1,a,b\n", vec!["1|b"];
+        &["id="] => "text\nx\n\ny\n", vec!["c.csv:2|x", "c.csv:4|y"];
+        &["id=2", "text=3"] => "x;1;a\ny;2;b\n", vec!["1|a", "2|b"];
+        &["text=1", "id="] => "a\n\"b\nc\"\n", vec!["c.csv:1|a", "c.csv:2|b\nc"];
+        &["text=body"] => "id,text\n1,a\n", vec!["c.csv:1: the header has no column \"body\""];
     ] {
         let dir = folder(&[("c.csv", file.as_bytes())]);
         let names = given.iter().map(|name| name.parse::<FieldName>().unwrap());

@@ -1,31 +1,20 @@
 //! Office documents, books, mail, archives and files with light markup.
 
+use ken_testing::cases;
+
 use super::{Pattern, add, halves, repeated};
 use crate::files::packages::{docx, odf, package, tar, xlsx, zip};
 
 pub(super) fn office(all: &mut Vec<Pattern>) {
-    for (name, before, unit, after) in [
-        ("paragraphs", "", "<w:p><w:r><w:t>a</w:t></w:r></w:p>", ""),
-        ("paragraphs in paragraphs", "", "<w:p>", ""),
-        ("references", "<w:p><w:t>", "&amp;", "</w:t></w:p>"),
-        (
-            "wide cells",
-            "<w:tbl><w:tr>",
-            "<w:tc><w:gridSpan w:val=\"64\"/></w:tc>",
-            "</w:tr></w:tbl>",
-        ),
-        (
-            "rows",
-            "<w:tbl>",
-            "<w:tr><w:tc><w:p><w:t>a</w:t></w:p></w:tc><w:tc><w:p><w:t>b</w:t></w:p></w:tc></w:tr>",
-            "</w:tbl>",
-        ),
-        (
-            "merged rows",
-            "<w:tbl><w:tr><w:tc><w:p><w:t>a long label that is repeated</w:t></w:p></w:tc></w:tr>",
-            "<w:tr><w:tc><w:vMerge/></w:tc></w:tr>",
-            "</w:tbl>",
-        ),
+    for (name, before, unit, after) in cases![
+        "paragraphs" => "", "<w:p><w:r><w:t>a</w:t></w:r></w:p>", "";
+        "paragraphs in paragraphs" => "", "<w:p>", "";
+        "references" => "<w:p><w:t>", "&amp;", "</w:t></w:p>";
+        "wide cells" => "<w:tbl><w:tr>", "<w:tc><w:gridSpan w:val=\"64\"/></w:tc>", "</w:tr></w:tbl>";
+        "rows" => "<w:tbl>",
+            "<w:tr><w:tc><w:p><w:t>a</w:t></w:p></w:tc><w:tc><w:p><w:t>b</w:t></w:p></w:tc></w:tr>", "</w:tbl>";
+        "merged rows" => "<w:tbl><w:tr><w:tc><w:p><w:t>a long label that is repeated</w:t></w:p></w:tc></w:tr>",
+            "<w:tr><w:tc><w:vMerge/></w:tc></w:tr>", "</w:tbl>";
     ] {
         add(all, "w.docx", name, move |n| {
             docx(&format!("{before}{}{after}", repeated(unit, n)))
@@ -37,33 +26,20 @@ pub(super) fn office(all: &mut Vec<Pattern>) {
             .collect();
         docx(&format!("<w:p{attributes}/>"))
     });
-    for (name, unit) in [
-        (
-            "rows",
-            "<row><c t=\"s\"><v>0</v></c><c><v>1.5</v></c></row>",
-        ),
-        ("last columns", "<row><c r=\"XFD1\"><v>1</v></c></row>"),
-        ("one column", "<c r=\"A1\"><v>1</v></c>"),
-        (
-            "last rows",
-            "<row r=\"1048576\"><c t=\"s\"><v>1</v></c><c t=\"s\"><v>0</v></c></row><row/>",
-        ),
+    for (name, unit) in cases![
+        "rows" => "<row><c t=\"s\"><v>0</v></c><c><v>1.5</v></c></row>";
+        "last columns" => "<row><c r=\"XFD1\"><v>1</v></c></row>";
+        "one column" => "<c r=\"A1\"><v>1</v></c>";
+        "last rows" => "<row r=\"1048576\"><c t=\"s\"><v>1</v></c><c t=\"s\"><v>0</v></c></row><row/>";
     ] {
         add(all, "b.xlsx", name, move |n| xlsx(&repeated(unit, n)));
     }
-    for (name, unit) in [
-        (
-            "repeated rows",
-            "<t:table-row t:number-rows-repeated=\"1000000\"><t:table-cell><p>a</p></t:table-cell></t:table-row>",
-        ),
-        (
-            "repeated cells",
-            "<t:table-row><t:table-cell t:number-columns-repeated=\"16384\"><p>a</p></t:table-cell></t:table-row>",
-        ),
-        (
-            "spaces",
-            "<t:table-row><t:table-cell><p><s t:c=\"99\"/></p></t:table-cell></t:table-row>",
-        ),
+    for (name, unit) in cases![
+        "repeated rows" =>
+            "<t:table-row t:number-rows-repeated=\"1000000\"><t:table-cell><p>a</p></t:table-cell></t:table-row>";
+        "repeated cells" =>
+            "<t:table-row><t:table-cell t:number-columns-repeated=\"16384\"><p>a</p></t:table-cell></t:table-row>";
+        "spaces" => "<t:table-row><t:table-cell><p><s t:c=\"99\"/></p></t:table-cell></t:table-row>";
     ] {
         add(all, "s.ods", name, move |n| {
             odf(&format!(
@@ -81,16 +57,10 @@ pub(super) fn office(all: &mut Vec<Pattern>) {
     }
     add(all, "b.epub", "one chapter often", |n| {
         let chapters = repeated("<itemref idref=\"a\"/>", n);
-        package(&[
-            (
-                "META-INF/container.xml",
-                "<c><rootfile full-path=\"b.opf\"/></c>",
-            ),
-            (
-                "b.opf",
-                &format!("<p><item id=\"a\" href=\"a.html\"/>{chapters}</p>"),
-            ),
-            ("a.html", "<p>a few words"),
+        package(&cases![
+            "META-INF/container.xml" => "<c><rootfile full-path=\"b.opf\"/></c>";
+            "b.opf" => &format!("<p><item id=\"a\" href=\"a.html\"/>{chapters}</p>");
+            "a.html" => "<p>a few words";
         ])
     });
 }
@@ -125,19 +95,13 @@ pub(super) fn archives(all: &mut Vec<Pattern>) {
 
 pub(super) fn mail(all: &mut Vec<Pattern>) {
     let head = "From: a@b.c\nContent-Type: multipart/mixed; boundary=B\n\n";
-    for (name, unit) in [
-        ("parts", "--B\n\na\n"),
-        ("headers", "Subject: a\n"),
-        (
-            "multiparts",
-            "--B\nContent-Type: multipart/mixed; boundary=B\n\n",
-        ),
-        (
-            "messages",
-            "--B\nContent-Type: message/rfc822\n\nSubject: a\n",
-        ),
-        ("messages in messages", "Content-Type: message/rfc822\n\n"),
-        ("words", "=?utf-8?q?a?= "),
+    for (name, unit) in cases![
+        "parts" => "--B\n\na\n";
+        "headers" => "Subject: a\n";
+        "multiparts" => "--B\nContent-Type: multipart/mixed; boundary=B\n\n";
+        "messages" => "--B\nContent-Type: message/rfc822\n\nSubject: a\n";
+        "messages in messages" => "Content-Type: message/rfc822\n\n";
+        "words" => "=?utf-8?q?a?= ";
     ] {
         add(all, "m.eml", name, move |n| {
             format!("{head}{}", repeated(unit, n)).into()

@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use ken_testing::cases;
+
 use super::{Pattern, add, halves, repeated};
 use crate::files::font::page;
 use crate::files::packed::{bzip2, gzip, zstd};
@@ -10,38 +12,18 @@ use crate::files::table::two_columns;
 
 pub(super) fn records(all: &mut Vec<Pattern>) {
     add(all, "c.jsonl", "records", |n| lines(n, "some words"));
-    for (name, before, unit, after) in [
-        ("a long text", "{\"id\":1,\"text\":\"", "word ", "\"}"),
-        ("escapes", "{\"id\":1,\"text\":\"", "\\u00e9", "\"}"),
-        ("numbers", "{\"id\":1,\"text\":\"x\",\"a\":[", "0,", "0]}"),
-        ("lists", "{\"id\":1,\"text\":\"x\",\"a\":[", "[],", "0]}"),
-        (
-            "lists in lists",
-            "{\"id\":1,\"text\":\"x\",\"a\":[",
-            "[",
-            "]}",
-        ),
-        (
-            "objects in objects",
-            "{\"id\":1,\"text\":\"x\",\"a\":",
-            "{\"a\":",
-            "0}",
-        ),
-        ("digits", "{\"id\":1,\"text\":\"x\",\"a\":1", "0", "}"),
-        (
-            "one name twice",
-            "{\"id\":1,\"text\":\"x\"",
-            ",\"a\":0",
-            "}",
-        ),
-        ("empty lines", "", "\n", "{\"id\":1,\"text\":\"x\"}"),
-        ("broken lines", "", "{\n", ""),
-        (
-            "a title without end",
-            "{\"id\":1,\"contents\":\"",
-            "a\\n",
-            "\"}",
-        ),
+    for (name, before, unit, after) in cases![
+        "a long text" => "{\"id\":1,\"text\":\"", "word ", "\"}";
+        "escapes" => "{\"id\":1,\"text\":\"", "\\u00e9", "\"}";
+        "numbers" => "{\"id\":1,\"text\":\"x\",\"a\":[", "0,", "0]}";
+        "lists" => "{\"id\":1,\"text\":\"x\",\"a\":[", "[],", "0]}";
+        "lists in lists" => "{\"id\":1,\"text\":\"x\",\"a\":[", "[", "]}";
+        "objects in objects" => "{\"id\":1,\"text\":\"x\",\"a\":", "{\"a\":", "0}";
+        "digits" => "{\"id\":1,\"text\":\"x\",\"a\":1", "0", "}";
+        "one name twice" => "{\"id\":1,\"text\":\"x\"", ",\"a\":0", "}";
+        "empty lines" => "", "\n", "{\"id\":1,\"text\":\"x\"}";
+        "broken lines" => "", "{\n", "";
+        "a title without end" => "{\"id\":1,\"contents\":\"", "a\\n", "\"}";
     ] {
         add(all, "c.jsonl", name, move |n| {
             format!("{before}{}{after}\n", repeated(unit, n)).into()
@@ -68,28 +50,18 @@ pub(crate) fn lines(bytes: usize, text: &str) -> Vec<u8> {
 }
 
 pub(super) fn tables(all: &mut Vec<Pattern>) {
-    for (name, before, unit, after) in [
-        ("a long field", "id,text\n1,\"", "word ", "\"\n"),
-        ("quotes", "id,text\n1,\"", "\"\"", "\"\n"),
-        ("an open quote", "id,text\n1,\"", "a,b\n", ""),
-        ("empty fields", "id,text\n1", ",", "\n"),
-        ("empty lines", "id,text\n", "\n", "1,x\n"),
-        ("carriage returns", "id,text\n", "\r", "1,x\n"),
-        ("short records", "id,text\n", "1\n", ""),
-        ("line breaks in quotes", "id,text\n1,\"", "\n", "\"\n"),
-        ("quotes that open lines", "id,text\n", "\"a\n", ""),
-        (
-            "quotes that open and go on",
-            "id,text\n",
-            "1,\"a\n\"\"b\n\"c,d\n",
-            "",
-        ),
-        (
-            "rows after an open quote",
-            "id,text\n1,\"a\n\"b",
-            "c,\"\n",
-            "",
-        ),
+    for (name, before, unit, after) in cases![
+        "a long field" => "id,text\n1,\"", "word ", "\"\n";
+        "quotes" => "id,text\n1,\"", "\"\"", "\"\n";
+        "an open quote" => "id,text\n1,\"", "a,b\n", "";
+        "empty fields" => "id,text\n1", ",", "\n";
+        "empty lines" => "id,text\n", "\n", "1,x\n";
+        "carriage returns" => "id,text\n", "\r", "1,x\n";
+        "short records" => "id,text\n", "1\n", "";
+        "line breaks in quotes" => "id,text\n1,\"", "\n", "\"\n";
+        "quotes that open lines" => "id,text\n", "\"a\n", "";
+        "quotes that open and go on" => "id,text\n", "1,\"a\n\"\"b\n\"c,d\n", "";
+        "rows after an open quote" => "id,text\n1,\"a\n\"b", "c,\"\n", "";
     ] {
         add(all, "c.csv", name, move |n| {
             format!("{before}{}{after}", repeated(unit, n)).into()
@@ -228,59 +200,25 @@ pub(crate) fn drawing(content: &str, form: &str) -> Vec<u8> {
 
 pub(super) fn pages(all: &mut Vec<Pattern>) {
     const TEXT: &str = "BT /F 12 Tf 72 700 Td (a) Tj ET ";
-    for (name, before, unit, after) in [
-        (
-            "text",
-            "BT /F 12 Tf 72 700 Td ",
-            "(some words) Tj 0 -14 Td ",
-            "ET",
-        ),
-        (
-            "a long text",
-            "BT /F 12 Tf 72 700 Td (",
-            "some words ",
-            ") Tj ET",
-        ),
-        ("kept states", TEXT, "q ", ""),
-        ("lists in lists", TEXT, "[", ""),
-        ("numbers", TEXT, "0 ", "Td"),
-        (
-            "parts of a text",
-            "BT /F 12 Tf 72 700 Td [",
-            "(a) 1 ",
-            "] TJ ET",
-        ),
-        ("texts in texts", TEXT, "(", ""),
-        ("dictionaries", TEXT, "<<", ""),
-        ("inline pictures", TEXT, "BI ID ", ""),
-        ("comments", TEXT, "%", ""),
-        ("fonts", TEXT, "/F 1 Tf ", ""),
-        (
-            "hyphens",
-            "BT /F 12 Tf 72 700 Td ",
-            "(a-) Tj 0 -14 Td ",
-            "ET",
-        ),
-        (
-            "places",
-            "BT /F 12 Tf 72 700 Td ",
-            "(a) Tj 97 -3 Td (b) Tj -90 2 Td ",
-            "ET",
-        ),
-        ("gaps", "BT /F 12 Tf 72 700 Td [", "(a) -300 ", "] TJ ET"),
-        (
-            "columns",
-            "BT /F 12 Tf 72 700 Td ",
-            "(some words of a line) Tj 250 0 Td (and others beside it) Tj -250 -14 Td ",
-            "ET",
-        ),
-        (
-            "directions",
-            "BT /F 12 Tf ",
-            "1 .1 -.1 1 9 9 Tm (a) Tj .1 1 -1 .1 99 9 Tm (b) Tj ",
-            "ET",
-        ),
-        ("marked content", TEXT, "/A <</ActualText (a)>> BDC ", ""),
+    for (name, before, unit, after) in cases![
+        "text" => "BT /F 12 Tf 72 700 Td ", "(some words) Tj 0 -14 Td ", "ET";
+        "a long text" => "BT /F 12 Tf 72 700 Td (", "some words ", ") Tj ET";
+        "kept states" => TEXT, "q ", "";
+        "lists in lists" => TEXT, "[", "";
+        "numbers" => TEXT, "0 ", "Td";
+        "parts of a text" => "BT /F 12 Tf 72 700 Td [", "(a) 1 ", "] TJ ET";
+        "texts in texts" => TEXT, "(", "";
+        "dictionaries" => TEXT, "<<", "";
+        "inline pictures" => TEXT, "BI ID ", "";
+        "comments" => TEXT, "%", "";
+        "fonts" => TEXT, "/F 1 Tf ", "";
+        "hyphens" => "BT /F 12 Tf 72 700 Td ", "(a-) Tj 0 -14 Td ", "ET";
+        "places" => "BT /F 12 Tf 72 700 Td ", "(a) Tj 97 -3 Td (b) Tj -90 2 Td ", "ET";
+        "gaps" => "BT /F 12 Tf 72 700 Td [", "(a) -300 ", "] TJ ET";
+        "columns" => "BT /F 12 Tf 72 700 Td ",
+            "(some words of a line) Tj 250 0 Td (and others beside it) Tj -250 -14 Td ", "ET";
+        "directions" => "BT /F 12 Tf ", "1 .1 -.1 1 9 9 Tm (a) Tj .1 1 -1 .1 99 9 Tm (b) Tj ", "ET";
+        "marked content" => TEXT, "/A <</ActualText (a)>> BDC ", "";
     ] {
         add(all, "p.pdf", name, move |n| {
             drawing(&format!("{before}{}{after}", repeated(unit, n)), "")

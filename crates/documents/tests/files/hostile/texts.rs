@@ -1,5 +1,7 @@
 //! Plain text, Markdown and HTML.
 
+use ken_testing::cases;
+
 use super::{Pattern, Random, add, halves, mixed, repeated, words};
 
 pub(super) fn texts(all: &mut Vec<Pattern>) {
@@ -177,52 +179,44 @@ pub(super) fn html(all: &mut Vec<Pattern>) {
         ];
         mixed(&parts, n).into()
     });
-    for (name, unit) in [
-        ("elements in elements", "<div>"),
-        ("hidden in hidden", "<svg>"),
-        ("ends", "</p>"),
-        ("angles", "<"),
-        ("entities", "&amp"),
-        ("ampersands", "&"),
-        ("comments", "<!-- "),
-        ("dashes", "<!--->"),
-        ("data", "<![CDATA["),
-        ("instructions", "<?"),
-        ("scripts", "<script></scrip"),
-        ("headings", "<h1>"),
-        ("preformatted", "<pre>\n"),
-        ("cells", "<td>"),
-        ("titles", "<title>a</title>"),
-        ("zeros", "\0"),
-        ("doctypes", "<!doctype a "),
-        ("hidden paragraphs", "<p hidden>a"),
-        ("hidden in hidden regions", "<div hidden><b>"),
-        ("formulas in formulas", "<math><mfrac>"),
-        ("powers of powers", "<math><msup><mi>x</mi>"),
-        ("raised text", "<sup>1"),
-        ("cells that reach down", "<td rowspan=9>"),
-        ("wide cells", "<td colspan=99>a"),
-        ("tables in cells", "<table><td>a"),
-        (
-            "paragraphs",
-            "<p>One, two and three words, and so on, of a sentence that goes on and on, as long as it may be, up to its end.</p>",
-        ),
-        (
-            "paragraphs in elements",
-            "<div><p>One, two and three words, and so on, of a sentence that goes on, as long as it may be, up to its end.</p>",
-        ),
+    for (name, unit) in cases![
+        "elements in elements" => "<div>";
+        "hidden in hidden" => "<svg>";
+        "ends" => "</p>";
+        "angles" => "<";
+        "entities" => "&amp";
+        "ampersands" => "&";
+        "comments" => "<!-- ";
+        "dashes" => "<!--->";
+        "data" => "<![CDATA[";
+        "instructions" => "<?";
+        "scripts" => "<script></scrip";
+        "headings" => "<h1>";
+        "preformatted" => "<pre>\n";
+        "cells" => "<td>";
+        "titles" => "<title>a</title>";
+        "zeros" => "\0";
+        "doctypes" => "<!doctype a ";
+        "hidden paragraphs" => "<p hidden>a";
+        "hidden in hidden regions" => "<div hidden><b>";
+        "formulas in formulas" => "<math><mfrac>";
+        "powers of powers" => "<math><msup><mi>x</mi>";
+        "raised text" => "<sup>1";
+        "cells that reach down" => "<td rowspan=9>";
+        "wide cells" => "<td colspan=99>a";
+        "tables in cells" => "<table><td>a";
+        "paragraphs" =>
+            "<p>One, two and three words, and so on, of a sentence that goes on and on, as long as it may be, up to its end.</p>";
+        "paragraphs in elements" =>
+            "<div><p>One, two and three words, and so on, of a sentence that goes on, as long as it may be, up to its end.</p>";
     ] {
         add(all, "t.html", name, move |n| repeated(unit, n).into());
     }
-    for (name, first, second) in [
-        ("hidden and ends of others", "<svg>", "</p>"),
-        (
-            "hidden of all kinds and one end",
-            "<svg><select>",
-            "</object>",
-        ),
-        ("hidden and ends", "<svg>", "</svg>"),
-        ("preformatted and ends", "<pre>", "</pre>"),
+    for (name, first, second) in cases![
+        "hidden and ends of others" => "<svg>", "</p>";
+        "hidden of all kinds and one end" => "<svg><select>", "</object>";
+        "hidden and ends" => "<svg>", "</svg>";
+        "preformatted and ends" => "<pre>", "</pre>";
     ] {
         add(all, "t.html", name, move |n| {
             halves(first, second, n).into()
