@@ -382,6 +382,8 @@ fn is_unreachable(error: &io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::cases;
+
     use super::*;
     use crate::remote::settings::ApiKey;
 
@@ -472,17 +474,11 @@ mod tests {
     fn an_error_response_is_told_without_the_key() {
         let client = client("https://h/v1").unwrap();
         let status_error = |status, body| client.status_error("https://h/v1/x", status, body, None);
-        for (status, body, expected) in [
-            (
-                400,
-                r#"{"error": {"message": "bad key sk-secret", "code": 1}}"#,
-                "https://h/v1/x answered with HTTP status 400: bad key (API key)",
-            ),
-            (
-                200,
-                r#"{"error": {"message": "CUDA\nerror", "code": 503}}"#,
-                "https://h/v1/x answered with HTTP status 503: CUDA error",
-            ),
+        for (status, body, expected) in cases![
+            400 => r#"{"error": {"message": "bad key sk-secret", "code": 1}}"#,
+                "https://h/v1/x answered with HTTP status 400: bad key (API key)";
+            200 => r#"{"error": {"message": "CUDA\nerror", "code": 503}}"#,
+                "https://h/v1/x answered with HTTP status 503: CUDA error";
         ] {
             assert_eq!(status_error(status, body).to_string(), expected);
         }

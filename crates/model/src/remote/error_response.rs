@@ -136,24 +136,20 @@ fn message(text: &str, value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::cases;
+
     use super::*;
 
     #[test]
     fn the_message_is_found() {
-        for (body, words) in [
-            (r#"{"error": {"message": "bad key", "code": 1}}"#, "bad key"),
-            (r#"{"error": "no such model"}"#, "no such model"),
-            (
-                r#"{"object": "error", "message": "n must be 1"}"#,
-                "n must be 1",
-            ),
-            (
-                r#"{"detail": [{"loc": ["body", "n"]}]}"#,
-                r#"[{"loc":["body","n"]}]"#,
-            ),
-            ("plain words", "plain words"),
-            ("<html>", "(a web page)"),
-            ("", "(it does not say why)"),
+        for (body, words) in cases![
+            r#"{"error": {"message": "bad key", "code": 1}}"# => "bad key";
+            r#"{"error": "no such model"}"# => "no such model";
+            r#"{"object": "error", "message": "n must be 1"}"# => "n must be 1";
+            r#"{"detail": [{"loc": ["body", "n"]}]}"# => r#"[{"loc":["body","n"]}]"#;
+            "plain words" => "plain words";
+            "<html>" => "(a web page)";
+            "" => "(it does not say why)";
         ] {
             assert_eq!(Refused::read(body).message, words);
         }
@@ -161,18 +157,12 @@ mod tests {
 
     #[test]
     fn the_parameter_is_found() {
-        for (body, param) in [
-            (
-                r#"{"error": {"message": "m", "param": "top_p"}}"#,
-                Some("top_p"),
-            ),
-            (r#"{"message": "m", "param": "seed"}"#, Some("seed")),
-            (
-                r#"{"detail": [{"loc": ["body", "stop", 0]}]}"#,
-                Some("stop"),
-            ),
-            (r#"{"error": {"message": "m", "param": null}}"#, None),
-            ("no", None),
+        for (body, param) in cases![
+            r#"{"error": {"message": "m", "param": "top_p"}}"# => Some("top_p");
+            r#"{"message": "m", "param": "seed"}"# => Some("seed");
+            r#"{"detail": [{"loc": ["body", "stop", 0]}]}"# => Some("stop");
+            r#"{"error": {"message": "m", "param": null}}"# => None;
+            "no" => None;
         ] {
             assert_eq!(Refused::read(body).param.as_deref(), param, "{body}");
         }
@@ -203,16 +193,10 @@ mod tests {
             assert!(Refused::read(body).is_about_length(400), "{body}");
         }
         assert!(Refused::read("<html>").is_about_length(413));
-        for (status, body) in [
-            (
-                400,
-                r#"{"error": {"message": "temperature must be at most 1", "code": "invalid_value"}}"#,
-            ),
-            (
-                429,
-                r#"{"error": {"message": "Too many tokens in this minute"}}"#,
-            ),
-            (503, r#"{"error": {"message": "Loading model"}}"#),
+        for (status, body) in cases![
+            400 => r#"{"error": {"message": "temperature must be at most 1", "code": "invalid_value"}}"#;
+            429 => r#"{"error": {"message": "Too many tokens in this minute"}}"#;
+            503 => r#"{"error": {"message": "Loading model"}}"#;
         ] {
             assert!(!Refused::read(body).is_about_length(status), "{body}");
         }
@@ -220,18 +204,12 @@ mod tests {
 
     #[test]
     fn an_error_within_a_stream_has_the_status_that_it_names() {
-        for (body, status) in [
-            (r#"{"error": {"message": "m", "code": 503}}"#, 503),
-            (
-                r#"{"error": {"message": "m", "type": "rate_limit_error"}}"#,
-                429,
-            ),
-            (
-                r#"{"error": {"message": "m", "type": "BadRequestError"}}"#,
-                400,
-            ),
-            (r#"{"error": {"message": "m", "code": 7}}"#, 500),
-            (r#"{"error": "CUDA error"}"#, 500),
+        for (body, status) in cases![
+            r#"{"error": {"message": "m", "code": 503}}"# => 503;
+            r#"{"error": {"message": "m", "type": "rate_limit_error"}}"# => 429;
+            r#"{"error": {"message": "m", "type": "BadRequestError"}}"# => 400;
+            r#"{"error": {"message": "m", "code": 7}}"# => 500;
+            r#"{"error": "CUDA error"}"# => 500;
         ] {
             assert_eq!(Refused::read(body).status(200), status, "{body}");
         }

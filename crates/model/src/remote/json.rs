@@ -53,6 +53,7 @@ fn count_values(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::cases;
     use proptest::prelude::*;
 
     use super::*;
@@ -66,16 +67,13 @@ mod tests {
 
     #[test]
     fn values_are_counted() {
-        for (text, values) in [
-            (" 7 ", 1),
-            ("[]", 1),
-            ("{ }", 1),
-            ("[1, 2]", 3),
-            ("[[], {}, [[]]]", 5),
-            (
-                r#"{"a, [\"": [1, -2, "x, [\\", null, {}], "b": {"c": []}}"#,
-                9,
-            ),
+        for (text, values) in cases![
+            " 7 " => 1;
+            "[]" => 1;
+            "{ }" => 1;
+            "[1, 2]" => 3;
+            "[[], {}, [[]]]" => 5;
+            r#"{"a, [\"": [1, -2, "x, [\\", null, {}], "b": {"c": []}}"# => 9;
         ] {
             assert_eq!(count_values(text), values, "{text}");
         }

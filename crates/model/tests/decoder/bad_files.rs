@@ -7,6 +7,7 @@ use candle_core::quantized::GgmlDType;
 use candle_core::quantized::gguf_file::Value as Gguf;
 use ken_language::{GenerateOptions, Sampling};
 use ken_model::decoder::{Decoder, DecoderError, LoadOptions};
+use ken_testing::cases;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -553,21 +554,15 @@ fn paths_that_are_no_models_are_refused() {
 
 #[test]
 fn unusable_tokenizers_in_gguf_are_refused() {
-    let changes: [(&str, Option<Gguf>); 8] = [
-        ("tokens", None),
-        ("merges", None),
-        ("model", None),
-        ("model", Some(Gguf::String("bert".to_owned()))),
-        ("model", Some(Gguf::String("llama".to_owned()))),
-        ("pre", Some(Gguf::String("bloom".to_owned()))),
-        (
-            "merges",
-            Some(Gguf::Array(vec![Gguf::String("th".to_owned())])),
-        ),
-        (
-            "merges",
-            Some(Gguf::Array(vec![Gguf::String("t Ж".to_owned())])),
-        ),
+    let changes: [(&str, Option<Gguf>); 8] = cases![
+        "tokens" => None;
+        "merges" => None;
+        "model" => None;
+        "model" => Some(Gguf::String("bert".to_owned()));
+        "model" => Some(Gguf::String("llama".to_owned()));
+        "pre" => Some(Gguf::String("bloom".to_owned()));
+        "merges" => Some(Gguf::Array(vec![Gguf::String("th".to_owned())]));
+        "merges" => Some(Gguf::Array(vec![Gguf::String("t Ж".to_owned())]));
     ];
     for (key, value) in changes {
         let key = format!("tokenizer.ggml.{key}");

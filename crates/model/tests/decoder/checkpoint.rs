@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use ken_model::decoder::Family;
+use ken_testing::cases;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use serde_json::{Value, json};
@@ -280,22 +281,12 @@ impl Tiny {
             "sliding_window": self.window,
             "eos_token_id": super::vocabulary::END,
         });
-        let others = [
-            ("sliding_window_pattern", self.period.map(|n| json!(n))),
-            (
-                "rope_local_base_freq",
-                self.local_rope_base.map(|n| json!(n)),
-            ),
-            ("query_pre_attn_scalar", self.query_scalar.map(|n| json!(n))),
-            (
-                "no_rope_layer_interval",
-                self.unrotated_every.map(|n| json!(n)),
-            ),
-            (
-                "partial_rotary_factor",
-                self.rotated
-                    .map(|n| json!(n as f64 / self.head_width as f64)),
-            ),
+        let others = cases![
+            "sliding_window_pattern" => self.period.map(|n| json!(n));
+            "rope_local_base_freq" => self.local_rope_base.map(|n| json!(n));
+            "query_pre_attn_scalar" => self.query_scalar.map(|n| json!(n));
+            "no_rope_layer_interval" => self.unrotated_every.map(|n| json!(n));
+            "partial_rotary_factor" => self.rotated.map(|n| json!(n as f64 / self.head_width as f64));
         ];
         for (key, value) in others {
             if let Some(value) = value {

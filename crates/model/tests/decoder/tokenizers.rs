@@ -9,6 +9,7 @@ use candle_core::quantized::GgmlDType;
 use candle_core::quantized::gguf_file::Value as Gguf;
 use ken_language::{Finish, GenerateOptions, Sampling};
 use ken_model::decoder::{Checkpoint, Decoder, DecoderError, LoadOptions, Message, Prompt, Role};
+use ken_testing::cases;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -173,15 +174,12 @@ type Expected = (&'static str, Vec<&'static str>);
 
 #[test]
 fn words_are_split_as_each_model_wants_it() {
-    let gpt2 = [
-        ("we 1987", vec!["we", "Ġ", "1987"]),
-        (
-            "we's WE'S we",
-            vec!["we", "'s", "Ġ", "W", "E", "'", "S", "Ġwe"],
-        ),
-        ("a\n\nb", vec!["a", "Ċ", "Ċ", "b"]),
-        ("a zq", vec!["a", "Ġ", "z", "q"]),
-        ("   a", vec!["ĠĠ", "Ġ", "a"]),
+    let gpt2 = cases![
+        "we 1987" => vec!["we", "Ġ", "1987"];
+        "we's WE'S we" => vec!["we", "'s", "Ġ", "W", "E", "'", "S", "Ġwe"];
+        "a\n\nb" => vec!["a", "Ċ", "Ċ", "b"];
+        "a zq" => vec!["a", "Ġ", "z", "q"];
+        "   a" => vec!["ĠĠ", "Ġ", "a"];
     ];
     let smollm = [
         ("we 1987", vec!["we", "Ġ", "1", "9", "8", "7"]),

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use ken_language::Role;
 use ken_model::Precision;
 use ken_model::encoder::Encoder;
+use ken_testing::cases;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -179,34 +180,14 @@ fn an_embedding_is_cut_where_the_model_says_so() {
 
 #[test]
 fn what_no_published_model_has_is_refused() {
-    for (name, setting, value, told) in [
-        ("nomic_bert", "prenorm", json!(true), "prenorm"),
-        ("nomic_bert", "rotary_emb_fraction", json!(0.5), "0.5"),
-        (
-            "modernbert_biased",
-            "layer_types",
-            json!(["full_attention"]),
-            "layer_types",
-        ),
-        (
-            "qwen3",
-            "use_sliding_window",
-            json!(true),
-            "use_sliding_window",
-        ),
-        (
-            "qwen3",
-            "rope_scaling",
-            json!({ "rope_type": "yarn" }),
-            "yarn",
-        ),
-        (
-            "qwen3",
-            "num_key_value_heads",
-            json!(3),
-            "num_key_value_heads",
-        ),
-        ("qwen3", "head_dim", json!(1_u64 << 40), "head_dim"),
+    for (name, setting, value, told) in cases![
+        "nomic_bert" => "prenorm", json!(true), "prenorm";
+        "nomic_bert" => "rotary_emb_fraction", json!(0.5), "0.5";
+        "modernbert_biased" => "layer_types", json!(["full_attention"]), "layer_types";
+        "qwen3" => "use_sliding_window", json!(true), "use_sliding_window";
+        "qwen3" => "rope_scaling", json!({ "rope_type": "yarn" }), "yarn";
+        "qwen3" => "num_key_value_heads", json!(3), "num_key_value_heads";
+        "qwen3" => "head_dim", json!(1_u64 << 40), "head_dim";
     ] {
         let dir = TempDir::new().unwrap();
         let model = &RECORDED.models[name];

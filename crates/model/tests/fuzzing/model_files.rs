@@ -10,6 +10,7 @@ use ken_language::{GenerateOptions, Role as TextRole, Sampling};
 use ken_model::Precision;
 use ken_model::decoder::{Decoder, DecoderError, LoadOptions, Message, Role};
 use ken_model::encoder::{Encoder, EncoderError};
+use ken_testing::cases;
 use tempfile::TempDir;
 use tiny_models::checkpoint::Tensors;
 use tiny_models::{folder, loaded, write_decoder, write_embedder, write_gguf};
@@ -66,15 +67,9 @@ impl Place {
                 });
                 folder::write_json(&adapter.join("adapter_config.json"), &settings);
                 let name = "base_model.model.model.layers.0.self_attn.q_proj";
-                let tensors = Tensors::from([
-                    (
-                        format!("{name}.lora_A.weight"),
-                        (vec![2, 32], vec![0.1; 64]),
-                    ),
-                    (
-                        format!("{name}.lora_B.weight"),
-                        (vec![32, 2], vec![0.1; 64]),
-                    ),
+                let tensors = Tensors::from(cases![
+                    format!("{name}.lora_A.weight") => (vec![2, 32], vec![0.1; 64]);
+                    format!("{name}.lora_B.weight") => (vec![32, 2], vec![0.1; 64]);
                 ]);
                 let path = adapter.join("adapter_model.safetensors");
                 folder::write_tensors(&path, &tensors, folder::Layout::F32);

@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ken_language::{Embedder, Role};
 use ken_model::remote::{Endpoint, RemoteEmbedder};
+use ken_testing::cases;
 use serde_json::{Value, json};
 
 use super::faults::{model_list, settings};
@@ -112,28 +113,13 @@ fn the_family_of_the_model_determines_the_prefixes() {
 #[test]
 fn embeddings_that_do_not_fit_are_refused() {
     type Spoil = fn(&mut Vec<Value>);
-    let cases: [(Spoil, &str); 6] = [
-        (|data| drop(data.pop()), "1 came for 2 texts"),
-        (
-            |data| data[1]["index"] = json!(0),
-            "their indexes are not those of the texts",
-        ),
-        (
-            |data| data[1]["index"] = json!(7),
-            "their indexes are not those of the texts",
-        ),
-        (
-            |data| data[1]["embedding"] = json!([1.0, 2.0]),
-            "one has 2 numbers, others 3",
-        ),
-        (
-            |data| data[1]["embedding"] = json!([1.0, null, 2.0]),
-            "one is not a list of numbers",
-        ),
-        (
-            |data| data[1]["embedding"] = json!([1e38, 1e38, 1e39]),
-            "one is not made of finite numbers",
-        ),
+    let cases: [(Spoil, &str); 6] = cases![
+        |data| drop(data.pop()) => "1 came for 2 texts";
+        |data| data[1]["index"] = json!(0) => "their indexes are not those of the texts";
+        |data| data[1]["index"] = json!(7) => "their indexes are not those of the texts";
+        |data| data[1]["embedding"] = json!([1.0, 2.0]) => "one has 2 numbers, others 3";
+        |data| data[1]["embedding"] = json!([1.0, null, 2.0]) => "one is not a list of numbers";
+        |data| data[1]["embedding"] = json!([1e38, 1e38, 1e39]) => "one is not made of finite numbers";
     ];
     for (spoil, detail) in cases {
         let (server, embedder) = spoiled("tiny", move |data, _| {

@@ -8,6 +8,7 @@ use ken_language::{
     Finish, GenerateRequest, Generation, LanguageModel, Progress, Prompt, Reply as As,
 };
 use ken_model::remote::{Endpoint, RemoteModel};
+use ken_testing::cases;
 use serde_json::{Value, json};
 
 use super::faults::{greedy, model_list, prompt, settings};
@@ -121,25 +122,17 @@ fn events(message: &Value, choice: &Value) -> Vec<Value> {
 #[test]
 fn thoughts_are_no_part_of_an_answer() {
     let talks = Talks::new();
-    for (content, answer) in [
-        (
-            "<think>\nThe user asks.\n</think>\n\nAt berth 14.",
-            "At berth 14.",
-        ),
-        ("<thinking>a</thinking>At berth 14.", "At berth 14."),
-        ("[THINK]a\nb[/THINK]At berth 14.", "At berth 14."),
-        (
-            "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>At berth 14.",
-            "At berth 14.",
-        ),
-        (
-            "The user asks about a boat.\n</think>\n\nAt berth 14.",
-            "At berth 14.",
-        ),
-        ("<think>\nThe user asks\nabout", ""),
-        ("<think>a</think>", ""),
-        ("At <b>berth</b> 14.", "At <b>berth</b> 14."),
-        ("Okay, at berth 14.", "Okay, at berth 14."),
+    for (content, answer) in cases![
+        "<think>\nThe user asks.\n</think>\n\nAt berth 14." => "At berth 14.";
+        "<thinking>a</thinking>At berth 14." => "At berth 14.";
+        "[THINK]a\nb[/THINK]At berth 14." => "At berth 14.";
+        "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>At berth 14." =>
+            "At berth 14.";
+        "The user asks about a boat.\n</think>\n\nAt berth 14." => "At berth 14.";
+        "<think>\nThe user asks\nabout" => "";
+        "<think>a</think>" => "";
+        "At <b>berth</b> 14." => "At <b>berth</b> 14.";
+        "Okay, at berth 14." => "Okay, at berth 14.";
     ] {
         for reply in [As::Line, As::Text] {
             let says = talks.says(
@@ -176,99 +169,25 @@ fn what_is_said_elsewhere_than_in_the_text_arrives() {
     let call =
         json!([{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]);
     let (end, refused) = (Finish::End, Finish::Refused);
-    for (message, choice, text, finish, refusal) in [
-        (
-            json!({"content": [{"type": "text", "text": "At berth"}, {"type": "text", "text": " 14."}]}),
-            stop.clone(),
-            "At berth 14.",
-            end,
-            None,
-        ),
-        (
-            json!({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "a"}]},
-                               {"type": "text", "text": "14"}]}),
-            stop.clone(),
-            "14",
-            end,
-            None,
-        ),
-        (
-            json!({"content": [{"type": "refusal", "refusal": "No."}]}),
-            stop.clone(),
-            "",
-            refused,
-            Some("No."),
-        ),
-        (
-            json!({"content": null, "refusal": "No."}),
-            stop.clone(),
-            "",
-            refused,
-            Some("No."),
-        ),
-        (
-            json!({"content": null, "refusal": null}),
-            stop.clone(),
-            "",
-            end,
-            None,
-        ),
-        (
-            json!({"content": null, "tool_calls": call}),
-            json!({"finish_reason": "tool_calls"}),
-            "",
-            Finish::ToolCall,
-            None,
-        ),
-        (
-            json!({"tool_calls": call}),
-            stop.clone(),
-            "",
-            Finish::ToolCall,
-            None,
-        ),
-        (
-            json!({"content": null, "function_call": {"name": "f"}}),
-            stop.clone(),
-            "",
-            Finish::ToolCall,
-            None,
-        ),
-        (
-            json!({"content": "14", "tool_calls": []}),
-            stop.clone(),
-            "14",
-            end,
-            None,
-        ),
-        (
-            json!({"content": "At be"}),
-            json!({"finish_reason": "content_filter"}),
-            "At be",
-            Finish::Filtered,
-            None,
-        ),
-        (
-            json!({"content": "At be"}),
-            json!({"finish_reason": "length"}),
-            "At be",
-            Finish::Length,
-            None,
-        ),
-        (
-            json!({"content": null, "reasoning_content": "a"}),
-            json!({"finish_reason": "length"}),
-            "",
-            Finish::Length,
-            None,
-        ),
-        (
-            json!({"content": "14", "reasoning": "a"}),
-            json!({"finish_reason": "eos"}),
-            "14",
-            end,
-            None,
-        ),
+    for (message, choice, text, finish, refusal) in cases![
+        json!({"content": [{"type": "text", "text": "At berth"}, {"type": "text", "text": " 14."}]}) =>
+            stop.clone(), "At berth 14.", end, None;
+        json!({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "a"}]}, {"type": "text", "text": "14"}]}) =>
+            stop.clone(), "14", end, None;
+        json!({"content": [{"type": "refusal", "refusal": "No."}]}) => stop.clone(), "", refused, Some("No.");
+        json!({"content": null, "refusal": "No."}) => stop.clone(), "", refused, Some("No.");
+        json!({"content": null, "refusal": null}) => stop.clone(), "", end, None;
+        json!({"content": null, "tool_calls": call}) => json!({"finish_reason": "tool_calls"}), "",
+            Finish::ToolCall, None;
+        json!({"tool_calls": call}) => stop.clone(), "", Finish::ToolCall, None;
+        json!({"content": null, "function_call": {"name": "f"}}) => stop.clone(), "", Finish::ToolCall, None;
+        json!({"content": "14", "tool_calls": []}) => stop.clone(), "14", end, None;
+        json!({"content": "At be"}) => json!({"finish_reason": "content_filter"}), "At be", Finish::Filtered,
+            None;
+        json!({"content": "At be"}) => json!({"finish_reason": "length"}), "At be", Finish::Length, None;
+        json!({"content": null, "reasoning_content": "a"}) => json!({"finish_reason": "length"}), "",
+            Finish::Length, None;
+        json!({"content": "14", "reasoning": "a"}) => json!({"finish_reason": "eos"}), "14", end, None;
     ] {
         for (written, given) in talks.says(As::Text, message.clone(), choice) {
             assert_eq!(
@@ -301,30 +220,18 @@ fn log_probabilities_are_those_of_the_answer() {
     let beside = json!({"content": "At 14", "reasoning_content": "a"});
     let plain = json!({"content": "At 14"});
     let expected = Some(vec![-0.5, -0.25]);
-    for (message, tokens, expected) in [
-        (inline, &all[..], expected.clone()),
-        (beside.clone(), &all[..], expected.clone()),
-        (plain.clone(), &answer[..], expected),
+    for (message, tokens, expected) in cases![
+        inline => &all[..], expected.clone();
+        beside.clone() => &all[..], expected.clone();
+        plain.clone() => &answer[..], expected;
         // Left out, in every way in which servers do that.
-        (plain.clone(), &[][..], None),
-        (
-            plain.clone(),
-            &[token("At", json!(-0.5)), token(" 14", json!(null))][..],
-            None,
-        ),
-        (
-            plain.clone(),
-            &[token("At", json!(-0.5)), token(" 14", json!(-9999.0))][..],
-            None,
-        ),
+        plain.clone() => &[][..], None;
+        plain.clone() => &[token("At", json!(-0.5)), token(" 14", json!(null))][..], None;
+        plain.clone() => &[token("At", json!(-0.5)), token(" 14", json!(-9999.0))][..], None;
         // Of a part of the answer only.
-        (
-            json!({"content": "At berth 14 of the pier"}),
-            &[token("At", json!(-0.5))][..],
-            None,
-        ),
+        json!({"content": "At berth 14 of the pier"}) => &[token("At", json!(-0.5))][..], None;
         // Of something else than the answer.
-        (beside, &[token("a", json!(-0.5))][..], None),
+        beside => &[token("a", json!(-0.5))][..], None;
     ] {
         for (written, _) in talks.says(As::Line, message.clone(), told(tokens)) {
             assert_eq!(written.logprobs, expected, "{message}");

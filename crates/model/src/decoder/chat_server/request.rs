@@ -253,6 +253,8 @@ fn message(message: Value) -> Result<Value, DecoderError> {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::cases;
+
     use super::*;
 
     fn read(request: Value) -> Result<ChatRequest, DecoderError> {
@@ -325,16 +327,13 @@ mod tests {
         assert_eq!(request.options.sampling, Sampling::at(1.0, 5));
         assert_eq!(request.options.stop, ["x"]);
         assert_eq!(read(json!({})).unwrap().options.sampling, Sampling::Greedy);
-        for (param, value) in [
-            ("n", json!(0)),
-            ("top_logprobs", json!(1)),
-            ("logprobs", json!(3)),
-            ("temperature", json!(3)),
-            ("max_completion_tokens", json!(-1)),
-            (
-                "messages",
-                json!([{"role": "user", "content": [{"type": "image_url"}]}]),
-            ),
+        for (param, value) in cases![
+            "n" => json!(0);
+            "top_logprobs" => json!(1);
+            "logprobs" => json!(3);
+            "temperature" => json!(3);
+            "max_completion_tokens" => json!(-1);
+            "messages" => json!([{"role": "user", "content": [{"type": "image_url"}]}]);
         ] {
             assert_eq!(refused(json!({param: value})), param);
         }

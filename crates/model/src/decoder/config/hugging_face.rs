@@ -331,6 +331,8 @@ fn is_local(kind: &str) -> Result<bool, String> {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::cases;
+
     use super::*;
     use crate::decoder::LayerKind;
 
@@ -377,24 +379,20 @@ mod tests {
 
     #[test]
     fn what_the_graph_lacks_is_refused() {
-        let cases = [
-            ("final_logit_softcapping", json!(30.0), "soft caps"),
-            ("attn_logit_softcapping", json!(50.0), "soft caps"),
-            ("use_bidirectional_attention", json!(true), "later ones"),
-            ("attention_bias", json!(true), "biases of attention"),
-            ("mlp_bias", json!(true), "biases of the feed-forward"),
-            ("hidden_activation", json!("gelu"), "`gelu`"),
-            ("layer_types", json!(["chunked_attention"]), "chunked"),
-            ("layer_types", json!([LOCAL]), "26"),
-            ("sliding_window_pattern", json!(0), "0th"),
-            ("sliding_window", json!(0), "sliding window"),
-            ("query_pre_attn_scalar", json!(-1), "-1"),
-            ("partial_rotary_factor", json!(0.5), "partial rotary"),
-            (
-                "rope_parameters",
-                json!({LOCAL: {"rope_type": "linear", "factor": 2.0}}),
-                "local layers",
-            ),
+        let cases = cases![
+            "final_logit_softcapping" => json!(30.0), "soft caps";
+            "attn_logit_softcapping" => json!(50.0), "soft caps";
+            "use_bidirectional_attention" => json!(true), "later ones";
+            "attention_bias" => json!(true), "biases of attention";
+            "mlp_bias" => json!(true), "biases of the feed-forward";
+            "hidden_activation" => json!("gelu"), "`gelu`";
+            "layer_types" => json!(["chunked_attention"]), "chunked";
+            "layer_types" => json!([LOCAL]), "26";
+            "sliding_window_pattern" => json!(0), "0th";
+            "sliding_window" => json!(0), "sliding window";
+            "query_pre_attn_scalar" => json!(-1), "-1";
+            "partial_rotary_factor" => json!(0.5), "partial rotary";
+            "rope_parameters" => json!({LOCAL: {"rope_type": "linear", "factor": 2.0}}), "local layers";
         ];
         for (key, value, part) in cases {
             let mut config = json!({"model_type": "gemma3_text"});

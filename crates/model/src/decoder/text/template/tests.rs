@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use ken_testing::cases;
 use minijinja::context;
 
 use super::*;
@@ -20,44 +21,23 @@ fn rendered(source: &str) -> Result<String, String> {
 
 #[test]
 fn what_models_write_is_rendered() {
-    for (source, expected) in [
-        ("{{ bos_token }}{{ 'a' ~ (1 + 2) }}", "<s>a3"),
-        (
-            "{%- set ns = namespace(text='', first=true) %}{% for m in messages[:2] %}{% if not ns.first %}{% set ns.text = ns.text + '\\n' %}{% endif %}{% set ns.text = ns.text + m['role'] %}{% set ns.first = false %}{% endfor %}{{ ns.text }}",
-            "user\nassistant",
-        ),
-        (
-            "{% for m in messages %}{% if loop.index0 % 2 == 0 and loop.last %}x{% elif loop.first %}{{ m.content.strip().split(' ')[0] }}{% endif %}{% endfor %}",
-            "word",
-        ),
-        (
-            "{% macro turn(m, end='|') %}[{{ m.role | upper }}]{{ end }}{% endmacro %}{{ turn(messages[0]) }}{{ turn(messages[1], end='!') }}",
-            "[USER]|[ASSISTANT]!",
-        ),
-        (
-            "{{ messages | length }} {{ messages | map(attribute='role') | unique | join(', ') }}",
-            "200 user, assistant",
-        ),
-        (
-            "{{ messages | selectattr('role', 'equalto', 'user') | list | length }}",
-            "100",
-        ),
-        (
-            "{% if tools is defined %}x{% else %}{{ 3 * 4 }}{{ '-' * 3 }}{{ [1, 2] + [3] }}{% endif %}",
-            "12---[1, 2, 3]",
-        ),
-        (
-            "{{ messages[-1].content | trim | length }} {{ 'a' in 'cat' }} {{ 2 ** 10 // 3 }}",
-            "999 True 341",
-        ),
-        (
-            "{% set parts %}a{{ 'b' }}{% endset %}{{ parts | replace('b', 'c') }}",
-            "ac",
-        ),
-        (
-            "{% for m in messages %}{{ m.content }}{% break %}{% endfor %}{{ messages[1:3] | first == messages[1] }}",
-            &("word ".repeat(200) + "True"),
-        ),
+    for (source, expected) in cases![
+        "{{ bos_token }}{{ 'a' ~ (1 + 2) }}" => "<s>a3";
+        "{%- set ns = namespace(text='', first=true) %}{% for m in messages[:2] %}{% if not ns.first %}{% set ns.text = ns.text + '\\n' %}{% endif %}{% set ns.text = ns.text + m['role'] %}{% set ns.first = false %}{% endfor %}{{ ns.text }}" =>
+            "user\nassistant";
+        "{% for m in messages %}{% if loop.index0 % 2 == 0 and loop.last %}x{% elif loop.first %}{{ m.content.strip().split(' ')[0] }}{% endif %}{% endfor %}" =>
+            "word";
+        "{% macro turn(m, end='|') %}[{{ m.role | upper }}]{{ end }}{% endmacro %}{{ turn(messages[0]) }}{{ turn(messages[1], end='!') }}" =>
+            "[USER]|[ASSISTANT]!";
+        "{{ messages | length }} {{ messages | map(attribute='role') | unique | join(', ') }}" =>
+            "200 user, assistant";
+        "{{ messages | selectattr('role', 'equalto', 'user') | list | length }}" => "100";
+        "{% if tools is defined %}x{% else %}{{ 3 * 4 }}{{ '-' * 3 }}{{ [1, 2] + [3] }}{% endif %}" =>
+            "12---[1, 2, 3]";
+        "{{ messages[-1].content | trim | length }} {{ 'a' in 'cat' }} {{ 2 ** 10 // 3 }}" => "999 True 341";
+        "{% set parts %}a{{ 'b' }}{% endset %}{{ parts | replace('b', 'c') }}" => "ac";
+        "{% for m in messages %}{{ m.content }}{% break %}{% endfor %}{{ messages[1:3] | first == messages[1] }}" =>
+            &("word ".repeat(200) + "True");
     ] {
         assert_eq!(rendered(source).as_deref(), Ok(expected), "{source}");
     }
@@ -140,15 +120,10 @@ fn a_refusal_says_which_bound_was_exceeded() {
 #[test]
 fn values_are_written_as_python_writes_json() {
     let value = r#"{'b': [1, 2.5, 'é<"', none, true], 'a': {}, 'c': []}"#;
-    for (filter, expected) in [
-        (
-            "tojson",
-            r#"{"b": [1, 2.5, "é<\"", null, true], "a": {}, "c": []}"#,
-        ),
-        (
-            "tojson(indent=2)",
-            "{\n  \"b\": [\n    1,\n    2.5,\n    \"é<\\\"\",\n    null,\n    true\n  ],\n  \"a\": {},\n  \"c\": []\n}",
-        ),
+    for (filter, expected) in cases![
+        "tojson" => r#"{"b": [1, 2.5, "é<\"", null, true], "a": {}, "c": []}"#;
+        "tojson(indent=2)" =>
+            "{\n  \"b\": [\n    1,\n    2.5,\n    \"é<\\\"\",\n    null,\n    true\n  ],\n  \"a\": {},\n  \"c\": []\n}";
     ] {
         let source = format!("{{{{ {value} | {filter} }}}}");
         assert_eq!(rendered(&source).as_deref(), Ok(expected), "{filter}");
