@@ -228,6 +228,8 @@ fn shown(given: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::cases;
+
     use super::*;
 
     fn read(text: &str) -> Result<ServiceAddress, ServiceAddressError> {
@@ -236,31 +238,15 @@ mod tests {
 
     #[test]
     fn addresses_are_read() {
-        for (text, url, name, origin) in [
-            (
-                "vector-store+https://API.example.org/v1/vector_stores/vs_1",
-                "https://api.example.org/v1/vector_stores/vs_1",
-                "vs_1",
-                "https://api.example.org",
-            ),
-            (
-                "retrieve+http://127.0.0.1:8000/retrieve/",
-                "http://127.0.0.1:8000/retrieve",
-                "retrieve",
-                "http://127.0.0.1:8000",
-            ),
-            (
-                "qdrant+http://box:6333/notes?text=body&vector=dense",
-                "http://box:6333/collections/notes",
-                "notes",
-                "http://box:6333",
-            ),
-            (
-                "postgres://ken@Box/shop/public.docs?vector=embedding",
-                "http://ken@box/shop/public.docs",
-                "public.docs",
-                "postgres://box:5432",
-            ),
+        for (text, url, name, origin) in cases![
+            "vector-store+https://API.example.org/v1/vector_stores/vs_1" =>
+                "https://api.example.org/v1/vector_stores/vs_1", "vs_1", "https://api.example.org";
+            "retrieve+http://127.0.0.1:8000/retrieve/" => "http://127.0.0.1:8000/retrieve", "retrieve",
+                "http://127.0.0.1:8000";
+            "qdrant+http://box:6333/notes?text=body&vector=dense" => "http://box:6333/collections/notes",
+                "notes", "http://box:6333";
+            "postgres://ken@Box/shop/public.docs?vector=embedding" => "http://ken@box/shop/public.docs",
+                "public.docs", "postgres://box:5432";
         ] {
             let address = read(text).unwrap();
             assert_eq!(address.url.as_str(), url);
@@ -283,25 +269,19 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_told_without_a_secret() {
-        for (text, expected) in [
-            ("qdrant+http://box:6333", "it ends after the server"),
-            ("qdrant+http://u:secret@box/notes", "password"),
-            ("qdrant+http://u@box/notes", "password"),
-            ("postgres://u:secret@box/shop/docs", "password"),
-            ("postgres://u@box/shop", "DATABASE/TABLE"),
-            (
-                "qdrant+http://box/notes?secret=x&txt=body",
-                "no parameter \"secret\"",
-            ),
-            ("retrieve+http://box/r?vector=v", "no parameter \"vector\""),
-            ("qdrant+http://box/notes?text=", "has no value"),
-            ("qdrant+http://box:port/notes", "port"),
-            (
-                "postgres://u@box/d/t?sslmode=require",
-                "verify-full or disable",
-            ),
-            ("qdrant+http://box/notes?sslmode=disable", "no parameter"),
-            (r"qdrant+http://good\@evil/notes", "backslash"),
+        for (text, expected) in cases![
+            "qdrant+http://box:6333" => "it ends after the server";
+            "qdrant+http://u:secret@box/notes" => "password";
+            "qdrant+http://u@box/notes" => "password";
+            "postgres://u:secret@box/shop/docs" => "password";
+            "postgres://u@box/shop" => "DATABASE/TABLE";
+            "qdrant+http://box/notes?secret=x&txt=body" => "no parameter \"secret\"";
+            "retrieve+http://box/r?vector=v" => "no parameter \"vector\"";
+            "qdrant+http://box/notes?text=" => "has no value";
+            "qdrant+http://box:port/notes" => "port";
+            "postgres://u@box/d/t?sslmode=require" => "verify-full or disable";
+            "qdrant+http://box/notes?sslmode=disable" => "no parameter";
+            r"qdrant+http://good\@evil/notes" => "backslash";
         ] {
             let error = read(text).unwrap_err().to_string();
             assert!(error.contains(expected), "{text}: {error}");

@@ -177,6 +177,8 @@ fn failure(address: &ServiceAddress, error: &Error) -> Failed<ServiceError> {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::cases;
+
     use super::*;
 
     #[test]
@@ -186,14 +188,11 @@ mod tests {
         assert_eq!(header(Kind::OpenSearch, "me:word"), "Basic bWU6d29yZA==");
         assert_eq!(header(Kind::Qdrant, "abc"), "abc");
         assert_eq!(header(Kind::VectorStore, "abc"), "Bearer abc");
-        for (text, said) in [
-            (
-                r#"{"error":{"root_cause":[{"reason":"no such index"}],"reason":"x"}}"#,
-                "no such index",
-            ),
-            (r#"{"error":{"message":"unknown store"}}"#, "unknown store"),
-            (r#"{"status":{"error":"Not found"}}"#, "Not found"),
-            (r#"{"detail":"nothing here"}"#, "nothing here"),
+        for (text, said) in cases![
+            r#"{"error":{"root_cause":[{"reason":"no such index"}],"reason":"x"}}"# => "no such index";
+            r#"{"error":{"message":"unknown store"}}"# => "unknown store";
+            r#"{"status":{"error":"Not found"}}"# => "Not found";
+            r#"{"detail":"nothing here"}"# => "nothing here";
         ] {
             let value = serde_json::from_str(text).unwrap();
             assert_eq!(message(&value).as_deref(), Some(said));

@@ -320,6 +320,8 @@ fn mapped_size(
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::cases;
+
     use super::*;
 
     fn body(address: &str, question: Question<'_>, filters: &[Value]) -> (&'static str, Value) {
@@ -330,66 +332,19 @@ mod tests {
     fn requests_are_those_of_each_api() {
         let filter = json!({ "a": 1 });
         let one = std::slice::from_ref(&filter);
-        for (address, question, filters, expected) in [
-            (
-                "retrieve+http://b/retrieve",
-                Question::Words("q"),
-                &[][..],
-                (
-                    "",
-                    json!({ "queries": ["q"], "topk": 3, "return_scores": true }),
-                ),
-            ),
-            (
-                "vector-store+http://b/v1/vector_stores/vs",
-                Question::Words("q"),
-                one,
-                (
-                    "/search",
-                    json!({ "query": "q", "max_num_results": 3, "filters": filter }),
-                ),
-            ),
-            (
-                "qdrant+http://b/notes?vector=v",
-                Question::Vector(&[1.0]),
-                one,
-                (
-                    "/points/query",
-                    json!({ "query": [1.0], "limit": 3, "with_payload": true, "using": "v",
-                        "filter": { "must": [filter] } }),
-                ),
-            ),
-            (
-                "elasticsearch+http://b/notes?text=body",
-                Question::Words("q"),
-                one,
-                (
-                    "/_search",
-                    json!({ "size": 3, "_source": true, "query": { "bool": {
-                        "must": [{ "multi_match": { "query": "q", "fields": ["body"] } }],
-                        "filter": [filter] } } }),
-                ),
-            ),
-            (
-                "elasticsearch+http://b/notes?vector=v",
-                Question::Vector(&[1.0]),
-                &[],
-                (
-                    "/_search",
-                    json!({ "size": 3, "_source": { "excludes": ["v"] }, "knn": { "field": "v",
-                        "query_vector": [1.0], "k": 3, "num_candidates": 100, "filter": [] } }),
-                ),
-            ),
-            (
-                "opensearch+http://b/notes?vector=v",
-                Question::Vector(&[1.0]),
-                &[],
-                (
-                    "/_search",
-                    json!({ "size": 3, "_source": { "excludes": ["v"] },
-                        "query": { "knn": { "v": { "vector": [1.0], "k": 3 } } } }),
-                ),
-            ),
+        for (address, question, filters, expected) in cases![
+            "retrieve+http://b/retrieve" => Question::Words("q"), &[][..],
+                ("", json!({ "queries": ["q"], "topk": 3, "return_scores": true }));
+            "vector-store+http://b/v1/vector_stores/vs" => Question::Words("q"), one,
+                ("/search", json!({ "query": "q", "max_num_results": 3, "filters": filter }));
+            "qdrant+http://b/notes?vector=v" => Question::Vector(&[1.0]), one,
+                ("/points/query", json!({ "query": [1.0], "limit": 3, "with_payload": true, "using": "v", "filter": { "must": [filter] } }));
+            "elasticsearch+http://b/notes?text=body" => Question::Words("q"), one,
+                ("/_search", json!({ "size": 3, "_source": true, "query": { "bool": { "must": [{ "multi_match": { "query": "q", "fields": ["body"] } }], "filter": [filter] } } }));
+            "elasticsearch+http://b/notes?vector=v" => Question::Vector(&[1.0]), &[],
+                ("/_search", json!({ "size": 3, "_source": { "excludes": ["v"] }, "knn": { "field": "v", "query_vector": [1.0], "k": 3, "num_candidates": 100, "filter": [] } }));
+            "opensearch+http://b/notes?vector=v" => Question::Vector(&[1.0]), &[],
+                ("/_search", json!({ "size": 3, "_source": { "excludes": ["v"] }, "query": { "knn": { "v": { "vector": [1.0], "k": 3 } } } }));
         ] {
             assert_eq!(body(address, question, filters), expected, "{address}");
         }

@@ -102,6 +102,8 @@ pub(crate) struct Searches {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::cases;
+
     use super::*;
 
     #[test]
@@ -110,30 +112,12 @@ mod tests {
             let searches = kind.searches(mode, vectors);
             searches.map(|by| (by.words, by.vectors))
         };
-        for (kind, vectors, hybrid, dense, lexical) in [
-            (Kind::Retrieve, false, Some((true, false)), None, None),
-            (Kind::VectorStore, false, Some((true, false)), None, None),
-            (
-                Kind::Qdrant,
-                true,
-                Some((false, true)),
-                Some((false, true)),
-                None,
-            ),
-            (
-                Kind::Elasticsearch,
-                false,
-                Some((true, false)),
-                None,
-                Some((true, false)),
-            ),
-            (
-                Kind::Postgres,
-                true,
-                Some((true, true)),
-                Some((false, true)),
-                Some((true, false)),
-            ),
+        for (kind, vectors, hybrid, dense, lexical) in cases![
+            Kind::Retrieve => false, Some((true, false)), None, None;
+            Kind::VectorStore => false, Some((true, false)), None, None;
+            Kind::Qdrant => true, Some((false, true)), Some((false, true)), None;
+            Kind::Elasticsearch => false, Some((true, false)), None, Some((true, false));
+            Kind::Postgres => true, Some((true, true)), Some((false, true)), Some((true, false));
         ] {
             assert_eq!(by(kind, Mode::Hybrid, vectors), hybrid, "{kind:?}");
             assert_eq!(by(kind, Mode::Dense, vectors), dense, "{kind:?}");

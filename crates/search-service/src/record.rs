@@ -121,6 +121,7 @@ impl Remembered {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::cases;
     use serde_json::json;
 
     use super::*;
@@ -139,20 +140,11 @@ mod tests {
     #[test]
     fn records_of_known_frameworks_are_passages() {
         let node = json!({ "text": "Nine bar.", "metadata": {} }).to_string();
-        for (fields, address) in [
-            (
-                json!({ "page_content": "Nine bar.", "metadata": { "a": 1 } }),
-                QDRANT,
-            ),
-            (json!({ "_node_content": node, "a": 1 }), QDRANT),
-            (
-                json!({ "content": "Nine bar.", "meta": { "a": 1 } }),
-                "qdrant+http://b/n?metadata=meta",
-            ),
-            (
-                json!({ "say": "Nine bar.", "a": 1, "v": [0.1] }),
-                "qdrant+http://b/n?text=say&vector=v",
-            ),
+        for (fields, address) in cases![
+            json!({ "page_content": "Nine bar.", "metadata": { "a": 1 } }) => QDRANT;
+            json!({ "_node_content": node, "a": 1 }) => QDRANT;
+            json!({ "content": "Nine bar.", "meta": { "a": 1 } }) => "qdrant+http://b/n?metadata=meta";
+            json!({ "say": "Nine bar.", "a": 1, "v": [0.1] }) => "qdrant+http://b/n?text=say&vector=v";
         ] {
             let passage = hit(&fields, address).unwrap().unwrap().passage;
             assert_eq!(passage.text, "Nine bar.");
