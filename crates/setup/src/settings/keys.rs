@@ -105,6 +105,8 @@ fn origin_of(server: &str) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::cases;
+
     use super::*;
 
     fn read(text: &str) -> Result<Keys, String> {
@@ -132,23 +134,17 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_told_without_the_value() {
-        for (text, expected) in [
-            ("keys = \"sk-secret\"", "a table is expected"),
-            (
-                "[keys]\n\"https://h\" = \"sk-secret\"",
-                "`https://h` must be",
-            ),
-            ("[keys]\n\"https://h\" = \"env:sk-secret\"", "env:NAME"),
-            ("[keys]\n\"https://h\" = \"env:\"", "env:NAME"),
-            ("[keys]\n\"https://h\" = 7", "env:NAME"),
-            ("[keys]\nhost = \"env:A\"", "`host`: it must be https://"),
-            ("[keys]\n\"https://h/v1\" = \"env:A\"", "more than scheme"),
-            ("[keys]\n\"ftp://h\" = \"env:A\"", "it must be"),
-            (
-                "[keys]\n\"https://u:secret@h\" = \"env:A\"",
-                "`h`: it must be",
-            ),
-            ("[keys]\n\"milvus://h:port\" = \"env:A\"", "it must be"),
+        for (text, expected) in cases![
+            "keys = \"sk-secret\"" => "a table is expected";
+            "[keys]\n\"https://h\" = \"sk-secret\"" => "`https://h` must be";
+            "[keys]\n\"https://h\" = \"env:sk-secret\"" => "env:NAME";
+            "[keys]\n\"https://h\" = \"env:\"" => "env:NAME";
+            "[keys]\n\"https://h\" = 7" => "env:NAME";
+            "[keys]\nhost = \"env:A\"" => "`host`: it must be https://";
+            "[keys]\n\"https://h/v1\" = \"env:A\"" => "more than scheme";
+            "[keys]\n\"ftp://h\" = \"env:A\"" => "it must be";
+            "[keys]\n\"https://u:secret@h\" = \"env:A\"" => "`h`: it must be";
+            "[keys]\n\"milvus://h:port\" = \"env:A\"" => "it must be";
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");

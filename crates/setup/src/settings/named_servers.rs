@@ -62,20 +62,19 @@ fn origin_in(value: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::cases;
+
     use super::*;
 
     #[test]
     fn addresses_are_found_in_values_of_any_kind() {
-        for (value, origin) in [
-            (
-                "https://API.example.org/v1#small",
-                "https://api.example.org",
-            ),
-            ("http://127.0.0.1:8000/v1", "http://127.0.0.1:8000"),
-            ("cross-encoder:http://h:1/v1", "http://h:1"),
-            ("wiki=milvus://Box/notes", "milvus://box:19530"),
-            ("wiki=qdrant+http://Box:1/notes?text=t", "http://box:1"),
-            ("postgres://ken@box/shop/docs", "postgres://box:5432"),
+        for (value, origin) in cases![
+            "https://API.example.org/v1#small" => "https://api.example.org";
+            "http://127.0.0.1:8000/v1" => "http://127.0.0.1:8000";
+            "cross-encoder:http://h:1/v1" => "http://h:1";
+            "wiki=milvus://Box/notes" => "milvus://box:19530";
+            "wiki=qdrant+http://Box:1/notes?text=t" => "http://box:1";
+            "postgres://ken@box/shop/docs" => "postgres://box:5432";
         ] {
             assert_eq!(origin_in(value).as_deref(), Some(origin), "{value}");
         }
