@@ -154,6 +154,7 @@ fn needs_no_blank(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::cases;
     use proptest::prelude::*;
 
     use super::*;
@@ -191,21 +192,13 @@ mod tests {
 
     #[test]
     fn sentences_get_the_number_of_the_passage_that_holds_their_words() {
-        for (text, expected) in [
-            (
-                "The bronze bell was cast in 1734. The ferry leaves the pier at noon!\n",
-                "The bronze bell was cast in 1734 [1]. The ferry leaves the pier at noon [2]!\n",
-            ),
+        for (text, expected) in cases![
+            "The bronze bell was cast in 1734. The ferry leaves the pier at noon!\n" =>
+                "The bronze bell was cast in 1734 [1]. The ferry leaves the pier at noon [2]!\n";
             // Of equal passages the first.
-            (
-                "A bronze bell, in the harbour",
-                "A bronze bell, in the harbour [1]",
-            ),
-            (
-                "1. A heavy bronze bell.\n2. Yes.",
-                "1. A heavy bronze bell [3].\n2. Yes.",
-            ),
-            ("钟铸于一七三四年。好。", "钟铸于一七三四年 [2]。好。"),
+            "A bronze bell, in the harbour" => "A bronze bell, in the harbour [1]";
+            "1. A heavy bronze bell.\n2. Yes." => "1. A heavy bronze bell [3].\n2. Yes.";
+            "钟铸于一七三四年。好。" => "钟铸于一七三四年 [2]。好。";
         ] {
             assert_eq!(marked(text), expected);
         }

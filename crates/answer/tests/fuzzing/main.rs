@@ -7,6 +7,7 @@ mod datastore;
 mod mutate;
 
 use datastore::Place;
+use ken_testing::cases;
 
 const MUTATIONS: u64 = 4000;
 
@@ -29,28 +30,26 @@ fn a_damaged_datastore_is_opened_or_refused() {
 fn a_datastore_names_no_files_but_its_own() {
     let place = Place::new();
     let valid = String::from_utf8(place.valid().to_vec()).unwrap();
-    for (from, to) in [
-        ("\"keys-1\"", "\"../keys-1\""),
-        ("\"keys-1\"", "\"/keys-1\""),
-        ("\"keys-1\"", "\"keys-1/\""),
-        ("\"keys-1\"", "\"keys-01\""),
-        ("\"keys-1\"", "\"keys-+1\""),
-        ("\"keys-1\"", "\"keys-0\""),
-        ("\"keys-1\"", "\"keys-2\""),
-        ("\"keys-1\"", "\"keys-\""),
-        ("\"keys-1\"", "\"\""),
+    for (from, to) in cases![
+        "\"keys-1\"" => "\"../keys-1\"";
+        "\"keys-1\"" => "\"/keys-1\"";
+        "\"keys-1\"" => "\"keys-1/\"";
+        "\"keys-1\"" => "\"keys-01\"";
+        "\"keys-1\"" => "\"keys-+1\"";
+        "\"keys-1\"" => "\"keys-0\"";
+        "\"keys-1\"" => "\"keys-2\"";
+        "\"keys-1\"" => "\"keys-\"";
+        "\"keys-1\"" => "\"\"";
         // Counts that no file accounts for.
-        ("\"keys\":6", "\"keys\":7"),
-        ("\"keys\":6", "\"keys\":1152921504606846976"),
-        ("\"keys\":6", "\"keys\":18446744073709551615"),
-        ("\"center\":[0.5,0.0]", "\"center\":[]"),
-        ("\"center\":[0.5,0.0]", "\"center\":[0.5]"),
-        ("\"center\":[0.5,0.0]", "\"center\":[0.5,1e39]"),
-        ("\"generation\":1", "\"generation\":18446744073709551615"),
-        (
-            "{\"folder\":\"keys-1\",\"keys\":6}",
-            "{\"folder\":\"keys-1\",\"keys\":6},{\"folder\":\"keys-1\",\"keys\":6}",
-        ),
+        "\"keys\":6" => "\"keys\":7";
+        "\"keys\":6" => "\"keys\":1152921504606846976";
+        "\"keys\":6" => "\"keys\":18446744073709551615";
+        "\"center\":[0.5,0.0]" => "\"center\":[]";
+        "\"center\":[0.5,0.0]" => "\"center\":[0.5]";
+        "\"center\":[0.5,0.0]" => "\"center\":[0.5,1e39]";
+        "\"generation\":1" => "\"generation\":18446744073709551615";
+        "{\"folder\":\"keys-1\",\"keys\":6}" =>
+            "{\"folder\":\"keys-1\",\"keys\":6},{\"folder\":\"keys-1\",\"keys\":6}";
     ] {
         let changed = valid.replacen(from, to, 1);
         assert_ne!(changed, valid, "{from}");
