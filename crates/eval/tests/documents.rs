@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use ken_answer::{Answer, Event, Memory, Pipeline, Policy, Style};
 use ken_index::Mode;
 use ken_policy::Source;
-use ken_testing::{Fact, FnEmbedder};
+use ken_testing::{Fact, FnEmbedder, cases};
 use tempfile::TempDir;
 
 use fixture::with_facts;
@@ -88,13 +88,10 @@ fn answers_from_memory_are_marked_given_or_refused() {
     let folder = tempfile::tempdir().unwrap();
     let mut pipeline = pipeline(&folder);
     pipeline.settings.style = Style::Full;
-    for (memory, expected) in [
-        (
-            Memory::Mark,
-            "From memory, not from the documents: Gardener",
-        ),
-        (Memory::Answer, "Gardener"),
-        (Memory::Refuse, "The documents do not say."),
+    for (memory, expected) in cases![
+        Memory::Mark => "From memory, not from the documents: Gardener";
+        Memory::Answer => "Gardener";
+        Memory::Refuse => "The documents do not say.";
     ] {
         pipeline.settings.memory = memory;
         assert_eq!(ask(&pipeline, KNOWN).answer, expected);

@@ -11,6 +11,7 @@ use ken_eval::retrieval::{
     DocumentScore, JudgedQuery, Judgments, Qrels, RetrievalError, SearchQuery, TrecRun,
     evaluate_retrieval, judged_queries, measures, read_queries,
 };
+use ken_testing::cases;
 use proptest::prelude::*;
 use serde::Deserialize;
 use tempfile::TempDir;
@@ -187,64 +188,27 @@ fn refused<T: std::fmt::Debug>(outcome: Result<T, RetrievalError>) -> (&'static 
 
 #[test]
 fn broken_files_are_refused_by_line() {
-    let cases = [
-        (
-            refused(read_qrels("q 0 d 1\nq 0 d 2\n")),
-            "judged_twice",
-            "qrels.tsv, line 2: \"d\" was judged for the query \"q\" in line 1",
-        ),
-        (
-            refused(read_qrels("q 0 d high\n")),
-            "not_a_judgment",
-            "qrels.tsv, line 1: not a judgment: the relevance \"high\" is no integer",
-        ),
-        (
-            refused(read_qrels("q 0 d 1\nq d\n")),
-            "not_a_judgment",
-            "qrels.tsv, line 2: not a judgment: neither 4 columns nor 3",
-        ),
-        (
-            refused(read_qrels("query-id\tcorpus-id\tscore\n")),
-            "no_judgments",
-            "qrels.tsv holds no judgments",
-        ),
-        (
-            refused(read_run("q Q0 d 1 0.5 t\nq Q0 d 2 0.4 t\n")),
-            "ranked_twice",
-            "bm25.run, line 2: \"d\" was ranked for the query \"q\" in line 1",
-        ),
-        (
-            refused(read_run("q Q0 d 1 NaN t\n")),
-            "score_not_finite",
-            "bm25.run, line 1: the score NaN of \"d\" is no finite number of 32 bits, and cannot be ranked",
-        ),
-        (
-            refused(read_run("q Q0 d 1 1e300 t\n")),
-            "score_not_finite",
-            "bm25.run, line 1: the score 1e300 of \"d\" is no finite number of 32 bits, and cannot be ranked",
-        ),
-        (
-            refused(read_run("q d 0.5\n")),
-            "not_a_run_line",
-            "bm25.run, line 1: not a line of a run: it has not 6 columns",
-        ),
-        (
-            refused(queries_of(
-                "{\"_id\": \"1\", \"text\": \"a\"}\n{\"_id\": \"1\", \"text\": \"b\"}\n",
-            )),
-            "duplicate_question_id",
-            "queries.jsonl, line 2: the id \"1\" is already that of line 1",
-        ),
-        (
-            refused(queries_of("{\"_id\": \"1\", \"text\": \" \"}\n")),
-            "not_a_query",
-            "queries.jsonl, line 1: not a query: the text of \"1\" is empty",
-        ),
-        (
-            refused(queries_of("\n")),
-            "no_queries",
-            "queries.jsonl holds no queries",
-        ),
+    let cases = cases![
+        refused(read_qrels("q 0 d 1\nq 0 d 2\n")) => "judged_twice",
+            "qrels.tsv, line 2: \"d\" was judged for the query \"q\" in line 1";
+        refused(read_qrels("q 0 d high\n")) => "not_a_judgment",
+            "qrels.tsv, line 1: not a judgment: the relevance \"high\" is no integer";
+        refused(read_qrels("q 0 d 1\nq d\n")) => "not_a_judgment",
+            "qrels.tsv, line 2: not a judgment: neither 4 columns nor 3";
+        refused(read_qrels("query-id\tcorpus-id\tscore\n")) => "no_judgments", "qrels.tsv holds no judgments";
+        refused(read_run("q Q0 d 1 0.5 t\nq Q0 d 2 0.4 t\n")) => "ranked_twice",
+            "bm25.run, line 2: \"d\" was ranked for the query \"q\" in line 1";
+        refused(read_run("q Q0 d 1 NaN t\n")) => "score_not_finite",
+            "bm25.run, line 1: the score NaN of \"d\" is no finite number of 32 bits, and cannot be ranked";
+        refused(read_run("q Q0 d 1 1e300 t\n")) => "score_not_finite",
+            "bm25.run, line 1: the score 1e300 of \"d\" is no finite number of 32 bits, and cannot be ranked";
+        refused(read_run("q d 0.5\n")) => "not_a_run_line",
+            "bm25.run, line 1: not a line of a run: it has not 6 columns";
+        refused(queries_of("{\"_id\": \"1\", \"text\": \"a\"}\n{\"_id\": \"1\", \"text\": \"b\"}\n")) =>
+            "duplicate_question_id", "queries.jsonl, line 2: the id \"1\" is already that of line 1";
+        refused(queries_of("{\"_id\": \"1\", \"text\": \" \"}\n")) => "not_a_query",
+            "queries.jsonl, line 1: not a query: the text of \"1\" is empty";
+        refused(queries_of("\n")) => "no_queries", "queries.jsonl holds no queries";
     ];
     for ((kind, message), expected_kind, expected) in cases {
         assert_eq!((kind, message.as_str()), (expected_kind, expected));

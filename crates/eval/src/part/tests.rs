@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ken_diagnostic::Action;
 use ken_language::fingerprint_of_texts;
+use ken_testing::cases;
 use serde_json::json;
 
 use super::*;
@@ -206,45 +207,16 @@ fn what_is_no_whole_run_is_refused_and_nothing_is_written() {
     for name in ["part.json", "notes.jsonl"] {
         std::fs::copy(two.join(name), copy.join(name)).unwrap();
     }
-    let cases = [
-        (vec![one.clone()], "part_missing", "missing: 2/2".to_owned()),
-        (
-            vec![one.clone(), two.clone(), copy.clone()],
-            "part_twice",
-            format!(
-                "part 2/2 is there twice: {} and {}",
-                two.display(),
-                copy.display()
-            ),
-        ),
-        (
-            vec![one.clone(), part("2/2", &all, 4)],
-            "other_run",
-            "k was 1 and is now 4".to_owned(),
-        ),
-        (
-            vec![one.clone(), part("2/2", &others, 1)],
-            "other_run",
-            "items was 5 of fingerprint".to_owned(),
-        ),
-        (
-            vec![one.clone(), part("2/3", &all, 1)],
-            "other_run",
-            "parts was 2 and is now 3".to_owned(),
-        ),
-        (
-            vec![one.clone(), within.path().to_owned()],
-            "not_a_part",
-            within.path().display().to_string(),
-        ),
-        (
-            vec![
-                measured(within.path(), "1/2", &all, 7, 2),
-                part("2/2", &all, 7),
-            ],
-            "part_unfinished",
-            "7-5-part-1-of-2 has 2 of its 3 questions".to_owned(),
-        ),
+    let cases = cases![
+        vec![one.clone()] => "part_missing", "missing: 2/2".to_owned();
+        vec![one.clone(), two.clone(), copy.clone()] => "part_twice",
+            format!("part 2/2 is there twice: {} and {}", two.display(), copy.display());
+        vec![one.clone(), part("2/2", &all, 4)] => "other_run", "k was 1 and is now 4".to_owned();
+        vec![one.clone(), part("2/2", &others, 1)] => "other_run", "items was 5 of fingerprint".to_owned();
+        vec![one.clone(), part("2/3", &all, 1)] => "other_run", "parts was 2 and is now 3".to_owned();
+        vec![one.clone(), within.path().to_owned()] => "not_a_part", within.path().display().to_string();
+        vec![measured(within.path(), "1/2", &all, 7, 2), part("2/2", &all, 7)] => "part_unfinished",
+            "7-5-part-1-of-2 has 2 of its 3 questions".to_owned();
     ];
     let out = within.path().join("out.jsonl");
     for (parts, kind, message) in cases {
@@ -283,14 +255,11 @@ fn a_part_is_resumed_under_what_it_was_begun_with() {
         work: json!({"verb": "probe"}),
         ..run(1)
     };
-    for (refused, message) in [
-        (begin("2/2", &all, run(1)), "part was 1/2 and is now 2/2"),
-        (begin("1/2", &all[1..], run(1)), "items was"),
-        (begin("1/2", &all, run(3)), "k was 1 and is now 3"),
-        (
-            begin("1/2", &all, other_work),
-            "verb was note and is now probe",
-        ),
+    for (refused, message) in cases![
+        begin("2/2", &all, run(1)) => "part was 1/2 and is now 2/2";
+        begin("1/2", &all[1..], run(1)) => "items was";
+        begin("1/2", &all, run(3)) => "k was 1 and is now 3";
+        begin("1/2", &all, other_work) => "verb was note and is now probe";
     ] {
         assert!(refused.contains(message), "{refused}");
     }
