@@ -20,7 +20,7 @@ use ken_lab::LearnError;
 use ken_lab::heads::router::{Candidate, RouterReport, learn_router, router_labels};
 use ken_lab::heads::{LearnOptions, Target};
 use ken_policy::{Head, Input, MeasuredOn, Source};
-use ken_testing::{Fact, FnEmbedder};
+use ken_testing::{Fact, FnEmbedder, cases};
 use ken_train::heads::{HeadOptions, Shape};
 use tempfile::TempDir;
 
@@ -228,19 +228,10 @@ fn a_router_of_something_else_is_refused_with_the_command_that_renews_it() {
     let records = probed(&pipeline(&folder));
     let (head, _) = learned(&records);
     type Change = fn(&mut Head);
-    let changes: [(Change, &str); 3] = [
-        (
-            |head| head.measured_on.model = "another".to_owned(),
-            "another model",
-        ),
-        (
-            |head| head.measured_on.embedder = Some("another".to_owned()),
-            "another embedder",
-        ),
-        (
-            |head| head.measured_on.prompt = Some("another".to_owned()),
-            "another prompts",
-        ),
+    let changes: [(Change, &str); 3] = cases![
+        |head| head.measured_on.model = "another".to_owned() => "another model";
+        |head| head.measured_on.embedder = Some("another".to_owned()) => "another embedder";
+        |head| head.measured_on.prompt = Some("another".to_owned()) => "another prompts";
     ];
     for (change, part) in changes {
         let mut changed = head.clone();

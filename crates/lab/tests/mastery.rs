@@ -20,7 +20,7 @@ use ken_lab::{
 use ken_language::LanguageModel;
 use ken_probe::Correctness;
 use ken_probe::mastery::{AnswersFrom, WriteOptions};
-use ken_testing::{Fact, FnEmbedder, TableModel};
+use ken_testing::{Fact, FnEmbedder, TableModel, cases};
 use parquet::record::RowAccessor;
 use serde_json::{Value, json};
 
@@ -143,13 +143,9 @@ fn a_model_that_answers_in_sentences_has_mastered_what_it_says() {
     let facts = (0..2).flat_map(|town| {
         let founder = format!("Founder{town}x");
         let year = (1000 + town).to_string();
-        [
-            (format!("Who built town {town}?"), founder, knows[2 * town]),
-            (
-                format!("When was town {town} built?"),
-                year,
-                knows[2 * town + 1],
-            ),
+        cases![
+            format!("Who built town {town}?") => founder, knows[2 * town];
+            format!("When was town {town} built?") => year, knows[2 * town + 1];
         ]
     });
     let facts = facts.map(|(question, answer, knows)| {
