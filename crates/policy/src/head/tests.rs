@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use ken_testing::cases;
 use proptest::prelude::*;
 
 use super::*;
@@ -86,17 +87,12 @@ fn other_files_are_refused_with_the_remedy() {
     assert!(hint.contains("TrainPruner"), "{hint}");
 
     let text = fs::read_to_string(&path).unwrap();
-    for (from, to, kind, part) in [
-        (
-            "\"version\":1",
-            "\"version\":2",
-            "other_head_version",
-            "version 2",
-        ),
-        ("ken-head", "a-head", "not_a_head", "a-head"),
-        ("\"scale\":[2.0,", "\"scale\":[", "not_a_head", "sizes"),
-        ("\"bias\":[0.25]", "\"bias\":[]", "not_a_head", "sizes"),
-        ("\"network\"", "\"net\"", "not_a_head", "network"),
+    for (from, to, kind, part) in cases![
+        "\"version\":1" => "\"version\":2", "other_head_version", "version 2";
+        "ken-head" => "a-head", "not_a_head", "a-head";
+        "\"scale\":[2.0," => "\"scale\":[", "not_a_head", "sizes";
+        "\"bias\":[0.25]" => "\"bias\":[]", "not_a_head", "sizes";
+        "\"network\"" => "\"net\"", "not_a_head", "network";
     ] {
         let changed = text.replace(from, to);
         assert_ne!(changed, text, "{from}");

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ken_language::{Finish, FirstLine, Generation};
 use ken_probe::{Lack, Sample};
+use ken_testing::cases;
 
 use super::*;
 use crate::{Abstention, CannotChoose, Policy, Rule, Source};
@@ -62,26 +63,23 @@ fn names_read_back() {
 
 #[test]
 fn what_is_wrong_is_named() {
-    for (text, part) in [
-        ("sometimes", "`sometimes`"),
-        ("random:2", "`2`"),
-        ("random:", "``"),
-        ("certainty@high", "`high`"),
-        ("certainty@inf", "`inf`"),
-        ("certainty@1.5", "from 0 to 1"),
-        ("prompt@-1", "from 0 to 1"),
-        ("self-route@1.01", "from 0 to 1"),
-        ("uncertainty:perplexity@nan", "is not a threshold"),
-        ("prompt+double", "cannot judge twice"),
-        ("router@0.4+double", "cannot judge twice"),
-        ("certainty@0.61+relative", "unknown policy"),
-        ("evidence:cosine@0.5+double", "cannot judge twice"),
-        (
-            "certainty@0.5+prompt",
-            "`prompt`, which is no signal of evidence",
-        ),
-        ("evidence:cosine+evidence:bm25", "no signal of evidence"),
-        ("certainty@0.5+evidence:agreement@7", "from 0 to 1"),
+    for (text, part) in cases![
+        "sometimes" => "`sometimes`";
+        "random:2" => "`2`";
+        "random:" => "``";
+        "certainty@high" => "`high`";
+        "certainty@inf" => "`inf`";
+        "certainty@1.5" => "from 0 to 1";
+        "prompt@-1" => "from 0 to 1";
+        "self-route@1.01" => "from 0 to 1";
+        "uncertainty:perplexity@nan" => "is not a threshold";
+        "prompt+double" => "cannot judge twice";
+        "router@0.4+double" => "cannot judge twice";
+        "certainty@0.61+relative" => "unknown policy";
+        "evidence:cosine@0.5+double" => "cannot judge twice";
+        "certainty@0.5+prompt" => "`prompt`, which is no signal of evidence";
+        "evidence:cosine+evidence:bm25" => "no signal of evidence";
+        "certainty@0.5+evidence:agreement@7" => "from 0 to 1";
     ] {
         let error = text.parse::<Policy>().unwrap_err();
         assert!(error.to_string().contains(part), "{error}");
