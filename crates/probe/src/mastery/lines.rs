@@ -43,6 +43,8 @@ pub(super) fn pair_in(line: &str, wording: &Wording) -> Option<(String, String)>
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::cases;
+
     use super::*;
     use proptest::prelude::*;
 
@@ -70,15 +72,12 @@ mod tests {
 
     #[test]
     fn pairs_are_found_in_what_models_write() {
-        for (line, pair) in [
-            ("Who came? Answer: Ida", Some(("Who came?", "Ida"))),
-            (
-                "1. Question: Who came? Answer: \"Ida.\"",
-                Some(("Who came?", "Ida")),
-            ),
-            ("Who came? Ida", None),
-            ("Who came? Answer: ", None),
-            ("Ida came. Answer: Ida", None),
+        for (line, pair) in cases![
+            "Who came? Answer: Ida" => Some(("Who came?", "Ida"));
+            "1. Question: Who came? Answer: \"Ida.\"" => Some(("Who came?", "Ida"));
+            "Who came? Ida" => None;
+            "Who came? Answer: " => None;
+            "Ida came. Answer: Ida" => None;
         ] {
             let found = pair_in(line, Wording::of("x"));
             let found = found
