@@ -262,6 +262,8 @@ fn rows(bytes: &[u8]) -> Vec<(u64, Vec<String>)> {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::cases;
+
     use super::*;
 
     fn read(text: &str) -> Result<Vec<Curve>, TableError> {
@@ -290,29 +292,18 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_with_its_line_and_column() {
         let head = "dataset,model,parameters,n,em,f1\n";
-        for (rows, expected) in [
-            (
-                "nq,s,1e9,1,0.2,O.3\n",
-                "line 2, column f1: \"O.3\" is not a share from 0 to 1",
-            ),
-            (
-                "nq,s,1e9,1,0.2,0.3\nnq,s,1e9,2,20.1,0.3\n",
-                "line 3, column em: \"20.1\"",
-            ),
-            ("nq,s,0.6,1,0.2,0.3\n", "column parameters: \"0.6\""),
-            ("nq,s,1e9,one,0.2,0.3\n", "column n: \"one\""),
-            ("nq,,1e9,1,0.2,0.3\n", "column model: \"\" is not a name"),
-            ("nq,s,1e9,1,0.2\n", "column f1: \"\""),
-            ("nq,s,1e9,1,0.2,NaN\n", "column f1: \"NaN\""),
-            (
-                "nq,s,1e9,1,0.2,0.3\nnq,s,1e9,1,0.2,0.3\n",
-                "line 3: n = 1 of s on nq is there already",
-            ),
-            (
-                "nq,s,1e9,1,0.2,0.3\nnq,s,2e9,2,0.2,0.3\n",
-                "s has 2000000000 parameters here and 1000000000 above",
-            ),
-            ("", "has no rows"),
+        for (rows, expected) in cases![
+            "nq,s,1e9,1,0.2,O.3\n" => "line 2, column f1: \"O.3\" is not a share from 0 to 1";
+            "nq,s,1e9,1,0.2,0.3\nnq,s,1e9,2,20.1,0.3\n" => "line 3, column em: \"20.1\"";
+            "nq,s,0.6,1,0.2,0.3\n" => "column parameters: \"0.6\"";
+            "nq,s,1e9,one,0.2,0.3\n" => "column n: \"one\"";
+            "nq,,1e9,1,0.2,0.3\n" => "column model: \"\" is not a name";
+            "nq,s,1e9,1,0.2\n" => "column f1: \"\"";
+            "nq,s,1e9,1,0.2,NaN\n" => "column f1: \"NaN\"";
+            "nq,s,1e9,1,0.2,0.3\nnq,s,1e9,1,0.2,0.3\n" => "line 3: n = 1 of s on nq is there already";
+            "nq,s,1e9,1,0.2,0.3\nnq,s,2e9,2,0.2,0.3\n" =>
+                "s has 2000000000 parameters here and 1000000000 above";
+            "" => "has no rows";
         ] {
             let error = read(&format!("{head}{rows}")).unwrap_err().to_string();
             assert!(error.contains(expected), "{rows}: {error}");

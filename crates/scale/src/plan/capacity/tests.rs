@@ -3,6 +3,7 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
 use ken_index::VectorType;
+use ken_testing::cases;
 
 use super::*;
 use crate::plan::Prices;
@@ -170,42 +171,12 @@ fn what_is_not_wanted_costs_nothing() {
 #[test]
 fn a_number_out_of_its_range_is_named() {
     let plain = || demand(1_000_000);
-    let bad = [
-        (
-            Demand {
-                recall: 1.5,
-                ..plain()
-            },
-            "recall is 1.5, and must be between 0 and 1",
-        ),
-        (
-            Demand {
-                recall: f64::NAN,
-                ..plain()
-            },
-            "recall is NaN",
-        ),
-        (
-            Demand {
-                words: -3.0,
-                ..plain()
-            },
-            "words is -3, and must be above 0",
-        ),
-        (
-            Demand {
-                queries_per_s: Some(0.0),
-                ..plain()
-            },
-            "queries_per_s is 0",
-        ),
-        (
-            Demand {
-                shards: NonZeroU32::new(9).unwrap(),
-                ..demand(8)
-            },
-            "at most the passages",
-        ),
+    let bad = cases![
+        Demand { recall: 1.5, ..plain() } => "recall is 1.5, and must be between 0 and 1";
+        Demand { recall: f64::NAN, ..plain() } => "recall is NaN";
+        Demand { words: -3.0, ..plain() } => "words is -3, and must be above 0";
+        Demand { queries_per_s: Some(0.0), ..plain() } => "queries_per_s is 0";
+        Demand { shards: NonZeroU32::new(9).unwrap(), ..demand(8) } => "at most the passages";
     ];
     for (demand, expected) in bad {
         let error = Capacity::of(&demand, &Measurements::embedded().unwrap()).unwrap_err();
