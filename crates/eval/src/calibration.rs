@@ -273,6 +273,7 @@ pub fn answer_scores(
 #[cfg(test)]
 mod tests {
     use ken_probe::Sample;
+    use ken_testing::says;
 
     use super::*;
     use crate::probe::{Conditions, ProbeSample};
@@ -402,11 +403,7 @@ mod tests {
         let error = observe(&[closed_book], Signal::CERTAINTY, 2).unwrap_err();
         assert_eq!(error.kind(), "nothing_to_compare");
         let error = observe(std::slice::from_ref(&whole), Signal::MARGIN, 2).unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .contains("uncertainty:margin is not recorded")
-        );
+        says!(error.to_string() => "uncertainty:margin is not recorded");
         let error = observe(&[whole], Signal::PERPLEXITY, 2).unwrap_err();
         assert_eq!(error.kind(), "not_measured");
         assert!(error.remedy().is_some());

@@ -47,6 +47,8 @@ pub(crate) fn training_to_html(title: &str, history: &History) -> String {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::says;
+
     use super::*;
     use ken_train::ValidationRecord;
 
@@ -65,11 +67,7 @@ mod tests {
             validations: vec![ValidationRecord { step: 4, loss: 1.0 }],
         };
         let page = training_to_html("A & B", &history);
-        assert!(page.contains("<h1>A &amp; B</h1>"), "{page}");
-        assert!(
-            page.contains("4 steps, 400 tokens, 2 s, 200 tokens/s"),
-            "{page}"
-        );
+        says!(page => "<h1>A &amp; B</h1>", "4 steps, 400 tokens, 2 s, 200 tokens/s");
         assert_eq!(page.matches("<figure").count(), 3);
         assert_eq!(page.matches("<td>training</td>").count(), 3 * 4, "{page}");
         assert!(training_to_html("none", &History::default()).contains("0 steps"));

@@ -1,6 +1,7 @@
 //! Publishing documents, and refusals before anything is written.
 
 use ken_corpus::CorpusError;
+use ken_testing::says;
 
 use super::*;
 
@@ -86,10 +87,7 @@ fn files_added_to_a_stage_are_published_with_it() {
     assert_eq!(fs::read_to_string(&terms).unwrap(), "terms");
     fs::write(&terms, "term").unwrap();
     let error = Corpus::open(dir.path()).unwrap_err();
-    assert!(
-        error.to_string().contains("it has 4 bytes, not 5"),
-        "{error}"
-    );
+    says!(error.to_string() => "it has 4 bytes, not 5");
     fs::remove_file(&terms).unwrap();
     let error = Corpus::open(dir.path()).unwrap_err();
     assert_eq!(error.kind(), "corpus_file_missing");

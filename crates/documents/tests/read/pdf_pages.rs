@@ -1,5 +1,7 @@
 //! The text on the pages of PDF files, and its order.
 
+use ken_testing::says;
+
 use crate::documents_of;
 use crate::files::font::{page, simple};
 use crate::files::pages::{stream, two_pages};
@@ -132,8 +134,7 @@ fn labels_of_a_figure_do_not_stand_in_the_text_beside_it() {
         content += &format!(" 1 0 0 1 350 {} Tm ({label}) Tj", 697 - 13 * at);
     }
     let read = text(&(content + " ET"), "", &[simple("")]);
-    assert!(read.contains("starting at a given point"), "{read}");
-    assert!(read.contains("record one that starts"), "{read}");
+    says!(read => "starting at a given point", "record one that starts");
     let words: Vec<&str> = read.split_whitespace().collect();
     assert!(
         words.ends_with(&["Trace", "Number", "Linked", "Closed"]),

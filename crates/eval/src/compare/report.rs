@@ -453,6 +453,8 @@ fn reliability(comparison: &Comparison) -> Vec<Section> {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::says;
+
     use super::*;
 
     #[test]
@@ -467,10 +469,7 @@ mod tests {
     fn nothing_compared_is_a_report_too() {
         let comparison = super::super::compare(&[], None, &[], 0);
         let page = report("a<b>&\"c\"", &comparison, &[]).html();
-        assert!(
-            page.contains("<h1>a&lt;b&gt;&amp;&quot;c&quot;</h1>"),
-            "{page}"
-        );
+        says!(page => "<h1>a&lt;b&gt;&amp;&quot;c&quot;</h1>");
         assert!(!page.contains("NaN"));
     }
 }

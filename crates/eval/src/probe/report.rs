@@ -178,6 +178,8 @@ fn shares(values: &[f64]) -> [f64; BINS] {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::says;
+
     use super::*;
 
     #[test]
@@ -192,10 +194,7 @@ mod tests {
         let groups = [("plain".to_owned(), summarize_probe(&[]))];
         let page = probe_report("q", &[], &groups).html();
         assert!(page.contains("plain") && !probe_report("q", &[], &[]).html().contains("By group"));
-        assert!(
-            page.contains("<dt>questions</dt><dd>0</dd><dt>failed</dt><dd>0</dd>"),
-            "{page}"
-        );
+        says!(page => "<dt>questions</dt><dd>0</dd><dt>failed</dt><dd>0</dd>");
         assert!(!page.contains("NaN"));
     }
 }

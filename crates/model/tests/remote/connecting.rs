@@ -2,6 +2,7 @@
 
 use ken_language::{GenerateOptions, LanguageModel, Prompt, Sampling, ScoreRequest};
 use ken_model::remote::{ApiKey, Endpoint, RemoteError, RemoteModel};
+use ken_testing::says;
 use serde_json::{Value, json};
 
 use super::faults::{greedy, model_list, prompt, scripted, text_of};
@@ -106,10 +107,7 @@ fn an_endpoint_without_prompt_log_probabilities_cannot_score() {
     let error = model.choose(&[request]).unwrap_err();
     assert_eq!(error.kind(), "cannot_score");
     let message = error.to_string();
-    assert!(
-        message.contains("neither by `prompt_logprobs` nor by `echo`"),
-        "{message}"
-    );
+    says!(message => "neither by `prompt_logprobs` nor by `echo`");
     assert!(error.remedy().unwrap().mentions("vLLM"));
     let error = model.hidden(&[&prompt], 3).unwrap_err();
     assert_eq!(error.kind(), "cannot_show_hidden");

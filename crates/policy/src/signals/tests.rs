@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ken_language::{Finish, FirstLine, Generation};
 use ken_probe::{Lack, Sample};
-use ken_testing::cases;
+use ken_testing::{cases, says};
 
 use super::*;
 use crate::{Abstention, CannotChoose, Policy, Rule, Source};
@@ -43,8 +43,7 @@ fn signals_read_back() {
         assert_eq!(signal.to_string().parse(), Ok(*signal));
     }
     let error = "entropy".parse::<Signal>().unwrap_err();
-    assert!(error.to_string().contains("`entropy`"));
-    assert!(error.to_string().contains("uncertainty:eigenscore"));
+    says!(error.to_string() => "`entropy`", "uncertainty:eigenscore");
 }
 
 #[test]
@@ -124,17 +123,9 @@ fn what_is_missing_is_told() {
     let once = hint(Policy::measured(Signal::CERTAINTY));
     assert!(once.contains("certainty@THRESHOLD"), "{once}");
     let twice = hint("certainty+double".parse().unwrap());
-    assert!(twice.contains("`certainty@THRESHOLD+double`"), "{twice}");
-    assert!(twice.contains("Calibrate(\"certainty+double\")"), "{twice}");
+    says!(twice => "`certainty@THRESHOLD+double`", "Calibrate(\"certainty+double\")");
     let both = hint("certainty@0.4+evidence:cosine".parse().unwrap());
-    assert!(
-        both.contains("`certainty@0.4+evidence:cosine@THRESHOLD`"),
-        "{both}"
-    );
-    assert!(
-        both.contains("Calibrate(\"certainty+evidence:cosine\")"),
-        "{both}"
-    );
+    says!(both => "`certainty@0.4+evidence:cosine@THRESHOLD`", "Calibrate(\"certainty+evidence:cosine\")");
 }
 
 #[test]

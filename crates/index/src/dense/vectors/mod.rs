@@ -223,6 +223,8 @@ fn find(
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::says;
+
     use super::*;
     use std::path::Path;
 
@@ -240,8 +242,7 @@ mod tests {
         write(dir.path(), VectorType::F32, &[1.0; 12], 4);
         let error = SegmentVectors::open(dir.path(), 4, 4).unwrap_err();
         assert_eq!(error.kind(), "vectors_size");
-        assert!(error.to_string().contains("vectors.f32"), "{error}");
-        assert!(error.to_string().contains("48 bytes"), "{error}");
+        says!(error.to_string() => "vectors.f32", "48 bytes");
     }
 
     #[test]

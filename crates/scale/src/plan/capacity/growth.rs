@@ -262,6 +262,7 @@ impl PowerLaw {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::says;
     use serde::Deserialize;
     use serde_json::{Value, json};
 
@@ -402,10 +403,7 @@ mod tests {
         rows[0]["recall"] = json!(0.999);
         let measurements = with_rows(rows.into()).unwrap();
         let error = Growth::of(&SEARCH, &measurements, 384, 0.99).unwrap_err();
-        assert!(
-            error.to_string().contains("recall of 0.99; 3 reach 0.95"),
-            "{error}"
-        );
+        says!(error.to_string() => "recall of 0.99; 3 reach 0.95");
         // Building has nothing to do with recall, and was not measured here.
         assert_eq!(Growth::of(&BUILD, &measurements, 384, 0.99).unwrap(), None);
     }

@@ -3,7 +3,7 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
 use ken_index::VectorType;
-use ken_testing::cases;
+use ken_testing::{cases, says};
 
 use super::*;
 use crate::plan::Prices;
@@ -208,9 +208,5 @@ fn a_report_tells_every_number() {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }
     assert!(!text.contains("Money"), "no prices are given");
-    assert!(
-        report
-            .html()
-            .contains("<h2>Memory of a machine that searches</h2>")
-    );
+    says!(report.html() => "<h2>Memory of a machine that searches</h2>");
 }
