@@ -32,10 +32,8 @@ fn ask(decoder: &Decoder, shared: &str, asked: &Asked) -> Got {
     match asked {
         Asked::Texts(texts, sampling, break_after) => {
             let options = GenerateOptions {
-                sampling: *sampling,
-                max_tokens: 12,
                 stop: vec!["e".to_owned()],
-                schema: None,
+                ..GenerateOptions::new(*sampling, 12)
             };
             let prompts: Vec<_> = texts.iter().map(|(text, _)| prompt(text)).collect();
             let requests = prompts.iter().zip(texts);

@@ -140,10 +140,8 @@ fn write(manner: Manner, text: &str, body: &Value) -> Reply {
     };
     let stop = body["stop"].as_array().into_iter().flatten();
     let options = GenerateOptions {
-        sampling,
-        max_tokens: body["max_tokens"].as_u64().unwrap() as usize,
         stop: stop.map(|stop| stop.as_str().unwrap().to_owned()).collect(),
-        schema: None,
+        ..GenerateOptions::new(sampling, body["max_tokens"].as_u64().unwrap() as usize)
     };
     let samples = match manner {
         Manner::LlamaServer => 1,

@@ -96,10 +96,8 @@ fn random(seed: u64) -> Sampling {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_streamed_completion_is_the_same() {
     let options = GenerateOptions {
-        sampling: Sampling::Greedy,
-        max_tokens: 12,
         stop: vec!["\n".to_owned()],
-        schema: None,
+        ..GenerateOptions::new(Sampling::Greedy, 12)
     };
     let prompts = [prompt("What is the capital of Norway?")];
     let (here, here_pieces) = written(&*MODEL, &prompts, 1, &options);
@@ -128,10 +126,8 @@ fn a_streamed_completion_is_the_same() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn many_samples_are_the_same() {
     let options = GenerateOptions {
-        sampling: random(11),
-        max_tokens: 5,
         stop: vec!["\n".to_owned()],
-        schema: None,
+        ..GenerateOptions::new(random(11), 5)
     };
     let prompts =
         ["the capital of Norway?", "a quark?"].map(|what| prompt(&format!("What is {what}")));
@@ -149,12 +145,7 @@ fn many_samples_are_the_same() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn samples_requested_one_by_one_have_consecutive_seeds() {
-    let options = |seed| GenerateOptions {
-        sampling: random(seed),
-        max_tokens: 4,
-        stop: Vec::new(),
-        schema: None,
-    };
+    let options = |seed| GenerateOptions::new(random(seed), 4);
     let prompts = [prompt("What is a quark?")];
     let (_, model) = connected(Manner::LlamaServer);
     let (there, _) = written(&model, &prompts, 3, &options(5));
