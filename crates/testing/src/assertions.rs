@@ -1,4 +1,4 @@
-//! Assertions about fields of JSON values and parts of texts, and tables of cases.
+//! Assertions about fields of JSON values and parts of texts, tables of cases, and values with a few fields changed.
 
 /// Compares fields of a JSON value, and shows the whole value if one differs:
 /// `has!(answer, ["route"]: "corpus", ["calls"]["model"]: 2)`. A field that is missing is null.
@@ -29,6 +29,19 @@ macro_rules! says {
 macro_rules! cases {
     ($($first:expr => $($rest:expr),+;)+) => {
         [$(($first, $($rest),+)),+]
+    };
+}
+
+/// A value with some fields changed: `with!(LoadOptions::default(), device: Device::Cpu, cache_bytes: 1)`.
+#[macro_export]
+macro_rules! with {
+    ($value:expr, $($field:ident: $changed:expr),+ $(,)?) => {
+        match $value {
+            mut value => {
+                $(value.$field = $changed;)+
+                value
+            }
+        }
     };
 }
 

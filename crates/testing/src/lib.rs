@@ -1,6 +1,6 @@
 //! For tests only: a language model that knows a table of facts ([`TableModel`]), one that scores by a function
 //! ([`FnModel`]), an embedder whose vectors are a function of the text ([`FnEmbedder`]), a guarantee, assertions,
-//! and tables of cases ([`has!`], [`says!`], [`cases!`]).
+//! tables of cases, and values with a few fields changed ([`has!`], [`says!`], [`cases!`], [`with!`]).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod assertions;
