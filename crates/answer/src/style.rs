@@ -45,18 +45,13 @@ mod tests {
     use std::ops::ControlFlow;
     use std::sync::Arc;
 
-    use ken_testing::{Fact, TableModel};
+    use ken_testing::{Fact, TableModel, with};
 
     use super::*;
     use crate::{Answer, AnswerSettings, Event, Pipeline};
 
     fn answer(policy: &str, style: Style) -> (Answer, String) {
-        let fact = Fact {
-            question: "who rows?".to_owned(),
-            answer: "Ida".to_owned(),
-            known: 1.0,
-            ..Fact::default()
-        };
+        let fact = with!(Fact::default(), question: "who rows?".to_owned(), answer: "Ida".to_owned(), known: 1.0);
         let settings = AnswerSettings {
             policy: policy.parse().unwrap(),
             style,

@@ -86,17 +86,16 @@ pub fn evidence_vector(
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::with;
+
     use super::*;
     use ken_probe::Sample;
 
     fn answered(text: &str, logprob: f64) -> Measurements {
         Measurements {
-            greedy: Some(Sample {
-                text: text.to_owned(),
-                logprob: Some(logprob),
-                tokens: 2,
-                ..Sample::default()
-            }),
+            greedy: Some(
+                with!(Sample::default(), text: text.to_owned(), logprob: Some(logprob), tokens: 2),
+            ),
             ..Measurements::default()
         }
     }

@@ -85,23 +85,14 @@ mod tests {
     use std::sync::Arc;
 
     use ken_language::LanguageModel;
-    use ken_testing::{Fact, TableModel};
+    use ken_testing::{Fact, TableModel, with};
 
     use super::*;
     use crate::{AnswerSettings, AssessedModel, Assessor, RoutingModels, prompt};
 
     fn pipeline(with_evidence: bool) -> Pipeline {
-        let fact = Fact {
-            question: "who rows?".to_owned(),
-            answer: "Ida".to_owned(),
-            known: 1.0,
-            ..Fact::default()
-        };
-        let settings = AnswerSettings {
-            policy: Policy::NEVER,
-            samples: 3,
-            ..AnswerSettings::default()
-        };
+        let fact = with!(Fact::default(), question: "who rows?".to_owned(), answer: "Ida".to_owned(), known: 1.0);
+        let settings = with!(AnswerSettings::default(), policy: Policy::NEVER, samples: 3);
         let model = Arc::new(TableModel::new(vec![fact]).unwrap());
         let assessed = AssessedModel {
             model: model.fingerprint().to_owned(),
@@ -109,10 +100,7 @@ mod tests {
             with_evidence,
         };
         let assessor = Assessor::new(model.clone(), assessed);
-        let routing = RoutingModels {
-            assessor: Some(Arc::new(assessor)),
-            ..RoutingModels::default()
-        };
+        let routing = with!(RoutingModels::default(), assessor: Some(Arc::new(assessor)));
         Pipeline::new(model, None, settings).with(routing).unwrap()
     }
 

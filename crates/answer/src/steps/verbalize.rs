@@ -143,7 +143,7 @@ fn text_budget(
 mod tests {
     use super::*;
     use crate::{Answer, AnswerSettings};
-    use ken_testing::{Fact, TableModel};
+    use ken_testing::{Fact, TableModel, with};
     use std::sync::Arc;
 
     /// Over a model that surely knows who rows, hardly who sings, and copies all it reads.
@@ -165,11 +165,8 @@ mod tests {
             true => table.unwrap().writing_texts(&[&instruction]),
             false => table.unwrap(),
         };
-        let settings = AnswerSettings {
-            policy: policy.parse().unwrap(),
-            samples: 3,
-            ..AnswerSettings::default()
-        };
+        let settings =
+            with!(AnswerSettings::default(), policy: policy.parse().unwrap(), samples: 3);
         Pipeline::new(Arc::new(table), None, settings)
     }
 

@@ -115,7 +115,7 @@ fn short_answer(measured: &Measurements) -> String {
 mod tests {
     use std::sync::Arc;
 
-    use ken_testing::{Fact, TableModel};
+    use ken_testing::{Fact, TableModel, with};
 
     use super::*;
     use crate::prompt::{QuestionPrompt, verbalize};
@@ -127,12 +127,7 @@ mod tests {
         abstain: &str,
         style: Style,
     ) -> Result<Answer, AnswerError> {
-        let fact = Fact {
-            question: question.to_owned(),
-            answer: "Ida".to_owned(),
-            known: 1.0,
-            ..Fact::default()
-        };
+        let fact = with!(Fact::default(), question: question.to_owned(), answer: "Ida".to_owned(), known: 1.0);
         let settings = AnswerSettings {
             policy: policy.parse().unwrap(),
             abstain: Some(abstain.parse().unwrap()),

@@ -171,16 +171,12 @@ fn shares_of_words(question: &str, text: &str, pieces: &[Range<usize>]) -> Vec<f
 
 #[cfg(test)]
 mod tests {
-    use ken_testing::{Fact, TableModel};
+    use ken_testing::{Fact, TableModel, with};
 
     use super::*;
 
     fn window(question: &str, text: &str, budget: usize) -> String {
-        let fact = Fact {
-            question: question.to_owned(),
-            answer: "Ida".to_owned(),
-            ..Fact::default()
-        };
+        let fact = with!(Fact::default(), question: question.to_owned(), answer: "Ida".to_owned());
         let model = TableModel::new(vec![fact]).unwrap();
         let window = best_window(&model, None, question, text, budget).unwrap();
         let text = &text[window];

@@ -23,6 +23,7 @@ use ken_answer::BackEnd;
 use ken_corpus::{Active, Corpus, Filter, Writer};
 use ken_index::{DenseLayout, DenseSearch, Hit, Index, Mode, Query, fused_depth};
 use ken_milvus::{Collection, IndexKind};
+use ken_testing::with;
 
 use invented::{Dice, document, no_metadata, numbered, prune, publish_with, score};
 use milvus_lite::MilvusLite;
@@ -79,10 +80,7 @@ fn in_milvus(server: &MilvusLite, index: IndexKind) -> Place {
 
 /// A few hundred passages in shards of several segments, some replaced, deleted, pruned and scored.
 fn make_corpus(dir: &Path, search: DenseSearch) {
-    let layout = DenseLayout {
-        search,
-        ..DenseLayout::default()
-    };
+    let layout = with!(DenseLayout::default(), search: search);
     let first: Vec<_> = (0..150).map(numbered).collect();
     publish_with(dir, "f1", layout, &first);
     let mut more: Vec<_> = (150..220).map(numbered).collect();
