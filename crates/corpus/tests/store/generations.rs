@@ -1,6 +1,7 @@
 //! Deleting, pruning, restoring and compacting, and which generations and files are kept.
 
 use ken_corpus::{Active, Change, CorpusInfo, PlaceMark, Pruned, Pruning, Selection, history};
+use ken_testing::with;
 
 use super::*;
 
@@ -233,11 +234,8 @@ fn pruned_passages_are_told_and_restored_by_name_and_by_reason() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     let mut writer = three(dir);
-    let by = |id: &str, reason: &str, score| PruneMark {
-        reason: reason.to_owned(),
-        score,
-        ..mark(id)
-    };
+    let by =
+        |id: &str, reason: &str, score| with!(mark(id), reason: reason.to_owned(), score: score);
     let marks = vec![
         by("a#0", "run", 0.9),
         by("b#0", "run", 0.5),

@@ -24,6 +24,7 @@ use ken_corpus::{
     Corpus, Document, DocumentState, EmbedderIdentity, Filter, PassageId, Piece, PruneMark,
     Selection, Settings, Sharding, Writer,
 };
+use ken_testing::with;
 
 fn settings() -> Settings {
     Settings {
@@ -40,10 +41,7 @@ fn settings() -> Settings {
 
 /// The same for several shards.
 fn sharded(count: u32) -> Settings {
-    Settings {
-        sharding: Sharding { count, seed: 0 },
-        ..settings()
-    }
+    with!(settings(), sharding: Sharding { count, seed: 0 })
 }
 
 fn document(id: &str, text: &str) -> Document {
@@ -114,10 +112,9 @@ fn copy(from: &Path, to: &Path) {
 
 /// Keeps scores of passages, by their ids.
 fn score(writer: &mut Writer, name: &str, scores: &BTreeMap<String, f32>) -> u64 {
-    let marks = scores.iter().map(|(id, score)| PruneMark {
-        score: f64::from(*score),
-        ..mark(id)
-    });
+    let marks = scores
+        .iter()
+        .map(|(id, score)| with!(mark(id), score: f64::from(*score)));
     let places = writer.places(&marks.collect::<Vec<_>>()).unwrap();
     writer.score(name, &places).unwrap()
 }
