@@ -164,6 +164,8 @@ pub(crate) fn marked_headings(text: &str) -> Vec<Heading> {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::with;
+
     use super::*;
     use crate::budget::Budget;
     use std::path::Path;
@@ -211,10 +213,7 @@ mod tests {
 
     #[test]
     fn the_budget_holds() {
-        let watch = Watch {
-            budget: Budget { document_bytes: 10 },
-            ..Watch::default()
-        };
+        let watch = with!(Watch::default(), budget: Budget { document_bytes: 10 });
         let mut prose = Prose::new(&Place::whole(Path::new("x")), &watch);
         prose.line("0123456789").unwrap();
         let error = prose.line("0").unwrap_err();

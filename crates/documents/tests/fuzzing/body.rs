@@ -10,6 +10,7 @@ use std::path::Path;
 
 use ken_corpus::{Segmentation, segment, sentences};
 use ken_documents::{Budget, ReadError, ReadOptions, read_documents_with};
+use ken_testing::with;
 use tempfile::TempDir;
 
 /// The budget of a document here: small, so that short inputs go over it.
@@ -49,10 +50,7 @@ impl Place {
     pub(crate) fn read(&self, name: &str, bytes: &[u8]) {
         let path = self.0.path().join(name);
         fs::write(&path, bytes).unwrap();
-        let options = ReadOptions {
-            budget: BUDGET,
-            ..ReadOptions::default()
-        };
+        let options = with!(ReadOptions::default(), budget: BUDGET);
         for document in read_documents_with(&[path], options).unwrap() {
             match document {
                 Ok(document) => {

@@ -3,16 +3,15 @@
 use std::path::Path;
 
 use ken_documents::{Notice, ReadOptions, read_documents_with};
+use ken_testing::with;
 
 use crate::files::packed::gzip;
 use crate::folder;
 
 /// Texts, errors and notices of a folder.
 fn outcome(dir: &Path, encoding: Option<&str>) -> (Vec<String>, Vec<String>) {
-    let options = ReadOptions {
-        encoding: encoding.map(|name| name.parse().unwrap()),
-        ..ReadOptions::default()
-    };
+    let options =
+        with!(ReadOptions::default(), encoding: encoding.map(|name| name.parse().unwrap()));
     let documents = read_documents_with(&[dir.to_owned()], options).unwrap();
     let notices = documents.notices();
     let place = format!("{}/", dir.display());

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use ken_corpus::Document;
 use ken_documents::{Budget, ReadError, ReadOptions, read_documents_with};
+use ken_testing::with;
 
 use crate::files::hostile::records::{drawing, lines, one_page, zstd_with_window};
 use crate::files::packed::{bzip2, gzip, zstd};
@@ -402,10 +403,7 @@ fn reading_stops_within_a_document() {
 #[test]
 fn a_stopped_reading_says_so_and_nothing_else() {
     let dir = folder(&[("t.txt", b"x")]);
-    let options = ReadOptions {
-        stop: Arc::new(AtomicBool::new(true)),
-        ..ReadOptions::default()
-    };
+    let options = with!(ReadOptions::default(), stop: Arc::new(AtomicBool::new(true)));
     let mut documents = read_documents_with(&[dir.path().to_owned()], options).unwrap();
     assert_eq!(documents.next().unwrap().unwrap_err().kind(), "stopped");
     assert_eq!(read(dir.path()).len(), 1);

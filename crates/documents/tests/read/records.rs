@@ -2,6 +2,7 @@
 
 use ken_corpus::FieldName;
 use ken_documents::{Budget, ReadError, ReadOptions, read_records};
+use ken_testing::with;
 
 fn read(lines: &[&str], options: ReadOptions) -> Vec<Result<String, String>> {
     let lines: Vec<String> = lines.iter().map(|&line| line.to_owned()).collect();
@@ -64,10 +65,7 @@ fn options_hold_for_records() {
 #[test]
 fn given_metadata_join_a_documents_own_and_win() {
     let given = serde_json::from_str(r#"{"year": 2020, "team": "north"}"#).unwrap();
-    let options = ReadOptions {
-        metadata: given,
-        ..ReadOptions::default()
-    };
+    let options = with!(ReadOptions::default(), metadata: given);
     let line = r#"{"id": "a", "text": "x", "year": 1999, "town": "Quillby"}"#.to_owned();
     let mut documents = read_records(std::iter::once(line), options);
     let metadata = documents.next().unwrap().unwrap().metadata;

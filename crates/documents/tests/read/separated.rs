@@ -2,7 +2,7 @@
 
 use ken_corpus::FieldName;
 use ken_documents::{ReadOptions, read_documents_with};
-use ken_testing::cases;
+use ken_testing::{cases, with};
 use proptest::prelude::*;
 
 use crate::{documents_of, error_of, folder, owned, read};
@@ -161,10 +161,7 @@ fn columns_are_named_by_the_caller() {
     ] {
         let dir = folder(&[("c.csv", file.as_bytes())]);
         let names = given.iter().map(|name| name.parse::<FieldName>().unwrap());
-        let options = ReadOptions {
-            fields: names.collect(),
-            ..ReadOptions::default()
-        };
+        let options = with!(ReadOptions::default(), fields: names.collect());
         let place = format!("{}/", dir.path().display());
         let texts: Vec<String> = read_documents_with(&[dir.path().to_owned()], options)
             .unwrap()

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use ken_documents::{Documents, Format, ReadOptions, read_documents, read_documents_with};
+use ken_testing::with;
 
 use crate::files::packed::{bzip2, gzip, zstd};
 use crate::folder;
@@ -29,10 +30,7 @@ fn child_that_reads_stdin() {
 }
 
 fn read_as(paths: &[PathBuf], format: Format) -> Documents {
-    let options = ReadOptions {
-        format: Some(format),
-        ..ReadOptions::default()
-    };
+    let options = with!(ReadOptions::default(), format: Some(format));
     read_documents_with(paths, options).unwrap()
 }
 

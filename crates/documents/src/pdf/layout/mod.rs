@@ -160,6 +160,8 @@ fn joined(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::with;
+
     use super::*;
 
     fn pen(x: f32, y: f32) -> Pen {
@@ -204,10 +206,7 @@ mod tests {
     #[test]
     fn writing_may_run_upwards() {
         let mut layout = Layout::default();
-        let up = |x: f32, y: f32| Pen {
-            direction: (0.0, 1.0),
-            ..pen(x, y)
-        };
+        let up = |x: f32, y: f32| with!(pen(x, y), direction: (0.0, 1.0));
         layout.write("a", up(0.0, 0.0), up(0.0, 5.0));
         layout.write("b", up(0.0, 5.0), up(0.0, 10.0));
         layout.write("c", up(12.0, 0.0), up(12.0, 5.0));
