@@ -273,7 +273,7 @@ pub fn answer_scores(
 #[cfg(test)]
 mod tests {
     use ken_probe::Sample;
-    use ken_testing::says;
+    use ken_testing::{says, with};
 
     use super::*;
     use crate::probe::{Conditions, ProbeSample};
@@ -298,11 +298,7 @@ mod tests {
             answer_type: at.min(1),
         });
         let greedy = |correct| ProbeAnswer {
-            answer: Sample {
-                text: "red".to_owned(),
-                tokens: 1,
-                ..Sample::default()
-            },
+            answer: with!(Sample::default(), text: "red".to_owned(), tokens: 1),
             correct: Some(correct),
         };
         ProbeRecord {
@@ -312,10 +308,7 @@ mod tests {
                 masked: None,
             },
             judgment: Some(0.3),
-            samples: Conditions {
-                from_self: Some(samples.collect()),
-                ..Conditions::default()
-            },
+            samples: with!(Conditions::default(), from_self: Some(samples.collect())),
             ..ProbeRecord::default()
         }
     }

@@ -62,16 +62,14 @@ fn differs(record: &ProbeRecord) -> bool {
 #[cfg(test)]
 mod tests {
     use ken_probe::Sample;
+    use ken_testing::with;
 
     use super::*;
     use crate::probe::{Conditions, Fingerprints, ProbeAnswer};
 
     fn record(without: &str, with: Option<&str>) -> ProbeRecord {
         let answer = |text: &str| ProbeAnswer {
-            answer: Sample {
-                text: text.to_owned(),
-                ..Sample::default()
-            },
+            answer: with!(Sample::default(), text: text.to_owned()),
             correct: Some(true),
         };
         ProbeRecord {

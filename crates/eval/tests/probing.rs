@@ -18,7 +18,7 @@ use ken_eval::{
 };
 use ken_lab::write_parquet;
 use ken_probe::{Effect, Grouping, Obstacle};
-use ken_testing::{Fact, FnEmbedder, TableModel};
+use ken_testing::{Fact, FnEmbedder, TableModel, with};
 use parquet::record::RowAccessor;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -366,10 +366,7 @@ fn what_cannot_work_is_refused_before_a_sample_is_paid_for() {
     let path = folder.path().join("r");
     let mut file = ResultsFile::open(&path, settings("table")).unwrap();
     let before = fs::read(&path).unwrap();
-    let by_meaning = Probe {
-        grouping: Grouping::Meaning { threshold: 0.8 },
-        ..work(&pipeline)
-    };
+    let by_meaning = with!(work(&pipeline), grouping: Grouping::Meaning { threshold: 0.8 });
     let cancel = AtomicBool::new(false);
     let error = probe(
         &by_meaning,

@@ -178,6 +178,8 @@ pub(super) fn halves(answered: &[Answered<'_>], seed: u64) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::with;
+
     use super::*;
     use crate::compare::Signals;
     use crate::record::Record;
@@ -185,18 +187,12 @@ mod tests {
     use ken_probe::Sample;
 
     fn answer(em: bool) -> Record {
-        Record {
-            em,
-            ..Record::default()
-        }
+        with!(Record::default(), em: em)
     }
 
     fn signals(judgment: f64, cosine: f64) -> Signals {
         Signals {
-            without: Measurements {
-                judgment: Some(judgment),
-                ..Measurements::default()
-            },
+            without: with!(Measurements::default(), judgment: Some(judgment)),
             with: Measurements {
                 rating: Some(Rating {
                     cosine,
@@ -216,18 +212,10 @@ mod tests {
         // The model is sure before and unsure after reading the evidence that makes it right.
         let (never, always) = (answer(false), answer(true));
         let drafted = |surprise: f64| Measurements {
-            greedy: Some(Sample {
-                logprob: Some(-surprise),
-                tokens: 1,
-                ..Sample::default()
-            }),
+            greedy: Some(with!(Sample::default(), logprob: Some(-surprise), tokens: 1)),
             ..Measurements::default()
         };
-        let signals = Signals {
-            without: drafted(0.0),
-            with: drafted(9.0),
-            ..Signals::default()
-        };
+        let signals = with!(Signals::default(), without: drafted(0.0), with: drafted(9.0));
         let answered = [Answered {
             never: &never,
             always: &always,

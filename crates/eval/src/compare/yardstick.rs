@@ -106,6 +106,8 @@ pub(super) fn of_decisions(
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::with;
+
     use super::*;
     use crate::compare::Signals;
     use crate::record::Record;
@@ -117,16 +119,10 @@ mod tests {
     type Row = (u8, bool, bool);
 
     fn with_yardsticks(rows: &[Row], seed: u64) -> [Yardstick; 2] {
-        let answer = |em| Record {
-            em,
-            ..Record::default()
-        };
+        let answer = |em| with!(Record::default(), em: em);
         let answers = rows.iter().map(|&(judgment, never, always)| {
             let signals = Signals {
-                without: Measurements {
-                    judgment: Some(f64::from(judgment) / 20.0),
-                    ..Measurements::default()
-                },
+                without: with!(Measurements::default(), judgment: Some(f64::from(judgment) / 20.0)),
                 ..Signals::default()
             };
             (answer(never), answer(always), signals)

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ken_diagnostic::Action;
 use ken_language::fingerprint_of_texts;
-use ken_testing::cases;
+use ken_testing::{cases, with};
 use serde_json::json;
 
 use super::*;
@@ -251,10 +251,7 @@ fn a_part_is_resumed_under_what_it_was_begun_with() {
             .unwrap_err()
             .to_string()
     };
-    let other_work = PartedRun {
-        work: json!({"verb": "probe"}),
-        ..run(1)
-    };
+    let other_work = with!(run(1), work: json!({"verb": "probe"}));
     for (refused, message) in cases![
         begin("2/2", &all, run(1)) => "part was 1/2 and is now 2/2";
         begin("1/2", &all[1..], run(1)) => "items was";
