@@ -13,7 +13,7 @@ use ken_eval::{Fold, ProbeRecord, Question};
 use ken_lab::heads::router::{Candidate, Control, RouterReport, learn_router, router_labels};
 use ken_lab::heads::{LearnOptions, Target};
 use ken_policy::{Head, Input, MeasuredOn, Purpose, Source};
-use ken_testing::{Fact, FnEmbedder};
+use ken_testing::{Fact, FnEmbedder, with};
 use ken_train::heads::{HeadOptions, Shape};
 use tempfile::TempDir;
 
@@ -77,10 +77,7 @@ fn learned(records: &[ProbeRecord], target: Target, shape: Shape) -> (Head, Rout
 }
 
 fn routed_by(head: Head) -> RoutingModels {
-    RoutingModels {
-        router: Some(Arc::new(head.into())),
-        ..RoutingModels::default()
-    }
+    with!(RoutingModels::default(), router: Some(Arc::new(head.into())))
 }
 
 #[test]

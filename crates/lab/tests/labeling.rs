@@ -20,7 +20,7 @@ use ken_lab::{
 };
 use ken_language::LanguageModel;
 use ken_probe::{Obstacle, Preferred};
-use ken_testing::{Call, Fact, FnEmbedder, TableModel};
+use ken_testing::{Call, Fact, FnEmbedder, TableModel, with};
 use parquet::record::RowAccessor;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -383,10 +383,7 @@ fn a_passage_that_does_not_fit_is_left_out() {
 fn the_likeliest_golden_answer_is_scored_where_that_is_wanted() {
     let folder = tempfile::tempdir().unwrap();
     let (table, corpora) = (table(), corpora(&folder));
-    let likeliest = Labeling {
-        golden: GoldenChoice::MostLikely,
-        ..work(&table, &corpora)
-    };
+    let likeliest = with!(work(&table, &corpora), golden: GoldenChoice::MostLikely);
     let case = &CASES[0];
     let asked = [question(json!({"id": "a", "question": case.question,
                                  "golden_answers": ["Odo", case.golden, "the"]}))];

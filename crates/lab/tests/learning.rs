@@ -11,8 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::{
-    AnswerError, AnswerSettings, Pipeline, QuestionPrompt, Representation, RoutingModel,
-    RoutingModels, represent,
+    AnswerError, Pipeline, QuestionPrompt, Representation, RoutingModel, RoutingModels, represent,
 };
 use ken_eval::compare::{Known, RequiredSignals, SignalWork, measure_signals};
 use ken_eval::{Fold, ProbeRecord, Question, Record, ResultsFile, Run, RunSettings, compare};
@@ -20,7 +19,7 @@ use ken_lab::LearnError;
 use ken_lab::heads::router::{Candidate, RouterReport, learn_router, router_labels};
 use ken_lab::heads::{LearnOptions, Target};
 use ken_policy::{Head, Input, MeasuredOn, Source};
-use ken_testing::{Fact, FnEmbedder, cases};
+use ken_testing::{Fact, FnEmbedder, cases, with};
 use ken_train::heads::{HeadOptions, Shape};
 use tempfile::TempDir;
 
@@ -101,18 +100,12 @@ fn learned(records: &[ProbeRecord]) -> (Head, RouterReport) {
         },
         embedded(&questions),
     ];
-    let beside = MeasuredOn {
-        embedder: Some("bag-of-words".to_owned()),
-        ..MeasuredOn::default()
-    };
+    let beside = with!(MeasuredOn::default(), embedder: Some("bag-of-words".to_owned()));
     learn_router(&labels, &candidates, beside, OPTIONS, &mut go_on).unwrap()
 }
 
 fn routed_by(head: Head) -> RoutingModels {
-    RoutingModels {
-        router: Some(Arc::new(head.into())),
-        ..RoutingModels::default()
-    }
+    with!(RoutingModels::default(), router: Some(Arc::new(head.into())))
 }
 
 #[test]
@@ -132,10 +125,7 @@ fn a_router_predicts_the_set_boundary_and_the_policy_follows_it() {
     assert_eq!(again.fingerprint(), head.fingerprint());
 
     let mut pipeline = pipeline.with(routed_by(head)).unwrap();
-    pipeline.settings = AnswerSettings {
-        policy: "router@0.5".parse().unwrap(),
-        ..answering()
-    };
+    pipeline.settings = with!(answering(), policy: "router@0.5".parse().unwrap());
     let ask = |question: &str| {
         pipeline
             .answer(question, &mut |_| ControlFlow::Continue(()))
@@ -244,10 +234,7 @@ fn a_router_of_something_else_is_refused_with_the_command_that_renews_it() {
     }
     let folder = tempfile::tempdir().unwrap();
     let mut pipeline = pipeline(&folder);
-    pipeline.settings = AnswerSettings {
-        policy: "router@0.5".parse().unwrap(),
-        ..answering()
-    };
+    pipeline.settings = with!(answering(), policy: "router@0.5".parse().unwrap());
     let error = pipeline.answer("who is the baker of town7?", &mut |_| {
         ControlFlow::Continue(())
     });

@@ -20,7 +20,7 @@ use ken_lab::{
 use ken_language::LanguageModel;
 use ken_probe::Correctness;
 use ken_probe::mastery::{AnswersFrom, WriteOptions};
-use ken_testing::{Fact, FnEmbedder, TableModel, cases};
+use ken_testing::{Fact, FnEmbedder, TableModel, cases, with};
 use parquet::record::RowAccessor;
 use serde_json::{Value, json};
 
@@ -158,10 +158,7 @@ fn a_model_that_answers_in_sentences_has_mastered_what_it_says() {
         (Correctness::Exact, [0.0, 0.0]),
         (Correctness::Contains, [1.0, 0.0]),
     ] {
-        let work = MasteryWork {
-            correctness,
-            ..work(&told)
-        };
+        let work = with!(work(&told), correctness: correctness);
         let path = folder.path().join(correctness.to_string());
         let identity = work.identity(settings("table"), 0);
         let mut file = ResultsFile::open(&path, identity).unwrap();
@@ -176,10 +173,7 @@ fn a_model_that_answers_in_sentences_has_mastered_what_it_says() {
         assert_eq!(found, masteries.map(Some), "{correctness}");
     }
     let identity = |correctness| {
-        let work = MasteryWork {
-            correctness,
-            ..work(&told)
-        };
+        let work = with!(work(&told), correctness: correctness);
         work.identity(settings("table"), 0)
     };
     assert_ne!(

@@ -182,15 +182,14 @@ fn examples_of(
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::with;
+
     use super::*;
 
     fn record(confidence: &f64) -> ProbeRecord {
         ProbeRecord {
             question: format!("who is {confidence}"),
-            confidence: Conditions {
-                from_self: Some(*confidence),
-                ..Conditions::default()
-            },
+            confidence: with!(Conditions::default(), from_self: Some(*confidence)),
             ..ProbeRecord::default()
         }
     }
@@ -249,10 +248,7 @@ mod tests {
     #[test]
     fn each_indicator_has_its_threshold_and_needs_both_labels() {
         let records = [(0.2, 0.6), (0.7, 0.9)].map(|(confidence, certainty)| ProbeRecord {
-            certainty: Conditions {
-                from_self: Some(certainty),
-                ..Conditions::default()
-            },
+            certainty: with!(Conditions::default(), from_self: Some(certainty)),
             ..record(&confidence)
         });
         let taught = |mastery, certainty| {

@@ -159,6 +159,7 @@ fn noise<'a>(
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::with;
     use proptest::prelude::*;
     use serde_json::Map;
 
@@ -191,10 +192,7 @@ mod tests {
         assert!(holds_answer(&question, &passage(0, "", "Ida rows")));
         assert!(!holds_answer(&question, &passage(0, "", "plan B")));
         assert!(!shows_answer(&question, &passage(0, "B", "Ole rows")));
-        let named = Question {
-            golden_answers: vec!["Ida".to_owned()],
-            ..question.clone()
-        };
+        let named = with!(question.clone(), golden_answers: vec!["Ida".to_owned()]);
         assert_eq!(named.taught_answer().as_deref(), Some("B"));
         let open = Question {
             choices: Vec::new(),

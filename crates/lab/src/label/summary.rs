@@ -91,6 +91,8 @@ pub fn summarize_sources(records: &[SourceRecord]) -> SourceSummary {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::with;
+
     use super::*;
     use crate::label::record::Context;
 
@@ -104,11 +106,7 @@ mod tests {
         };
         let written = written.iter().map(|likelihood| context(SELF, *likelihood));
         let read = read.iter().map(|likelihood| context("notes", *likelihood));
-        SourceRecord {
-            null_logprob: Some(null.ln()),
-            contexts: written.chain(read).collect(),
-            ..SourceRecord::default()
-        }
+        with!(SourceRecord::default(), null_logprob: Some(null.ln()), contexts: written.chain(read).collect())
     }
 
     #[test]

@@ -239,15 +239,13 @@ impl Drop for CorpusCopy {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::with;
+
     use super::*;
     use serde_json::json;
 
     fn answer(em: bool) -> Record {
-        Record {
-            em,
-            contains: true,
-            ..Record::default()
-        }
+        with!(Record::default(), em: em, contains: true)
     }
 
     fn question(kind: &str) -> Question {

@@ -24,6 +24,7 @@ use ken_lab::{
 use ken_language::{GenerateOptions, GenerateRequest, LanguageModel, Prompt, Sampling};
 use ken_model::decoder::{Checkpoint, Decoder, Device, LoadOptions, Origin};
 use ken_policy::digest_of;
+use ken_testing::with;
 use ken_train::{
     Examples, LoraSettings, MeanOver, Objective, Schedule, TrainSettings, Trainable, Tuning, train,
     write_adapter,
@@ -47,14 +48,7 @@ const SUM: RoutingExampleOptions = RoutingExampleOptions {
 };
 
 fn world() -> World {
-    World::new(WorldSettings {
-        people: 60,
-        unseen: 4,
-        strangers: 4,
-        sequences: 600,
-        seed: 2,
-        ..WorldSettings::default()
-    })
+    World::new(with!(WorldSettings::default(), people: 60, unseen: 4, strangers: 4, sequences: 600, seed: 2))
     .unwrap()
 }
 
@@ -119,12 +113,8 @@ fn taught(model: &Path, adapter: &Path, records: &[SourceRecord]) {
     let routing = routing_examples(records, MAJORITY, checkpoint.fingerprint()).unwrap();
     assert_eq!(routing.corpora, [CORPUS]);
     let tokens = checkpoint.source_tokens(&[CORPUS]).unwrap();
-    let tuning = Tuning::Lora(LoraSettings {
-        rank: 8,
-        alpha: 16.0,
-        tokens: tokens.all(),
-        ..LoraSettings::default()
-    });
+    let tuning =
+        Tuning::Lora(with!(LoraSettings::default(), rank: 8, alpha: 16.0, tokens: tokens.all()));
     let trained = Trainable::new(&checkpoint, tuning, Device::Cpu, 1).unwrap();
     trained
         .begin_like(tokens.own, &[tokens.end_of_question])
@@ -141,10 +131,7 @@ fn taught(model: &Path, adapter: &Path, records: &[SourceRecord]) {
     let stages = [RoutingStage::Imitate, RoutingStage::Prefer { beta: 0.3 }];
     for (stage, epochs) in stages.into_iter().zip([16.0, 1.0]) {
         let examples = objectives(&checkpoint, &routing.examples, stage);
-        let settings = TrainSettings {
-            epochs,
-            ..settings.clone()
-        };
+        let settings = with!(settings.clone(), epochs: epochs);
         let mut go_on = |_: ken_train::Progress<'_>| ControlFlow::Continue(());
         train(
             &trained,
@@ -169,10 +156,7 @@ fn taught(model: &Path, adapter: &Path, records: &[SourceRecord]) {
 }
 
 fn loaded(model: &Path, adapter: &Path) -> Decoder {
-    let options = LoadOptions {
-        adapter: Some(adapter.to_path_buf()),
-        ..LoadOptions::default()
-    };
+    let options = with!(LoadOptions::default(), adapter: Some(adapter.to_path_buf()));
     Decoder::load(model, &options).unwrap()
 }
 
@@ -217,10 +201,7 @@ fn needs(pipeline: &Pipeline, records: &[SourceRecord]) -> Vec<f64> {
 
 fn voted_by(store: &Path) -> RoutingModels {
     let datastore = Datastore::open(store).unwrap();
-    RoutingModels {
-        datastore: Some(Arc::new(datastore)),
-        ..RoutingModels::default()
-    }
+    with!(RoutingModels::default(), datastore: Some(Arc::new(datastore)))
 }
 
 /// A model that was taught most of the records to choose its source.
@@ -272,10 +253,7 @@ impl Taught {
     }
 
     fn pipeline(&self, policy: &str) -> Pipeline {
-        let settings = AnswerSettings {
-            policy: policy.parse().unwrap(),
-            ..settings()
-        };
+        let settings = with!(settings(), policy: policy.parse().unwrap());
         Pipeline::new(Arc::clone(&self.decoder) as _, None, settings)
     }
 

@@ -8,6 +8,7 @@ use ken_lab::{
 };
 use ken_language::{LanguageModel, ScoreRequest};
 use ken_model::decoder::{Checkpoint, Decoder, LoadOptions, Origin};
+use ken_testing::with;
 use ken_train::Objective;
 use ken_world::{Size, write_untrained};
 use tempfile::TempDir;
@@ -106,10 +107,7 @@ fn each_stage_teaches_its_tokens() {
     let (token, weight) = chosen(&silent.examples[0], true)[0];
     assert_eq!(token, tokens.own);
     assert!((f64::from(weight) - share).abs() < 1e-6, "{weight} {share}");
-    let unmeasured = SourceRecord {
-        null_logprob: None,
-        ..records[0].clone()
-    };
+    let unmeasured = with!(records[0].clone(), null_logprob: None);
     let none = routing_examples(&[unmeasured], making, checkpoint.fingerprint());
     assert!(matches!(none, Err(ExamplesError::NoLabels { .. })));
     for stage in [RoutingStage::Imitate, RoutingStage::Prefer { beta: 0.3 }] {
