@@ -382,7 +382,7 @@ fn is_unreachable(error: &io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use ken_testing::cases;
+    use ken_testing::{cases, with};
 
     use super::*;
     use crate::remote::settings::ApiKey;
@@ -392,10 +392,7 @@ mod tests {
     }
 
     fn client_with(base: &str, key: Option<ApiKey>) -> Result<Client, RemoteError> {
-        Client::new(Endpoint {
-            key,
-            ..Endpoint::new(base)
-        })
+        Client::new(with!(Endpoint::new(base), key: key))
     }
 
     #[test]

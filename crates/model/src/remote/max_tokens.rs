@@ -60,15 +60,13 @@ impl Allowance {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::with;
     use proptest::prelude::*;
 
     use super::*;
 
     fn part(text: &str) -> Choice {
-        Choice {
-            text: text.to_owned(),
-            ..Choice::default()
-        }
+        with!(Choice::default(), text: text.to_owned())
     }
 
     /// The text that is kept, and how it ended.

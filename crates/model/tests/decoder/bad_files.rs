@@ -7,7 +7,7 @@ use candle_core::quantized::GgmlDType;
 use candle_core::quantized::gguf_file::Value as Gguf;
 use ken_language::{GenerateOptions, Sampling};
 use ken_model::decoder::{Decoder, DecoderError, LoadOptions};
-use ken_testing::cases;
+use ken_testing::{cases, with};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -17,11 +17,7 @@ use super::folder::{self, Layout};
 use super::{gguf, vocabulary};
 
 fn tiny() -> Tiny {
-    Tiny {
-        layers: 1,
-        tied: false,
-        ..Tiny::new("llama")
-    }
+    with!(Tiny::new("llama"), layers: 1, tied: false)
 }
 
 fn gguf_bytes(tiny: &Tiny, weights: &Tensors) -> Vec<u8> {
@@ -367,10 +363,7 @@ fn every_missing_key_of_the_configuration_is_named() {
 
 #[test]
 fn impossible_configurations_are_refused() {
-    let long = Tiny {
-        rope: Rope::Long(vec![1.0; 4], 64),
-        ..Tiny::new("phi3")
-    };
+    let long = with!(Tiny::new("phi3"), rope: Rope::Long(vec![1.0; 4], 64));
     let [smollm3, granite, ministral3, moe] =
         ["smollm3", "granite", "ministral3", "qwen3_moe"].map(Tiny::new);
     let refusals = [

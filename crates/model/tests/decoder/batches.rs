@@ -10,6 +10,7 @@ use ken_model::Precision;
 use ken_model::decoder::{
     Decoder, DecoderError, Device, GenerateRequest, Generation, LoadOptions, Prompt, ScoreRequest,
 };
+use ken_testing::with;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -21,39 +22,21 @@ pub(super) static TINY: LazyLock<(TempDir, Tensors, Vec<Decoder>)> = LazyLock::n
     let dir = TempDir::new().unwrap();
     let weights = folder::write(&tiny(), Layout::F32, dir.path());
     let decoders = [
-        LoadOptions {
-            precision: Precision::F32,
-            ..LoadOptions::default()
-        },
-        LoadOptions {
-            precision: Precision::Int8,
-            ..LoadOptions::default()
-        },
-        LoadOptions {
-            device: Device::Reference,
-            ..LoadOptions::default()
-        },
-        LoadOptions {
-            cache_bytes: 1,
-            ..LoadOptions::default()
-        },
+        with!(LoadOptions::default(), precision: Precision::F32),
+        with!(LoadOptions::default(), precision: Precision::Int8),
+        with!(LoadOptions::default(), device: Device::Reference),
+        with!(LoadOptions::default(), cache_bytes: 1),
     ];
     let decoders = decoders.map(|options| Decoder::load(dir.path(), &options).unwrap());
     (dir, weights, decoders.into())
 });
 
 fn tiny() -> Tiny {
-    Tiny {
-        window: Some(24),
-        ..Tiny::new("qwen3")
-    }
+    with!(Tiny::new("qwen3"), window: Some(24))
 }
 
 fn options(seed: u64, max_tokens: usize) -> GenerateOptions {
-    GenerateOptions {
-        stop: vec!["e".to_owned()],
-        ..GenerateOptions::new(Sampling::at(1.0, seed), max_tokens)
-    }
+    with!(GenerateOptions::new(Sampling::at(1.0, seed), max_tokens), stop: vec!["e".to_owned()])
 }
 
 fn same(a: &Generation, b: &Generation) -> bool {
@@ -276,10 +259,7 @@ fn weights_that_are_no_numbers_are_noticed() {
             .1[7] = f32::NAN;
         let file: &Path = &dir.path().join("model.safetensors");
         folder::write_tensors(file, &weights, Layout::F32);
-        let options = LoadOptions {
-            precision,
-            ..LoadOptions::default()
-        };
+        let options = with!(LoadOptions::default(), precision: precision);
         let decoder = Decoder::load(dir.path(), &options).unwrap();
         let prompt = decoder.prompt("", "the wren sings").unwrap();
         let error = decoder.score(&prompt, &["a"]).unwrap_err();
@@ -301,10 +281,7 @@ fn a_device_that_is_not_there_is_named() {
         if cfg!(feature = "cuda") || cfg!(feature = "metal") {
             continue;
         }
-        let options = LoadOptions {
-            device,
-            ..LoadOptions::default()
-        };
+        let options = with!(LoadOptions::default(), device: device);
         let error = Decoder::load(TINY.0.path(), &options).err().unwrap();
         assert_eq!(error.kind(), "no_such_device");
         assert!(error.to_string().contains(name), "{error}");
@@ -318,10 +295,7 @@ fn auto_computes_in_32_bits_where_weights_are_floats() {
         panic!("four ways");
     };
     let drawn = options(5, 10);
-    let greedy = GenerateOptions {
-        sampling: Sampling::Greedy,
-        ..drawn.clone()
-    };
+    let greedy = with!(drawn.clone(), sampling: Sampling::Greedy);
     let written = |decoder: &Decoder, options: &GenerateOptions| {
         let prompt = decoder.prompt("", " the winter is").unwrap();
         decoder

@@ -8,6 +8,7 @@ use ken_language::{Finish, GenerateOptions, Sampling};
 use ken_model::decoder::{
     Decoder, DecoderError, Generation, LoadOptions, Message, Prompt, ReadAs, Role,
 };
+use ken_testing::with;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -25,10 +26,7 @@ static TINY: LazyLock<(TempDir, Tensors, Decoder)> = LazyLock::new(|| {
 });
 
 fn tiny() -> Tiny {
-    Tiny {
-        tied: false,
-        ..Tiny::new("qwen2")
-    }
+    with!(Tiny::new("qwen2"), tied: false)
 }
 
 fn decoder() -> &'static Decoder {
@@ -52,10 +50,7 @@ fn writing(tokens: &[&str]) -> (TempDir, Decoder) {
 
 fn greedy(max_tokens: usize, stop: &[&str]) -> GenerateOptions {
     let stop = stop.iter().map(|stop| (*stop).to_owned()).collect();
-    GenerateOptions {
-        stop,
-        ..GenerateOptions::new(Sampling::Greedy, max_tokens)
-    }
+    with!(GenerateOptions::new(Sampling::Greedy, max_tokens), stop: stop)
 }
 
 /// The generation and the pieces of text in order.
@@ -446,10 +441,7 @@ fn without_a_template_there_is_no_chat() {
         .chat_prompt(&[Message::new(Role::User, "a")], 0)
         .unwrap_err();
     assert!(matches!(error, DecoderError::NoChatTemplate), "{error}");
-    let options = LoadOptions {
-        read_as: Some(ReadAs::Chat),
-        ..LoadOptions::default()
-    };
+    let options = with!(LoadOptions::default(), read_as: Some(ReadAs::Chat));
     let error = Decoder::load(dir.path(), &options).err().unwrap();
     assert!(matches!(error, DecoderError::NoChatTemplate), "{error}");
 }
@@ -458,14 +450,7 @@ fn without_a_template_there_is_no_chat() {
 #[test]
 fn tokens_that_the_model_does_not_know_are_refused() {
     let dir = TempDir::new().unwrap();
-    folder::write(
-        &Tiny {
-            vocabulary: 37,
-            ..tiny()
-        },
-        Layout::F32,
-        dir.path(),
-    );
+    folder::write(&with!(tiny(), vocabulary: 37), Layout::F32, dir.path());
     let decoder = Decoder::load(dir.path(), &LoadOptions::default()).unwrap();
     let known = decoder.prompt("", "the thin").unwrap();
     assert!(decoder.score(&known, &["er"]).is_ok());

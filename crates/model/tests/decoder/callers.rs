@@ -8,6 +8,7 @@ use std::thread;
 
 use ken_language::{GenerateOptions, Progress, Sampling};
 use ken_model::decoder::{Decoder, DecoderError, GenerateRequest, LoadOptions, ScoreRequest};
+use ken_testing::with;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -31,10 +32,7 @@ fn ask(decoder: &Decoder, shared: &str, asked: &Asked) -> Got {
     let bits = |numbers: &[f32]| numbers.iter().map(|number| number.to_bits()).collect();
     match asked {
         Asked::Texts(texts, sampling, break_after) => {
-            let options = GenerateOptions {
-                stop: vec!["e".to_owned()],
-                ..GenerateOptions::new(*sampling, 12)
-            };
+            let options = with!(GenerateOptions::new(*sampling, 12), stop: vec!["e".to_owned()]);
             let prompts: Vec<_> = texts.iter().map(|(text, _)| prompt(text)).collect();
             let requests = prompts.iter().zip(texts);
             let requests = requests.map(|(prompt, (_, samples))| GenerateRequest {
@@ -156,20 +154,13 @@ fn hold(one: &Decoder, fresh: &Decoder, shared: &str, callers: &[Vec<Asked>]) {
 
 fn write() -> TempDir {
     let dir = TempDir::new().unwrap();
-    let tiny = Tiny {
-        window: Some(24),
-        context: 256,
-        ..Tiny::new("qwen3")
-    };
+    let tiny = with!(Tiny::new("qwen3"), window: Some(24), context: 256);
     folder::write(&tiny, Layout::F32, dir.path());
     dir
 }
 
 fn load(path: &Path, cache_bytes: usize) -> Decoder {
-    let options = LoadOptions {
-        cache_bytes,
-        ..LoadOptions::default()
-    };
+    let options = with!(LoadOptions::default(), cache_bytes: cache_bytes);
     Decoder::load(path, &options).unwrap()
 }
 
@@ -221,10 +212,7 @@ fn weights_that_are_no_numbers_are_noticed_by_those_who_use_them() {
     let healthy = load(dir.path(), 1 << 30);
     let token = *healthy.prompt("", "q").unwrap().tokens().last().unwrap() as usize;
     let broken = TempDir::new().unwrap();
-    let tiny = Tiny {
-        tied: false,
-        ..Tiny::new("qwen3")
-    };
+    let tiny = with!(Tiny::new("qwen3"), tied: false);
     let mut weights = folder::write(&tiny, Layout::F32, broken.path());
     let embedding = weights.get_mut("model.embed_tokens.weight").unwrap();
     embedding.1[token * tiny.hidden] = f32::NAN;

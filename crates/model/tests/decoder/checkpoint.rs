@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use ken_model::decoder::Family;
-use ken_testing::cases;
+use ken_testing::{cases, with};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use serde_json::{Value, json};
@@ -171,12 +171,7 @@ impl Tiny {
 
     /// Widths that fit the 256 weights of a K-quant's block.
     pub(super) fn wide(model_type: &'static str) -> Self {
-        Self {
-            hidden: 256,
-            intermediate: 256,
-            head_width: 64,
-            ..Self::new(model_type)
-        }
+        with!(Self::new(model_type), hidden: 256, intermediate: 256, head_width: 64)
     }
 
     /// Random weights, always the same for the same decoder.

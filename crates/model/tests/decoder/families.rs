@@ -8,6 +8,7 @@ use ken_model::Precision;
 use ken_model::decoder::{
     Decoder, Device, Family, GenerateRequest, LoadOptions, Prompt, ScoreRequest,
 };
+use ken_testing::with;
 use tempfile::TempDir;
 
 use super::checkpoint::{Rope, Tensors, Tiny, TinyExperts};
@@ -38,10 +39,7 @@ fn check_folder(tiny: &Tiny, layout: Layout) {
     let dir = TempDir::new().unwrap();
     let weights = folder::write(tiny, layout, dir.path());
     for device in [Device::Cpu, Device::Reference] {
-        let options = LoadOptions {
-            device,
-            ..LoadOptions::default()
-        };
+        let options = with!(LoadOptions::default(), device: device);
         let decoder = Decoder::load(dir.path(), &options).unwrap();
         assert_eq!(decoder.config().family, tiny.family);
         assert_eq!(decoder.config().head_width, tiny.head_width);
@@ -65,55 +63,19 @@ fn check_gguf(tiny: &Tiny, dtype: GgmlDType) {
 fn families() -> Vec<Tiny> {
     vec![
         Tiny::new("llama"),
-        Tiny {
-            kv_heads: 4,
-            tied: false,
-            rope_base: 500.0,
-            ..Tiny::new("llama")
-        },
-        Tiny {
-            rope: Rope::Linear(2.5),
-            kv_heads: 1,
-            ..Tiny::new("llama")
-        },
+        with!(Tiny::new("llama"), kv_heads: 4, tied: false, rope_base: 500.0),
+        with!(Tiny::new("llama"), rope: Rope::Linear(2.5), kv_heads: 1),
         // The four frequencies turn 6.4, 0.64, 0.064 and 0.0064 times over the original context.
-        Tiny {
-            rope: Rope::Llama3(8.0, 0.1, 2.0, 40),
-            tied: false,
-            ..Tiny::new("llama")
-        },
-        Tiny {
-            window: Some(5),
-            tied: false,
-            ..Tiny::new("mistral")
-        },
+        with!(Tiny::new("llama"), rope: Rope::Llama3(8.0, 0.1, 2.0, 40), tied: false),
+        with!(Tiny::new("mistral"), window: Some(5), tied: false),
         Tiny::new("qwen2"),
-        Tiny {
-            head_width: 12,
-            tied: false,
-            rope_base: 1e6,
-            ..Tiny::new("qwen3")
-        },
-        Tiny {
-            tied: false,
-            window: Some(7),
-            ..Tiny::new("phi3")
-        },
-        Tiny {
-            rope: Rope::Long(vec![1.0, 1.1, 2.3, 4.7], 96),
-            ..Tiny::new("phi3")
-        },
+        with!(Tiny::new("qwen3"), head_width: 12, tied: false, rope_base: 1e6),
+        with!(Tiny::new("phi3"), tied: false, window: Some(7)),
+        with!(Tiny::new("phi3"), rope: Rope::Long(vec![1.0, 1.1, 2.3, 4.7], 96)),
         // As in Phi-4-mini.
-        Tiny {
-            rope: Rope::Long(vec![1.0, 1.1, 2.3], 96),
-            rotated: Some(6),
-            ..Tiny::new("phi3")
-        },
+        with!(Tiny::new("phi3"), rope: Rope::Long(vec![1.0, 1.1, 2.3], 96), rotated: Some(6)),
         // The first pair stays, the second is divided in part, the others in full.
-        Tiny {
-            rope: Rope::Yarn(4.0, 8.0, 0.5, 60),
-            ..Tiny::new("qwen3")
-        },
+        with!(Tiny::new("qwen3"), rope: Rope::Yarn(4.0, 8.0, 0.5, 60)),
         ministral3(),
         Tiny::new("qwen3_moe"),
         Tiny::new("smollm3"),
@@ -154,10 +116,7 @@ fn every_family_agrees_with_the_reference_from_safetensors() {
 /// As in Gemma 3 27B; GGUF does not say so.
 #[test]
 fn queries_are_scaled_as_the_configuration_says() {
-    let tiny = Tiny {
-        query_scalar: Some(3.0),
-        ..Tiny::new("gemma3_text")
-    };
+    let tiny = with!(Tiny::new("gemma3_text"), query_scalar: Some(3.0));
     check_folder(&tiny, Layout::F32);
 }
 
@@ -187,10 +146,7 @@ fn no_family_depends_on_the_batch() {
     {
         let dir = TempDir::new().unwrap();
         folder::write(&tiny, Layout::F32, dir.path());
-        let options = LoadOptions {
-            precision,
-            ..LoadOptions::default()
-        };
+        let options = with!(LoadOptions::default(), precision: precision);
         let decoder = Decoder::load(dir.path(), &options).unwrap();
         let prompts: Vec<Prompt> = ["er", PROMPT, " a wren sings", "s are in the garden"]
             .iter()
@@ -234,20 +190,8 @@ fn no_family_depends_on_the_batch() {
 #[test]
 fn half_precision_and_sharded_safetensors_are_read() {
     check_folder(&Tiny::new("llama"), Layout::BF16);
-    check_folder(
-        &Tiny {
-            tied: false,
-            ..Tiny::new("qwen2")
-        },
-        Layout::F16,
-    );
-    check_folder(
-        &Tiny {
-            tied: false,
-            ..Tiny::new("qwen3")
-        },
-        Layout::Sharded,
-    );
+    check_folder(&with!(Tiny::new("qwen2"), tied: false), Layout::F16);
+    check_folder(&with!(Tiny::new("qwen3"), tied: false), Layout::Sharded);
 }
 
 #[test]
@@ -274,32 +218,16 @@ fn every_quantization_agrees_with_its_dequantized_weights() {
 fn every_k_quantization_agrees_with_its_dequantized_weights() {
     use GgmlDType::{Q2K, Q3K, Q4K, Q5K, Q6K};
     for dtype in [Q2K, Q3K, Q4K, Q5K, Q6K] {
-        check_gguf(
-            &Tiny {
-                layers: 1,
-                ..Tiny::wide("llama")
-            },
-            dtype,
-        );
+        check_gguf(&with!(Tiny::wide("llama"), layers: 1), dtype);
     }
-    check_gguf(
-        &Tiny {
-            layers: 1,
-            ..Tiny::wide("qwen3")
-        },
-        Q4K,
-    );
+    check_gguf(&with!(Tiny::wide("qwen3"), layers: 1), Q4K);
     let tiny = Tiny::wide("qwen3_moe");
     let experts = tiny.experts.map(|experts| TinyExperts {
         width: 256,
         ..experts
     });
     for dtype in [Q2K, Q4K, Q6K] {
-        let tiny = Tiny {
-            layers: 1,
-            experts,
-            ..tiny.clone()
-        };
+        let tiny = with!(tiny.clone(), layers: 1, experts: experts);
         check_gguf(&tiny, dtype);
     }
 }
@@ -308,12 +236,7 @@ fn every_k_quantization_agrees_with_its_dequantized_weights() {
 #[test]
 fn a_prompt_of_many_pieces_agrees_with_the_reference() {
     let dir = TempDir::new().unwrap();
-    let tiny = Tiny {
-        context: 700,
-        window: Some(40),
-        layers: 1,
-        ..Tiny::new("mistral")
-    };
+    let tiny = with!(Tiny::new("mistral"), context: 700, window: Some(40), layers: 1);
     let weights = folder::write(&tiny, Layout::F32, dir.path());
     let decoder = Decoder::load(dir.path(), &LoadOptions::default()).unwrap();
     let prompt = " a wren sings in the garden".repeat(30);
@@ -355,12 +278,6 @@ fn other_weights_have_another_fingerprint() {
             .to_owned()
     };
     let first = fingerprint(&Tiny::new("llama"));
-    assert_ne!(
-        first,
-        fingerprint(&Tiny {
-            tied: false,
-            ..Tiny::new("llama")
-        })
-    );
+    assert_ne!(first, fingerprint(&with!(Tiny::new("llama"), tied: false)));
     assert_eq!(first, fingerprint(&Tiny::new("llama")));
 }

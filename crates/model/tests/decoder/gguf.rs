@@ -7,6 +7,7 @@ use candle_core::quantized::gguf_file::{self, Value};
 use candle_core::quantized::{GgmlDType, QTensor};
 use candle_core::{Device, Tensor};
 use ken_model::decoder::Family;
+use ken_testing::with;
 
 use super::checkpoint::{LONGER, NORM_EPSILON, Rope, Tensors, Tiny};
 use super::vocabulary;
@@ -218,10 +219,7 @@ fn rope_factors(tiny: &Tiny) -> Option<(&'static str, Vec<f32>)> {
         Rope::Plain | Rope::Linear(_) | Rope::Yarn(..) => None,
         Rope::Long(factors, _) => Some(("rope_factors_short.weight", factors.clone())),
         Rope::Llama3(..) => {
-            let plain = Tiny {
-                rope: Rope::Plain,
-                ..tiny.clone()
-            };
+            let plain = with!(tiny.clone(), rope: Rope::Plain);
             let stretched = super::reference::frequencies(tiny);
             let factors = super::reference::frequencies(&plain)
                 .into_iter()

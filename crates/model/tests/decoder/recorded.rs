@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use candle_core::quantized::GgmlDType;
 use ken_model::decoder::{Checkpoint, Decoder, Device, Family, LayerSet, LoadOptions, StoredAs};
+use ken_testing::with;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -40,83 +41,31 @@ struct Model {
 
 /// The features of each recorded model.
 fn models() -> Vec<(&'static str, Tiny)> {
-    let of = |model_type: &'static str| Tiny {
-        intermediate: 48,
-        context: 128,
-        ..Tiny::new(model_type)
-    };
+    let of =
+        |model_type: &'static str| with!(Tiny::new(model_type), intermediate: 48, context: 128);
     vec![
         ("llama", of("llama")),
         (
             "llama3",
-            Tiny {
-                tied: false,
-                rope_base: 500.0,
-                rope: Rope::Llama3(8.0, 0.5, 2.0, 48),
-                ..of("llama")
-            },
+            with!(of("llama"), tied: false, rope_base: 500.0, rope: Rope::Llama3(8.0, 0.5, 2.0, 48)),
         ),
-        (
-            "mistral",
-            Tiny {
-                window: Some(7),
-                ..of("mistral")
-            },
-        ),
+        ("mistral", with!(of("mistral"), window: Some(7))),
         ("qwen2", of("qwen2")),
-        (
-            "qwen3",
-            Tiny {
-                head_width: 12,
-                rope_base: 1e6,
-                ..of("qwen3")
-            },
-        ),
-        (
-            "phi3",
-            Tiny {
-                window: Some(9),
-                ..of("phi3")
-            },
-        ),
+        ("qwen3", with!(of("qwen3"), head_width: 12, rope_base: 1e6)),
+        ("phi3", with!(of("phi3"), window: Some(9))),
         (
             "phi3_long",
-            Tiny {
-                rope: Rope::Long(vec![1.0, 1.1, 2.3, 4.7], 96),
-                context: 96,
-                ..of("phi3")
-            },
+            with!(of("phi3"), rope: Rope::Long(vec![1.0, 1.1, 2.3, 4.7], 96), context: 96),
         ),
         (
             "phi4_mini",
-            Tiny {
-                rope: Rope::Long(vec![1.0, 1.1, 2.3], 96),
-                rotated: Some(6),
-                context: 96,
-                ..of("phi3")
-            },
+            with!(of("phi3"), rope: Rope::Long(vec![1.0, 1.1, 2.3], 96), rotated: Some(6), context: 96),
         ),
-        (
-            "smollm3",
-            Tiny {
-                rope_base: 2e6,
-                ..of("smollm3")
-            },
-        ),
-        (
-            "granite",
-            Tiny {
-                tied: false,
-                ..of("granite")
-            },
-        ),
+        ("smollm3", with!(of("smollm3"), rope_base: 2e6)),
+        ("granite", with!(of("granite"), tied: false)),
         (
             "ministral",
-            Tiny {
-                window: Some(5),
-                period: Some(2),
-                ..of("ministral")
-            },
+            with!(of("ministral"), window: Some(5), period: Some(2)),
         ),
         ("ministral3", ministral3()),
         ("qwen3_moe", of("qwen3_moe")),
@@ -188,10 +137,7 @@ fn write_folder(config: &Value, weights: &Tensors, dir: &Path) {
 }
 
 fn assert_as_recorded(path: &Path, device: Device, name: &str) -> Decoder {
-    let options = LoadOptions {
-        device,
-        ..LoadOptions::default()
-    };
+    let options = with!(LoadOptions::default(), device: device);
     let decoder = Decoder::load(path, &options).unwrap();
     let prompt = decoder.prompt("", PROMPT).unwrap();
     let score = decoder.score(&prompt, &[CONTINUATION]).unwrap().remove(0);
@@ -245,10 +191,7 @@ fn every_family_computes_what_transformers_computes() {
 fn a_model_of_which_some_layers_are_local_computes_what_transformers_computes() {
     let name = "qwen2_windowed";
     let dir = TempDir::new().unwrap();
-    let tiny = Tiny {
-        intermediate: 48,
-        ..Tiny::new("qwen2")
-    };
+    let tiny = with!(Tiny::new("qwen2"), intermediate: 48);
     let mut config = RECORDED.models[name].config.clone();
     write_folder(&config, &weights(&tiny), dir.path());
     assert_as_recorded(dir.path(), Device::Cpu, name);
@@ -269,12 +212,7 @@ fn a_mixture_with_layers_without_experts_computes_what_transformers_computes() {
         dense: Some(1),
         ..experts
     });
-    let tiny = Tiny {
-        intermediate: 48,
-        layers: 3,
-        experts,
-        ..Tiny::new("qwen3_moe")
-    };
+    let tiny = with!(Tiny::new("qwen3_moe"), intermediate: 48, layers: 3, experts: experts);
     write_folder(&RECORDED.models[name].config, &weights(&tiny), dir.path());
     assert_as_recorded(dir.path(), Device::Cpu, name);
 }

@@ -2,17 +2,16 @@
 //! library; slow.
 
 use ken_model::decoder::Family;
+use ken_testing::with;
 
 use super::checkpoint::{LONGER, NORM_EPSILON, Rope, Tensors, Tiny};
 
 /// The rotary frequencies of a layer. Shape: half the rotated width.
 fn frequencies_of(tiny: &Tiny, layer: usize) -> Vec<f64> {
     match tiny.local_rope_base.filter(|_| tiny.is_local(layer)) {
-        Some(rope_base) => frequencies(&Tiny {
-            rope_base,
-            rope: Rope::Plain,
-            ..tiny.clone()
-        }),
+        Some(rope_base) => {
+            frequencies(&with!(tiny.clone(), rope_base: rope_base, rope: Rope::Plain))
+        }
         None => frequencies(tiny),
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use candle_core::quantized::GgmlDType;
 use ken_model::decoder::{Checkpoint, Decoder, LoadOptions, StoredAs};
+use ken_testing::with;
 use tempfile::TempDir;
 
 use super::checkpoint::Tiny;
@@ -35,10 +36,7 @@ fn one_that_writes() {
 }
 
 fn tiny(layers: usize) -> Tiny {
-    Tiny {
-        layers,
-        ..Tiny::new("llama")
-    }
+    with!(Tiny::new("llama"), layers: layers)
 }
 
 #[test]

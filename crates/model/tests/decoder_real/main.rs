@@ -22,6 +22,7 @@ use ken_model::decoder::{
     Checkpoint, Decoder, Device, Footprint, GenerateRequest, LoadOptions, Message, PromptForm,
     ReadAs, Role, SETTINGS_FILE, TENSORS_FILE,
 };
+use ken_testing::with;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use serde::Deserialize;
@@ -36,10 +37,7 @@ fn path() -> PathBuf {
 }
 
 fn load(precision: Precision) -> Decoder {
-    let options = LoadOptions {
-        precision,
-        ..LoadOptions::default()
-    };
+    let options = with!(LoadOptions::default(), precision: precision);
     Decoder::load(&path(), &options).unwrap()
 }
 
@@ -349,11 +347,7 @@ fn an_adapter_beside_quantized_weights_scores_as_one_that_is_merged() {
 }
 
 fn load_as(read_as: Option<ReadAs>) -> Decoder {
-    let options = LoadOptions {
-        read_as,
-        precision: Precision::F32,
-        ..LoadOptions::default()
-    };
+    let options = with!(LoadOptions::default(), read_as: read_as, precision: Precision::F32);
     Decoder::load(&path(), &options).unwrap()
 }
 

@@ -8,6 +8,7 @@ use ken_language::{
 };
 use ken_model::Precision;
 use ken_model::decoder::GenerateRequest;
+use ken_testing::with;
 use serde_json::{Value, json};
 
 use super::{MODEL, RECORDED, load};
@@ -75,10 +76,7 @@ fn a_schema_constrains_a_text() {
         .unwrap();
     let plain = GenerateOptions::new(Sampling::Greedy, 8);
     for sampling in [Sampling::Greedy, Sampling::at(1.5, 3)] {
-        let options = GenerateOptions {
-            schema: schema.clone(),
-            ..GenerateOptions::new(sampling, 120)
-        };
+        let options = with!(GenerateOptions::new(sampling, 120), schema: schema.clone());
         let request = |options, samples| GenerateRequest {
             prompt: &prompt,
             samples,
@@ -108,10 +106,7 @@ fn a_schema_constrains_a_text() {
         json!({"type": "nothing"}),
         json!({"$ref": "http://127.0.0.1/x"}),
     ] {
-        let options = GenerateOptions {
-            schema: Some(OutputSchema::new(wrong)),
-            ..plain.clone()
-        };
+        let options = with!(plain.clone(), schema: Some(OutputSchema::new(wrong)));
         let refused = decoder.generate(&prompt, &options, &mut |_| ControlFlow::Continue(()));
         let error = refused.unwrap_err();
         assert!(error.to_string().contains("cannot be enforced"), "{error}");

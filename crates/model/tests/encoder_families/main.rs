@@ -15,6 +15,7 @@ use checkpoint::{Tensors, Tiny, config, ids, write_json, write_tensors};
 use ken_language::Role;
 use ken_model::Precision;
 use ken_model::encoder::{Encoder, EncoderError};
+use ken_testing::with;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -70,22 +71,14 @@ fn mean_pooling_normalized() {
 
 #[test]
 fn cls_pooling_unnormalized() {
-    let tiny = Tiny {
-        pooling: "pooling_mode_cls_token",
-        normalize: false,
-        ..Tiny::default()
-    };
+    let tiny = with!(Tiny::default(), pooling: "pooling_mode_cls_token", normalize: false);
     check(&tiny, 0, |rows| rows[0].clone());
 }
 
 #[test]
 fn positions_of_roberta_start_after_the_padding_id() {
     for model_type in ["roberta", "xlm-roberta"] {
-        let tiny = Tiny {
-            model_type,
-            tensor_prefix: "roberta.",
-            ..Tiny::default()
-        };
+        let tiny = with!(Tiny::default(), model_type: model_type, tensor_prefix: "roberta.");
         check(&tiny, 1, |rows| {
             reference::normalized(&reference::mean(&rows))
         });
@@ -94,12 +87,7 @@ fn positions_of_roberta_start_after_the_padding_id() {
 
 #[test]
 fn half_precision_weights_under_the_name_of_the_family() {
-    let tiny = Tiny {
-        tensor_prefix: "bert.",
-        halves: true,
-        normalize: false,
-        ..Tiny::default()
-    };
+    let tiny = with!(Tiny::default(), tensor_prefix: "bert.", halves: true, normalize: false);
     check(&tiny, 0, |rows| reference::mean(&rows));
 }
 
@@ -165,10 +153,7 @@ fn the_family_has_prefixes_where_the_model_states_none() {
 #[test]
 fn fingerprints_distinguish_weights_and_pooling() {
     let (dir, mut tensors) = written(&Tiny::default());
-    let (other, _) = written(&Tiny {
-        pooling: "pooling_mode_cls_token",
-        ..Tiny::default()
-    });
+    let (other, _) = written(&with!(Tiny::default(), pooling: "pooling_mode_cls_token"));
     let of = |path: &Path| {
         Encoder::load(path, Precision::F32)
             .unwrap()

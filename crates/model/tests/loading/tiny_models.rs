@@ -20,13 +20,10 @@ use std::path::Path;
 
 use candle_core::quantized::GgmlDType;
 use checkpoint::Tiny;
+use ken_testing::with;
 
 fn tiny() -> Tiny {
-    Tiny {
-        layers: 1,
-        tied: false,
-        ..Tiny::new("llama")
-    }
+    with!(Tiny::new("llama"), layers: 1, tied: false)
 }
 
 /// Writes a decoder in Hugging Face's layout.

@@ -2,7 +2,7 @@
 
 use ken_language::{GenerateOptions, LanguageModel, Prompt, Sampling, ScoreRequest};
 use ken_model::remote::{ApiKey, Endpoint, RemoteError, RemoteModel};
-use ken_testing::says;
+use ken_testing::{says, with};
 use serde_json::{Value, json};
 
 use super::faults::{greedy, model_list, prompt, scripted, text_of};
@@ -130,10 +130,7 @@ fn several_models_are_listed_unless_one_is_named() {
         error.remedy().unwrap().to_string(),
         "name the model: model_name NAME"
     );
-    let named = |name: &str| Endpoint {
-        model: Some(name.to_owned()),
-        ..Endpoint::new(&server.url)
-    };
+    let named = |name: &str| with!(Endpoint::new(&server.url), model: Some(name.to_owned()));
     let small = RemoteModel::connect(named("small")).unwrap();
     let large = RemoteModel::connect(named("large")).unwrap();
     assert_eq!(large.name(), "large");
@@ -148,10 +145,7 @@ fn an_unknown_model_is_an_error() {
         "/v1/models" => model_list(&["small"]),
         _ => Reply::refusal(404, "The model `huge` does not exist."),
     });
-    let error = error_of(Endpoint {
-        model: Some("huge".to_owned()),
-        ..Endpoint::new(&server.url)
-    });
+    let error = error_of(with!(Endpoint::new(&server.url), model: Some("huge".to_owned())));
     assert!(
         error
             .to_string()
@@ -178,10 +172,7 @@ fn a_key_is_sent_and_never_shown() {
         Some(key) => Reply::refusal(401, &format!("Incorrect API key: {key}")),
         None => Reply::refusal(401, "no key"),
     });
-    let endpoint = Endpoint {
-        key: Some(ApiKey::new("sk-secret").unwrap()),
-        ..Endpoint::new(&server.url)
-    };
+    let endpoint = with!(Endpoint::new(&server.url), key: Some(ApiKey::new("sk-secret").unwrap()));
     assert!(!format!("{endpoint:?}").contains("secret"));
     let error = error_of(endpoint);
     assert_eq!(

@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ken_language::{Embedder, Role};
 use ken_model::remote::{Endpoint, RemoteEmbedder};
-use ken_testing::cases;
+use ken_testing::{cases, with};
 use serde_json::{Value, json};
 
 use super::faults::{model_list, settings};
@@ -45,11 +45,8 @@ fn spoiled(
         }
         _ => Reply::refusal(404, "Not Found"),
     });
-    let embedder = RemoteEmbedder::connect(Endpoint {
-        settings: settings(),
-        ..Endpoint::new(&server.url)
-    })
-    .unwrap();
+    let embedder =
+        RemoteEmbedder::connect(with!(Endpoint::new(&server.url), settings: settings())).unwrap();
     (server, embedder)
 }
 
@@ -191,10 +188,7 @@ fn vectors_come_as_bytes_where_the_server_has_them() {
 fn the_work_is_divided_among_replicas_of_one_model() {
     let (first, embedder) = spoiled("tiny", |_, _| None);
     let (second, _) = spoiled("tiny", |_, _| None);
-    let endpoint = |url: &str| Endpoint {
-        settings: settings(),
-        ..Endpoint::new(url)
-    };
+    let endpoint = |url: &str| with!(Endpoint::new(url), settings: settings());
     let embedder = embedder.with_replicas(vec![endpoint(&second.url)]).unwrap();
     let texts: Vec<String> = (1..2000).map(|n| "x".repeat(n % 40 + 1)).collect();
     let borrowed: Vec<&str> = texts.iter().map(String::as_str).collect();

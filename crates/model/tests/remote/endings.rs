@@ -8,7 +8,7 @@ use ken_language::{
     Finish, GenerateRequest, Generation, LanguageModel, Progress, Prompt, Reply as As,
 };
 use ken_model::remote::{Endpoint, RemoteModel};
-use ken_testing::cases;
+use ken_testing::{cases, with};
 use serde_json::{Value, json};
 
 use super::faults::{greedy, model_list, prompt, settings};
@@ -49,11 +49,8 @@ impl Talks {
             }
             _ => Reply::refusal(404, "Not Found"),
         });
-        let model = RemoteModel::connect(Endpoint {
-            settings: settings(),
-            ..Endpoint::new(&server.url)
-        })
-        .unwrap();
+        let model =
+            RemoteModel::connect(with!(Endpoint::new(&server.url), settings: settings())).unwrap();
         Self {
             _server: server,
             model,

@@ -10,6 +10,7 @@ use ken_language::{
     Sampling, WorkedExample,
 };
 use ken_model::remote::{Endpoint, RemoteModel, RemoteSettings};
+use ken_testing::with;
 use serde_json::{Value, json};
 
 use super::loopback::{Reply, Request, Server};
@@ -61,11 +62,8 @@ pub(crate) fn scripted(
         _ if request.body["max_tokens"] == 1 => Reply::json(&json!({"choices": [{"text": "x"}]})),
         _ => script(request, number.fetch_add(1, Ordering::SeqCst)),
     });
-    let model = RemoteModel::connect(Endpoint {
-        settings: settings(),
-        ..Endpoint::new(&server.url)
-    })
-    .unwrap();
+    let model =
+        RemoteModel::connect(with!(Endpoint::new(&server.url), settings: settings())).unwrap();
     (server, model)
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use ken_language::{Finish, GenerateOptions, GenerateRequest, LanguageModel, Progress, Sampling};
 use ken_model::remote::{Endpoint, RemoteModel};
+use ken_testing::with;
 use serde_json::{Value, json};
 
 use super::faults::{endless, greedy, prompt, scripted, text_of};
@@ -23,10 +24,7 @@ fn choices(texts: &[String]) -> Reply {
 }
 
 fn sampled() -> GenerateOptions {
-    GenerateOptions {
-        sampling: Sampling::at(1.0, 100),
-        ..greedy()
-    }
+    with!(greedy(), sampling: Sampling::at(1.0, 100))
 }
 
 /// One text, after its seed.
@@ -95,10 +93,7 @@ fn requests_in_flight_are_as_many_as_allowed() {
     });
     let prompt = prompt();
     let options: Vec<GenerateOptions> = (0..9)
-        .map(|seed| GenerateOptions {
-            sampling: Sampling::at(1.0, seed),
-            ..greedy()
-        })
+        .map(|seed| with!(greedy(), sampling: Sampling::at(1.0, seed)))
         .collect();
     let requests: Vec<_> = options
         .iter()
@@ -280,10 +275,7 @@ fn no_samples_and_no_tokens_are_not_requested() {
         .generate(&[asked(0, &options)], &mut |_| ControlFlow::Continue(()))
         .unwrap_err();
     assert_eq!(error.kind(), "no_samples");
-    let nothing = GenerateOptions {
-        max_tokens: 0,
-        ..greedy()
-    };
+    let nothing = with!(greedy(), max_tokens: 0);
     let written = model
         .generate(&[asked(2, &nothing)], &mut |_| ControlFlow::Continue(()))
         .unwrap();

@@ -1,6 +1,7 @@
 //! Where API keys are sent, and where they are not.
 
 use ken_model::remote::{ApiKey, Endpoint, RemoteModel};
+use ken_testing::with;
 use serde_json::json;
 
 use super::faults::{model_list, prompt, settings, text_of};
@@ -9,11 +10,7 @@ use super::loopback::{Reply, Server};
 const KEY: &str = "sk-0123456789abcdef";
 
 fn keyed(url: &str) -> Endpoint {
-    Endpoint {
-        key: Some(ApiKey::new(KEY).unwrap()),
-        settings: settings(),
-        ..Endpoint::new(url)
-    }
+    with!(Endpoint::new(url), key: Some(ApiKey::new(KEY).unwrap()), settings: settings())
 }
 
 #[test]

@@ -10,6 +10,7 @@ use ken_language::{
     Embedder, GenerateOptions, GenerateRequest, LanguageModel, ModelError, Role, Sampling,
 };
 use ken_model::remote::{Endpoint, RemoteEmbedder, RemoteModel, RemoteSettings};
+use ken_testing::with;
 use serde_json::{Value, json};
 
 use super::faults::{model_list, prompt, scripted, settings, text_of};
@@ -18,11 +19,7 @@ use super::loopback::{Reply, Server};
 const MEBIBYTE: u64 = 1 << 20;
 
 fn limited() -> RemoteSettings {
-    RemoteSettings {
-        answer_bytes: MEBIBYTE,
-        answer_time: Duration::from_secs(2),
-        ..settings()
-    }
+    with!(settings(), answer_bytes: MEBIBYTE, answer_time: Duration::from_secs(2))
 }
 
 /// The same bytes forever, or for longer than any test.
@@ -43,11 +40,8 @@ fn outcome(reply: impl Fn() -> Reply + Send + Sync + 'static) -> ModelError {
         _ if request.body["max_tokens"] == 1 => Reply::json(&json!({"choices": [{"text": "x"}]})),
         _ => reply(),
     });
-    let model = RemoteModel::connect(Endpoint {
-        settings: limited(),
-        ..Endpoint::new(&server.url)
-    })
-    .unwrap();
+    let model =
+        RemoteModel::connect(with!(Endpoint::new(&server.url), settings: limited())).unwrap();
     let begun = Instant::now();
     let error = text_of(&model, &prompt()).unwrap_err();
     assert!(begun.elapsed() < Duration::from_secs(30));
@@ -75,11 +69,8 @@ fn a_line_without_an_end_is_aborted() {
         _ if request.body["max_tokens"] == 1 => Reply::json(&json!({"choices": [{"text": "x"}]})),
         _ => endless("text/event-stream", &[b'x'; 4096]),
     });
-    let model = RemoteModel::connect(Endpoint {
-        settings: settings(),
-        ..Endpoint::new(&server.url)
-    })
-    .unwrap();
+    let model =
+        RemoteModel::connect(with!(Endpoint::new(&server.url), settings: settings())).unwrap();
     let error = text_of(&model, &prompt()).unwrap_err();
     refused_as_too_large(&error, "a line of it has more than 1048576 bytes");
     server.wait_for_disconnect();
@@ -193,10 +184,7 @@ fn endless_embeddings_are_refused() {
         "/v1/models" => model_list(&["tiny"]),
         _ => endless("application/json", b"{\"data\":[{\"embedding\":[1,1,1,1,1"),
     });
-    let error = RemoteEmbedder::connect(Endpoint {
-        settings: limited(),
-        ..Endpoint::new(&server.url)
-    });
+    let error = RemoteEmbedder::connect(with!(Endpoint::new(&server.url), settings: limited()));
     assert_eq!(error.unwrap_err().kind(), "endpoint_answer_too_large");
 
     let server = Server::start(|request| match request.path.as_str() {

@@ -7,6 +7,7 @@ use ken_language::{
     Prompt, Reply, Sampling, ScoreRequest, WorkedExample,
 };
 use ken_model::remote::{Endpoint, RemoteModel};
+use ken_testing::with;
 
 use super::loopback::Server;
 use super::model_server::{MODEL, Manner, start};
@@ -95,10 +96,7 @@ fn random(seed: u64) -> Sampling {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_streamed_completion_is_the_same() {
-    let options = GenerateOptions {
-        stop: vec!["\n".to_owned()],
-        ..GenerateOptions::new(Sampling::Greedy, 12)
-    };
+    let options = with!(GenerateOptions::new(Sampling::Greedy, 12), stop: vec!["\n".to_owned()]);
     let prompts = [prompt("What is the capital of Norway?")];
     let (here, here_pieces) = written(&*MODEL, &prompts, 1, &options);
     for manner in [Manner::Vllm, Manner::OpenAi, Manner::LlamaServer] {
@@ -125,10 +123,7 @@ fn a_streamed_completion_is_the_same() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn many_samples_are_the_same() {
-    let options = GenerateOptions {
-        stop: vec!["\n".to_owned()],
-        ..GenerateOptions::new(random(11), 5)
-    };
+    let options = with!(GenerateOptions::new(random(11), 5), stop: vec!["\n".to_owned()]);
     let prompts =
         ["the capital of Norway?", "a quark?"].map(|what| prompt(&format!("What is {what}")));
     let (here, _) = written(&*MODEL, &prompts, 3, &options);

@@ -12,6 +12,7 @@ use ken_language::{
     ScoreRequest, bound_embedder, bound_model,
 };
 use ken_model::remote::{Endpoint, RemoteEmbedder, RemoteModel};
+use ken_testing::with;
 use serde_json::json;
 
 use super::faults::{endless, event, greedy, model_list, prompt, text_of};
@@ -149,10 +150,7 @@ fn and_the_connection_is_closed() {
         Instant::now()
     });
     let stop = Arc::new(AtomicBool::new(false));
-    let endpoint = Endpoint {
-        cancel: CancelToken::raised_by(stop.clone()),
-        ..Endpoint::new(&url)
-    };
+    let endpoint = with!(Endpoint::new(&url), cancel: CancelToken::raised_by(stop.clone()));
     let error = stopped(&stop, || endpoint.reach()).unwrap_err();
     assert_eq!(error.kind(), "interrupted");
     let reached = Instant::now();
@@ -234,9 +232,6 @@ fn whatever_a_bound_model_waits_for_ends_with_its_question() {
     }
     // Another question is answered during and after that.
     let (model, _) = bound(&CancelToken::default());
-    let sky = Prompt {
-        input: "The sky is".to_owned(),
-        ..prompt()
-    };
+    let sky = with!(prompt(), input: "The sky is".to_owned());
     assert_eq!(text_of(model.as_ref(), &sky).unwrap(), "x");
 }

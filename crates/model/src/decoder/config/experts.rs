@@ -56,6 +56,8 @@ impl Experts {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::with;
+
     use super::*;
 
     #[test]
@@ -72,12 +74,7 @@ mod tests {
         assert_eq!(found, [1, 5, 7]);
         assert_eq!(experts.fault(), None);
         for (count, used, every) in [(4, 5, 1), (4, 0, 1), (4, 2, 0), (usize::MAX, 2, 1)] {
-            let experts = Experts {
-                count,
-                used,
-                every,
-                ..experts.clone()
-            };
+            let experts = with!(experts.clone(), count: count, used: used, every: every);
             assert!(experts.fault().is_some());
         }
     }

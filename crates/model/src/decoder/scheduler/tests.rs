@@ -10,6 +10,7 @@ use std::thread;
 use ken_language::{
     CancelToken, Finish, GenerateOptions, LanguageModel, Progress, Sampling, ScoreRequest,
 };
+use ken_testing::with;
 use serde_json::json;
 
 use super::*;
@@ -189,10 +190,7 @@ fn a_long_prompt_that_was_read_is_not_read_again() {
 #[test]
 fn a_caller_that_goes_away_while_its_prompt_is_read_frees_its_place() {
     // Without spare memory there is room for one.
-    let decoder = new(&LoadOptions {
-        cache_bytes: 1,
-        ..LoadOptions::default()
-    });
+    let decoder = new(&with!(LoadOptions::default(), cache_bytes: 1));
     let long = prompt(3, 3000);
     let short = prompt(5, 4);
     let alone = write(&decoder, &short, 2, &mut go_on).unwrap();
@@ -257,10 +255,7 @@ fn a_caller_that_never_reads_holds_up_nobody() {
 
 #[test]
 fn a_full_queue_is_an_error_that_names_the_limit() {
-    let decoder = new(&LoadOptions {
-        most_waiting: 2,
-        ..LoadOptions::default()
-    });
+    let decoder = new(&with!(LoadOptions::default(), most_waiting: 2));
     let short = prompt(5, 4);
     let seat = || Seat::take(&decoder.scheduler.waiting, 2);
     let first = seat().unwrap();
