@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ken_testing::cases;
+use ken_testing::{cases, with};
 use proptest::prelude::*;
 
 use super::*;
@@ -17,11 +17,8 @@ fn network(center: &[f32], scale: &[f32], layers: &[(&[f32], &[f32])]) -> Networ
 
 fn router() -> Head {
     let network = network(&[0.5, 0.0], &[2.0, 1.0], &[(&[1.0, -1.0], &[0.25])]);
-    let measured_on = MeasuredOn {
-        model: "m".to_owned(),
-        embedder: Some("e".to_owned()),
-        ..MeasuredOn::default()
-    };
+    let measured_on =
+        with!(MeasuredOn::default(), model: "m".to_owned(), embedder: Some("e".to_owned()));
     let learned_from = vec![digest_of("Who?"), digest_of("Why? ")];
     Head::new(
         Purpose::Router,

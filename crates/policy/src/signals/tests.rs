@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ken_language::{Finish, FirstLine, Generation};
 use ken_probe::{Lack, Sample};
-use ken_testing::{cases, says};
+use ken_testing::{cases, says, with};
 
 use super::*;
 use crate::{Abstention, CannotChoose, Policy, Rule, Source};
@@ -275,10 +275,7 @@ fn what_is_absent_is_never_the_model_itself() {
                 assert!(!abstention.vouches(reading.number()), "{name}");
             }
             if signal.with_evidence {
-                let twice = Policy {
-                    keep: Rule::Settled,
-                    ..policy(most)
-                };
+                let twice = with!(policy(most), keep: Rule::Settled);
                 let kept = twice.review(reading).unwrap();
                 assert_eq!(kept.source, Source::Corpus, "{name}");
             }
@@ -290,12 +287,7 @@ fn what_is_absent_is_never_the_model_itself() {
 #[test]
 fn enough_samples_have_to_be_answers() {
     let mixed = |answers: usize| {
-        let owl = Sample {
-            text: "owl".to_owned(),
-            logprob: Some(-0.1),
-            tokens: 1,
-            ..Sample::default()
-        };
+        let owl = with!(Sample::default(), text: "owl".to_owned(), logprob: Some(-0.1), tokens: 1);
         let mut samples = vec![owl; answers];
         samples.resize(10, Sample::default());
         Measurements {
@@ -349,11 +341,7 @@ fn enough_samples_have_to_be_answers() {
 #[test]
 fn one_answer_without_its_log_probabilities_is_not_a_model_without_any() {
     let measured = Measurements {
-        greedy: Some(Sample {
-            text: "owl".to_owned(),
-            tokens: 1,
-            ..Sample::default()
-        }),
+        greedy: Some(with!(Sample::default(), text: "owl".to_owned(), tokens: 1)),
         ..Measurements::default()
     };
     let reading = Signal::PERPLEXITY.of(&measured);

@@ -1,5 +1,7 @@
 //! A threshold of the question, and one of abstention.
 
+use ken_testing::with;
+
 use crate::calibrate::candidates::Candidate;
 use crate::calibrate::sequence::surest_first;
 use crate::calibrate::{Calibration, Goal, Observation, Tally, calibrate};
@@ -59,10 +61,9 @@ fn what_neither_knows_stays_without_an_answer() {
     );
     assert!(calibration.from_memory() > 0.0, "{calibration:?}");
     // The same by a signal that rises with what answers are worth.
-    let turned = observations.iter().map(|one| Observation {
-        review: -one.review,
-        ..one.clone()
-    });
+    let turned = observations
+        .iter()
+        .map(|one| with!(one.clone(), review: -one.review));
     let turned = calibrated(&turned.collect::<Vec<_>>(), Signal::EVIDENCE_CONFIDENCE).unwrap();
     assert!(
         (turned.coverage() - calibration.coverage()).abs() < 0.03,

@@ -1,5 +1,7 @@
 //! Two thresholds: of the question, and of the evidence.
 
+use ken_testing::with;
+
 use crate::calibrate::{Calibration, Goal, Observation, Tally, calibrate};
 use crate::{Policy, Rule, Signal};
 use ken_random::unit;
@@ -7,10 +9,7 @@ use proptest::prelude::*;
 
 /// A signal that retrieves and one that weighs the evidence.
 fn pair(question: Option<f64>, evidence: Option<f64>) -> Policy {
-    Policy {
-        keep: Rule::above(Signal::EVIDENCE_COSINE, evidence),
-        ..Policy::above(Signal::PERPLEXITY, question)
-    }
+    with!(Policy::above(Signal::PERPLEXITY, question), keep: Rule::above(Signal::EVIDENCE_COSINE, evidence))
 }
 
 fn calibrated(observations: &[Observation], goal: Goal) -> Calibration {
