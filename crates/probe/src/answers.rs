@@ -24,16 +24,15 @@ pub fn answers<'s>(
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::with;
+
     use super::*;
 
     #[test]
     fn half_of_the_samples_have_to_be_answers_and_two_at_least() {
         let answers_of = |given: usize, drawn: usize| {
             let samples: Vec<Sample> = (0..drawn)
-                .map(|index| Sample {
-                    text: if index < given { "owl" } else { " " }.to_owned(),
-                    ..Sample::default()
-                })
+                .map(|index| with!(Sample::default(), text: if index < given { "owl" } else { " " }.to_owned()))
                 .collect();
             answers(&samples, &vec![0; drawn]).map(|(answers, _)| answers.len())
         };

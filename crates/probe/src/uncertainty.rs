@@ -179,16 +179,13 @@ fn log_determinant(mut matrix: Vec<Vec<f64>>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::with;
+
     use super::*;
     use proptest::prelude::*;
 
     fn sample(text: &str, logprob: Option<f64>, tokens: usize) -> Sample {
-        Sample {
-            text: text.to_owned(),
-            logprob,
-            tokens,
-            ..Sample::default()
-        }
+        with!(Sample::default(), text: text.to_owned(), logprob: logprob, tokens: tokens)
     }
 
     #[test]
@@ -260,10 +257,7 @@ mod tests {
         assert!((entropy - 2.0_f64.ln()).abs() < 1e-12, "{entropy}");
         let counted: Vec<Sample> = samples
             .iter()
-            .map(|sample| Sample {
-                logprob: None,
-                ..sample.clone()
-            })
+            .map(|sample| with!(sample.clone(), logprob: None))
             .collect();
         let entropy = of(&counted, &[0, 0, 1, 1]).unwrap();
         assert!((entropy - 2.0_f64.ln()).abs() < 1e-12, "{entropy}");

@@ -273,6 +273,8 @@ fn same(one: &str, other: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::with;
+
     use super::*;
 
     #[test]
@@ -302,13 +304,7 @@ mod tests {
         assert_eq!(questions, ["Who came to Rome?"]);
         assert_eq!(
             written.dropped,
-            Dropped {
-                unwritten: 1,
-                unsupported: 2,
-                given_away: 1,
-                repeated: 1,
-                ..Dropped::default()
-            }
+            with!(Dropped::default(), unwritten: 1, unsupported: 2, given_away: 1, repeated: 1)
         );
     }
 }
