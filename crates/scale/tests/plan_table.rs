@@ -6,6 +6,7 @@ use std::path::Path;
 
 use ken_scale::plan::{Bounds, Candidate, Quantity, candidates_of_table, choose};
 use ken_scale::study::read_table;
+use ken_testing::with;
 
 fn candidates(dataset: &str) -> Vec<Candidate> {
     let curves = read_table(Path::new("tests/fixtures/less-llm-tables.csv")).unwrap();
@@ -24,10 +25,7 @@ fn the_papers_tables_give_known_plans() {
         ("WebQ", "em=0.23", Quantity::Parameters, "8B@4"),
         ("WebQ", "em=0.23", Quantity::Shards, "8B@4"),
     ] {
-        let bounds = Bounds {
-            least: vec![least.parse().unwrap()],
-            ..Bounds::default()
-        };
+        let bounds = with!(Bounds::default(), least: vec![least.parse().unwrap()]);
         let candidates = candidates(dataset);
         let chosen = choose(&candidates, &bounds, goal).unwrap();
         assert_eq!(chosen.name, expected, "{dataset} {least} by {goal}");

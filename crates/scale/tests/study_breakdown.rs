@@ -11,6 +11,7 @@ use ken_scale::study::{
     Cell, Condition, Dataset, Manifest, Measured, Retrieval, StudiedCondition, StudiedModel,
     StudyTime,
 };
+use ken_testing::with;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -42,10 +43,7 @@ fn measured(file: &Path, answered: &[Answered]) -> Measured {
         .collect();
     std::fs::write(file, lines.join("\n")).unwrap();
     let questions = read_questions(file).unwrap();
-    let retrieval = Retrieval {
-        k: 3,
-        ..Retrieval::default()
-    };
+    let retrieval = with!(Retrieval::default(), k: 3);
     let conditions = [Condition::FROM_MEMORY, Condition { n: 1, retrieval }];
     let records = |of: fn(&Answered) -> bool, retriever: usize| -> Vec<Record> {
         let pairs = questions.iter().zip(answered);

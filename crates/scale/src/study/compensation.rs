@@ -180,16 +180,15 @@ fn of_pair(smaller: &Curve, larger: &Curve, scales: &[u32]) -> Compensation {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::with;
+
     use super::*;
     use crate::study::curve::Scores;
 
     /// A hundred records, the first `right` of which are right.
     fn answers(right: usize) -> Vec<Record> {
-        let each = (0..100).map(|at| Record {
-            em: at < right,
-            f1: number(at < right),
-            ..Record::default()
-        });
+        let each =
+            (0..100).map(|at| with!(Record::default(), em: at < right, f1: number(at < right)));
         each.collect()
     }
 

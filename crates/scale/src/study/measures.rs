@@ -148,6 +148,8 @@ fn use_of_covered(all: &[Outcome]) -> impl Iterator<Item = bool> {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::with;
+
     use super::*;
     use ken_eval::statistics::{mean, wilson_interval};
     use proptest::prelude::*;
@@ -210,16 +212,8 @@ mod tests {
 
     #[test]
     fn the_papers_ratio_can_exceed_one() {
-        let answered_anyway = Outcome {
-            right: true,
-            covered: Some(false),
-            ..Outcome::default()
-        };
-        let covered = Outcome {
-            right: true,
-            covered: Some(true),
-            ..Outcome::default()
-        };
+        let answered_anyway = with!(Outcome::default(), right: true, covered: Some(false));
+        let covered = with!(Outcome::default(), right: true, covered: Some(true));
         let all = [answered_anyway, covered];
         assert_eq!(utilization(&all), Some(2.0));
         let measures = ScaleMeasures::of(1, &all, 0);

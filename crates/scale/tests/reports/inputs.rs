@@ -14,6 +14,7 @@ use ken_policy::Source;
 use ken_probe::{Effect, Sample};
 use ken_scale::report::{PolicyOutcome, StudyReport};
 use ken_scale::study::{Cell, Condition, Curve, Measure, Retrieval, StudyTime, read_table};
+use ken_testing::with;
 
 fn record(em: bool, route: Source, ms: f64) -> Record {
     let searches = usize::from(route == Source::Corpus);
@@ -34,10 +35,7 @@ fn record(em: bool, route: Source, ms: f64) -> Record {
 }
 
 fn sample(text: &str) -> Sample {
-    Sample {
-        text: text.to_owned(),
-        ..Sample::default()
-    }
+    with!(Sample::default(), text: text.to_owned())
 }
 
 /// Sixteen questions under four policies, with answers withheld.
@@ -50,11 +48,7 @@ pub(crate) fn comparison() -> Comparison {
                 types: vec![0, usize::from(number % 4 == 0)],
                 ..Measurements::default()
             };
-            let signals = Signals {
-                without: measured.clone(),
-                with: measured,
-                ..Signals::default()
-            };
+            let signals = with!(Signals::default(), without: measured.clone(), with: measured);
             let never = record(number % 3 == 0, Source::SelfKnowledge, 2.0);
             (
                 Record {
@@ -137,10 +131,7 @@ pub(crate) fn curves() -> Vec<Curve> {
 /// A study of these, with one policy and a missing cell.
 pub(crate) fn study() -> StudyReport {
     let mut report = StudyReport::of_table(&curves());
-    let retrieval = Retrieval {
-        k: 3,
-        ..Retrieval::default()
-    };
+    let retrieval = with!(Retrieval::default(), k: 3);
     for series in &mut report.series {
         series.retrieval = Some(retrieval);
         series.scales[0].em = measure(0.5);

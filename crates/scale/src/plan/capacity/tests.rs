@@ -3,7 +3,7 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
 use ken_index::VectorType;
-use ken_testing::{cases, says};
+use ken_testing::{cases, says, with};
 
 use super::*;
 use crate::plan::Prices;
@@ -59,10 +59,7 @@ fn a_disk_is_the_sum_of_its_parts() {
         let Estimate { value, low, high } = entry.estimate;
         assert!(0.0 <= low && low <= value && value <= high, "{entry:?}");
     }
-    let smaller = Demand {
-        vectors: VectorType::Int8,
-        ..demand(22_000_000)
-    };
+    let smaller = with!(demand(22_000_000), vectors: VectorType::Int8);
     assert_eq!(
         value(&planned(&smaller), Part::Disk, "vectors"),
         22e6 * 388.0
@@ -82,19 +79,13 @@ fn what_is_beyond_the_largest_size_is_extrapolated() {
     let largest = planned(&demand(10_000)).growth[0].vectors[1];
     assert!(beyond(&demand(largest / 2)) < 1.0);
     assert!((beyond(&demand(largest * 4)) - 4.0).abs() < 1e-12);
-    let four = Demand {
-        shards: NonZeroU32::new(4).unwrap(),
-        ..demand(largest * 4)
-    };
+    let four = with!(demand(largest * 4), shards: NonZeroU32::new(4).unwrap());
     assert!((beyond(&four) - 1.0).abs() < 1e-12);
 }
 
 #[test]
 fn shards_are_built_one_by_one_and_searched_one_after_the_other() {
-    let four = Demand {
-        shards: NonZeroU32::new(4).unwrap(),
-        ..demand(4_000_000)
-    };
+    let four = with!(demand(4_000_000), shards: NonZeroU32::new(4).unwrap());
     let (one, four) = (planned(&demand(1_000_000)), planned(&four));
     for (part, name) in [
         (Part::Search, "p50"),
@@ -156,10 +147,8 @@ fn machines_and_money_follow_from_cores_and_prices() {
 
 #[test]
 fn what_is_not_wanted_costs_nothing() {
-    let demand = Demand {
-        prices: "core_hour=0.05,gpu_hour=3,disk_gb=1".parse().unwrap(),
-        ..demand(1_000_000)
-    };
+    let demand =
+        with!(demand(1_000_000), prices: "core_hour=0.05,gpu_hour=3,disk_gb=1".parse().unwrap());
     let capacity = planned(&demand);
     let once = value(&capacity, Part::Work, "total") * 0.05;
     assert!((value(&capacity, Part::Money, "work, once") - once).abs() < 1e-9);
