@@ -121,17 +121,13 @@ impl Remembered {
 
 #[cfg(test)]
 mod tests {
-    use ken_testing::cases;
+    use ken_testing::{cases, with};
     use serde_json::json;
 
     use super::*;
 
     fn hit(fields: &Value, address: &str) -> Result<Option<Hit>, ServiceError> {
-        let record = ServiceRecord {
-            score: 0.5,
-            fields: fields.as_object().unwrap().clone(),
-            ..ServiceRecord::default()
-        };
+        let record = with!(ServiceRecord::default(), score: 0.5, fields: fields.as_object().unwrap().clone());
         record.hit(&address.parse().unwrap())
     }
 
