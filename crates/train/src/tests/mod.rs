@@ -19,6 +19,7 @@ use std::path::PathBuf;
 
 use checkpoint::Tiny;
 use ken_model::decoder::{Checkpoint, Origin, PromptForm};
+use ken_testing::with;
 use tempfile::TempDir;
 
 use crate::{
@@ -38,12 +39,7 @@ fn opened(dir: &TempDir) -> Checkpoint {
 }
 
 fn lora() -> LoraSettings {
-    LoraSettings {
-        rank: 3,
-        alpha: 6.0,
-        tokens: vec![5, 9],
-        ..LoraSettings::default()
-    }
+    with!(LoraSettings::default(), rank: 3, alpha: 6.0, tokens: vec![5, 9])
 }
 
 /// Trains on a set without validation.

@@ -8,6 +8,7 @@ use candle_core::{Device, Tensor};
 use ken_model::decoder::{
     Checkpoint, Decoder, LoadOptions, PromptForm, SETTINGS_FILE, TENSORS_FILE,
 };
+use ken_testing::with;
 use serde::Deserialize;
 use tempfile::TempDir;
 
@@ -189,9 +190,6 @@ fn an_adapter_of_peft_answers_as_there() {
         &recorded().logprobs_after,
         1e-4,
     );
-    let options = LoadOptions {
-        adapter: Some(adapter),
-        ..LoadOptions::default()
-    };
+    let options = with!(LoadOptions::default(), adapter: Some(adapter));
     Decoder::load(dir.path(), &options).unwrap();
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use ken_model::decoder::{
     Checkpoint, Decoder, DecoderError, Device, LoadOptions, PromptForm, ReadAs,
 };
+use ken_testing::with;
 use tempfile::TempDir;
 
 use super::checkpoint::Tiny;
@@ -37,10 +38,7 @@ fn model(dir: &TempDir, tuning: &Tuning) -> Trainable {
 }
 
 fn noisy() -> Tuning {
-    Tuning::Lora(crate::LoraSettings {
-        dropout: 0.1,
-        ..lora()
-    })
+    Tuning::Lora(with!(lora(), dropout: 0.1))
 }
 
 fn imitated() -> Vec<Objective> {
@@ -202,10 +200,7 @@ fn an_adapter_answers_as_the_trained_model() {
         let (model, _) = trained(&dir, &noisy(), &imitated(), &out.path().join("c"), &[]);
         let folder = out.path().join("adapter");
         write_adapter(&model, "tiny", &origin(&model, PromptForm::Bare), &folder).unwrap();
-        let options = LoadOptions {
-            adapter: Some(folder.clone()),
-            ..LoadOptions::default()
-        };
+        let options = with!(LoadOptions::default(), adapter: Some(folder.clone()));
         let decoder = Decoder::load(dir.path(), &options).unwrap();
         let plain = Decoder::load(dir.path(), &LoadOptions::default()).unwrap();
         assert_eq!(decoder.read_as(), ReadAs::Text(PromptForm::Bare));
@@ -215,10 +210,7 @@ fn an_adapter_answers_as_the_trained_model() {
         let sequence = Sequence::completion(prompt.tokens(), &score.tokens);
         let learned = f64::from(log_probability(&model, &sequence));
         assert!((learned - score.sum()).abs() < 1e-4, "{name}");
-        let other = Tiny {
-            hidden: 16,
-            ..Tiny::new(name)
-        };
+        let other = with!(Tiny::new(name), hidden: 16);
         let error = Checkpoint::open(files(&other).path(), Some(&folder))
             .err()
             .unwrap();
@@ -233,11 +225,7 @@ fn early_stopping_keeps_the_best_parameters() {
     // Training makes the validation worse.
     let examples = vec![Objective::Imitate(Sequence::completion(&[3, 5], &[7, 8]))];
     let validation = vec![Objective::Imitate(Sequence::completion(&[3, 5], &[4, 9]))];
-    let settings = TrainSettings {
-        epochs: 30.0,
-        patience: 2,
-        ..settings()
-    };
+    let settings = with!(settings(), epochs: 30.0, patience: 2);
     let examples = Examples::Set(&examples);
     let ended = train(&model, &examples, &validation, &settings, None, &mut go_on);
     let (outcome, history) = ended.unwrap();
@@ -277,10 +265,7 @@ fn invalid_trainings_are_refused_and_overwrite_nothing() {
         attempt(&imitated(), &settings()),
         TrainError::Checkpoint { .. }
     ));
-    let unknown = Tuning::Lora(crate::LoraSettings {
-        targets: vec!["queries".to_owned()],
-        ..lora()
-    });
+    let unknown = Tuning::Lora(with!(lora(), targets: vec!["queries".to_owned()]));
     let error = Trainable::new(&opened(&dir), unknown, Device::Cpu, 1)
         .err()
         .unwrap();
