@@ -2,6 +2,7 @@
 
 /// Compares fields of a JSON value, and shows the whole value if one differs:
 /// `has!(answer, ["route"]: "corpus", ["calls"]["model"]: 2)`. A field that is missing is null.
+/// Without brackets it compares fields of a struct: `has!(error, kind(): "no_corpus", path.len(): 3)`.
 #[macro_export]
 macro_rules! has {
     ($value:expr, $($([$key:expr])+ : $expected:expr),+ $(,)?) => {{
@@ -12,6 +13,15 @@ macro_rules! has {
             "{}",
             $crate::serde_json::json!(value)
         );
+    }};
+    ($value:expr, $($($field:ident $(($($argument:expr),*))? $([$index:expr])*).+ : $expected:expr),+ $(,)?) => {{
+        let value = &$value;
+        $(::std::assert_eq!(
+            value$(.$field$(($($argument),*))?$([$index])*)+,
+            $expected,
+            "{}",
+            ::std::stringify!($($field $(($($argument),*))? $([$index])*).+)
+        );)+
     }};
 }
 
@@ -54,6 +64,28 @@ mod tests {
         let value = json!({"a": {"b": [1, "x"]}, "c": true});
         has!(value, ["a"]["b"]: json!([1, "x"]), ["c"]: true);
         has!(value["a"], ["b"][1]: "x", ["none"]: Value::Null);
+    }
+
+    #[test]
+    fn fields_of_structs_are_compared() {
+        struct Page {
+            lines: Vec<&'static str>,
+            title: &'static str,
+        }
+        let page = Page {
+            lines: vec!["a", "bc"],
+            title: "t",
+        };
+        has!(page, lines.len(): 2, lines[1]: "bc", lines.first(): Some(&"a"), title: "t");
+    }
+
+    #[test]
+    #[should_panic(expected = "lines")]
+    fn a_field_that_differs_is_named() {
+        struct Page {
+            lines: [u8; 2],
+        }
+        has!(Page { lines: [1, 2] }, lines[0]: 1, lines.len(): 3);
     }
 
     #[test]
