@@ -143,6 +143,8 @@ named! {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::has;
+
     use super::*;
 
     fn said(question: &str, answer: &str) -> Exchange {
@@ -167,10 +169,7 @@ mod tests {
             .map(|turn| (turn.input, turn.output))
             .collect();
         assert_eq!(turns, [("a\n\nb", "B")]);
-        assert_eq!(
-            (prompt.input.as_str(), prompt.reply),
-            ("c\n\nd", Reply::Turn)
-        );
+        has!(prompt, input.as_str(): "c\n\nd", reply: Reply::Turn);
 
         let before = conversation.clone().with("[1] x", EvidencePlace::Question);
         assert_eq!(before.prompt().input, "c\n\n[1] x\n\nd");

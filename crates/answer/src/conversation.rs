@@ -228,7 +228,7 @@ pub fn is_small_talk(message: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use ken_testing::{Fact, TableModel};
+    use ken_testing::{Fact, TableModel, has};
     use proptest::prelude::*;
 
     use super::*;
@@ -272,8 +272,7 @@ mod tests {
     fn a_first_question_costs_nothing() {
         let model = rewriter("who rows?", "who?");
         let alone = standalone(&model, &[], " who rows? ").unwrap();
-        assert_eq!(alone.question, "who rows?");
-        assert_eq!(alone.tokens, Tokens::default());
+        has!(alone, question: "who rows?", tokens: Tokens::default());
     }
 
     #[test]

@@ -131,6 +131,8 @@ fn asked(task: &FewShot, wording: &Wording, before: &str, question: &str) -> Pro
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::has;
+
     use super::*;
     use crate::prompt::tests::passage;
     use crate::prompt::{CHINESE, ENGLISH};
@@ -139,17 +141,12 @@ mod tests {
     fn the_best_passage_stands_next_to_the_question() {
         let (best, second) = (passage("", "b."), passage("S", "s."));
         let prompt = full("who", &[&best, &second], Refusal::ByPolicy);
-        assert_eq!(prompt.input, "[2] S: s.\n[1] b.\n\nQuestion: who\nAnswer:");
-        assert_eq!(prompt.instruction, ENGLISH.full.from_evidence.instruction);
-        assert_eq!(prompt.reply, Reply::Text);
+        has!(prompt, input: "[2] S: s.\n[1] b.\n\nQuestion: who\nAnswer:",
+            instruction: ENGLISH.full.from_evidence.instruction, reply: Reply::Text);
         let alone = full("谁写了《静夜思》？", &[], Refusal::ByModel);
-        assert_eq!(alone.input, "问题：谁写了《静夜思》？\n答案：");
-        assert_eq!(alone.instruction, CHINESE.full.from_memory.instruction);
+        has!(alone, input: "问题：谁写了《静夜思》？\n答案：", instruction: CHINESE.full.from_memory.instruction);
         let known = full_from_known("who", "Ida rows.");
-        assert_eq!(
-            known.input,
-            "Background: Ida rows.\n\nQuestion: who\nAnswer:"
-        );
+        has!(known, input: "Background: Ida rows.\n\nQuestion: who\nAnswer:");
         let frame = full_frame("who");
         let blank = full("", &[&passage("", "")], Refusal::ByModel);
         assert_eq!(frame.input, blank.input.replacen("[1] \n\n", "", 1));

@@ -347,6 +347,8 @@ pub fn verbalize_fingerprint() -> String {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::has;
+
     use super::*;
 
     pub(super) fn passage(title: &str, text: &str) -> Retrieved {
@@ -376,8 +378,7 @@ mod tests {
     #[test]
     fn chinese_questions_are_asked_in_chinese() {
         let prompt = from_memory(QuestionPrompt::open("谁写了《静夜思》？"));
-        assert_eq!(prompt.input, "问题：谁写了《静夜思》？\n答案：");
-        assert_eq!(prompt.instruction, CHINESE.from_memory.instruction);
+        has!(prompt, input: "问题：谁写了《静夜思》？\n答案：", instruction: CHINESE.from_memory.instruction);
         let prompt = from_memory(QuestionPrompt::open("who wrote 静夜思?"));
         assert_eq!(prompt.instruction, ENGLISH.from_memory.instruction);
     }

@@ -143,7 +143,7 @@ fn text_budget(
 mod tests {
     use super::*;
     use crate::{Answer, AnswerSettings};
-    use ken_testing::{Fact, TableModel, with};
+    use ken_testing::{Fact, TableModel, has, with};
     use std::sync::Arc;
 
     /// Over a model that surely knows who rows, hardly who sings, and copies all it reads.
@@ -191,8 +191,7 @@ mod tests {
         let known = rows.verbalized.as_ref().unwrap();
         assert_eq!(known.text, "What is known of it: Ida.");
         assert!(known.in_prompt && known.tokens.completion == 1);
-        assert_eq!((rows.answer.as_str(), rows.citations.len()), ("Ida", 0));
-        assert_eq!(rows.tokens.completion, 2);
+        has!(rows, answer.as_str(): "Ida", citations.len(): 0, tokens.completion: 2);
         assert!(rows.tokens.prompt > known.tokens.prompt);
         for stage in ["verbalize", "read", "write", "total"] {
             assert!(rows.timing_ms.contains_key(stage), "{stage}");
@@ -204,11 +203,7 @@ mod tests {
         // One by one, the texts are the same; a model that does not verbalize writes none.
         for (question, together) in questions.iter().zip(&written) {
             let alone = answers(true, &[question]).remove(0);
-            assert_eq!(alone.verbalized, together.verbalized);
-            assert_eq!(
-                (&alone.answer, alone.tokens),
-                (&together.answer, together.tokens)
-            );
+            has!(alone, verbalized: together.verbalized, answer: together.answer, tokens: together.tokens);
             let plain = answers(false, &[question]).remove(0);
             assert_eq!(plain.verbalized, None);
             assert!(!plain.timing_ms.contains_key("verbalize"));

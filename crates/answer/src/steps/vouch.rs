@@ -115,7 +115,7 @@ fn short_answer(measured: &Measurements) -> String {
 mod tests {
     use std::sync::Arc;
 
-    use ken_testing::{Fact, TableModel, with};
+    use ken_testing::{Fact, TableModel, has, with};
 
     use super::*;
     use crate::prompt::{QuestionPrompt, verbalize};
@@ -158,9 +158,8 @@ mod tests {
         for style in [Style::Short, Style::Full] {
             // No perplexity is below 1.
             let answer = ask("who rows?", "never", "uncertainty:perplexity@0.5", style).unwrap();
-            assert_eq!(answer.answer, "I do not know.");
-            assert_eq!(answer.withheld.as_deref(), Some("Ida"));
-            assert_eq!((answer.calls.model, answer.verbalized), (1, None));
+            has!(answer, answer: "I do not know.", withheld.as_deref(): Some("Ida"), calls.model: 1,
+                verbalized: None);
             assert!(
                 answer.reason.ends_with("so it is withheld"),
                 "{}",

@@ -5,7 +5,7 @@ use std::ops::Range;
 use ken_corpus::{Passage, PassageId};
 use ken_hub::ModelReference;
 use ken_language::Score;
-use ken_testing::{FnEmbedder, FnModel};
+use ken_testing::{FnEmbedder, FnModel, has};
 use proptest::prelude::*;
 
 use super::*;
@@ -97,8 +97,7 @@ fn the_best_chunks_come_first_with_their_places() {
     let passages = all_found(&["é b b c a a", "c c"]);
     let reranked = one(&by(Reranker::Embedder, "words:2/1"), "a", &passages, 3);
     assert_eq!(texts(&reranked), ["a a", "c a", "é b"]);
-    assert_eq!(reranked.chunks[0].chunk, Some(8..11));
-    assert_eq!(reranked.chunks[0].passage, passages[0].passage);
+    has!(reranked, chunks[0].chunk: Some(8..11), chunks[0].passage: passages[0].passage);
     assert!(reranked.chunks[0].score > 0.999 && reranked.chunks[2].score == 0.0);
     assert_eq!(reranked.tokens, 0);
 }
@@ -153,8 +152,7 @@ fn likelihood_is_the_mean_over_the_questions_tokens() {
     let passages = all_found(&["nothing here", "the keeper sleeps", "keeper of seals"]);
     let reranked = one(&reranking, "keeper of seals where", &passages, 2);
     assert_eq!(texts(&reranked), ["keeper of seals", "the keeper sleeps"]);
-    assert_eq!(reranked.chunks[0].score, -2.0);
-    assert_eq!(reranked.chunks[1].score, -4.0);
+    has!(reranked, chunks[0].score: -2.0, chunks[1].score: -4.0);
     // "Passage:", the chunk, "Question:" and the question, three times.
     assert_eq!(reranked.tokens, 2 + 3 + 3 + 3 * 6);
 }
