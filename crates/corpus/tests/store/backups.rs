@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_corpus::{Backup, Change, CorpusError, Pruned, backup, history, verify};
+use ken_testing::has;
 
 use super::*;
 
@@ -43,8 +44,7 @@ fn a_backup_is_the_published_generation_and_a_corpus_itself() {
     let (root, dir, to) = made();
     let before = files(&dir);
     let done = back_up(&dir, &to).unwrap();
-    assert_eq!(done.generation, 3);
-    assert_eq!(done.copied_bytes, done.bytes);
+    has!(done, generation: 3, copied_bytes: done.bytes);
     assert_same(&dir, &to);
     assert_eq!(files(&dir), before);
 
@@ -79,8 +79,7 @@ fn the_next_backup_copies_what_is_new_and_keeps_what_a_rollback_needs() {
     );
     let next = back_up(&dir, &to).unwrap();
     // The new segment, and nothing of the two existing ones.
-    assert_eq!(next.copied_files, 5);
-    assert_eq!(next.generation, 4);
+    has!(next, copied_files: 5, generation: 4);
     assert_same(&dir, &to);
     let kept: Vec<u64> = history(&to).unwrap().iter().map(|g| g.generation).collect();
     assert_eq!(kept, [3, 4]);

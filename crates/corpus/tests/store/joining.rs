@@ -1,7 +1,7 @@
 //! Corpora of single shards become one.
 
 use ken_corpus::{CorpusInfo, join, join_all};
-use ken_testing::cases;
+use ken_testing::{cases, has};
 
 use super::*;
 
@@ -81,10 +81,7 @@ fn a_whole_corpus_is_joined_from_the_parts_of_all_shards() {
         &[at("p1")] => "2 of 3 shards missing: no part holds 0, 1, 2";
     ] {
         let error = join_all(&at("whole"), parts, &mut |_| {}).unwrap_err();
-        assert_eq!(
-            (error.kind(), error.to_string().as_str()),
-            ("shards_missing", message)
-        );
+        has!(error, kind(): "shards_missing", to_string().as_str(): message);
         assert!(!Corpus::exists(&at("whole")));
     }
     let twice = [at("p0"), at("p0"), at("p1"), at("p2")];

@@ -2,6 +2,7 @@
 //! and can be recovered.
 
 use ken_corpus::{join, verify};
+use ken_testing::has;
 use serde_json::{Value, json};
 
 use super::*;
@@ -175,11 +176,7 @@ fn damage_in_an_earlier_generation_is_named_and_costs_only_that() {
     fs::write(&marks, "{}").unwrap();
     let damages = verify(dir, &mut |_| {}).unwrap();
     assert_eq!(damages.len(), 1);
-    assert_eq!(damages[0].file, marks);
-    assert_eq!(
-        (&damages[0].generations[..], damages[0].current),
-        (&[4][..], false)
-    );
+    has!(damages[0], file: marks, generations[..]: [4][..], current: false);
     assert_eq!(Writer::repair(dir, &damages).unwrap(), 5);
     assert_eq!(verify(dir, &mut |_| {}).unwrap(), []);
     assert_eq!(contents(dir), full);
