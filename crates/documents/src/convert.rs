@@ -272,6 +272,8 @@ fn fits(pattern: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::has;
+
     use super::*;
 
     #[test]
@@ -292,10 +294,7 @@ mod tests {
     #[test]
     fn converters_are_read() {
         let converter: Converter = "*.png=tesseract {} - -l deu".parse().unwrap();
-        assert_eq!(
-            (converter.pattern.as_str(), converter.command.as_str()),
-            ("*.png", "tesseract {} - -l deu")
-        );
+        has!(converter, pattern.as_str(): "*.png", command.as_str(): "tesseract {} - -l deu");
         for bad in ["", "*.png", "*.png=", "=cat {}", "*.png=cat"] {
             assert!(bad.parse::<Converter>().is_err(), "{bad}");
         }

@@ -291,6 +291,8 @@ pub(crate) fn escaped(name: &[u8]) -> String {
 mod tests {
     use std::os::unix::fs::symlink;
 
+    use ken_testing::has;
+
     use super::*;
 
     #[test]
@@ -432,10 +434,6 @@ mod tests {
             &Converters::default(),
         )
         .unwrap();
-        assert_eq!(found.files.len(), 1);
-        assert_eq!(
-            found.unread.to_string(),
-            "2 .doc, 1 .png, 1 without extension"
-        );
+        has!(found, files.len(): 1, unread.to_string(): "2 .doc, 1 .png, 1 without extension");
     }
 }

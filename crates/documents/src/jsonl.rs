@@ -157,7 +157,7 @@ fn values(line: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use ken_testing::cases;
+    use ken_testing::{cases, has};
 
     use super::*;
 
@@ -192,8 +192,7 @@ mod tests {
     fn long_integers_stay_as_they_are_written() {
         let line = r#"{"id":12345678901234567890123,"text":"18446744073709551617","n":[-9223372036854775809,18446744073709551615],"x":1.5e300}"#;
         let document = read(line).unwrap();
-        assert_eq!(document.id, "12345678901234567890123");
-        assert_eq!(document.text, "18446744073709551617");
+        has!(document, id: "12345678901234567890123", text: "18446744073709551617");
         let metadata = r#"{"n":["-9223372036854775809",18446744073709551615],"x":1.5e+300}"#;
         assert_eq!(Value::from(document.metadata).to_string(), metadata);
         let next = read(r#"{"id":12345678901234567890124,"text":"x"}"#).unwrap();
@@ -226,10 +225,7 @@ mod tests {
         let document =
             read(r#"{"id":1,"text":"x","lang":"en","k":1,"metadata":{"lang":"de","k":1,"n":2}}"#);
         let metadata = Value::from(document.unwrap().metadata);
-        assert_eq!(
-            metadata.to_string(),
-            r#"{"lang":"en","k":1,"metadata.lang":"de","n":2}"#
-        );
+        has!(metadata, to_string(): r#"{"lang":"en","k":1,"metadata.lang":"de","n":2}"#);
     }
 
     #[test]

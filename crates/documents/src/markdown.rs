@@ -212,6 +212,8 @@ fn is_too_deep(markdown: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::has;
+
     use super::*;
     use proptest::prelude::*;
 
@@ -278,17 +280,13 @@ mod tests {
     #[track_caller]
     fn check(markdown: &str, title: Option<&str>, text: &str) {
         let contents = contents(markdown);
-        assert_eq!(
-            (contents.title.as_deref(), contents.text.as_str()),
-            (title, text)
-        );
+        has!(contents, title.as_deref(): title, text.as_str(): text);
     }
 
     #[test]
     fn front_matter_is_metadata() {
         let given = contents("---\ntitle: Given\ntags: [a, b]\ndraft: true\n---\n# Head\n\ntext\n");
-        assert_eq!(given.title.as_deref(), Some("Given"));
-        assert_eq!(given.text, "Head\n\ntext");
+        has!(given, title.as_deref(): Some("Given"), text: "Head\n\ntext");
         let metadata = r#"{"tags":["a","b"],"draft":true}"#;
         assert_eq!(Value::from(given.metadata).to_string(), metadata);
 

@@ -113,6 +113,8 @@ fn heading(markdown: &str) -> Option<String> {
 mod tests {
     use std::path::Path;
 
+    use ken_testing::has;
+
     use super::*;
 
     fn read(text: &str) -> Result<Contents, ReadError> {
@@ -128,12 +130,9 @@ mod tests {
                 {"output_type":"stream","text":["two\n"]},
                 {"output_type":"error","ename":"ValueError","evalue":"no"}]}]}"##;
         let contents = read(notebook).unwrap();
-        assert_eq!(contents.title.as_deref(), Some("Tides"));
-        assert_eq!(
-            contents.text,
-            "# Tides\n\nHigh *water*.\n\nx = 1\nx\n\nOutput: 1\n\nOutput: two\n\nOutput: ValueError: no"
-        );
-        assert_eq!(contents.metadata["language"], "python");
+        has!(contents, title.as_deref(): Some("Tides"),
+            text: "# Tides\n\nHigh *water*.\n\nx = 1\nx\n\nOutput: 1\n\nOutput: two\n\nOutput: ValueError: no",
+            metadata["language"]: "python");
     }
 
     #[test]

@@ -164,7 +164,7 @@ pub(crate) fn marked_headings(text: &str) -> Vec<Heading> {
 
 #[cfg(test)]
 mod tests {
-    use ken_testing::with;
+    use ken_testing::{has, with};
 
     use super::*;
     use crate::budget::Budget;
@@ -180,15 +180,8 @@ mod tests {
         prose.paragraph("  ").unwrap();
         prose.paragraph("e").unwrap();
         let contents = prose.finish(None, Map::new());
-        assert_eq!(contents.title.as_deref(), Some("One two"));
-        assert_eq!(contents.text, "## One two\n\na\nb\n\n- c\n- d\n\ne");
-        assert_eq!(
-            contents.outline.headings,
-            [Heading {
-                offset: 0,
-                level: 2
-            }]
-        );
+        has!(contents, title.as_deref(): Some("One two"), text: "## One two\n\na\nb\n\n- c\n- d\n\ne",
+            outline.headings: [Heading { offset: 0, level: 2 }]);
     }
 
     #[test]
@@ -200,14 +193,7 @@ mod tests {
         prose.part(part, &marked_headings(part)).unwrap();
         let contents = prose.finish(None, Map::new());
         let at = contents.text.find("# Two").unwrap();
-        assert_eq!(
-            contents.outline.headings,
-            [Heading {
-                offset: at,
-                level: 1
-            }]
-        );
-        assert_eq!(contents.outline.pages, [7]);
+        has!(contents, outline.headings: [Heading { offset: at, level: 1 }], outline.pages: [7]);
         assert_eq!(contents.text.find("```"), Some(7));
     }
 

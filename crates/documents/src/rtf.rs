@@ -361,6 +361,8 @@ fn encoding_of(code_page: i64) -> &'static Encoding {
 mod tests {
     use std::path::Path;
 
+    use ken_testing::has;
+
     use super::*;
 
     fn read(rtf: &[u8]) -> Result<Contents, ReadError> {
@@ -378,11 +380,8 @@ mod tests {
 \pard Last\u-10179?\u-8704?\par{\header no}{\field{\*\fldinst HYPERLINK}{\fldrslt link}}}",
         )
         .unwrap();
-        assert_eq!(contents.title.as_deref(), Some("Tides"));
-        assert_eq!(
-            contents.text,
-            "# High water\n\nCafé – bold\nnext\n\nPump | Bar\nPump: seven; Bar: 9\n\nLast😀\n\nlink"
-        );
+        has!(contents, title.as_deref(): Some("Tides"),
+            text: "# High water\n\nCafé – bold\nnext\n\nPump | Bar\nPump: seven; Bar: 9\n\nLast😀\n\nlink");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Pages, and what is hidden, broken or in tables in them.
 
-use ken_testing::cases;
+use ken_testing::{cases, has};
 use serde_json::{Map, Value};
 
 use super::HtmlPart;
@@ -14,11 +14,7 @@ fn contents(html: &str) -> Contents {
 #[track_caller]
 fn check(html: &str, title: Option<&str>, text: &str) {
     let contents = contents(html);
-    assert_eq!(
-        (contents.title.as_deref(), contents.text.as_str()),
-        (title, text)
-    );
-    assert_eq!(contents.metadata, Map::new());
+    has!(contents, title.as_deref(): title, text.as_str(): text, metadata: Map::new());
 }
 
 #[test]

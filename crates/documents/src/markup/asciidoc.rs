@@ -90,6 +90,8 @@ fn is_setting(line: &str) -> bool {
 mod tests {
     use std::path::Path;
 
+    use ken_testing::has;
+
     use super::*;
 
     #[test]
@@ -98,10 +100,7 @@ mod tests {
                     |a |b\n|===\n\n////\nhidden\n////\nRead on.";
         let contents =
             contents(text, &Place::whole(Path::new("t.adoc")), &Watch::default()).unwrap();
-        assert_eq!(contents.title.as_deref(), Some("Tides"));
-        assert_eq!(
-            contents.text,
-            "# Tides\n\n## High water\n\n= open\n\nTimes\n\n|a |b\n\nRead on."
-        );
+        has!(contents, title.as_deref(): Some("Tides"),
+            text: "# Tides\n\n## High water\n\n= open\n\nTimes\n\n|a |b\n\nRead on.");
     }
 }

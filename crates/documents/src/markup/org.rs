@@ -96,6 +96,8 @@ fn links(line: &str) -> String {
 mod tests {
     use std::path::Path;
 
+    use ken_testing::has;
+
     use super::*;
 
     #[test]
@@ -104,11 +106,8 @@ mod tests {
                     Read [[https://a.b][the table]].\n# a remark\n\n| a | b |\n|---+---|\n| 1 | 2 |\n** Low\nx";
         let contents =
             contents(text, &Place::whole(Path::new("t.org")), &Watch::default()).unwrap();
-        assert_eq!(contents.title.as_deref(), Some("Tides"));
-        assert_eq!(
-            contents.text,
-            "# High water\n\nRead the table.\n\n| a | b |\n| 1 | 2 |\n\n## Low\n\nx"
-        );
-        assert_eq!(contents.metadata["author"], "Ito");
+        has!(contents, title.as_deref(): Some("Tides"),
+            text: "# High water\n\nRead the table.\n\n| a | b |\n| 1 | 2 |\n\n## Low\n\nx",
+            metadata["author"]: "Ito");
     }
 }

@@ -453,6 +453,8 @@ fn tidy(text: &str) -> String {
 mod tests {
     use std::path::Path;
 
+    use ken_testing::has;
+
     use super::*;
 
     fn read(tex: &str) -> Contents {
@@ -467,8 +469,7 @@ mod tests {
              \\begin{itemize}\n\\item One\n\\item[Two] three\n\\end{itemize}\n\
              \\begin{tabular}{l|r}\na & b \\\\\n\\end{tabular}\nM\\\"uller, caf\\'{e}\n\\end{document} after",
         );
-        assert_eq!(contents.title.as_deref(), Some("The tides"));
-        assert_eq!(contents.metadata["author"], "I. Ito");
+        has!(contents, title.as_deref(): Some("The tides"), metadata["author"]: "I. Ito");
         assert_eq!(
             contents.text,
             "## High water\n\nIt rises 5% – by $x_1 < 2$\neach day . (Or so.)\n\n- One\n\n- Two: three\n\n\

@@ -1,5 +1,6 @@
 //! Articles, their markup, tables and templates, and any text.
 
+use ken_testing::has;
 use proptest::prelude::*;
 
 use super::*;
@@ -36,14 +37,7 @@ fn an_article() {
 fn headings_of_what_is_dropped_are_none() {
     let dropped = "{{x|\n== a ==\n}}\n{|\n== b ==\n|}\n== {{y}} ==\n[[c|\n== d ==\n]]";
     let article = read(&format!("{dropped}\n==== [[e]] ====\nf"));
-    assert_eq!(
-        article.headings,
-        [Heading {
-            offset: 3,
-            level: 4
-        }]
-    );
-    assert_eq!(article.text, "d\n\ne\n\nf");
+    has!(article, headings: [Heading { offset: 3, level: 4 }], text: "d\n\ne\n\nf");
 }
 
 #[test]
@@ -134,14 +128,7 @@ fn cells_hold_lines_links_templates_and_tables() {
 #[test]
 fn what_follows_a_table_without_an_end_is_text() {
     let article = read("{| class=x\n| a\n\n== b ==\nc\n{|\n| d || e\n|}");
-    assert_eq!(article.text, "| a\n\nb\n\nc\n\nd | e");
-    assert_eq!(
-        article.headings,
-        [Heading {
-            offset: 5,
-            level: 2
-        }]
-    );
+    has!(article, text: "| a\n\nb\n\nc\n\nd | e", headings: [Heading { offset: 5, level: 2 }]);
 }
 
 #[test]
@@ -177,8 +164,7 @@ fn namespaces_of_other_languages() {
         u64::MAX,
     );
     let article = article.unwrap();
-    assert_eq!(article.text, "x b");
-    assert_eq!(article.categories, ["Fluss"]);
+    has!(article, text: "x b", categories: ["Fluss"]);
 }
 
 proptest! {
