@@ -273,7 +273,7 @@ pub fn answer_scores(
 #[cfg(test)]
 mod tests {
     use ken_probe::Sample;
-    use ken_testing::{says, with};
+    use ken_testing::{has, says, with};
 
     use super::*;
     use crate::probe::{Conditions, ProbeSample};
@@ -332,8 +332,7 @@ mod tests {
             left_out,
         } = observed(&[0, 1, 3, 8]).unwrap();
         assert_eq!((observations.len(), left_out), (1, 1));
-        assert_eq!(observations[0].at_k, [0.0, 0.0, 1.0, 1.0]);
-        assert_eq!((observations[0].memory, observations[0].always), (0.0, 1.0));
+        has!(observations[0], at_k: [0.0, 0.0, 1.0, 1.0], memory: 0.0, always: 1.0);
         let error = observed(&[0, 2, 3, 4]).unwrap_err();
         assert_eq!(error.kind(), "not_at_k");
         assert!(error.remedy().unwrap().mentions("2,4"), "{error}");
@@ -391,8 +390,7 @@ mod tests {
         let closed_book = record(&["one", "two"], false, None);
         let records = [whole.clone(), closed_book.clone()];
         let observed = observe(&records, Signal::CERTAINTY, 2).unwrap();
-        assert_eq!((observed.observations.len(), observed.left_out), (1, 1));
-        assert_eq!(observed.observations[0].always, 1.0);
+        has!(observed, observations.len(): 1, left_out: 1, observations[0].always: 1.0);
         let error = observe(&[closed_book], Signal::CERTAINTY, 2).unwrap_err();
         assert_eq!(error.kind(), "nothing_to_compare");
         let error = observe(std::slice::from_ref(&whole), Signal::MARGIN, 2).unwrap_err();

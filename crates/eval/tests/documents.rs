@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use ken_answer::{Answer, Event, Memory, Pipeline, Policy, Style};
 use ken_index::Mode;
 use ken_policy::Source;
-use ken_testing::{Fact, FnEmbedder, cases};
+use ken_testing::{Fact, FnEmbedder, cases, has};
 use tempfile::TempDir;
 
 use fixture::with_facts;
@@ -72,10 +72,7 @@ fn what_is_read_comes_before_what_is_known_and_that_before_nothing() {
         assert!(read.answer.starts_with("Miller"), "{read:?}");
         assert_eq!((read.route, read.citations.len()), (Source::Corpus, 1));
         let known = ask(&pipeline, KNOWN);
-        assert_eq!(
-            (known.answer.as_str(), known.route),
-            (expected, Source::SelfKnowledge)
-        );
+        has!(known, answer.as_str(): expected, route: Source::SelfKnowledge);
         assert!(known.citations.is_empty() && known.withheld.is_none());
         let neither = ask(&pipeline, NEITHER);
         assert_eq!(neither.answer, "The documents do not say.");

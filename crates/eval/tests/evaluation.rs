@@ -13,6 +13,7 @@ use ken_eval::{
     RunSettings, Summary, Task, evaluate, paired, read_results, summarize,
 };
 use ken_policy::Source;
+use ken_testing::has;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -136,16 +137,11 @@ fn the_summary_counts_what_it_says() {
     let folder = tempfile::tempdir().unwrap();
     let summary = summary(&folder.path().join("r.jsonl"), &questions(10));
     // By number modulo 5: 1 and 4 match exactly, 2 contains, 1 to 3 search.
-    assert_eq!(summary.n, 10);
-    assert_eq!(summary.em, Some(0.4));
-    assert_eq!(summary.contains, Some(0.6));
-    assert_eq!(summary.retrieval_ratio, Some(0.6));
-    assert_eq!(summary.gold_coverage, Some(4.0 / 6.0));
+    has!(summary, n: 10, em: Some(0.4), contains: Some(0.6), retrieval_ratio: Some(0.6),
+        gold_coverage: Some(4.0 / 6.0));
     // 8 searched but names no gold passage; 1 and 6 retrieve it first, 2 and 7 second, 3 not at all.
-    assert_eq!(summary.gold_recall, Some(4.0 / 5.0));
-    assert_eq!(summary.gold_first, Some(2.0 / 5.0));
-    assert_eq!(summary.tokens.prompt.total, 1045);
-    assert_eq!(summary.tokens.completion.mean, Some(3.0));
+    has!(summary, gold_recall: Some(4.0 / 5.0), gold_first: Some(2.0 / 5.0), tokens.prompt.total: 1045,
+        tokens.completion.mean: Some(3.0));
     let stages = &summary.latency_ms.stages;
     assert_eq!(stages.keys().collect::<Vec<_>>(), ["answer", "retrieve"]);
     assert_eq!(stages["retrieve"].p95, Some(1.0));
@@ -166,10 +162,8 @@ fn full_answers_are_right_where_they_contain_a_golden_one() {
     };
     let [short, full] = [Style::Short, Style::Full].map(records);
     let summary = summarize("prompt", &full);
-    assert_eq!((summary.style, summary.em), (Style::Full, Some(0.6)));
-    assert_eq!((summary.contains, summary.f1), (Some(0.6), None));
-    assert_eq!(summary.answered_wrong, Some(0.4));
-    assert_eq!(summary.tokens_per_right, Some((1045.0 + 30.0) / 6.0));
+    has!(summary, style: Style::Full, em: Some(0.6), contains: Some(0.6), f1: None,
+        answered_wrong: Some(0.4), tokens_per_right: Some((1045.0 + 30.0) / 6.0));
     let [low, high] = summary.em_interval.unwrap();
     assert!(low < 0.6 && 0.6 < high);
     let held = paired(&full, &short, 0).unwrap();
@@ -204,15 +198,7 @@ fn nothing_retrieved_has_no_coverage_and_no_recall() {
     let folder = tempfile::tempdir().unwrap();
     let only_self: Vec<Question> = questions(20).into_iter().step_by(5).collect();
     let summary = summary(&folder.path().join("r.jsonl"), &only_self);
-    assert_eq!(summary.retrieval_ratio, Some(0.0));
-    assert_eq!(
-        (
-            summary.gold_coverage,
-            summary.gold_recall,
-            summary.gold_first
-        ),
-        (None, None, None)
-    );
+    has!(summary, retrieval_ratio: Some(0.0), gold_coverage: None, gold_recall: None, gold_first: None);
 }
 
 #[test]
@@ -340,8 +326,7 @@ fn a_question_that_fails_alone_is_kept_as_wrong() {
     let summary = summarize("prompt", &outcome.records);
     assert_eq!((summary.n, summary.failed), (5, 1));
     // Only number 4 matches, and 2 and 3 search.
-    assert_eq!(summary.em, Some(0.2));
-    assert_eq!(summary.retrieval_ratio, Some(0.4));
+    has!(summary, em: Some(0.2), retrieval_ratio: Some(0.4));
 }
 
 #[test]
@@ -360,11 +345,9 @@ fn a_failure_that_concerns_all_keeps_the_results_before_it() {
         Run::new(1, &AtomicBool::new(false), |_| {}),
     )
     .unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "cannot answer the question \"q2\": the policy retrieves, but no corpus is open"
-    );
-    assert_eq!(error.kind(), "no_corpus");
+    has!(error,
+        to_string(): "cannot answer the question \"q2\": the policy retrieves, but no corpus is open",
+        kind(): "no_corpus");
     assert!(file.get("q1").is_some() && file.get("q2").is_none());
 }
 

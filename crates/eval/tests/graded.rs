@@ -14,7 +14,7 @@ use ken_eval::{
     Comparison, Question, ResultsFile, Run, RunSettings, observe, probe, signal_scores, summarize,
 };
 use ken_policy::{Goal, Ks, calibrate};
-use ken_testing::{Fact, FnEmbedder, TableModel};
+use ken_testing::{Fact, FnEmbedder, TableModel, has};
 use tempfile::TempDir;
 
 use fixture::{exact_probe, live, questions_of, with_corpus};
@@ -162,20 +162,12 @@ fn thresholds_that_nobody_gives_are_those_of_the_other_half() {
         Some(GradeThresholds::OfOtherHalf([Some(_), Some(_)]))
     ));
     assert_eq!((graded.cut.threshold, binary.cut.grades), (None, None));
-    assert_eq!(graded.summary.em, Some(1.0));
-    assert_eq!(graded.summary.search_results.mean, Some(10.0 / 8.0));
-    assert_eq!(binary.summary.em, Some(1.0));
-    assert_eq!(binary.summary.search_results.mean, Some(18.0 / 8.0));
-    assert_eq!(
-        (graded.yardstick.loss, graded.yardstick.search_results),
-        (Some(0.0), Some(10.0 / 8.0))
-    );
-    assert_eq!(graded.yardstick.needless_skipped, Some(20.0 * 2.0 / 60.0));
+    has!(graded, summary.em: Some(1.0), summary.search_results.mean: Some(10.0 / 8.0));
+    has!(binary, summary.em: Some(1.0), summary.search_results.mean: Some(18.0 / 8.0));
+    has!(graded, yardstick.loss: Some(0.0), yardstick.search_results: Some(10.0 / 8.0),
+        yardstick.needless_skipped: Some(20.0 * 2.0 / 60.0));
     // None of its own k loses that little, so everything is as always.
-    assert_eq!(
-        (short.yardstick.loss, short.yardstick.search_results),
-        (Some(0.0), Some(3.0))
-    );
+    has!(short, yardstick.loss: Some(0.0), yardstick.search_results: Some(3.0));
     let json = serde_json::to_value(graded.cut).unwrap();
     assert_eq!(json["grades"][0]["ks"], serde_json::json!([0, 1, 3]));
 
@@ -201,10 +193,7 @@ fn what_was_probed_at_each_k_is_calibrated_on() {
         let done = live(&mut pipeline, Policy::always_k(k), &questions(), BATCH);
         for (record, done) in records.iter().zip(done) {
             let probed = &record.at_k[&k];
-            assert_eq!(
-                (&probed.answer.text, probed.correct),
-                (&done.answer, Some(done.em))
-            );
+            has!(probed, answer.text: done.answer, correct: Some(done.em));
         }
     }
     let signal = Signal::PERPLEXITY;

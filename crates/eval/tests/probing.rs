@@ -18,7 +18,7 @@ use ken_eval::{
 };
 use ken_lab::write_parquet;
 use ken_probe::{Effect, Grouping, Obstacle};
-use ken_testing::{Fact, FnEmbedder, TableModel, with};
+use ken_testing::{Fact, FnEmbedder, TableModel, has, with};
 use parquet::record::RowAccessor;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -163,37 +163,23 @@ fn what_is_measured_is_what_was_set() {
     let records = &probed.records;
 
     let known = record(records, "known");
-    assert_eq!(known.confidence, all(1.0, 1.0, 1.0));
-    assert_eq!(known.effect.confidence, Some(Effect::Neutral));
-    assert_eq!(
-        (known.evidence.as_slice(), known.masked_places),
-        (&["known#0".to_owned()][..], 1)
-    );
+    has!(known, confidence: all(1.0, 1.0, 1.0), effect.confidence: Some(Effect::Neutral),
+        evidence.as_slice(): &["known#0".to_owned()][..], masked_places: 1);
     let sample = &known.samples.corpus.as_ref().unwrap()[0];
-    assert_eq!(
-        (sample.text.as_str(), sample.correct),
-        ("Ilse Marrow", Some(true))
-    );
-    assert_eq!((sample.logprob, sample.tokens), (Some(0.0), 1));
+    has!(sample, text.as_str(): "Ilse Marrow", correct: Some(true), logprob: Some(0.0), tokens: 1);
 
     let greedy = known.greedy.corpus.as_ref().unwrap();
-    assert_eq!(
-        (greedy.answer.text.as_str(), greedy.correct),
-        ("Ilse Marrow", Some(true))
-    );
+    has!(greedy, answer.text.as_str(): "Ilse Marrow", correct: Some(true));
     assert_eq!(greedy.answer.entropy.unwrap().max, 0.0);
 
     let learned = record(records, "learned");
-    assert_eq!(learned.confidence, all(0.0, 1.0, 0.0));
-    assert_eq!(learned.certainty, all(1.0, 1.0, 1.0));
-    assert_eq!(learned.effect.confidence, Some(Effect::Beneficial));
-    assert_eq!(learned.effect.certainty, Some(Effect::Neutral));
-    assert_eq!(learned.samples.masked.as_ref().unwrap()[0].text, "MASK");
+    has!(learned, confidence: all(0.0, 1.0, 0.0), certainty: all(1.0, 1.0, 1.0),
+        effect.confidence: Some(Effect::Beneficial), effect.certainty: Some(Effect::Neutral),
+        samples.masked.as_ref().unwrap()[0].text: "MASK");
 
     let misled = record(records, "misled");
-    assert_eq!(misled.confidence, all(1.0, 0.0, 0.0));
-    assert_eq!(misled.effect.confidence, Some(Effect::Harmful));
-    assert_eq!(misled.masked_places, 0);
+    has!(misled, confidence: all(1.0, 0.0, 0.0), effect.confidence: Some(Effect::Harmful),
+        masked_places: 0);
     assert_eq!(misled.samples.masked, misled.samples.corpus, "asked once");
 
     let unsure = record(records, "unsure");
@@ -205,19 +191,13 @@ fn what_is_measured_is_what_was_set() {
     assert!(unsure.certainty.from_self.unwrap() < 1.0);
 
     let open = record(records, "open");
-    assert_eq!(open.unjudged, Some(Obstacle::NoGoldenAnswers));
-    assert_eq!(open.confidence, Conditions::default());
+    has!(open, unjudged: Some(Obstacle::NoGoldenAnswers), confidence: Conditions::default());
     assert!(open.certainty.from_self.is_some() && open.certainty.corpus.is_some());
-    assert_eq!(
-        (&open.samples.masked, open.effect.confidence),
-        (&None, None)
-    );
+    has!(open, samples.masked: None, effect.confidence: None);
 
     let summary = summarize_probe(records);
-    assert_eq!((summary.n, summary.failed, summary.unjudged), (5, 0, 1));
-    assert_eq!(summary.effect_on_confidence.beneficial, Some(0.25));
-    assert_eq!(summary.effect_on_confidence.harmful, Some(0.25));
-    assert_eq!(summary.effect_on_confidence.neutral, Some(0.5));
+    has!(summary, n: 5, failed: 0, unjudged: 1, effect_on_confidence.beneficial: Some(0.25),
+        effect_on_confidence.harmful: Some(0.25), effect_on_confidence.neutral: Some(0.5));
     // The evidence of `known`, which is still known then, and of `learned` was masked.
     assert_eq!(summary.mask_copied, Some(0.5));
 }
@@ -306,26 +286,17 @@ fn bad_questions_are_told_and_harm_no_other() {
     ];
     let records = run(&folder.path().join("r"), &work(&pipeline), &odd, 4).records;
     let empty = record(&records, "empty");
-    assert_eq!(empty.error.as_ref().unwrap().kind, "empty_question");
-    assert_eq!(empty.samples, Conditions::default());
+    has!(empty, error.as_ref().unwrap().kind: "empty_question", samples: Conditions::default());
     // The table always answers nothing, which says nothing about its certainty.
     let nothing = record(&records, "nothing");
-    assert_eq!(nothing.confidence.from_self, Some(0.0));
-    assert_eq!(nothing.certainty.from_self, None);
+    has!(nothing, confidence.from_self: Some(0.0), certainty.from_self: None);
     let no_content = record(&records, "no content");
-    assert_eq!(no_content.unjudged, Some(Obstacle::EmptyGoldenAnswers));
-    assert_eq!(no_content.certainty.from_self, Some(1.0));
+    has!(no_content, unjudged: Some(Obstacle::EmptyGoldenAnswers), certainty.from_self: Some(1.0));
     let known = record(&records, "known");
-    assert_eq!(known.confidence.from_self, Some(1.0));
-    assert_eq!(
-        (known.confidence.corpus, known.effect.confidence),
-        (None, None)
-    );
-    assert_eq!(known.fingerprint.corpus, None);
+    has!(known, confidence.from_self: Some(1.0), confidence.corpus: None, effect.confidence: None,
+        fingerprint.corpus: None);
     let summary = summarize_probe(&records);
-    assert_eq!((summary.n, summary.failed, summary.unjudged), (4, 1, 1));
-    assert_eq!(summary.known_rate, Some(0.5));
-    assert_eq!(summary.effect_on_confidence.neutral, None);
+    has!(summary, n: 4, failed: 1, unjudged: 1, known_rate: Some(0.5), effect_on_confidence.neutral: None);
 }
 
 #[test]

@@ -178,7 +178,7 @@ pub(super) fn halves(answered: &[Answered<'_>], seed: u64) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use ken_testing::with;
+    use ken_testing::{has, with};
 
     use super::*;
     use crate::compare::Signals;
@@ -286,8 +286,7 @@ mod tests {
             &halves,
             Goal::BestAccuracy,
         );
-        assert_eq!(alone.threshold, Some(Thresholds::Given(0.5)));
-        assert_eq!(alone.evidence_threshold, None);
+        has!(alone, threshold: Some(Thresholds::Given(0.5)), evidence_threshold: None);
         let none = cut(Policy::ALWAYS, &answered, &halves, Goal::BestAccuracy);
         assert_eq!(none, Cut::default());
     }

@@ -106,7 +106,7 @@ pub(super) fn of_decisions(
 
 #[cfg(test)]
 mod tests {
-    use ken_testing::with;
+    use ken_testing::{has, with};
 
     use super::*;
     use crate::compare::Signals;
@@ -228,12 +228,8 @@ mod tests {
         ];
         let rows: Vec<Row> = ten.repeat(40);
         let [net, strict] = with_yardsticks(&rows, 0);
-        assert_eq!(
-            (net.needless_skipped, net.beneficial_missed),
-            (Some(1.0), Some(1.0))
-        );
-        assert_eq!(strict.needless_skipped, Some(5.0 / 6.0));
-        assert_eq!(strict.beneficial_missed, Some(0.0));
+        has!(net, needless_skipped: Some(1.0), beneficial_missed: Some(1.0));
+        has!(strict, needless_skipped: Some(5.0 / 6.0), beneficial_missed: Some(0.0));
         assert!(strict.beneficial_missed_interval.unwrap()[1] < 0.06);
     }
 }

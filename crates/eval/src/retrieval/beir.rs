@@ -45,6 +45,8 @@ impl RetrievalFiles {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::has;
+
     use super::*;
 
     #[test]
@@ -59,8 +61,7 @@ mod tests {
         std::fs::create_dir(folder.join("qrels")).unwrap();
         std::fs::write(folder.join("qrels/test.tsv"), "").unwrap();
         let found = of(None).unwrap().unwrap();
-        assert_eq!(found.qrels, folder.join("qrels/test.tsv"));
-        assert_eq!(found.queries, folder.join("queries.jsonl"));
+        has!(found, qrels: folder.join("qrels/test.tsv"), queries: folder.join("queries.jsonl"));
         let file = folder.join("questions.jsonl");
         assert_eq!(RetrievalFiles::of(&file, None).unwrap(), None);
     }
