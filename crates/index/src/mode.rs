@@ -46,6 +46,8 @@ impl FromStr for Mode {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::has;
+
     use super::*;
 
     #[test]
@@ -54,9 +56,6 @@ mod tests {
             assert_eq!(mode.to_string().parse::<Mode>().unwrap(), mode);
         }
         let error = "Dense".parse::<Mode>().unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "unknown search mode \"Dense\" (dense, lexical and hybrid are known)"
-        );
+        has!(error, to_string(): "unknown search mode \"Dense\" (dense, lexical and hybrid are known)");
     }
 }

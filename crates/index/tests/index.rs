@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use ken_corpus::{Corpus, Document, EmbedderIdentity, Selection, Settings, Sharding, Writer};
 use ken_index::{DenseLayout, Hit, Index, Mode, Query, SegmentWriter};
+use ken_testing::has;
 use tempfile::TempDir;
 
 const MODES: [Mode; 3] = [Mode::Dense, Mode::Lexical, Mode::Hybrid];
@@ -303,15 +304,9 @@ fn vectors_that_do_not_fit_are_not_written() {
     let passages = staged.push(&document, &["text".into()]).unwrap();
     let mut index = SegmentWriter::create(staged.dir(), 2, DenseLayout::default()).unwrap();
     let error = index.push(&passages[0], &[1.0]).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "the vector of passage a#0 has 1 dimensions, not 2"
-    );
+    has!(error, to_string(): "the vector of passage a#0 has 1 dimensions, not 2");
     let error = index.push(&passages[0], &[f32::NAN, 0.0]).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "the vector of passage a#0 holds a number that is not finite"
-    );
+    has!(error, to_string(): "the vector of passage a#0 holds a number that is not finite");
     index.push(&passages[0], &[1.0, 0.0]).unwrap();
     index.finish().unwrap();
 }
