@@ -13,7 +13,7 @@ use ken_eval::{Fold, ProbeRecord, Question};
 use ken_lab::heads::router::{Candidate, Control, RouterReport, learn_router, router_labels};
 use ken_lab::heads::{LearnOptions, Target};
 use ken_policy::{Head, Input, MeasuredOn, Purpose, Source};
-use ken_testing::{Fact, FnEmbedder, with};
+use ken_testing::{Fact, FnEmbedder, has, with};
 use ken_train::heads::{HeadOptions, Shape};
 use tempfile::TempDir;
 
@@ -91,10 +91,7 @@ fn raw_questions_teach_what_golden_answers_would() {
             let (head, report) = learned(&unanswered, target, shape);
             // Eight samples of some fifty questions show only roughly which are certain.
             assert!(report.measured.target_auroc.unwrap() > 0.85, "{report:?}");
-            assert_eq!(
-                (report.measured.auroc, report.measured.mastered),
-                (None, None)
-            );
+            has!(report, measured.auroc: None, measured.mastered: None);
             assert!(
                 report.measured.border > 0.0 && report.left_out == 0,
                 "{report:?}"

@@ -20,7 +20,7 @@ use ken_lab::{
 };
 use ken_language::LanguageModel;
 use ken_probe::{Obstacle, Preferred};
-use ken_testing::{Call, Fact, FnEmbedder, TableModel, with};
+use ken_testing::{Call, Fact, FnEmbedder, TableModel, has, with};
 use parquet::record::RowAccessor;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -218,8 +218,7 @@ fn labels_are_what_the_truth_says() {
     let labeled = run(&path, &work(&table, &corpora), &questions(), 4).unwrap();
     assert!(!labeled.interrupted);
     for (case, record) in CASES.iter().zip(&labeled.records) {
-        assert_eq!(record.id, case.id);
-        assert_eq!(record.golden_answer.as_deref(), Some(case.golden));
+        has!(record, id: case.id, golden_answer.as_deref(): Some(case.golden));
         let both = Preferred {
             majority: case.helps.to_owned(),
             sum: case.helps.to_owned(),
@@ -250,8 +249,7 @@ fn labels_are_what_the_truth_says() {
         }
     }
     let summary = summarize_sources(&labeled.records);
-    assert_eq!((summary.n, summary.failed, summary.unlabeled), (5, 0, 0));
-    assert_eq!(summary.agreement, Some(1.0));
+    has!(summary, n: 5, failed: 0, unlabeled: 0, agreement: Some(1.0));
     let shares: Vec<_> = summary
         .sources
         .iter()
@@ -300,13 +298,11 @@ fn a_run_goes_on_where_it_was_stopped() {
     }
     let paid = fs::read(&path).unwrap();
     let rest = run(&path, &work(&model.table, &corpora), &questions(), 1).unwrap();
-    assert_eq!(rest.records, whole.records);
-    assert_eq!((rest.interrupted, rest.resumed), (false, 2));
+    has!(rest, records: whole.records, interrupted: false, resumed: 2);
     assert!(fs::read(&path).unwrap().starts_with(&paid));
     assert_eq!(model.calls(), whole_model.calls(), "nothing is paid twice");
     let again = run(&path, &work(&model.table, &corpora), &questions(), 3).unwrap();
-    assert_eq!(again.records, whole.records);
-    assert_eq!((again.interrupted, again.resumed), (false, again.total));
+    has!(again, records: whole.records, interrupted: false, resumed: again.total);
     assert_eq!(model.calls(), whole_model.calls());
 
     let mut changed = questions();
@@ -374,8 +370,7 @@ fn a_passage_that_does_not_fit_is_left_out() {
     let labeled = run(&path, &work(&model.table, &long), &questions(), 5).unwrap();
     for record in &labeled.records {
         assert!(record.contexts.iter().all(|context| context.source == SELF));
-        assert_eq!(record.sources[1].best, None);
-        assert_eq!(record.preferred.as_ref().unwrap().sum, SELF);
+        has!(record, sources[1].best: None, preferred.as_ref().unwrap().sum: SELF);
     }
 }
 

@@ -19,7 +19,7 @@ use ken_lab::LearnError;
 use ken_lab::heads::router::{Candidate, RouterReport, learn_router, router_labels};
 use ken_lab::heads::{LearnOptions, Target};
 use ken_policy::{Head, Input, MeasuredOn, Source};
-use ken_testing::{Fact, FnEmbedder, cases, with};
+use ken_testing::{Fact, FnEmbedder, cases, has, with};
 use ken_train::heads::{HeadOptions, Shape};
 use tempfile::TempDir;
 
@@ -132,18 +132,12 @@ fn a_router_predicts_the_set_boundary_and_the_policy_follows_it() {
             .unwrap()
     };
     let known = ask("who is the baker of town7?");
-    assert_eq!(
-        (known.route, known.answer.as_str()),
-        (Source::SelfKnowledge, "Master1x7")
-    );
+    has!(known, route: Source::SelfKnowledge, answer.as_str(): "Master1x7");
     assert!(known.reason.contains("router"), "{}", known.reason);
     assert_eq!((known.calls.model, known.calls.retriever), (1, 0));
     assert!(known.timing_ms.contains_key("represent"));
     let unknown = ask("who is the weaver of town7?");
-    assert_eq!(
-        (unknown.route, unknown.answer.as_str()),
-        (Source::Corpus, "Master7x7")
-    );
+    has!(unknown, route: Source::Corpus, answer.as_str(): "Master7x7");
 }
 
 #[test]

@@ -20,7 +20,7 @@ use ken_lab::{
 use ken_language::LanguageModel;
 use ken_probe::Correctness;
 use ken_probe::mastery::{AnswersFrom, WriteOptions};
-use ken_testing::{Fact, FnEmbedder, TableModel, cases, with};
+use ken_testing::{Fact, FnEmbedder, TableModel, cases, has, with};
 use parquet::record::RowAccessor;
 use serde_json::{Value, json};
 
@@ -201,11 +201,7 @@ fn mean_mastery_is_the_share_of_known_facts() {
             assert!(low <= right as f64 / 2.0 && right as f64 / 2.0 <= high);
         }
         let summary = summarize_mastery(&labeled.records);
-        assert_eq!((summary.passages, summary.sentences), (75, 150));
-        assert_eq!(
-            (summary.pairs, summary.wanted, summary.failed),
-            (300, 300, 0)
-        );
+        has!(summary, passages: 75, sentences: 150, pairs: 300, wanted: 300, failed: 0);
         let [low, high] = summary.interval.unwrap();
         assert!(low <= p && p <= high, "{p}: {low} to {high}");
         assert!(high - low < 0.2, "{p}: {low} to {high}");
@@ -223,16 +219,10 @@ fn invalid_pairs_do_not_count() {
     let world = world(30, 1.0, 1, true);
     let records = run(&folder.path().join("r"), &world, 7).records;
     let summary = summarize_mastery(&records);
-    assert_eq!(summary.dropped.invalid, 10);
-    assert_eq!((summary.pairs, summary.right), (50, 50));
-    assert_eq!(summary.mastery, Some(1.0));
-    assert_eq!(summary.distribution.all, 30);
+    has!(summary, dropped.invalid: 10, pairs: 50, right: 50, mastery: Some(1.0), distribution.all: 30);
     let pair = &records[0].pairs[0];
-    assert_eq!(
-        (pair.question.as_str(), pair.prediction.as_str()),
-        ("Who built town 0?", "Founder0x")
-    );
-    assert_eq!((pair.correct, pair.validity), (true, Some(1.0)));
+    has!(pair, question.as_str(): "Who built town 0?", prediction.as_str(): "Founder0x", correct: true,
+        validity: Some(1.0));
 }
 
 #[test]
@@ -248,10 +238,7 @@ fn a_run_goes_on_where_it_was_stopped() {
     let whole = run(&folder.path().join("whole"), &world, 10);
     assert!(!whole.interrupted);
     let nothing = whole.records.last().unwrap();
-    assert_eq!(
-        (nothing.mastery, nothing.interval, nothing.wanted),
-        (None, None, 0)
-    );
+    has!(nothing, mastery: None, interval: None, wanted: 0);
 
     let path = folder.path().join("parts");
     let cancel = AtomicBool::new(false);
@@ -265,8 +252,7 @@ fn a_run_goes_on_where_it_was_stopped() {
     drop(file);
     let paid = fs::read(&path).unwrap();
     let rest = run(&path, &world, 3);
-    assert_eq!((rest.records, rest.interrupted), (whole.records, false));
-    assert_eq!((rest.resumed, rest.total), (4, 10));
+    has!(rest, records: whole.records, interrupted: false, resumed: 4, total: 10);
     assert!(
         fs::read(&path).unwrap().starts_with(&paid),
         "nothing is paid for twice"

@@ -239,7 +239,7 @@ impl Drop for CorpusCopy {
 
 #[cfg(test)]
 mod tests {
-    use ken_testing::with;
+    use ken_testing::{has, with};
 
     use super::*;
     use serde_json::json;
@@ -284,9 +284,8 @@ mod tests {
             Some("kind"),
             1,
         );
-        assert_eq!((row.em, row.contains), (Some(0.5), Some(1.0)));
-        assert_eq!(row.vs_unpruned.em, Some(-0.25));
-        assert_eq!(row.vs_always_unpruned.em, Some(-0.5));
+        has!(row, em: Some(0.5), contains: Some(1.0), vs_unpruned.em: Some(-0.25),
+            vs_always_unpruned.em: Some(-0.5));
         for (interval, middle) in [
             (row.em_interval, 0.5),
             (row.vs_unpruned.interval, -0.25),

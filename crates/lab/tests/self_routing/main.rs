@@ -24,7 +24,7 @@ use ken_lab::{
 use ken_language::{GenerateOptions, GenerateRequest, LanguageModel, Prompt, Sampling};
 use ken_model::decoder::{Checkpoint, Decoder, Device, LoadOptions, Origin};
 use ken_policy::digest_of;
-use ken_testing::with;
+use ken_testing::{has, with};
 use ken_train::{
     Examples, LoraSettings, MeanOver, Objective, Schedule, TrainSettings, Trainable, Tuning, train,
     write_adapter,
@@ -314,10 +314,7 @@ fn what_was_read_to_choose_is_gone_on_from() {
             .unwrap()
     };
     let never = answered("never");
-    assert_eq!(
-        never.verbalized.as_ref().unwrap().text,
-        text.trim().lines().next().unwrap_or_default()
-    );
+    has!(never, verbalized.as_ref().unwrap().text: text.trim().lines().next().unwrap_or_default());
     assert_eq!(answered("self-route@1").answer, never.answer);
 }
 
