@@ -91,6 +91,8 @@ impl Emitted {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::has;
+
     use super::*;
 
     fn choice(text: &str, tokens: &[&str]) -> Choice {
@@ -179,10 +181,6 @@ mod tests {
             assert_eq!(broke, text.contains('\n'));
         }
         assert_eq!(pieces, [" Os", "海", "lo", "\n"]);
-        assert_eq!(
-            (so_far.text.as_str(), so_far.tokens.len()),
-            (" Os海lo\n", 5)
-        );
-        assert_eq!(so_far.finish, Some(Finish::Cancelled));
+        has!(so_far, text.as_str(): " Os海lo\n", tokens.len(): 5, finish: Some(Finish::Cancelled));
     }
 }

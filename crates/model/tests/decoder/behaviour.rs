@@ -8,7 +8,7 @@ use ken_language::{Finish, GenerateOptions, Sampling};
 use ken_model::decoder::{
     Decoder, DecoderError, Generation, LoadOptions, Message, Prompt, ReadAs, Role,
 };
-use ken_testing::with;
+use ken_testing::{has, with};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -196,9 +196,8 @@ fn the_end_token_ends_the_answer_and_is_no_part_of_it() {
     let (_dir, decoder) = writing(&[".", "Ġthe", "Ġ", "the", "ing", "a"]);
     let prompt = decoder.prompt("", "x.").unwrap();
     let (found, pieces) = generate(&decoder, &prompt, &greedy(20, &[]));
-    assert_eq!(found.finish, Finish::End);
-    assert_eq!(found.text, " the theinga");
-    assert_eq!(found.tokens, ["Ġthe", "Ġ", "the", "ing", "a"].map(id));
+    has!(found, finish: Finish::End, text: " the theinga",
+        tokens: ["Ġthe", "Ġ", "the", "ing", "a"].map(id));
     assert_eq!(pieces.concat(), found.text);
     assert_eq!(pieces.len(), 5, "each token's text comes at once");
 }
@@ -211,9 +210,8 @@ fn the_end_token_is_as_likely_as_the_reference_says() {
         let (found, _) = generate(&decoder, &prompt, &greedy(20, &[]));
         assert_eq!((found.finish, found.tokens.len()), (Finish::End, written));
         // One more, for the end.
-        assert_eq!(found.logprobs.len(), written + 1);
-        assert_eq!(found.entropies.len(), written + 1);
-        assert_eq!(found.margins.as_ref().unwrap().len(), written + 1);
+        has!(found, logprobs.len(): written + 1, entropies.len(): written + 1,
+            margins.as_ref().unwrap().len(): written + 1);
         let ids: Vec<u32> = words.iter().map(|word| id(word)).collect();
         let (tiny, weights) = parrot(TOKENS.len(), chain(&ids, END));
         let tokens = [prompt.tokens(), &found.tokens].concat();
@@ -242,10 +240,7 @@ fn a_stop_string_ends_the_answer_and_is_no_part_of_it() {
         assert_eq!(pieces.concat(), text);
     }
     let (found, pieces) = generate(&decoder, &prompt, &greedy(20, &["ab", ""]));
-    assert_eq!(
-        (found.finish, found.text.as_str()),
-        (Finish::End, " the theinga")
-    );
+    has!(found, finish: Finish::End, text.as_str(): " the theinga");
     assert_eq!(
         pieces.concat(),
         found.text,
@@ -270,8 +265,7 @@ fn the_caller_may_break_off() {
         .unwrap();
     assert_eq!(generation.finish, Finish::Cancelled);
     assert_eq!(pieces, [" the", " "]);
-    assert_eq!(generation.text, " the ");
-    assert_eq!(generation.tokens.len(), 2);
+    has!(generation, text: " the ", tokens.len(): 2);
 }
 
 #[test]
@@ -282,10 +276,7 @@ fn the_length_of_an_answer_is_limited() {
     assert_eq!((found.finish, found.text.as_str()), (Finish::Length, ""));
     assert!(found.tokens.is_empty() && pieces.is_empty());
     let (found, _) = generate(&decoder, &prompt, &greedy(3, &[]));
-    assert_eq!(
-        (found.finish, found.text.as_str()),
-        (Finish::Length, " the the")
-    );
+    has!(found, finish: Finish::Length, text.as_str(): " the the");
 }
 
 /// A decoder with a context of twelve tokens that writes `a` and `b` in turn.
@@ -388,10 +379,7 @@ fn special_tokens_in_a_text_are_read_as_its_letters() {
 #[test]
 fn a_raw_prompt_and_what_continues_it_may_hold_special_tokens() {
     let prompt = decoder().raw_prompt("a</s>the<s>").unwrap();
-    assert_eq!(
-        prompt.tokens(),
-        [BEGINNING, id("a"), END, id("the"), BEGINNING]
-    );
+    has!(prompt, tokens(): [BEGINNING, id("a"), END, id("the"), BEGINNING]);
     let score = decoder().score(&prompt, &["a</s>"]).unwrap().remove(0);
     assert_eq!(score.tokens, [id("a"), END]);
 }

@@ -9,7 +9,7 @@ use candle_core::quantized::GgmlDType;
 use candle_core::quantized::gguf_file::Value as Gguf;
 use ken_language::{Finish, GenerateOptions, Sampling};
 use ken_model::decoder::{Checkpoint, Decoder, DecoderError, LoadOptions, Message, Prompt, Role};
-use ken_testing::cases;
+use ken_testing::{cases, has};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -101,10 +101,7 @@ impl Described {
                 ControlFlow::Continue(())
             })
             .unwrap();
-        assert_eq!(
-            (written.finish, written.tokens.as_slice()),
-            (Finish::End, tokens)
-        );
+        has!(written, finish: Finish::End, tokens.as_slice(): tokens);
         assert_eq!(pieces.concat(), written.text);
         assert!(
             pieces.iter().all(|piece| !piece.contains('\u{fffd}')),

@@ -22,7 +22,7 @@ use ken_model::decoder::{
     Checkpoint, Decoder, Device, Footprint, GenerateRequest, LoadOptions, Message, PromptForm,
     ReadAs, Role, SETTINGS_FILE, TENSORS_FILE,
 };
-use ken_testing::with;
+use ken_testing::{has, with};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use serde::Deserialize;
@@ -120,9 +120,7 @@ fn the_greedy_answer_is_as_recorded_and_comes_in_pieces() {
             ControlFlow::Continue(())
         })
         .unwrap();
-    assert_eq!(answer.tokens, recorded.tokens);
-    assert_eq!(answer.text, recorded.text);
-    assert_eq!(answer.finish, Finish::Length);
+    has!(answer, tokens: recorded.tokens, text: recorded.text, finish: Finish::Length);
     assert!(pieces.len() > 1);
     assert_eq!(pieces.concat(), answer.text);
 }
@@ -216,9 +214,7 @@ fn its_footprint_is_known_before_its_weights_are_read() {
         checkpoint.footprint(precision).unwrap()
     };
     let auto = footprint(Precision::Auto);
-    assert_eq!(auto.parameters, 134_515_008);
-    assert_eq!(auto.stored_as[0], "Q4_1");
-    assert_eq!(auto.context_tokens, MODEL.context_tokens());
+    has!(auto, parameters: 134_515_008, stored_as[0]: "Q4_1", context_tokens: MODEL.context_tokens());
     assert_eq!(Footprint::read(&path(), Precision::Auto).unwrap(), auto);
     // Quantized weights stay as they are, whatever the precision.
     assert_eq!(auto, footprint(Precision::F32));

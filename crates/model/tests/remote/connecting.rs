@@ -2,7 +2,7 @@
 
 use ken_language::{GenerateOptions, LanguageModel, Prompt, Sampling, ScoreRequest};
 use ken_model::remote::{ApiKey, Endpoint, RemoteError, RemoteModel};
-use ken_testing::{says, with};
+use ken_testing::{has, says, with};
 use serde_json::{Value, json};
 
 use super::faults::{greedy, model_list, prompt, scripted, text_of};
@@ -121,11 +121,8 @@ fn several_models_are_listed_unless_one_is_named() {
         _ => Reply::refusal(404, "Not Found"),
     });
     let error = error_of(Endpoint::new(&server.url));
-    assert_eq!(error.kind(), "several_models");
-    assert_eq!(
-        error.to_string(),
-        format!("{} offers several models: small, large", server.url)
-    );
+    has!(error, kind(): "several_models",
+        to_string(): format!("{} offers several models: small, large", server.url));
     assert_eq!(
         error.remedy().unwrap().to_string(),
         "name the model: model_name NAME"
@@ -293,11 +290,7 @@ fn what_a_model_that_thinks_refuses_is_learned() {
             body["messages"][0],
             json!({"role": "user", "content": "Answer.\n\nQ: a\nA:"})
         );
-        assert_eq!(body.get("temperature"), None);
-        assert_eq!(
-            body.get("chat_template_kwargs").is_some(),
-            refused.is_empty()
-        );
+        has!(body, get("temperature"): None, get("chat_template_kwargs").is_some(): refused.is_empty());
         // The client's own temperature is the client's to change.
         let mut options = greedy();
         options.sampling = Sampling::at(0.7, 1);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ken_language::{Finish, GenerateOptions, GenerateRequest, LanguageModel, Progress, Sampling};
 use ken_model::remote::{Endpoint, RemoteModel};
-use ken_testing::with;
+use ken_testing::{has, with};
 use serde_json::{Value, json};
 
 use super::faults::{endless, greedy, prompt, scripted, text_of};
@@ -141,8 +141,7 @@ fn a_break_closes_the_connection() {
             }
         })
         .unwrap();
-    assert_eq!(written[0][0].text, "xxx");
-    assert_eq!(written[0][0].finish, Finish::Cancelled);
+    has!(written[0][0], text: "xxx", finish: Finish::Cancelled);
     server.wait_for_disconnect();
 }
 
@@ -241,10 +240,7 @@ fn an_endpoint_without_runner_up_is_asked_without() {
             })
             .unwrap();
         let answer = &written[1][0];
-        assert_eq!(
-            (&answer.logprobs, &answer.margins),
-            (&Some(vec![-0.5]), &None)
-        );
+        has!(answer, logprobs: Some(vec![-0.5]), margins: None);
     }
     let asked = server.requests("completions");
     assert_eq!(asked.last().unwrap().body["logprobs"], 1);

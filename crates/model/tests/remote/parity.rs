@@ -7,7 +7,7 @@ use ken_language::{
     Prompt, Reply, Sampling, ScoreRequest, WorkedExample,
 };
 use ken_model::remote::{Endpoint, RemoteModel};
-use ken_testing::with;
+use ken_testing::{has, with};
 
 use super::loopback::Server;
 use super::model_server::{MODEL, Manner, start};
@@ -64,9 +64,7 @@ fn written(
 }
 
 fn assert_same(here: &Generation, there: &Generation) {
-    assert_eq!(here.text, there.text);
-    assert_eq!(here.tokens, there.tokens);
-    assert_eq!(here.prompt_tokens, there.prompt_tokens);
+    has!(here, text: there.text, tokens: there.tokens, prompt_tokens: there.prompt_tokens);
     let margins = [&here.margins, &there.margins].map(|told| told.as_deref().unwrap_or_default());
     let (logprobs, told) = (&here.logprobs, &there.logprobs);
     let (here, there) = (

@@ -253,7 +253,7 @@ fn message(message: Value) -> Result<Value, DecoderError> {
 
 #[cfg(test)]
 mod tests {
-    use ken_testing::cases;
+    use ken_testing::{cases, has};
 
     use super::*;
 
@@ -300,10 +300,7 @@ mod tests {
         assert_eq!(of(json!("none")).unwrap().tools.len(), 0);
         assert_eq!(of(json!("required")).unwrap().choice, Choice::Any);
         let named = of(json!({"type": "function", "function": {"name": "g"}})).unwrap();
-        assert_eq!(
-            (named.tools, named.choice),
-            (vec![tool("g")], Choice::Named("g".to_owned()))
-        );
+        has!(named, tools: vec![tool("g")], choice: Choice::Named("g".to_owned()));
         assert_eq!(refused(json!({"tool_choice": "required"})), "tool_choice");
         assert_eq!(refused(json!({"tools": [{}]})), "tools");
         let format = json!({"type": "json_object"});
@@ -316,16 +313,8 @@ mod tests {
     #[test]
     fn numbers_are_in_range_or_refused_by_name() {
         let request = read(json!({"n": 3, "logprobs": true, "top_logprobs": 2, "stop": "x", "max_tokens": 7, "seed": 5})).unwrap();
-        assert_eq!(
-            request.logprobs,
-            Some(LogprobOptions {
-                top: 2,
-                prompt: false
-            })
-        );
-        assert_eq!((request.samples, request.options.max_tokens), (3, 7));
-        assert_eq!(request.options.sampling, Sampling::at(1.0, 5));
-        assert_eq!(request.options.stop, ["x"]);
+        has!(request, logprobs: Some(LogprobOptions { top: 2, prompt: false }), samples: 3,
+            options.max_tokens: 7, options.sampling: Sampling::at(1.0, 5), options.stop: ["x"]);
         assert_eq!(read(json!({})).unwrap().options.sampling, Sampling::Greedy);
         for (param, value) in cases![
             "n" => json!(0);

@@ -147,6 +147,8 @@ fn logprob(token: &TokenLogprob) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::has;
+
     use super::*;
 
     /// The pieces of the answer, and its ending.
@@ -181,15 +183,11 @@ mod tests {
         let call = r#"{"name": "f", "arguments": {}}</tool_call>"#;
         let (said, ending) = streamed(&["f"], &["I look: ", "<tool", "_call>", call]);
         assert_eq!(said, ["I look: ", "", "", ""]);
-        assert_eq!(ending.reason, "tool_calls");
-        assert_eq!(ending.message["tool_calls"][0]["function"]["name"], "f");
-        assert_eq!(ending.message.get("content"), None);
+        has!(ending, reason: "tool_calls", message["tool_calls"][0]["function"]["name"]: "f",
+            message.get("content"): None);
         let (said, ending) = streamed(&["f"], &["{\"a\"", ": 1}"]);
         assert_eq!(said.concat(), "");
-        assert_eq!(
-            (ending.reason, &ending.message["content"]),
-            ("stop", &json!("{\"a\": 1}"))
-        );
+        has!(ending, reason: "stop", message["content"]: json!("{\"a\": 1}"));
         let (said, ending) = streamed(&["f"], &["Write <tool", "_box> so"]);
         assert_eq!(
             (said.concat().as_str(), ending.reason),

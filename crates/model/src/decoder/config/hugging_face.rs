@@ -331,7 +331,7 @@ fn is_local(kind: &str) -> Result<bool, String> {
 
 #[cfg(test)]
 mod tests {
-    use ken_testing::cases;
+    use ken_testing::{cases, has};
 
     use super::*;
     use crate::decoder::LayerKind;
@@ -357,13 +357,8 @@ mod tests {
         let whole = json!({"model_type": "gemma3", "text_config": text, "vision_config": {}});
         let config = read(&whole).unwrap();
         assert_eq!(config, read(&text).unwrap());
-        assert_eq!(
-            (config.heads, config.kv_heads, config.head_width),
-            (8, 4, 256)
-        );
-        assert_eq!((config.vocabulary, config.context), (262_208, 131_072));
-        assert_eq!(config.activation, Activation::GeluTanh);
-        assert_eq!(config.query_scalar, 256.0);
+        has!(config, heads: 8, kv_heads: 4, head_width: 256, vocabulary: 262_208, context: 131_072,
+            activation: Activation::GeluTanh, query_scalar: 256.0);
         assert!((config.embedding_scale - 50.596_443).abs() < 1e-5);
         let global: Vec<usize> = (0..34)
             .filter(|&layer| config.layer_kind(layer) == LayerKind::Global)

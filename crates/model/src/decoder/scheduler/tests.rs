@@ -10,7 +10,7 @@ use std::thread;
 use ken_language::{
     CancelToken, Finish, GenerateOptions, LanguageModel, Progress, Sampling, ScoreRequest,
 };
-use ken_testing::with;
+use ken_testing::{has, with};
 use serde_json::json;
 
 use super::*;
@@ -262,11 +262,8 @@ fn a_full_queue_is_an_error_that_names_the_limit() {
     let second = seat().unwrap();
     assert!(seat().is_none());
     let error = write(&decoder, &short, 1, &mut go_on).unwrap_err();
-    assert_eq!(error.kind(), "queue_full");
-    assert_eq!(
-        error.to_string(),
-        "2 callers are waiting for the model already, and no more may"
-    );
+    has!(error, kind(): "queue_full",
+        to_string(): "2 callers are waiting for the model already, and no more may");
     drop(second);
     // The bound is on callers, not on their requests.
     let prompts: Vec<Prompt> = (0..3000).map(|first| prompt(first, 3)).collect();
