@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ken_testing::{cases, with};
+use ken_testing::{cases, has, with};
 use proptest::prelude::*;
 
 use super::*;
@@ -60,8 +60,7 @@ fn a_head_round_trips_through_its_file() {
     head.write(&path).unwrap();
     let read = Head::read(&path, Purpose::Router).unwrap();
     assert_eq!(read, head);
-    assert_eq!(read.fingerprint(), head.fingerprint());
-    assert_eq!(read.fingerprint().len(), 32);
+    has!(read, fingerprint(): head.fingerprint(), fingerprint().len(): 32);
     assert!(read.knows("Why?") && read.knows(" Who?") && !read.knows("How?"));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }

@@ -59,6 +59,8 @@ impl Rating {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::has;
+
     use super::*;
 
     #[test]
@@ -66,18 +68,13 @@ mod tests {
         let dense = [("a", 0.75), ("b", 0.5), ("c", 0.25), ("d", 0.125)];
         let lexical = [("b", 9.0), ("x", 7.5)];
         let rating = Rating::of(&dense, &lexical);
-        assert_eq!((rating.cosine, rating.lead), (0.75, 0.25));
-        assert_eq!((rating.bm25, rating.bm25_lead), (9.0, 1.5));
-        assert_eq!(rating.agreement, 0.25);
+        has!(rating, cosine: 0.75, lead: 0.25, bm25: 9.0, bm25_lead: 1.5, agreement: 0.25);
     }
 
     #[test]
     fn nothing_found_is_the_worst_fit() {
         let nothing = Rating::of(&[], &[]);
-        assert_eq!(
-            (nothing.cosine, nothing.bm25, nothing.agreement),
-            (-1.0, 0.0, 0.0)
-        );
+        has!(nothing, cosine: -1.0, bm25: 0.0, agreement: 0.0);
         let one = Rating::of(&[("a", 0.5)], &[("a", 3.0)]);
         assert_eq!((one.lead, one.bm25_lead, one.agreement), (0.0, 3.0, 1.0));
     }
