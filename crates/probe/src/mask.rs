@@ -191,6 +191,8 @@ fn is_point(letter: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::has;
+
     use super::*;
     use proptest::prelude::*;
 
@@ -198,8 +200,7 @@ mod tests {
     fn check(text: &str, golden: &[&str], expected: &str) {
         let golden: Vec<String> = golden.iter().map(|&answer| answer.to_owned()).collect();
         let masked = mask(text, &golden);
-        assert_eq!(masked.text, expected);
-        assert_eq!(masked.places, expected.matches(MASK).count());
+        has!(masked, text: expected, places: expected.matches(MASK).count());
     }
 
     #[test]

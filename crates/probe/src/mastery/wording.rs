@@ -294,6 +294,8 @@ const CHINESE: Wording = Wording {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::has;
+
     use super::*;
 
     #[test]
@@ -366,9 +368,6 @@ mod tests {
             sentence: "它铸造于1871年。",
         };
         let prompt = Wording::of(stated.sentence).judge(stated, "何时铸造？", "1871年");
-        assert_eq!(
-            prompt.input,
-            "主题：铜钟\n句子：它铸造于1871年。\n问题：何时铸造？\n答案：1871年\n句子给出了这个答案："
-        );
+        has!(prompt, input: "主题：铜钟\n句子：它铸造于1871年。\n问题：何时铸造？\n答案：1871年\n句子给出了这个答案：");
     }
 }
