@@ -180,7 +180,7 @@ fn of_pair(smaller: &Curve, larger: &Curve, scales: &[u32]) -> Compensation {
 
 #[cfg(test)]
 mod tests {
-    use ken_testing::with;
+    use ken_testing::{has, with};
 
     use super::*;
     use crate::study::curve::Scores;
@@ -218,10 +218,7 @@ mod tests {
     #[test]
     fn the_interval_says_how_far_questions_decide_n_star() {
         let sure = resampled(&[20, 60, 90], 40);
-        assert_eq!(
-            (sure.n_star, sure.tied, sure.interval),
-            (Some(2), false, Some([Some(2), Some(2)]))
-        );
+        has!(sure, n_star: Some(2), tied: false, interval: Some([Some(2), Some(2)]));
         let tied = resampled(&[20, 40, 41], 40);
         assert_eq!(
             (tied.told().as_str(), tied.interval),

@@ -148,7 +148,7 @@ fn use_of_covered(all: &[Outcome]) -> impl Iterator<Item = bool> {
 
 #[cfg(test)]
 mod tests {
-    use ken_testing::with;
+    use ken_testing::{has, with};
 
     use super::*;
     use ken_eval::statistics::{mean, wilson_interval};
@@ -217,8 +217,7 @@ mod tests {
         let all = [answered_anyway, covered];
         assert_eq!(utilization(&all), Some(2.0));
         let measures = ScaleMeasures::of(1, &all, 0);
-        assert_eq!(measures.use_of_covered.value, Some(1.0));
-        assert_eq!(measures.harmed.value, None);
+        has!(measures, use_of_covered.value: Some(1.0), harmed.value: None);
         // Two right of two prove little.
         assert_eq!(measures.em.interval, wilson_interval(2, 2));
     }

@@ -262,7 +262,7 @@ fn rows(bytes: &[u8]) -> Vec<(u64, Vec<String>)> {
 
 #[cfg(test)]
 mod tests {
-    use ken_testing::cases;
+    use ken_testing::{cases, has};
 
     use super::*;
 
@@ -280,10 +280,7 @@ mod tests {
         let curves = read(text).unwrap();
         assert_eq!(curves.len(), 1);
         let curve = &curves[0];
-        assert_eq!(
-            (curve.model.as_str(), curve.parameters),
-            ("m, small", 600_000_000)
-        );
+        has!(curve, model.as_str(): "m, small", parameters: 600_000_000);
         let scores: Vec<(u32, f64, f64)> =
             curve.scores.iter().map(|(n, s)| (*n, s.em, s.f1)).collect();
         assert_eq!(scores, [(1, 0.25, 0.5), (2, 0.5, 0.75)]);

@@ -262,7 +262,7 @@ impl PowerLaw {
 
 #[cfg(test)]
 mod tests {
-    use ken_testing::says;
+    use ken_testing::{has, says};
     use serde::Deserialize;
     use serde_json::{Value, json};
 
@@ -348,8 +348,7 @@ mod tests {
             if let (Some(check), Some(changed)) = (growth.check, other.check) {
                 let Estimate { low, high, .. } = check.predicted;
                 let is_within = low <= check.measured && check.measured <= high;
-                assert_eq!(check.is_within, is_within);
-                assert_eq!(check.predicted, changed.predicted);
+                has!(check, is_within: is_within, predicted: changed.predicted);
                 assert!(!changed.is_within || high > 1e6 * check.predicted.value);
             }
         }
