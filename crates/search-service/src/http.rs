@@ -320,7 +320,7 @@ fn mapped_size(
 
 #[cfg(test)]
 mod tests {
-    use ken_testing::cases;
+    use ken_testing::{cases, has};
 
     use super::*;
 
@@ -361,11 +361,7 @@ mod tests {
         for (answer, score) in [(plain, 0.0), (scored, 0.5), (texts, 0.5)] {
             let record = records(Kind::Retrieve, &answer).unwrap().remove(0);
             let hit = record.hit(&address).unwrap().unwrap();
-            assert_eq!(
-                (hit.passage.title.as_str(), hit.passage.text.as_str()),
-                ("T", "Text.")
-            );
-            assert_eq!(hit.score, score);
+            has!(hit, passage.title.as_str(): "T", passage.text.as_str(): "Text.", score: score);
         }
         for wrong in [json!({}), json!({ "result": [["t"]] }), json!([1])] {
             assert_eq!(records(Kind::Retrieve, &wrong), None);
@@ -374,8 +370,7 @@ mod tests {
             "attributes": { "a": 1 }, "content": [{ "type": "text", "text": "x" },
             { "type": "text", "text": "y" }] }] });
         let record = records(Kind::VectorStore, &store).unwrap().remove(0);
-        assert_eq!(record.fields["text"], "x\ny");
-        assert_eq!(record.document.as_deref(), Some("f"));
+        has!(record, fields["text"]: "x\ny", document.as_deref(): Some("f"));
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod started;
 use ken_corpus::{EmbedderIdentity, Filter};
 use ken_index::{Hit, Mode, Query};
 use ken_search_service::{SearchService, ServiceError};
+use ken_testing::has;
 use serde_json::{Map, Value};
 
 use invented::{DIMENSIONS, Dice, numbered};
@@ -97,11 +98,7 @@ fn check_dense(service: &SearchService, rows: &[Row], filters: &[Filter], k: usi
             hit.score
         );
         assert_eq!(hit.passage.id.0, row.id.to_string(), "{filters:?}");
-        assert_eq!(
-            (&hit.passage.text, &hit.passage.title),
-            (&row.text, &row.title)
-        );
-        assert_eq!(hit.passage.metadata, row.metadata);
+        has!(hit, passage.text: row.text, passage.title: row.title, passage.metadata: row.metadata);
         // It can be opened by its id now, but not through filters that exclude it.
         assert_eq!(service.find(&hit.passage.id.0), Some(hit.passage.clone()));
         let stranger = service
