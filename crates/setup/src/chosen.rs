@@ -123,6 +123,8 @@ impl Chosen {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::has;
+
     use super::*;
 
     fn chosen(policy: &str, guarantee: Option<Guarantee>) -> Chosen {
@@ -185,10 +187,7 @@ mod tests {
             let settings = chosen.resolve(&kept, Some(&file), vec![(Key::k, "4".into())]);
             let settings = settings.unwrap();
             let answering = settings.answering();
-            assert_eq!(
-                (answering.policy.to_string().as_str(), answering.k),
-                ("certainty@0.5", 4)
-            );
+            has!(answering, policy.to_string().as_str(): "certainty@0.5", k: 4);
             assert_eq!(settings.tuned, Some(kept.join("tuned.toml")));
             settings.calibration
         };

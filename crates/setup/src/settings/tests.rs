@@ -7,6 +7,7 @@ use ken_hub::{DEFAULT_EMBEDDER, DEFAULT_GENERATOR};
 use ken_index::Mode;
 use ken_model::Precision;
 use ken_model::decoder::{Device, ReadAs};
+use ken_testing::has;
 use std::num::NonZeroUsize;
 
 use super::values::OrAuto;
@@ -45,11 +46,7 @@ fn what_was_given_wins_over_variables_and_those_over_the_file() {
     settings
         .put(setting, "3".as_ref(), None, NamedBy::Person, String::new)
         .unwrap();
-    assert_eq!(
-        (settings.k, settings.seed, settings.max_tokens),
-        (Some(3), 2, Some(1))
-    );
-    assert_eq!(settings.mode, Mode::Hybrid);
+    has!(settings, k: Some(3), seed: 2, max_tokens: Some(1), mode: Mode::Hybrid);
 }
 
 #[test]
@@ -61,10 +58,7 @@ fn defaults_are_those_of_the_libraries() {
         Budget::DEFAULT_DOCUMENT_BYTES
     );
     let [generator, embedder] = [DEFAULT_GENERATOR, DEFAULT_EMBEDDER].map(|text| text.parse());
-    assert_eq!(
-        (settings.model, settings.embedder),
-        (generator.unwrap(), embedder.unwrap())
-    );
+    has!(settings, model: generator.unwrap(), embedder: embedder.unwrap());
 }
 
 /// Rewrites the table in the documentation if it differs from the settings.
@@ -136,26 +130,15 @@ fn every_key_is_read_and_stands_over_a_lower_layer() {
     assert_eq!(settings, file(text).unwrap());
     settings.active = active(settings.scale, settings.reverse).unwrap();
     assert_eq!(settings.folder().unwrap(), Path::new("shelf/c"));
-    assert_eq!(settings.adapter.as_deref(), Some(Path::new("shelf/a")));
-    assert_eq!(settings.datastore.as_deref(), Some(Path::new("shelf/d")));
-    assert_eq!(settings.active, Active::First(2));
-    assert_eq!(settings.policy, OrAuto(Some(Policy::NEVER)));
-    assert_eq!(settings.abstain, "certainty@0.5".parse().ok());
-    assert_eq!(settings.precision, Precision::Int8);
-    assert_eq!(settings.prompt_form, OrAuto(Some(ReadAs::Chat)));
-    assert_eq!(settings.memory, Memory::Refuse);
-    assert_eq!(settings.evidence_place, EvidencePlace::System);
-    assert_eq!(settings.evidence_words.as_deref(), Some("ew"));
-    assert_eq!(settings.style, OrAuto(Some(Style::Full)));
-    assert_eq!(settings.device, Device::Cuda);
-    assert_eq!(settings.rerank, Rerank::Likelihood);
-    assert_eq!(settings.rerank_chunk, Segmentation::Sentence);
-    assert_eq!(settings.rerank_depth, 5);
-    assert_eq!(settings.recall, "0.95".parse().unwrap());
-    assert_eq!(settings.max_document_bytes, Bytes(8 << 20));
-    assert_eq!(settings.router.as_deref(), Some(Path::new("shelf/r.json")));
-    assert_eq!(settings.gate.as_deref(), Some(Path::new("shelf/g.json")));
-    assert_eq!(settings.threads, NonZeroUsize::new(6));
+    has!(settings, adapter.as_deref(): Some(Path::new("shelf/a")),
+        datastore.as_deref(): Some(Path::new("shelf/d")), active: Active::First(2),
+        policy: OrAuto(Some(Policy::NEVER)), abstain: "certainty@0.5".parse().ok(),
+        precision: Precision::Int8, prompt_form: OrAuto(Some(ReadAs::Chat)), memory: Memory::Refuse,
+        evidence_place: EvidencePlace::System, evidence_words.as_deref(): Some("ew"),
+        style: OrAuto(Some(Style::Full)), device: Device::Cuda, rerank: Rerank::Likelihood,
+        rerank_chunk: Segmentation::Sentence, rerank_depth: 5, recall: "0.95".parse().unwrap(),
+        max_document_bytes: Bytes(8 << 20), router.as_deref(): Some(Path::new("shelf/r.json")),
+        gate.as_deref(): Some(Path::new("shelf/g.json")), threads: NonZeroUsize::new(6));
     assert!(settings.allow_plaintext_keys && settings.trust_corpus_embedder);
     assert!(settings.kbm_for_any_model && settings.model_thinks);
     assert_eq!(settings.model_wait, 5);
