@@ -30,14 +30,8 @@ fn drawn(state: &mut u64, count: usize, noise: f64) -> Vec<Observation> {
             kind if kind < 0.6 => (0.0, 1.0),
             _ => (0.0, 0.0),
         };
-        Observation {
-            question: 1.0 - without + noise * unit(state),
-            review: 1.0 - with + noise * unit(state),
-            memory: without,
-            always: with,
-            at_k: Vec::new(),
-            second_half: unit(state) < 0.5,
-        }
+        with!(Observation::of(1.0 - without + noise * unit(state), without, with),
+            review: 1.0 - with + noise * unit(state), second_half: unit(state) < 0.5)
     });
     each.collect()
 }
@@ -77,23 +71,14 @@ fn where_nothing_can_be_promised_nothing_is() {
     let few = drawn(&mut 1, 20, 0.5);
     assert_eq!(calibrated(&few, Signal::PERPLEXITY), None);
     let wrong = drawn(&mut 2, 500, 0.5).into_iter();
-    let wrong = wrong.map(|one| Observation {
-        memory: 0.0,
-        always: 0.0,
-        ..one
-    });
+    let wrong = wrong.map(|one| with!(one, memory: 0.0, always: 0.0));
     assert_eq!(
         calibrated(&wrong.collect::<Vec<_>>(), Signal::PERPLEXITY),
         None
     );
     // Where all is right, all is answered.
     let right = drawn(&mut 3, 500, 0.5).into_iter();
-    let right = right.map(|one| Observation {
-        memory: 1.0,
-        always: 1.0,
-        review: f64::NAN,
-        ..one
-    });
+    let right = right.map(|one| with!(one, memory: 1.0, always: 1.0, review: f64::NAN));
     let calibration = calibrated(&right.collect::<Vec<_>>(), Signal::PERPLEXITY).unwrap();
     assert_eq!(
         (calibration.coverage(), calibration.right_abstentions()),

@@ -1,6 +1,8 @@
 //! One threshold of two judgments.
 
-use super::candidates;
+use ken_testing::with;
+
+use super::{candidates, guarantee};
 use crate::calibrate::{Calibration, Goal, Observation, Tally, calibrate};
 use crate::{Policy, Rule, Signal};
 use ken_random::unit;
@@ -31,13 +33,9 @@ fn observed(rows: &[Row]) -> Vec<Observation> {
     let share = |tenths: u8| f64::from(tenths) / 10.0;
     let number = |right: bool| f64::from(u8::from(right));
     let each = rows.iter().enumerate();
-    each.map(|(at, &(before, after, never, always))| Observation {
-        question: share(before),
-        review: share(after),
-        memory: number(never),
-        always: number(always),
-        at_k: Vec::new(),
-        second_half: at % 2 == 1,
+    each.map(|(at, &(before, after, never, always))| {
+        with!(Observation::of(share(before), number(never), number(always)),
+            review: share(after), second_half: at % 2 == 1)
     })
     .collect()
 }
@@ -77,24 +75,17 @@ fn judged(seed: u64, count: usize, told: f64) -> Vec<Observation> {
     let each = (0..count).map(|number| {
         let (without, with) = [(1.0, 1.0), (0.0, 1.0), (1.0, 0.0)][number % 3];
         let known = without == 1.0 && with == 1.0;
-        Observation {
-            question: unit(&mut state) + if known { 0.0 } else { told },
+        let question = unit(&mut state) + if known { 0.0 } else { told };
+        with!(Observation::of(question, without, with),
             review: unit(&mut state) + if with == 1.0 { 0.0 } else { told },
-            memory: without,
-            always: with,
-            at_k: Vec::new(),
-            second_half: unit(&mut state) < 0.5,
-        }
+            second_half: unit(&mut state) < 0.5)
     });
     each.collect()
 }
 
 #[test]
 fn a_guarantee_is_proved_on_the_other_half() {
-    let goal = |max_loss| Goal::Guarantee {
-        max_loss,
-        confidence: 0.95,
-    };
+    let goal = |max_loss| guarantee(max_loss, 0.95);
     let rows = judged(2, 900, 2.0);
     let calibration = calibrated(&rows, goal(0.02));
     assert!(calibration.policy.threshold().is_some(), "{calibration:?}");
@@ -110,10 +101,7 @@ fn a_guarantee_is_proved_on_the_other_half() {
 
 #[test]
 fn new_questions_lose_no_more_than_guaranteed() {
-    let goal = Goal::Guarantee {
-        max_loss: 0.05,
-        confidence: 0.9,
-    };
+    let goal = guarantee(0.05, 0.9);
     let (mut promised, mut broken) = (0, 0);
     for seed in 0..200 {
         // Weak judgments, so that the loss of a threshold is near the limit.

@@ -2,6 +2,7 @@
 
 use ken_testing::with;
 
+use super::guarantee;
 use crate::calibrate::{Calibration, Goal, Observation, Tally, calibrate};
 use crate::{Policy, Rule, Signal};
 use ken_random::unit;
@@ -21,18 +22,13 @@ fn mixed(seed: u64, count: usize) -> Vec<Observation> {
     let mut state = seed;
     let each = (0..count).map(|number| {
         let (without, with) = [(1.0, 1.0), (0.0, 1.0), (1.0, 0.0)][number % 3];
-        Observation {
-            question: if (without, with) == (1.0, 1.0) {
-                0.0
-            } else {
-                0.5
-            } + 0.4 * unit(&mut state),
-            review: with + 0.4 * unit(&mut state),
-            memory: without,
-            always: with,
-            at_k: Vec::new(),
-            second_half: unit(&mut state) < 0.5,
-        }
+        let told = if (without, with) == (1.0, 1.0) {
+            0.0
+        } else {
+            0.5
+        };
+        with!(Observation::of(told + 0.4 * unit(&mut state), without, with),
+            review: with + 0.4 * unit(&mut state), second_half: unit(&mut state) < 0.5)
     });
     each.collect()
 }
@@ -77,10 +73,7 @@ fn both_thresholds_are_found() {
 
 #[test]
 fn a_guarantee_is_proved_on_the_other_half() {
-    let goal = |max_loss| Goal::Guarantee {
-        max_loss,
-        confidence: 0.95,
-    };
+    let goal = |max_loss| guarantee(max_loss, 0.95);
     let observations = mixed(2, 900);
     let found = calibrated(&observations, goal(0.02));
     assert!(
@@ -102,10 +95,7 @@ fn a_guarantee_is_proved_on_the_other_half() {
 
 #[test]
 fn new_questions_lose_no_more_than_guaranteed() {
-    let goal = Goal::Guarantee {
-        max_loss: 0.05,
-        confidence: 0.9,
-    };
+    let goal = guarantee(0.05, 0.9);
     let mut broken = 0;
     for seed in 0..200 {
         let mut state = seed;
@@ -114,14 +104,9 @@ fn new_questions_lose_no_more_than_guaranteed() {
             let each = (0..count).map(|_| {
                 let helps = unit(&mut state) < 0.2;
                 let shift = if helps { 0.3 } else { 0.0 };
-                Observation {
-                    question: unit(&mut state) + shift,
-                    review: unit(&mut state) + shift,
-                    memory: f64::from(u8::from(!helps)),
-                    always: 1.0,
-                    at_k: Vec::new(),
-                    second_half: unit(&mut state) < 0.5,
-                }
+                let memory = f64::from(u8::from(!helps));
+                with!(Observation::of(unit(&mut state) + shift, memory, 1.0),
+                    review: unit(&mut state) + shift, second_half: unit(&mut state) < 0.5)
             });
             each.collect()
         };
