@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use ken_answer::{Answer, Event, Memory, Pipeline, Policy, Style};
 use ken_index::Mode;
 use ken_policy::Source;
-use ken_testing::{Fact, FnEmbedder, cases, has};
+use ken_testing::{Fact, FnEmbedder, cases, has, says};
 use tempfile::TempDir;
 
 use fixture::with_facts;
@@ -96,10 +96,7 @@ fn answers_from_memory_are_marked_given_or_refused() {
         assert_eq!(memory.to_string().parse(), Ok(memory));
     }
     let error = "forget".parse::<Memory>().unwrap_err().to_string();
-    assert!(
-        error.contains("forget") && error.contains("refuse"),
-        "{error}"
-    );
+    says!(error => "forget", "refuse");
 }
 
 /// An embedder for which no passage is about two of the questions.

@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ken_answer::Pipeline;
 use ken_eval::probe::Conditions;
 use ken_eval::{
-    Outcome, Probe, ProbeRecord, Question, ResultsError, ResultsFile, Run, RunError, RunProgress,
-    RunSettings, probe, summarize_probe,
+    Outcome, Probe, ProbeRecord, Question, ResultsFile, Run, RunError, RunProgress, RunSettings,
+    probe, summarize_probe,
 };
 use ken_lab::write_parquet;
 use ken_probe::{Effect, Grouping, Obstacle};
@@ -252,10 +252,7 @@ fn a_run_goes_on_where_it_was_stopped() {
     assert_eq!((rest.resumed, again.resumed), (2, again.total));
 
     let error = ResultsFile::<ProbeRecord>::open(&path, settings("other")).unwrap_err();
-    assert!(
-        matches!(error, ResultsError::OtherSettings { .. }),
-        "{error}"
-    );
+    assert_eq!(error.kind(), "other_settings", "{error}");
     let mut changed = questions();
     changed[0].golden_answers = vec!["Odo".to_owned()];
     let mut file = ResultsFile::open(&path, settings("table")).unwrap();

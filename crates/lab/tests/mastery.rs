@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::BackEnd;
-use ken_eval::{Outcome, ResultsError, ResultsFile, Run, RunError, RunProgress, RunSettings};
+use ken_eval::{Outcome, ResultsFile, Run, RunError, RunProgress, RunSettings};
 use ken_index::Index;
 use ken_lab::{
     MasteryRecord, MasteryWork, Sentence, label_mastery, sample_sentences, summarize_mastery,
@@ -259,10 +259,7 @@ fn a_run_goes_on_where_it_was_stopped() {
     );
 
     let error = ResultsFile::<MasteryRecord>::open(&path, settings("other")).unwrap_err();
-    assert!(
-        matches!(error, ResultsError::OtherSettings { .. }),
-        "{error}"
-    );
+    assert_eq!(error.kind(), "other_settings", "{error}");
     let mut file = ResultsFile::open(&path, settings("table")).unwrap();
     let cancel = AtomicBool::new(false);
     let mut changed = world.sentences.clone();

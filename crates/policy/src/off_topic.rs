@@ -41,6 +41,8 @@ fn at_most(signal: Signal, reading: Reading, threshold: f64) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::says;
+
     use super::*;
     use crate::Policy;
 
@@ -59,9 +61,6 @@ mod tests {
             assert_eq!(off_topic.is_known(reading), None);
         }
         let reason = off_topic.is_off_topic(0.2.into()).unwrap();
-        assert!(
-            reason.contains("0.200") && reason.contains("0.35"),
-            "{reason}"
-        );
+        says!(reason => "0.200", "0.35");
     }
 }

@@ -129,15 +129,9 @@ fn other_settings_are_refused_by_name() {
     );
     other.embedder.fingerprint = "f1".into();
     let message = Writer::create(dir.path(), other).unwrap_err().to_string();
-    assert!(
-        message.contains("local:tiny") && message.contains("local:large"),
-        "{message}"
-    );
+    says!(message => "local:tiny", "local:large");
     let mut other = settings();
     other.segmentation = "sentence".into();
     let message = Writer::create(dir.path(), other).unwrap_err().to_string();
-    assert!(
-        message.contains("words:2") && message.contains("sentence"),
-        "{message}"
-    );
+    says!(message => "words:2", "sentence");
 }

@@ -1,6 +1,6 @@
 //! Pages, and what is hidden, broken or in tables in them.
 
-use ken_testing::{cases, has};
+use ken_testing::{cases, has, says};
 use serde_json::{Map, Value};
 
 use super::HtmlPart;
@@ -219,16 +219,7 @@ fn an_article_is_told_from_what_is_around_it() {
     let html = page_with_article();
     let main = read(&html, HtmlPart::Main);
     assert_eq!(main.title.as_deref(), Some("Locks"));
-    assert!(
-        main.text.contains("The keeper of lock 1 opens"),
-        "{}",
-        main.text
-    );
-    assert!(
-        main.text.contains("The keeper of lock 8 opens"),
-        "{}",
-        main.text
-    );
+    says!(main.text => "The keeper of lock 1 opens", "The keeper of lock 8 opens");
     assert!(
         !main.text.contains("Chapter 3") && !main.text.contains("Prev"),
         "{}",

@@ -145,11 +145,7 @@ fn labels_of_a_figure_do_not_stand_in_the_text_beside_it() {
 #[test]
 fn pages_without_text_are_counted() {
     let document = documents_of("p.pdf", &two_pages("BT /F 10 Tf (x) Tj ET", "q Q")).remove(0);
-    assert!(
-        document.3.contains(r#""pages":2,"pages_without_text":1"#),
-        "{}",
-        document.3
-    );
+    says!(document.3 => r#""pages":2,"pages_without_text":1"#);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use ken_index::Mode;
 use ken_search_service::ServiceError;
-use ken_testing::has;
+use ken_testing::{has, says};
 use serde_json::{Value, json};
 
 use crate::started::{Started, free_port, python};
@@ -100,10 +100,7 @@ fn a_collection_is_searched_by_vectors() {
         .map(|_| ())
         .unwrap_err()
         .to_string();
-    assert!(
-        missing.contains("404") && missing.contains("doesn't exist"),
-        "{missing}"
-    );
+    says!(missing => "404", "doesn't exist");
     let unnamed = open(&address("named")).map(|_| ()).unwrap_err().to_string();
     assert!(unnamed.ends_with("there are: small"), "{unnamed}");
     let other = open_with(&address("notes"), 4).map(|_| ()).unwrap_err();

@@ -87,6 +87,8 @@ impl PromptForm {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::says;
+
     use super::*;
 
     fn read(config: &str) -> Result<PromptForm, DecoderError> {
@@ -104,9 +106,6 @@ mod tests {
             assert_eq!(read(&config).unwrap(), form);
         }
         let error = read("{\"ken_prompt\": \"short\"}").unwrap_err().to_string();
-        assert!(
-            error.contains("\"short\"") && error.contains("\"bare\""),
-            "{error}"
-        );
+        says!(error => "\"short\"", "\"bare\"");
     }
 }
