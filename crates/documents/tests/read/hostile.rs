@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use ken_corpus::Document;
 use ken_documents::{Budget, ReadError, ReadOptions, read_documents_with};
-use ken_testing::with;
+use ken_testing::{cases, with};
 
 use crate::files::hostile::records::{drawing, lines, one_page, zstd_with_window};
 use crate::files::packed::{bzip2, gzip, zstd};
@@ -20,12 +20,7 @@ use crate::{folder, read};
 pub(crate) const SMALL: u64 = 64 << 10;
 
 pub(crate) fn read_within(bytes: u64, path: &Path) -> Vec<Result<Document, ReadError>> {
-    let options = ReadOptions {
-        budget: Budget {
-            document_bytes: bytes,
-        },
-        ..ReadOptions::default()
-    };
+    let options = with!(ReadOptions::default(), budget: Budget { document_bytes: bytes });
     read_documents_with(&[path.to_owned()], options)
         .unwrap()
         .collect()
@@ -65,12 +60,8 @@ fn a_document_that_is_too_large_is_left_out_alone() {
         ("c.jsonl.zst", zstd(&records)),
         ("c.jsonl.bz2", bzip2(&records)),
     ] {
-        let expected = [
-            "a".to_owned(),
-            format!("document_too_large at {name}:2"),
-            "c".to_owned(),
-        ];
-        assert_eq!(outcome(SMALL, name, &contents), expected);
+        let error = format!("document_too_large at {name}:2");
+        assert_eq!(outcome(SMALL, name, &contents), ["a", &error, "c"]);
     }
     let records = three("id,text\n", &|id, text| format!("{id},\"{text}\n\"\n"), "");
     assert_eq!(
@@ -96,11 +87,8 @@ fn a_document_that_is_too_large_is_left_out_alone() {
         let dir = folder(&[(name, format!("{long}.").as_bytes()), ("u.txt", b"x")]);
         let outcomes = read_within(SMALL, dir.path());
         assert_eq!(outcomes.len(), 2);
-        assert_eq!(
-            outcomes[0].as_ref().unwrap_err().kind(),
-            "document_too_large",
-            "{name}"
-        );
+        let error = outcomes[0].as_ref().unwrap_err();
+        assert_eq!(error.kind(), "document_too_large", "{name}");
         assert_eq!(outcomes[1].as_ref().unwrap().id, "u.txt");
     }
 }
@@ -178,40 +166,20 @@ fn a_window_of_zstandard_is_bounded() {
 
 #[test]
 fn many_parts_and_deep_ones_are_refused() {
-    let values = format!(
-        "{{\"id\":1,\"text\":\"x\",\"a\":[{}0]}}\n",
-        "0,".repeat(2000)
-    );
-    let good = "{\"id\":2,\"text\":\"x\"}\n";
-    assert_eq!(
-        outcome(SMALL, "c.jsonl", format!("{values}{good}").as_bytes()),
-        ["too_many_parts at c.jsonl:1", "2"]
-    );
-    let commas = format!("{{\"id\":1,\"text\":\"{}\"}}\n", "a, [\\\"".repeat(2000));
-    assert_eq!(outcome(SMALL, "c.jsonl", commas.as_bytes()), ["1"]);
-    let deep = format!(
-        "{{\"id\":1,\"text\":\"x\",\"a\":{}}}\n{good}",
-        "[".repeat(500)
-    );
-    assert_eq!(
-        outcome(SMALL, "c.jsonl", deep.as_bytes()),
-        ["broken_json at c.jsonl:1", "2"]
-    );
-    let fields = format!("id,text\n1,x{}\n2,x\n", ",".repeat(2000));
-    assert_eq!(
-        outcome(SMALL, "c.csv", fields.as_bytes()),
-        ["too_many_parts at c.csv:2", "2"]
-    );
-    let front = format!("---\nk:\n{}---\ntext", "- a\n".repeat(2000));
-    assert_eq!(
-        outcome(SMALL, "t.md", front.as_bytes()),
-        ["too_many_parts at t.md"]
-    );
-    let nested = format!("{}x", "> ".repeat(200));
-    assert_eq!(
-        outcome(SMALL, "t.md", nested.as_bytes()),
-        ["too_deep at t.md"]
-    );
+    let before_a_good_one = |value: &str| {
+        format!("{{\"id\":1,\"text\":\"x\",\"a\":{value}}}\n{{\"id\":2,\"text\":\"x\"}}\n")
+    };
+    let values = format!("[{}0]", "0,".repeat(2000));
+    for (name, contents, expected) in cases![
+        "c.jsonl" => before_a_good_one(&values), &["too_many_parts at c.jsonl:1", "2"][..];
+        "c.jsonl" => before_a_good_one(&"[".repeat(500)), &["broken_json at c.jsonl:1", "2"];
+        "c.jsonl" => format!("{{\"id\":1,\"text\":\"{}\"}}\n", "a, [\\\"".repeat(2000)), &["1"];
+        "c.csv" => format!("id,text\n1,x{}\n2,x\n", ",".repeat(2000)), &["too_many_parts at c.csv:2", "2"];
+        "t.md" => format!("---\nk:\n{}---\ntext", "- a\n".repeat(2000)), &["too_many_parts at t.md"];
+        "t.md" => format!("{}x", "> ".repeat(200)), &["too_deep at t.md"];
+    ] {
+        assert_eq!(outcome(SMALL, name, contents.as_bytes()), expected);
+    }
     let words = drawing(&"0 ".repeat(6000), "");
     assert_eq!(outcome(SMALL, "p.pdf", &words), ["too_many_parts at p.pdf"]);
 }
@@ -263,31 +231,14 @@ fn what_parquet_claims_is_held_against_the_file() {
         outcome(all, "p.parquet", &footer(&chain(3))),
         ["missing_column at p.parquet"]
     );
-    for (what, claim) in [
-        (
-            "children",
-            [
-                &[0x15, 0x02, 0x19, 0x1c, 0x48, 0x01, b'a', 0x15][..],
-                &varint(u64::from(u32::MAX) - 1),
-                &[0, 0],
-            ]
-            .concat(),
-        ),
-        (
-            "elements",
-            [
-                &[0x15, 0x02, 0x19, 0xfc][..],
-                &varint(u64::from(u32::MAX >> 1)),
-                &[0; 40],
-            ]
-            .concat(),
-        ),
-        (
-            "key values",
-            [&[0x59, 0xfc][..], &varint(1 << 40), &[0; 40]].concat(),
-        ),
-        ("bytes", [&[0x68][..], &varint(u64::MAX), &[0; 40]].concat()),
-        ("nothing", Vec::new()),
+    let claiming =
+        |before: &[u8], number: u64, after: &[u8]| [before, &varint(number), after].concat();
+    for (what, claim) in cases![
+        "children" => claiming(&[0x15, 0x02, 0x19, 0x1c, 0x48, 0x01, b'a', 0x15], u64::from(u32::MAX) - 1, &[0, 0]);
+        "elements" => claiming(&[0x15, 0x02, 0x19, 0xfc], u64::from(u32::MAX >> 1), &[0; 40]);
+        "key values" => claiming(&[0x59, 0xfc], 1 << 40, &[0; 40]);
+        "bytes" => claiming(&[0x68], u64::MAX, &[0; 40]);
+        "nothing" => Vec::new();
     ] {
         let outcomes = outcome(all, "p.parquet", &footer(&claim));
         assert_eq!(outcomes, ["broken_parquet at p.parquet"], "{what}");
@@ -333,26 +284,19 @@ fn streams_of_objects_that_unpack_to_too_many_are_refused() {
     ]);
     // The stream's bytes are no text, so they take the place of as many others.
     let text = format!("/Pad ({})", "p".repeat(packed.len()));
-    let at = file
-        .windows(text.len())
-        .position(|window| window == text.as_bytes())
-        .unwrap();
-    let length = b"/Length 0".len();
-    file.splice(
-        at..at + text.len(),
-        Vec::from(" ".repeat(text.len() - packed.len())),
-    );
-    let at = file
-        .windows(length)
-        .position(|window| window == b"/Length 0")
-        .unwrap();
+    let place = |file: &[u8], text: &str| {
+        let mut windows = file.windows(text.len());
+        let at = windows
+            .position(|window| window == text.as_bytes())
+            .unwrap();
+        at..at + text.len()
+    };
+    let spaces = " ".repeat(text.len() - packed.len());
+    file.splice(place(&file, &text), spaces.bytes());
     let number = format!("/Length {}", packed.len());
-    file.splice(at..at + length, number.bytes());
-    let at = file
-        .windows(8)
-        .position(|window| window == b"stream\n\n")
-        .unwrap();
-    file.splice(at + 7..at + 7, packed);
+    file.splice(place(&file, "/Length 0"), number.bytes());
+    let end = place(&file, "stream\n\n").end - 1;
+    file.splice(end..end, packed);
     assert_eq!(
         outcome(8 << 20, "p.pdf", &file),
         ["too_many_parts at p.pdf"]
@@ -363,13 +307,10 @@ fn streams_of_objects_that_unpack_to_too_many_are_refused() {
 fn stopped_within(name: &str, contents: &[u8]) -> Duration {
     let dir = folder(&[(name, contents)]);
     let stop = Arc::new(AtomicBool::new(false));
-    let options = ReadOptions {
-        budget: Budget {
-            document_bytes: 1 << 40,
-        },
-        stop: Arc::clone(&stop),
-        ..ReadOptions::default()
+    let budget = Budget {
+        document_bytes: 1 << 40,
     };
+    let options = with!(ReadOptions::default(), budget: budget, stop: Arc::clone(&stop));
     let documents = read_documents_with(&[dir.path().to_owned()], options).unwrap();
     thread::scope(|scope| {
         let reader = scope.spawn(move || documents.filter_map(Result::err).last());
