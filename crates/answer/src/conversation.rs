@@ -228,7 +228,7 @@ pub fn is_small_talk(message: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use ken_testing::{Fact, TableModel, has};
+    use ken_testing::{Fact, TableModel, has, with};
     use proptest::prelude::*;
 
     use super::*;
@@ -242,13 +242,8 @@ mod tests {
 
     /// A model that rewrites the question `last` as `into`.
     fn rewriter(last: &str, into: &str) -> TableModel {
-        let fact = Fact {
-            question: last.to_owned(),
-            answer: into.to_owned(),
-            known: 1.0,
-            copied: 1.0,
-            ..Fact::default()
-        };
+        let fact = with!(Fact::default(), question: last.to_owned(), answer: into.to_owned(), known: 1.0,
+            copied: 1.0);
         TableModel::new(vec![fact]).unwrap()
     }
 

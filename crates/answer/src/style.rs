@@ -52,12 +52,8 @@ mod tests {
 
     fn answer(policy: &str, style: Style) -> (Answer, String) {
         let fact = with!(Fact::default(), question: "who rows?".to_owned(), answer: "Ida".to_owned(), known: 1.0);
-        let settings = AnswerSettings {
-            policy: policy.parse().unwrap(),
-            style,
-            samples: 3,
-            ..AnswerSettings::default()
-        };
+        let settings = with!(AnswerSettings::default(), policy: policy.parse().unwrap(), style: style,
+            samples: 3);
         let model = Arc::new(TableModel::new(vec![fact]).unwrap());
         let mut seen = String::new();
         let answer = Pipeline::new(model, None, settings).answer("who rows?", &mut |event| {

@@ -128,13 +128,8 @@ mod tests {
         style: Style,
     ) -> Result<Answer, AnswerError> {
         let fact = with!(Fact::default(), question: question.to_owned(), answer: "Ida".to_owned(), known: 1.0);
-        let settings = AnswerSettings {
-            policy: policy.parse().unwrap(),
-            abstain: Some(abstain.parse().unwrap()),
-            style,
-            samples: 3,
-            ..AnswerSettings::default()
-        };
+        let settings = with!(AnswerSettings::default(), policy: policy.parse().unwrap(),
+            abstain: Some(abstain.parse().unwrap()), style: style, samples: 3);
         let instruction = verbalize(QuestionPrompt::open("who?"), None).instruction;
         let model = TableModel::new(vec![fact]).unwrap();
         let model = Arc::new(model.writing_texts(&[&instruction]));

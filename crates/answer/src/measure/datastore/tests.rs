@@ -1,5 +1,7 @@
 //! A datastore in a folder: near entries vote, people's changes count, and refused changes leave it as it was.
 
+use ken_testing::with;
+
 use super::*;
 
 const CORPORA: [&str; 2] = ["notes", "wiki"];
@@ -111,9 +113,9 @@ fn shares_are_those_of_a_plain_search() {
 fn votes_may_be_divided_until_a_person_decides() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d");
-    let divided = |wiki: f64| Entry {
-        shares: Some([("self".to_owned(), 1.0 - wiki), ("wiki".to_owned(), wiki)].into()),
-        ..entry("a", "wiki")
+    let divided = |wiki: f64| {
+        with!(entry("a", "wiki"),
+            shares: Some([("self".to_owned(), 1.0 - wiki), ("wiki".to_owned(), wiki)].into()))
     };
     let (state, many) = (vec![0.0, 0.0, 4.0], keyed_by());
     let states = std::slice::from_ref(&state);
