@@ -75,16 +75,13 @@ impl Document {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::with;
+
     use super::*;
 
     fn document(title: &str, text: &str, metadata: &str) -> Document {
-        Document {
-            id: "a".into(),
-            title: title.into(),
-            text: text.into(),
-            metadata: serde_json::from_str(metadata).unwrap(),
-            ..Document::default()
-        }
+        with!(Document::default(), id: "a".into(), title: title.into(), text: text.into(),
+            metadata: serde_json::from_str(metadata).unwrap())
     }
 
     #[test]

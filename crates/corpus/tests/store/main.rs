@@ -45,13 +45,8 @@ fn sharded(count: u32) -> Settings {
 }
 
 fn document(id: &str, text: &str) -> Document {
-    Document {
-        id: id.into(),
-        title: format!("Title of {id}"),
-        text: text.into(),
-        metadata: serde_json::Map::new(),
-        ..Document::default()
-    }
+    with!(Document::default(), id: id.into(), title: format!("Title of {id}"), text: text.into(),
+        metadata: serde_json::Map::new())
 }
 
 /// The passages of a test's document: its words.
