@@ -49,11 +49,8 @@ fn an_error_names_the_record_and_the_next_one_is_read() {
 #[test]
 fn options_hold_for_records() {
     let fields = ["id=", "text=body"].map(|field| field.parse::<FieldName>().unwrap());
-    let options = ReadOptions {
-        fields: fields.into_iter().collect(),
-        budget: Budget { document_bytes: 20 },
-        ..ReadOptions::default()
-    };
+    let options = with!(ReadOptions::default(), fields: fields.into_iter().collect(),
+        budget: Budget { document_bytes: 20 });
     let long = format!(r#"{{"body": "{}"}}"#, "x".repeat(30));
     let [good, large] = &read(&[r#"{"body": "x"}"#, &long], options)[..] else {
         panic!("there are two records");
