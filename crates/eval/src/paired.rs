@@ -57,16 +57,13 @@ pub fn paired(records: &[Record], others: &[Record], seed: u64) -> Result<Paired
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::with;
+
     use super::*;
 
     fn record(number: usize, em: bool) -> Record {
-        Record {
-            id: number.to_string(),
-            question: format!("who is {number}?"),
-            policy: "never".to_owned(),
-            em,
-            ..Record::default()
-        }
+        with!(Record::default(), id: number.to_string(), question: format!("who is {number}?"),
+            policy: "never".to_owned(), em: em)
     }
 
     #[test]

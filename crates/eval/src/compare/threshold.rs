@@ -211,9 +211,9 @@ mod tests {
     fn where_double_judgment_has_to_search_for_all_what_is_found_is_used() {
         // The model is sure before and unsure after reading the evidence that makes it right.
         let (never, always) = (answer(false), answer(true));
-        let drafted = |surprise: f64| Measurements {
-            greedy: Some(with!(Sample::default(), logprob: Some(-surprise), tokens: 1)),
-            ..Measurements::default()
+        let drafted = |surprise: f64| {
+            with!(Measurements::default(),
+                greedy: Some(with!(Sample::default(), logprob: Some(-surprise), tokens: 1)))
         };
         let signals = with!(Signals::default(), without: drafted(0.0), with: drafted(9.0));
         let answered = [Answered {

@@ -121,10 +121,8 @@ mod tests {
     fn with_yardsticks(rows: &[Row], seed: u64) -> [Yardstick; 2] {
         let answer = |em| with!(Record::default(), em: em);
         let answers = rows.iter().map(|&(judgment, never, always)| {
-            let signals = Signals {
-                without: with!(Measurements::default(), judgment: Some(f64::from(judgment) / 20.0)),
-                ..Signals::default()
-            };
+            let signals = with!(Signals::default(),
+                without: with!(Measurements::default(), judgment: Some(f64::from(judgment) / 20.0)));
             (answer(never), answer(always), signals)
         });
         let answers: Vec<(Record, Record, Signals)> = answers.collect();
