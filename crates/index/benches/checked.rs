@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use ken_corpus::{Corpus, Document, EmbedderIdentity, Settings, Sharding, Writer};
 use ken_index::{DenseLayout, Index, Mode, Query, Recall, SegmentWriter};
+use ken_testing::with;
 
 const DIMENSIONS: usize = 384;
 const QUERIES: usize = 100;
@@ -133,13 +134,9 @@ fn add_segment(corpus: &Path, passages: usize, layout: DenseLayout) {
     let mut staged = writer.stage(0).unwrap();
     let mut index = SegmentWriter::create(staged.dir(), DIMENSIONS, layout).unwrap();
     for number in 0..passages {
-        let document = Document {
-            id: format!("d{}", writer.generation() as usize * passages + number),
-            title: String::new(),
-            text: random.words(60),
-            record: true,
-            ..Document::default()
-        };
+        let document = with!(Document::default(),
+            id: format!("d{}", writer.generation() as usize * passages + number), title: String::new(),
+            text: random.words(60), record: true);
         let passages = staged
             .push(&document, &[document.text.as_str().into()])
             .unwrap();

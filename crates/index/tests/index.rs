@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ken_corpus::{Corpus, Document, EmbedderIdentity, Selection, Settings, Sharding, Writer};
 use ken_index::{DenseLayout, Hit, Index, Mode, Query, SegmentWriter};
-use ken_testing::has;
+use ken_testing::{has, with};
 use tempfile::TempDir;
 
 const MODES: [Mode; 3] = [Mode::Dense, Mode::Lexical, Mode::Hybrid];
@@ -40,14 +40,9 @@ fn publish_as(dir: &Path, documents: &[(&str, &str, [f32; 2])], layout: DenseLay
     let mut passages = Vec::new();
     let mut vectors = Vec::new();
     for (number, &(id, text, vector)) in documents.iter().enumerate() {
-        let document = Document {
-            id: id.to_owned(),
-            title: String::new(),
+        let document = with!(Document::default(), id: id.to_owned(), title: String::new(),
             text: text.to_owned(),
-            metadata: serde_json::Map::from_iter([("n".to_owned(), number.into())]),
-            record: true,
-            ..Document::default()
-        };
+            metadata: serde_json::Map::from_iter([("n".to_owned(), number.into())]), record: true);
         if text.is_empty() {
             staged.push(&document, &[]).unwrap();
         } else {
@@ -247,14 +242,9 @@ fn a_large_segment_has_a_graph_that_filters_and_checks_hold_for() {
     let mut vectors = Vec::new();
     for n in 0..passages {
         let (sin, cos) = (n as f32 * 2.4).sin_cos();
-        let document = Document {
-            id: n.to_string(),
-            title: String::new(),
-            text: "text".to_owned(),
-            metadata: serde_json::Map::from_iter([("n".to_owned(), n.into())]),
-            record: true,
-            ..Document::default()
-        };
+        let document = with!(Document::default(), id: n.to_string(), title: String::new(),
+            text: "text".to_owned(), metadata: serde_json::Map::from_iter([("n".to_owned(), n.into())]),
+            record: true);
         let cut = staged.push(&document, &["text".into()]).unwrap();
         index.push(&cut[0], &[cos, sin]).unwrap();
         vectors.push([cos, sin]);
@@ -294,13 +284,8 @@ fn vectors_that_do_not_fit_are_not_written() {
     let dir = tempfile::tempdir().unwrap();
     let mut writer = Writer::create(dir.path(), settings()).unwrap();
     let mut staged = writer.stage(0).unwrap();
-    let document = Document {
-        id: "a".to_owned(),
-        title: String::new(),
-        text: "text".to_owned(),
-        record: true,
-        ..Document::default()
-    };
+    let document = with!(Document::default(), id: "a".to_owned(), title: String::new(),
+        text: "text".to_owned(), record: true);
     let passages = staged.push(&document, &["text".into()]).unwrap();
     let mut index = SegmentWriter::create(staged.dir(), 2, DenseLayout::default()).unwrap();
     let error = index.push(&passages[0], &[1.0]).unwrap_err();

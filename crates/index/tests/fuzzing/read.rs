@@ -13,6 +13,7 @@ use ken_index::{
     Index, IndexError, Mode, Query, SegmentVectors, SegmentWriter, VectorSet, passage_terms,
     query_terms,
 };
+use ken_testing::with;
 use tempfile::TempDir;
 
 /// Numbers of a vector.
@@ -210,14 +211,8 @@ impl Asked {
 
 fn document(id: &str, text: &str) -> Document {
     let metadata = serde_json::json!({"year": 1969, "lang": ["en", "zh"], "open": true});
-    Document {
-        id: id.to_owned(),
-        title: String::new(),
-        text: text.to_owned(),
-        metadata: metadata.as_object().cloned().unwrap(),
-        record: true,
-        ..Document::default()
-    }
+    with!(Document::default(), id: id.to_owned(), title: String::new(), text: text.to_owned(),
+        metadata: metadata.as_object().cloned().unwrap(), record: true)
 }
 
 fn vector(number: usize) -> Vec<f32> {
