@@ -187,11 +187,8 @@ mod tests {
     use super::*;
 
     fn record(confidence: &f64) -> ProbeRecord {
-        ProbeRecord {
-            question: format!("who is {confidence}"),
-            confidence: with!(Conditions::default(), from_self: Some(*confidence)),
-            ..ProbeRecord::default()
-        }
+        with!(ProbeRecord::default(), question: format!("who is {confidence}"),
+            confidence: with!(Conditions::default(), from_self: Some(*confidence)))
     }
 
     fn taught(confidences: &[f64], labels: Labels) -> Result<Vec<(String, f32)>, ExamplesError> {
@@ -247,9 +244,9 @@ mod tests {
 
     #[test]
     fn each_indicator_has_its_threshold_and_needs_both_labels() {
-        let records = [(0.2, 0.6), (0.7, 0.9)].map(|(confidence, certainty)| ProbeRecord {
-            certainty: with!(Conditions::default(), from_self: Some(certainty)),
-            ..record(&confidence)
+        let records = [(0.2, 0.6), (0.7, 0.9)].map(|(confidence, certainty)| {
+            with!(record(&confidence),
+                certainty: with!(Conditions::default(), from_self: Some(certainty)))
         });
         let taught = |mastery, certainty| {
             let making = AssessorExampleOptions {

@@ -173,16 +173,8 @@ fn written(model: &Decoder, prompt: &Prompt) -> String {
 }
 
 fn settings() -> AnswerSettings {
-    AnswerSettings {
-        policy: "self-route".parse().unwrap(),
-        mode: Mode::Lexical,
-        k: 1,
-        evidence_tokens: 40,
-        max_tokens: 8,
-        full_tokens: 64,
-        samples: 2,
-        ..AnswerSettings::default()
-    }
+    with!(AnswerSettings::default(), policy: "self-route".parse().unwrap(), mode: Mode::Lexical, k: 1,
+        evidence_tokens: 40, max_tokens: 8, full_tokens: 64, samples: 2)
 }
 
 /// The need of retrieval of each record's question.
