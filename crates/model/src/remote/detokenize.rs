@@ -91,7 +91,7 @@ impl Emitted {
 
 #[cfg(test)]
 mod tests {
-    use ken_testing::has;
+    use ken_testing::{has, with};
 
     use super::*;
 
@@ -101,12 +101,8 @@ mod tests {
             margin: None,
             text: text.as_bytes().to_vec(),
         };
-        Choice {
-            text: text.to_owned(),
-            tokens: tokens.iter().map(token).collect(),
-            finish: Some(Finish::End),
-            ..Choice::default()
-        }
+        with!(Choice::default(), text: text.to_owned(), tokens: tokens.iter().map(token).collect(),
+            finish: Some(Finish::End))
     }
 
     /// Emits what has arrived until the first line break.

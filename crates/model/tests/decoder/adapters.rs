@@ -8,6 +8,7 @@ use ken_model::Precision;
 use ken_model::decoder::{
     Checkpoint, Decoder, Device, LoadOptions, SETTINGS_FILE, ScoreRequest, TENSORS_FILE,
 };
+use ken_testing::with;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -86,12 +87,8 @@ fn write(pairs: &Tensors, prefix: &str, tokens: Option<&[u32]>) -> TempDir {
 }
 
 fn load(model: &Path, adapter: &TempDir, device: Device, precision: Precision) -> Decoder {
-    let options = LoadOptions {
-        adapter: Some(adapter.path().to_path_buf()),
-        device,
-        precision,
-        ..LoadOptions::default()
-    };
+    let options = with!(LoadOptions::default(), adapter: Some(adapter.path().to_path_buf()),
+        device: device, precision: precision);
     Decoder::load(model, &options).unwrap()
 }
 

@@ -11,7 +11,7 @@ use ken_model::decoder::{
 use ken_testing::with;
 use tempfile::TempDir;
 
-use super::checkpoint::{Rope, Tensors, Tiny, TinyExperts};
+use super::checkpoint::{Rope, Tensors, Tiny};
 use super::folder::{self, Layout};
 use super::{gguf, reference};
 
@@ -82,28 +82,15 @@ fn families() -> Vec<Tiny> {
         Tiny::new("granite"),
         Tiny::new("gemma3_text"),
         // The last of its layers is global; heads together are wider than the residual stream.
-        Tiny {
-            layers: 4,
-            period: Some(4),
-            kv_heads: 1,
-            head_width: 16,
-            query_scalar: Some(16.0),
-            rope: Rope::Linear(8.0),
-            tied: false,
-            ..Tiny::new("gemma3_text")
-        },
+        with!(Tiny::new("gemma3_text"), layers: 4, period: Some(4), kv_heads: 1, head_width: 16,
+            query_scalar: Some(16.0), rope: Rope::Linear(8.0), tied: false),
     ]
 }
 
 /// Queries grow from the 16th token on.
 fn ministral3() -> Tiny {
-    Tiny {
-        rope: Rope::Yarn(4.0, 4.0, 0.5, 16),
-        growth: Some(0.3),
-        head_width: 12,
-        tied: false,
-        ..Tiny::new("ministral3")
-    }
+    with!(Tiny::new("ministral3"), rope: Rope::Yarn(4.0, 4.0, 0.5, 16), growth: Some(0.3), head_width: 12,
+        tied: false)
 }
 
 #[test]
@@ -124,11 +111,9 @@ fn queries_are_scaled_as_the_configuration_says() {
 #[test]
 fn layers_with_experts_stand_beside_layers_without() {
     let tiny = Tiny::new("qwen3_moe");
-    let experts = tiny.experts.map(|experts| TinyExperts {
-        normalized: false,
-        dense: Some(1),
-        ..experts
-    });
+    let experts = tiny
+        .experts
+        .map(|experts| with!(experts, normalized: false, dense: Some(1)));
     let tiny = Tiny {
         layers: 3,
         experts,
@@ -222,10 +207,7 @@ fn every_k_quantization_agrees_with_its_dequantized_weights() {
     }
     check_gguf(&with!(Tiny::wide("qwen3"), layers: 1), Q4K);
     let tiny = Tiny::wide("qwen3_moe");
-    let experts = tiny.experts.map(|experts| TinyExperts {
-        width: 256,
-        ..experts
-    });
+    let experts = tiny.experts.map(|experts| with!(experts, width: 256));
     for dtype in [Q2K, Q4K, Q6K] {
         let tiny = with!(tiny.clone(), layers: 1, experts: experts);
         check_gguf(&tiny, dtype);

@@ -1,21 +1,14 @@
 //! A decoder with a known next token: each token has one successor. Nothing is random.
 
+use ken_testing::with;
+
 use super::checkpoint::{Tensors, Tiny};
 
 /// A decoder without attention or feed-forward parts that writes `successor(token)` after a
 /// token, with a probability of almost 1.
 pub(super) fn parrot(vocabulary: usize, successor: impl Fn(u32) -> u32) -> (Tiny, Tensors) {
-    let tiny = Tiny {
-        vocabulary,
-        hidden: vocabulary,
-        intermediate: 2,
-        layers: 1,
-        heads: 1,
-        kv_heads: 1,
-        head_width: 2,
-        tied: false,
-        ..Tiny::new("llama")
-    };
+    let tiny = with!(Tiny::new("llama"), vocabulary: vocabulary, hidden: vocabulary, intermediate: 2,
+        layers: 1, heads: 1, kv_heads: 1, head_width: 2, tied: false);
     let mut weights = tiny.weights();
     for (name, (shape, numbers)) in &mut weights {
         numbers.fill(if shape.len() == 1 { 1.0 } else { 0.0 });

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::checkpoint::{Rope, Tensors, Tiny, TinyExperts};
+use super::checkpoint::{Rope, Tensors, Tiny};
 use super::folder::{self, Layout};
 use super::{gguf, vocabulary};
 
@@ -74,32 +74,14 @@ fn models() -> Vec<(&'static str, Tiny)> {
 }
 
 fn ministral3() -> Tiny {
-    Tiny {
-        intermediate: 48,
-        context: 128,
-        head_width: 12,
-        rope_base: 1e6,
-        rope: Rope::Yarn(4.0, 4.0, 0.5, 16),
-        growth: Some(0.3),
-        tied: false,
-        ..Tiny::new("ministral3")
-    }
+    with!(Tiny::new("ministral3"), intermediate: 48, context: 128, head_width: 12, rope_base: 1e6,
+        rope: Rope::Yarn(4.0, 4.0, 0.5, 16), growth: Some(0.3), tied: false)
 }
 
 fn gemma() -> Tiny {
-    Tiny {
-        intermediate: 48,
-        context: 128,
-        layers: 7,
-        kv_heads: 1,
-        head_width: 16,
-        query_scalar: Some(16.0),
-        rope_base: 1e6,
-        rope: Rope::Linear(8.0),
-        period: Some(6),
-        local_rope_base: Some(10_000.0),
-        ..Tiny::new("gemma3_text")
-    }
+    with!(Tiny::new("gemma3_text"), intermediate: 48, context: 128, layers: 7, kv_heads: 1,
+        head_width: 16, query_scalar: Some(16.0), rope_base: 1e6, rope: Rope::Linear(8.0),
+        period: Some(6), local_rope_base: Some(10_000.0))
 }
 
 /// Weights derived from a name, as in the script.
@@ -207,11 +189,9 @@ fn a_model_of_which_some_layers_are_local_computes_what_transformers_computes() 
 fn a_mixture_with_layers_without_experts_computes_what_transformers_computes() {
     let name = "qwen3_moe_mixed";
     let dir = TempDir::new().unwrap();
-    let experts = Tiny::new("qwen3_moe").experts.map(|experts| TinyExperts {
-        normalized: false,
-        dense: Some(1),
-        ..experts
-    });
+    let experts = Tiny::new("qwen3_moe")
+        .experts
+        .map(|experts| with!(experts, normalized: false, dense: Some(1)));
     let tiny = with!(Tiny::new("qwen3_moe"), intermediate: 48, layers: 3, experts: experts);
     write_folder(&RECORDED.models[name].config, &weights(&tiny), dir.path());
     assert_as_recorded(dir.path(), Device::Cpu, name);

@@ -304,12 +304,8 @@ fn an_adapter_beside_quantized_weights_scores_as_one_that_is_merged() {
     let dir = tempfile::tempdir().unwrap();
     random_adapter(dir.path());
     let load = |device, precision| {
-        let options = LoadOptions {
-            adapter: Some(dir.path().to_path_buf()),
-            device,
-            precision,
-            ..LoadOptions::default()
-        };
+        let options = with!(LoadOptions::default(), adapter: Some(dir.path().to_path_buf()),
+            device: device, precision: precision);
         Decoder::load(&path(), &options).unwrap()
     };
     let scores = |decoder: &Decoder| -> Vec<f32> {

@@ -10,7 +10,7 @@ use ken_language::{GenerateOptions, Role as TextRole, Sampling};
 use ken_model::Precision;
 use ken_model::decoder::{Decoder, DecoderError, LoadOptions, Message, Role};
 use ken_model::encoder::{Encoder, EncoderError};
-use ken_testing::cases;
+use ken_testing::{cases, with};
 use tempfile::TempDir;
 use tiny_models::checkpoint::Tensors;
 use tiny_models::{folder, loaded, write_decoder, write_embedder, write_gguf};
@@ -111,10 +111,8 @@ impl Place {
             self.file,
             ModelFile::AdapterSettings | ModelFile::AdapterTensors
         );
-        let options = LoadOptions {
-            adapter: is_adapter.then(|| self.folder.path().join("adapter")),
-            ..LoadOptions::default()
-        };
+        let options = with!(LoadOptions::default(),
+            adapter: is_adapter.then(|| self.folder.path().join("adapter")));
         let path = match self.file {
             ModelFile::Gguf => self.path(),
             _ => self.folder.path().to_owned(),

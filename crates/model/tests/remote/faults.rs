@@ -35,14 +35,8 @@ pub(crate) fn greedy() -> GenerateOptions {
 }
 
 pub(crate) fn settings() -> RemoteSettings {
-    RemoteSettings {
-        concurrency: 3,
-        connect_timeout: Duration::from_secs(2),
-        read_timeout: Duration::from_millis(300),
-        retries: 2,
-        backoff: Duration::from_millis(4),
-        ..RemoteSettings::default()
-    }
+    with!(RemoteSettings::default(), concurrency: 3, connect_timeout: Duration::from_secs(2),
+        read_timeout: Duration::from_millis(300), retries: 2, backoff: Duration::from_millis(4))
 }
 
 pub(crate) fn model_list(names: &[&str]) -> Reply {

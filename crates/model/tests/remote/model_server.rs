@@ -8,6 +8,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 
 use ken_language::{Finish, GenerateOptions, Progress, Sampling};
 use ken_model::decoder::{Decoder, GenerateRequest, Generation, LoadOptions};
+use ken_testing::with;
 use serde_json::{Value, json};
 
 use super::loopback::{Reply, Request, Server};
@@ -139,10 +140,8 @@ fn write(manner: Manner, text: &str, body: &Value) -> Reply {
         }
     };
     let stop = body["stop"].as_array().into_iter().flatten();
-    let options = GenerateOptions {
-        stop: stop.map(|stop| stop.as_str().unwrap().to_owned()).collect(),
-        ..GenerateOptions::new(sampling, body["max_tokens"].as_u64().unwrap() as usize)
-    };
+    let options = with!(GenerateOptions::new(sampling, body["max_tokens"].as_u64().unwrap() as usize),
+        stop: stop.map(|stop| stop.as_str().unwrap().to_owned()).collect());
     let samples = match manner {
         Manner::LlamaServer => 1,
         _ => body["n"].as_u64().unwrap_or(1) as usize,

@@ -33,10 +33,8 @@ fn connected(
         _ if request.body["max_tokens"] == 1 => Reply::json(&json!({"choices": [{"text": "x"}]})),
         _ => script(request),
     });
-    let model = RemoteModel::connect(Endpoint {
-        cancel: CancelToken::raised_by(stop.clone()),
-        ..Endpoint::new(&server.url)
-    })
+    let model = RemoteModel::connect(with!(Endpoint::new(&server.url),
+        cancel: CancelToken::raised_by(stop.clone())))
     .unwrap();
     (server, model, stop)
 }
