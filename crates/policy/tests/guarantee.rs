@@ -4,7 +4,7 @@
 use std::fs;
 
 use ken_policy::{Guarantee, GuaranteeFileError, Ranks, disagreement_bound};
-use ken_testing::{guarantee, guarantee_of_answers};
+use ken_testing::{guarantee, guarantee_of_answers, with};
 
 #[test]
 fn the_bound_of_disagreement_holds_whatever_threshold_is_chosen() {
@@ -35,10 +35,8 @@ fn the_bound_of_disagreement_holds_whatever_threshold_is_chosen() {
 fn a_guarantee_is_read_as_it_was_written() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("g.json");
-    let scored = Guarantee {
-        scores: Ranks::of((0..400).map(|score| f64::from(score % 7) / 7.0), 3),
-        ..guarantee("m", "c")
-    };
+    let scored = with!(guarantee("m", "c"),
+        scores: Ranks::of((0..400).map(|score| f64::from(score % 7) / 7.0), 3));
     let of_answers = |abstain| guarantee_of_answers("m", "c", abstain);
     for guarantee in [
         guarantee("m", "c"),

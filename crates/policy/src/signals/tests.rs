@@ -170,11 +170,9 @@ fn absent() -> Vec<(&'static str, Generation)> {
         prompt_time: Duration::ZERO,
         write_time: Duration::ZERO,
     };
-    let untold = |number: f32| Generation {
-        logprobs: Some(vec![number]),
-        entropies: Some(vec![number]),
-        margins: Some(vec![number]),
-        ..said("", Finish::End)
+    let untold = |number: f32| {
+        with!(said("", Finish::End), logprobs: Some(vec![number]),
+            entropies: Some(vec![number]), margins: Some(vec![number]))
     };
     vec![
         ("nothing", said("", Finish::End)),
@@ -286,11 +284,8 @@ fn enough_samples_have_to_be_answers() {
         let owl = with!(Sample::default(), text: "owl".to_owned(), logprob: Some(-0.1), tokens: 1);
         let mut samples = vec![owl; answers];
         samples.resize(10, Sample::default());
-        Measurements {
-            samples,
-            types: (0..10).map(|at| usize::from(at >= answers)).collect(),
-            ..Measurements::default()
-        }
+        with!(Measurements::default(), samples: samples,
+            types: (0..10).map(|at| usize::from(at >= answers)).collect())
     };
     for signal in [
         Signal::CERTAINTY,
@@ -315,19 +310,10 @@ fn enough_samples_have_to_be_answers() {
         assert_eq!(signal.of(&Measurements::default()), Reading::NotMeasured);
     }
     // Lines that were all cut off have no end to agree on, and their tokens tell something.
-    let cut = Sample {
-        text: "the owl of the".to_owned(),
-        logprob: Some(-1.0),
-        tokens: 4,
-        lack: Some(Lack::CutOff),
-        ..Sample::default()
-    };
-    let cut = Measurements {
-        greedy: Some(cut.clone()),
-        samples: vec![cut; 10],
-        types: vec![0; 10],
-        ..Measurements::default()
-    };
+    let cut = with!(Sample::default(), text: "the owl of the".to_owned(), logprob: Some(-1.0), tokens: 4,
+        lack: Some(Lack::CutOff));
+    let cut = with!(Measurements::default(), greedy: Some(cut.clone()), samples: vec![cut; 10],
+        types: vec![0; 10]);
     for signal in [Signal::CERTAINTY, Signal::SEQUENCE_PROBABILITY] {
         assert_eq!(signal.of(&cut), Reading::CannotTell, "{signal}");
     }
@@ -336,10 +322,8 @@ fn enough_samples_have_to_be_answers() {
 
 #[test]
 fn one_answer_without_its_log_probabilities_is_not_a_model_without_any() {
-    let measured = Measurements {
-        greedy: Some(with!(Sample::default(), text: "owl".to_owned(), tokens: 1)),
-        ..Measurements::default()
-    };
+    let measured = with!(Measurements::default(),
+        greedy: Some(with!(Sample::default(), text: "owl".to_owned(), tokens: 1)));
     let reading = Signal::PERPLEXITY.of(&measured);
     assert_eq!(reading, Reading::NotMeasured);
     assert_eq!(
