@@ -285,7 +285,7 @@ mod tests {
     use crate::indicators::{certainty, confidence};
     use crate::{Correctness, Golden, are_right, types_by_string};
     use ken_language::{Examples, Reply};
-    use ken_testing::{Fact, TableModel};
+    use ken_testing::{Fact, TableModel, with};
     use proptest::prelude::*;
 
     const OPTIONS: SampleOptions = SampleOptions {
@@ -296,12 +296,10 @@ mod tests {
 
     fn facts(known: f64) -> Vec<Fact> {
         (0..200)
-            .map(|number| Fact {
-                question: format!("what is number {number}?"),
-                answer: "right".to_owned(),
-                wrong: vec!["left".to_owned(), "middle".to_owned()],
-                known,
-                ..Fact::default()
+            .map(|number| {
+                with!(Fact::default(), question: format!("what is number {number}?"),
+                    answer: "right".to_owned(), wrong: vec!["left".to_owned(), "middle".to_owned()],
+                    known: known)
             })
             .collect()
     }
@@ -485,11 +483,9 @@ mod tests {
     const INSTRUCTION: &str = "Write.";
 
     fn table() -> TableModel {
-        let fact = |question: &str, answer: &str| Fact {
-            question: question.to_owned(),
-            answer: answer.to_owned(),
-            known: 1.0,
-            ..Fact::default()
+        let fact = |question: &str, answer: &str| {
+            with!(Fact::default(), question: question.to_owned(),
+                answer: answer.to_owned(), known: 1.0)
         };
         let facts = vec![
             fact("who rows?", "Ida\nand more"),

@@ -80,7 +80,7 @@ pub(super) fn prefer_answers(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ken_testing::{Fact, FnModel, TableModel};
+    use ken_testing::{Fact, FnModel, TableModel, with};
 
     const STATED: Stated<'_> = Stated {
         title: "",
@@ -110,12 +110,10 @@ mod tests {
 
     #[test]
     fn another_answer_of_the_sentence_may_be_preferred() {
-        let facts = ["Who came?", "When was it?"].map(|question| Fact {
-            question: format!("Question: {question}"),
-            answer: "Ida".to_owned(),
-            wrong: vec!["1871".to_owned()],
-            known: 0.7,
-            ..Fact::default()
+        let facts = ["Who came?", "When was it?"].map(|question| {
+            with!(Fact::default(),
+                question: format!("Question: {question}"), answer: "Ida".to_owned(),
+                wrong: vec!["1871".to_owned()], known: 0.7)
         });
         let model = TableModel::new(facts.to_vec()).unwrap();
         let (ida, year) = (pair("Who came?", "Ida"), pair("When was it?", "1871"));
