@@ -24,13 +24,8 @@ fn question(place: usize, (kind, ..): &Answered) -> serde_json::Value {
 }
 
 fn record(question: &Question, right: bool, retriever: usize) -> Record {
-    let mut record = Record {
-        id: question.id.clone(),
-        question: question.question.clone(),
-        em: right,
-        f1: f64::from(u8::from(right)),
-        ..Record::default()
-    };
+    let mut record = with!(Record::default(), id: question.id.clone(),
+        question: question.question.clone(), em: right, f1: f64::from(u8::from(right)));
     record.calls.retriever = retriever;
     record
 }

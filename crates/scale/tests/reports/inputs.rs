@@ -18,15 +18,9 @@ use ken_testing::with;
 
 fn record(em: bool, route: Source, ms: f64) -> Record {
     let searches = usize::from(route == Source::Corpus);
-    let mut record = Record {
-        em,
-        f1: if em { 1.0 } else { 0.25 },
-        contains: em,
-        route: Some(route),
-        retrieved: vec!["d#0".to_owned(); 3 * searches],
-        timing_ms: BTreeMap::from([("generate".to_owned(), ms), ("total".to_owned(), ms + 1.0)]),
-        ..Record::default()
-    };
+    let mut record = with!(Record::default(), em: em, f1: if em { 1.0 } else { 0.25 }, contains: em,
+        route: Some(route), retrieved: vec!["d#0".to_owned(); 3 * searches],
+        timing_ms: BTreeMap::from([("generate".to_owned(), ms), ("total".to_owned(), ms + 1.0)]));
     record.calls.model = 1;
     record.calls.retriever = searches;
     record.tokens.prompt = 40 + 60 * searches;
@@ -42,12 +36,8 @@ fn sample(text: &str) -> Sample {
 pub(crate) fn comparison() -> Comparison {
     let answers: Vec<(Record, Record, Signals, String)> = (0..16)
         .map(|number| {
-            let measured = Measurements {
-                judgment: Some(f64::from(number % 8) / 8.0),
-                samples: vec![sample("a"), sample("b")],
-                types: vec![0, usize::from(number % 4 == 0)],
-                ..Measurements::default()
-            };
+            let measured = with!(Measurements::default(), judgment: Some(f64::from(number % 8) / 8.0),
+                samples: vec![sample("a"), sample("b")], types: vec![0, usize::from(number % 4 == 0)]);
             let signals = with!(Signals::default(), without: measured.clone(), with: measured);
             let never = record(number % 3 == 0, Source::SelfKnowledge, 2.0);
             (
