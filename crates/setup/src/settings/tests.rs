@@ -58,7 +58,10 @@ fn defaults_are_those_of_the_libraries() {
         Budget::DEFAULT_DOCUMENT_BYTES
     );
     let [generator, embedder] = [DEFAULT_GENERATOR, DEFAULT_EMBEDDER].map(|text| text.parse());
-    has!(settings, model: generator.unwrap(), embedder: embedder.unwrap());
+    assert_eq!(
+        (settings.model, settings.embedder),
+        (generator.unwrap(), embedder.unwrap())
+    );
 }
 
 /// Rewrites the table in the documentation if it differs from the settings.
