@@ -18,7 +18,7 @@ use ken_eval::{
 };
 use ken_lab::write_parquet;
 use ken_probe::{Effect, Grouping, Obstacle};
-use ken_testing::{Fact, FnEmbedder, TableModel, has, with};
+use ken_testing::{Fact, FnEmbedder, TableModel, cases, has, with};
 use parquet::record::RowAccessor;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -27,75 +27,35 @@ use fixture::{answering, exact_probe, rows, with_corpus};
 
 const SAMPLES: usize = 30;
 
-/// A question, the model's answers, and the corpus's evidence.
-struct Case {
-    id: &'static str,
-    question: &'static str,
-    golden: &'static [&'static str],
-    known: f64,
-    copied: f64,
-    misled: f64,
-    evidence: &'static str,
-}
+/// A question, its golden answers, the chances of the model's answers (known, copied, misled), and the corpus's
+/// evidence.
+type Case = (
+    &'static str,
+    &'static str,
+    &'static [&'static str],
+    [f64; 3],
+    &'static str,
+);
 
-const CASES: [Case; 5] = [
-    Case {
-        id: "known",
-        question: "who keeps the lighthouse?",
-        golden: &["Ilse Marrow"],
-        known: 1.0,
-        copied: 1.0,
-        misled: 0.0,
-        evidence: "The keeper of the lighthouse is Ilse Marrow.",
-    },
-    Case {
-        id: "learned",
-        question: "who built the oven?",
-        golden: &["Anders Pell"],
-        known: 0.0,
-        copied: 1.0,
-        misled: 1.0,
-        evidence: "The oven was built by Anders Pell.",
-    },
-    Case {
-        id: "misled",
-        question: "who mended the bridge?",
-        golden: &["Odo Finch"],
-        known: 1.0,
-        copied: 1.0,
-        misled: 1.0,
-        evidence: "The bridge is old.",
-    },
-    Case {
-        id: "unsure",
-        question: "who owns the mill?",
-        golden: &["Runa Holt"],
-        known: 0.5,
-        copied: 0.0,
-        misled: 0.0,
-        evidence: "The mill has four sails.",
-    },
-    Case {
-        id: "open",
-        question: "who paints the boats?",
-        golden: &[],
-        known: 0.5,
-        copied: 0.0,
-        misled: 0.0,
-        evidence: "The boats are blue.",
-    },
+const CASES: [Case; 5] = cases![
+    "known" => "who keeps the lighthouse?", &["Ilse Marrow"], [1.0, 1.0, 0.0],
+        "The keeper of the lighthouse is Ilse Marrow.";
+    "learned" => "who built the oven?", &["Anders Pell"], [0.0, 1.0, 1.0], "The oven was built by Anders Pell.";
+    "misled" => "who mended the bridge?", &["Odo Finch"], [1.0, 1.0, 1.0], "The bridge is old.";
+    "unsure" => "who owns the mill?", &["Runa Holt"], [0.5, 0.0, 0.0], "The mill has four sails.";
+    "open" => "who paints the boats?", &[], [0.5, 0.0, 0.0], "The boats are blue.";
 ];
 
 fn table() -> TableModel {
-    let fact = |case: &Case| Fact {
-        question: case.question.to_owned(),
-        answer: (*case.golden.first().unwrap_or(&"nobody")).to_owned(),
+    let facts = CASES.map(|(_, question, golden, [known, copied, misled], _)| Fact {
+        question: question.to_owned(),
+        answer: (*golden.first().unwrap_or(&"nobody")).to_owned(),
         wrong: vec!["Vera Lund".to_owned()],
-        known: case.known,
-        copied: case.copied,
-        misled: case.misled,
-    };
-    TableModel::new(CASES.iter().map(fact).collect()).unwrap()
+        known,
+        copied,
+        misled,
+    });
+    TableModel::new(facts.into()).unwrap()
 }
 
 fn question(value: Value) -> Question {
@@ -104,18 +64,15 @@ fn question(value: Value) -> Question {
 
 fn questions() -> Vec<Question> {
     CASES
-        .iter()
-        .map(|case| {
-            question(json!({
-                "id": case.id, "question": case.question, "golden_answers": case.golden,
-            }))
+        .map(|(id, asked, golden, ..)| {
+            question(json!({"id": id, "question": asked, "golden_answers": golden}))
         })
-        .collect()
+        .into()
 }
 
 /// The model with the corpus of all evidence.
 fn with_evidence(folder: &TempDir, model: TableModel) -> Pipeline {
-    let passages = CASES.map(|case| (case.id, case.evidence));
+    let passages = CASES.map(|(id, .., evidence)| (id, evidence));
     with_corpus(folder, model, &passages, FnEmbedder::blind())
 }
 
@@ -276,10 +233,10 @@ fn bad_questions_are_told_and_harm_no_other() {
         question(
             json!({"id": "nothing", "question": "who is unheard of?", "golden_answers": ["x"]}),
         ),
-        question(json!({"id": "no content", "question": CASES[0].question,
+        question(json!({"id": "no content", "question": CASES[0].1,
                         "golden_answers": ["the", "!"]})),
-        question(json!({"id": "known", "question": CASES[0].question,
-                        "golden_answers": CASES[0].golden})),
+        question(json!({"id": "known", "question": CASES[0].1,
+                        "golden_answers": CASES[0].2})),
     ];
     let records = run(&folder.path().join("r"), &work(&pipeline), &odd, 4).records;
     let empty = record(&records, "empty");
