@@ -20,7 +20,7 @@ use ken_lab::{
 };
 use ken_language::LanguageModel;
 use ken_probe::{Obstacle, Preferred};
-use ken_testing::{Call, Fact, FnEmbedder, TableModel, has, with};
+use ken_testing::{Call, Fact, FnEmbedder, TableModel, cases, has, with};
 use parquet::record::RowAccessor;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -43,63 +43,34 @@ struct Case {
     helps: &'static str,
 }
 
-const CASES: [Case; 5] = [
-    Case {
-        id: "known",
-        question: "who keeps the lighthouse?",
-        golden: "Ilse Marrow",
-        known: 1.0,
-        copied: 1.0,
-        misled: 1.0,
-        notes: "The lighthouse is white.",
-        hearsay: "Some say that the lighthouse has no keeper.",
-        helps: SELF,
-    },
-    Case {
-        id: "learned",
-        question: "who built the oven?",
-        golden: "Anders Pell",
-        known: 0.1,
-        copied: 0.9,
-        misled: 0.5,
-        notes: "The oven was built by Anders Pell.",
-        hearsay: "Some say that the oven was never built.",
-        helps: "notes",
-    },
-    Case {
-        id: "heard",
-        question: "who mended the bridge?",
-        golden: "Odo Finch",
-        known: 0.0,
-        copied: 1.0,
-        misled: 1.0,
-        notes: "The bridge is old.",
-        hearsay: "Some say that Odo Finch mended the bridge.",
-        helps: "hearsay",
-    },
-    Case {
-        id: "guessed",
-        question: "who owns the mill?",
-        golden: "Runa Holt",
-        known: 0.6,
-        copied: 0.8,
-        misled: 0.9,
-        notes: "The mill has four sails.",
-        hearsay: "Some say that the mill has five sails.",
-        helps: SELF,
-    },
-    Case {
-        id: "wrongly believed",
-        question: "who paints the boats?",
-        golden: "Tove Lind",
-        known: 0.2,
-        copied: 1.0,
-        misled: 1.0,
-        notes: "Tove Lind paints the boats.",
-        hearsay: "Some say that Tove Lind paints the boats.",
-        helps: "notes",
-    },
-];
+static CASES: LazyLock<[Case; 5]> = LazyLock::new(|| {
+    let cases = cases![
+        "known" => "who keeps the lighthouse?", "Ilse Marrow", [1.0, 1.0, 1.0],
+            ["The lighthouse is white.", "Some say that the lighthouse has no keeper."], SELF;
+        "learned" => "who built the oven?", "Anders Pell", [0.1, 0.9, 0.5],
+            ["The oven was built by Anders Pell.", "Some say that the oven was never built."], "notes";
+        "heard" => "who mended the bridge?", "Odo Finch", [0.0, 1.0, 1.0],
+            ["The bridge is old.", "Some say that Odo Finch mended the bridge."], "hearsay";
+        "guessed" => "who owns the mill?", "Runa Holt", [0.6, 0.8, 0.9],
+            ["The mill has four sails.", "Some say that the mill has five sails."], SELF;
+        "wrongly believed" => "who paints the boats?", "Tove Lind", [0.2, 1.0, 1.0],
+            ["Tove Lind paints the boats.", "Some say that Tove Lind paints the boats."], "notes";
+    ];
+    cases.map(|(id, question, golden, chances, [notes, hearsay], helps)| {
+        let [known, copied, misled] = chances;
+        Case {
+            id,
+            question,
+            golden,
+            known,
+            copied,
+            misled,
+            notes,
+            hearsay,
+            helps,
+        }
+    })
+});
 
 fn table() -> TableModel {
     let fact = |case: &Case| Fact {
