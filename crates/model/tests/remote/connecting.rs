@@ -5,7 +5,7 @@ use ken_model::remote::{ApiKey, Endpoint, RemoteError, RemoteModel};
 use ken_testing::{has, says, with};
 use serde_json::{Value, json};
 
-use super::faults::{greedy, model_list, prompt, request, scripted, text_of};
+use super::faults::{greedy, model_list, prompt, scripted, text_of};
 use super::loopback::{Reply, Request, Server};
 
 fn error_of(endpoint: Endpoint) -> RemoteError {
@@ -217,7 +217,11 @@ fn rejected_parameters_are_left_out_from_then_on() {
     };
     let prompt: Prompt = prompt();
     let ask = |options: &GenerateOptions| {
-        let request = request(&prompt, 1, options);
+        let request = ken_language::GenerateRequest {
+            prompt: &prompt,
+            samples: 1,
+            options,
+        };
         model.generate(&[request], &mut |_| std::ops::ControlFlow::Continue(()))
     };
     let before = server.requests("completions").len();
@@ -290,7 +294,11 @@ fn what_a_model_that_thinks_refuses_is_learned() {
         // The client's own temperature is the client's to change.
         let mut options = greedy();
         options.sampling = Sampling::at(0.7, 1);
-        let request = request(&prompt, 1, &options);
+        let request = ken_language::GenerateRequest {
+            prompt: &prompt,
+            samples: 1,
+            options: &options,
+        };
         let flow = &mut |_: ken_language::Progress<'_>| std::ops::ControlFlow::Continue(());
         let error = model.generate(&[request], flow).unwrap_err();
         assert!(error.to_string().contains("temperature"), "{error}");

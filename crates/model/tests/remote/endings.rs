@@ -4,12 +4,14 @@
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
-use ken_language::{Finish, Generation, LanguageModel, Progress, Prompt, Reply as As};
+use ken_language::{
+    Finish, GenerateRequest, Generation, LanguageModel, Progress, Prompt, Reply as As,
+};
 use ken_model::remote::{Endpoint, RemoteModel};
 use ken_testing::{cases, with};
 use serde_json::{Value, json};
 
-use super::faults::{greedy, model_list, prompt, request, settings};
+use super::faults::{greedy, model_list, prompt, settings};
 use super::loopback::{Reply, Server};
 
 /// A model that only takes conversations, and gives a fixed response.
@@ -68,7 +70,11 @@ impl Talks {
                 },
                 ..greedy()
             };
-            let request = request(&prompt, samples, &options);
+            let request = GenerateRequest {
+                prompt: &prompt,
+                samples,
+                options: &options,
+            };
             let mut given = String::new();
             let written = self.model.generate(&[request], &mut |progress| {
                 if let Progress::Text(piece) = progress

@@ -34,18 +34,6 @@ pub(crate) fn greedy() -> GenerateOptions {
     GenerateOptions::new(Sampling::Greedy, 5)
 }
 
-pub(crate) fn request<'r>(
-    prompt: &'r Prompt,
-    samples: usize,
-    options: &'r GenerateOptions,
-) -> GenerateRequest<'r> {
-    GenerateRequest {
-        prompt,
-        samples,
-        options,
-    }
-}
-
 pub(crate) fn settings() -> RemoteSettings {
     with!(RemoteSettings::default(), concurrency: 3, connect_timeout: Duration::from_secs(2),
         read_timeout: Duration::from_millis(300), retries: 2, backoff: Duration::from_millis(4))
@@ -75,7 +63,11 @@ pub(crate) fn scripted(
 
 pub(crate) fn text_of(model: &dyn LanguageModel, prompt: &Prompt) -> Result<String, ModelError> {
     let options = greedy();
-    let request = request(prompt, 1, &options);
+    let request = GenerateRequest {
+        prompt,
+        samples: 1,
+        options: &options,
+    };
     let mut pieces = String::new();
     let written = model.generate(&[request], &mut |progress| {
         if let Progress::Text(piece) = progress {

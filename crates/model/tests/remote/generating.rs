@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use ken_language::{Finish, GenerateOptions, LanguageModel, Progress, Sampling};
+use ken_language::{Finish, GenerateOptions, GenerateRequest, LanguageModel, Progress, Sampling};
 use ken_model::remote::{Endpoint, RemoteModel};
 use ken_testing::{has, with};
 use serde_json::{Value, json};
 
-use super::faults::{endless, greedy, prompt, request, scripted, text_of};
+use super::faults::{endless, greedy, prompt, scripted, text_of};
 use super::loopback::{Reply, Request, Server};
 
 fn choices(texts: &[String]) -> Reply {
@@ -40,7 +40,11 @@ fn samples_are_requested_one_by_one_if_several_are_refused_or_ignored() {
             _ => by_seed(request),
         });
         let (prompt, options) = (prompt(), sampled());
-        let requests = [request(&prompt, 4, &options)];
+        let requests = [GenerateRequest {
+            prompt: &prompt,
+            samples: 4,
+            options: &options,
+        }];
         for _ in 0..2 {
             let written = model
                 .generate(&requests, &mut |_| ControlFlow::Continue(()))
@@ -63,7 +67,11 @@ fn samples_are_requested_one_by_one_if_several_are_refused_or_ignored() {
 fn greedy_samples_are_generated_once() {
     let (server, model) = scripted(|_, _| choices(&["same".to_owned()]));
     let (prompt, options) = (prompt(), greedy());
-    let request = request(&prompt, 3, &options);
+    let request = GenerateRequest {
+        prompt: &prompt,
+        samples: 3,
+        options: &options,
+    };
     let before = server.requests("completions").len();
     let written = model
         .generate(&[request], &mut |_| ControlFlow::Continue(()))
@@ -89,7 +97,11 @@ fn requests_in_flight_are_as_many_as_allowed() {
         .collect();
     let requests: Vec<_> = options
         .iter()
-        .map(|options| request(&prompt, 1, options))
+        .map(|options| GenerateRequest {
+            prompt: &prompt,
+            samples: 1,
+            options,
+        })
         .collect();
     let caller = std::thread::current().id();
     let mut told = BTreeSet::new();
@@ -114,7 +126,11 @@ fn requests_in_flight_are_as_many_as_allowed() {
 fn a_break_closes_the_connection() {
     let (server, model) = scripted(|_, _| endless());
     let (prompt, options) = (prompt(), greedy());
-    let request = request(&prompt, 1, &options);
+    let request = GenerateRequest {
+        prompt: &prompt,
+        samples: 1,
+        options: &options,
+    };
     let mut pieces = 0;
     let written = model
         .generate(&[request], &mut |_| {
@@ -137,7 +153,11 @@ fn lines(
 ) -> Vec<(String, usize, Option<Vec<f32>>)> {
     let (_server, model) = scripted(move |request, _| reply(request));
     let (prompt, options) = (prompt(), greedy());
-    let request = request(&prompt, 1, &options);
+    let request = GenerateRequest {
+        prompt: &prompt,
+        samples: 1,
+        options: &options,
+    };
     let written = model
         .generate(
             &vec![request; times],
@@ -208,7 +228,11 @@ fn an_endpoint_without_runner_up_is_asked_without() {
         )
     });
     let (prompt, options) = (prompt(), greedy());
-    let request = request(&prompt, 1, &options);
+    let request = GenerateRequest {
+        prompt: &prompt,
+        samples: 1,
+        options: &options,
+    };
     for _ in 0..2 {
         let written = model
             .generate(&[request.clone(), request.clone()], &mut |_| {
@@ -238,7 +262,11 @@ fn no_samples_and_no_tokens_are_not_requested() {
     let (server, model) = scripted(|_, _| Reply::HangUp);
     let (prompt, options) = (prompt(), greedy());
     let before = server.requests("completions").len();
-    let asked = |samples, options| request(&prompt, samples, options);
+    let asked = |samples, options| GenerateRequest {
+        prompt: &prompt,
+        samples,
+        options,
+    };
     let error = model
         .generate(&[asked(0, &options)], &mut |_| ControlFlow::Continue(()))
         .unwrap_err();

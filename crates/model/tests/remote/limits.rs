@@ -6,12 +6,14 @@ use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use ken_language::{Embedder, GenerateOptions, LanguageModel, ModelError, Role, Sampling};
+use ken_language::{
+    Embedder, GenerateOptions, GenerateRequest, LanguageModel, ModelError, Role, Sampling,
+};
 use ken_model::remote::{Endpoint, RemoteEmbedder, RemoteModel, RemoteSettings};
 use ken_testing::with;
 use serde_json::{Value, json};
 
-use super::faults::{model_list, prompt, request, scripted, settings, text_of};
+use super::faults::{model_list, prompt, scripted, settings, text_of};
 use super::loopback::{Reply, Server};
 
 const MEBIBYTE: u64 = 1 << 20;
@@ -144,7 +146,11 @@ fn surplus_completions_are_ignored() {
     });
     let prompt = prompt();
     let options = GenerateOptions::new(Sampling::at(1.0, 1), 5);
-    let request = request(&prompt, 3, &options);
+    let request = GenerateRequest {
+        prompt: &prompt,
+        samples: 3,
+        options: &options,
+    };
     let written = model.generate(&[request], &mut |_| std::ops::ControlFlow::Continue(()));
     let texts: Vec<String> = written
         .unwrap()

@@ -3,13 +3,12 @@
 use std::ops::ControlFlow;
 
 use ken_language::{
-    Examples, Finish, GenerateOptions, Generation, LanguageModel, Progress, Prompt, Reply,
-    Sampling, ScoreRequest, WorkedExample,
+    Examples, Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Progress,
+    Prompt, Reply, Sampling, ScoreRequest, WorkedExample,
 };
 use ken_model::remote::{Endpoint, RemoteModel};
 use ken_testing::{has, with};
 
-use super::faults::request;
 use super::loopback::Server;
 use super::model_server::{MODEL, Manner, start};
 
@@ -44,7 +43,11 @@ fn written(
 ) -> (Vec<Vec<Generation>>, Vec<String>) {
     let requests: Vec<_> = prompts
         .iter()
-        .map(|prompt| request(prompt, samples, options))
+        .map(|prompt| GenerateRequest {
+            prompt,
+            samples,
+            options,
+        })
         .collect();
     let mut pieces = Vec::new();
     let written = model

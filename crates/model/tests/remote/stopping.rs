@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ken_language::{
-    CancelToken, Embedder, Finish, LanguageModel, ModelError, Prompt, Role, ScoreRequest,
-    bound_embedder, bound_model,
+    CancelToken, Embedder, Finish, GenerateRequest, LanguageModel, ModelError, Prompt, Role,
+    ScoreRequest, bound_embedder, bound_model,
 };
 use ken_model::remote::{Endpoint, RemoteEmbedder, RemoteModel};
 use ken_testing::with;
 use serde_json::json;
 
-use super::faults::{endless, event, greedy, model_list, prompt, request, text_of};
+use super::faults::{endless, event, greedy, model_list, prompt, text_of};
 use super::loopback::{Reply, Request, Server};
 
 /// How soon work must end after a stop, on a machine that is busy with other tests.
@@ -115,7 +115,11 @@ fn within_a_batch_of_which_finished_samples_are_kept() {
     let options = greedy();
     let requests: Vec<_> = prompts
         .iter()
-        .map(|prompt| request(prompt, 1, &options))
+        .map(|prompt| GenerateRequest {
+            prompt,
+            samples: 1,
+            options: &options,
+        })
         .collect();
     let before = server.requests("completions").len();
     let written = stopped(&stop, || {
@@ -180,7 +184,11 @@ fn whatever_a_bound_model_waits_for_ends_with_its_question() {
         |model, _| text_of(model, &prompt()).map(drop),
         |model, _| {
             let (prompt, options) = (prompt(), greedy());
-            let request = request(&prompt, 3, &options);
+            let request = GenerateRequest {
+                prompt: &prompt,
+                samples: 3,
+                options: &options,
+            };
             let written = model.generate(&[request], &mut |_| ControlFlow::Continue(()))?;
             assert!(
                 written[0]
