@@ -59,21 +59,35 @@ impl Intake for Documents {
     }
 
     fn documents(&self, folder: &Path, stop: &Arc<AtomicBool>) -> Result<ReadFiles, ToolError> {
-        let mut documents = self.read(folder, Map::new(), stop)?;
-        let paths = documents.files().map(Path::to_owned);
-        let mut files: ReadFiles = paths.map(|path| (path, Ok(Vec::new()))).collect();
-        while let Some(document) = documents.next() {
-            let file = documents.current_file();
-            let file = file.and_then(|path| files.get_mut(path));
-            match (document, file) {
-                (Err(error @ ReadError::Stopped), _) => return Err(refused(&error)),
-                (Ok(document), Some(Ok(ids))) => ids.push(document.id),
-                (Err(error), Some(file)) if file.is_ok() => *file = Err(refused(&error)),
-                // More of a file that cannot be read.
-                _ => {}
+        let mut broken = ReadFiles::new();
+        loop {
+            let mut documents = self.read(folder, Map::new(), stop)?;
+            documents.retain_files(|path| !broken.contains_key(path));
+            let paths = documents.files().map(Path::to_owned);
+            let mut files: ReadFiles = paths.map(|path| (path, Ok(Vec::new()))).collect();
+            let (already, mut repeats) = (broken.len(), false);
+            while let Some(document) = documents.next() {
+                let path = documents.current_file().unwrap_or(folder);
+                match (document, files.get_mut(path)) {
+                    (Err(error @ ReadError::Stopped), _) => return Err(refused(&error)),
+                    (Ok(document), Some(Ok(ids))) => ids.push(document.id),
+                    (Err(error), Some(file)) if file.is_ok() => {
+                        *file = Err(refused(&error));
+                        match error {
+                            ReadError::DuplicateId { .. } => repeats = true,
+                            _ => drop(broken.insert(path.to_owned(), file.clone())),
+                        }
+                    }
+                    // More of a file that cannot be read.
+                    _ => {}
+                }
+            }
+            // A file may well repeat the documents of one that is left out.
+            if !repeats || broken.len() == already {
+                files.extend(broken);
+                return Ok(files);
             }
         }
-        Ok(files)
     }
 
     fn take(
