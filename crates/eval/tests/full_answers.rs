@@ -11,13 +11,11 @@ use std::sync::atomic::AtomicBool;
 
 use ken_answer::{Pipeline, Policy, Style};
 use ken_eval::compare::{ComparisonError, ComparisonWork};
-use ken_eval::{
-    Comparison, Question, Record, Run, RunSettings, Summary, evaluate_pipeline, summarize,
-};
+use ken_eval::{Comparison, Question, Run, RunSettings, Summary, summarize};
 use ken_testing::{Fact, FnEmbedder};
 use tempfile::TempDir;
 
-use fixture::{questions_of, with_facts};
+use fixture::{live, questions_of, with_facts};
 
 const BATCH: usize = 7;
 
@@ -79,15 +77,6 @@ fn compared(
     work.run(pipeline, &|_| run(&stop))
 }
 
-fn live(pipeline: &mut Pipeline, policy: Policy, questions: &[Question]) -> Vec<Record> {
-    let folder = tempfile::tempdir().unwrap();
-    pipeline.settings.policy = policy;
-    let stop = AtomicBool::new(false);
-    let file = folder.path().join("r");
-    let outcome = evaluate_pipeline(pipeline, questions, &file, RunSettings::new(), run(&stop));
-    outcome.unwrap().records
-}
-
 #[test]
 fn what_is_put_together_is_what_the_pipeline_answers() {
     let folder = tempfile::tempdir().unwrap();
@@ -105,7 +94,7 @@ fn what_is_put_together_is_what_the_pipeline_answers() {
     let comparison = compared(&mut pipeline, &policies, &questions, &out).unwrap();
     assert_eq!(comparison.style, Style::Full);
     for (&policy, put_together) in policies.iter().zip(&comparison.policies) {
-        let records = live(&mut pipeline, policy, &questions);
+        let records = live(&mut pipeline, policy, &questions, BATCH);
         let right = records.iter().filter(|one| one.is_right()).count() as f64;
         let done = summarize(&policy.to_string(), &records);
         let told = |of: &Summary| {

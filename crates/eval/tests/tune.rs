@@ -13,13 +13,13 @@ use std::sync::atomic::AtomicBool;
 use ken_answer::{Pipeline, Policy, Style};
 use ken_eval::compare::{AnswersWork, Arm};
 use ken_eval::tune::{Labels, Row, TuneError, TuneWork, Tuned, Verdict, tell_apart, usable};
-use ken_eval::{Question, Record, Run, RunSettings, evaluate_pipeline};
+use ken_eval::{Question, Record, Run, RunSettings};
 use ken_policy::{CalibratedOn, Promise};
 use ken_testing::{Fact, FnEmbedder};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use fixture::{questions_of, with_facts};
+use fixture::{live, questions_of, with_facts};
 
 const BATCH: usize = 7;
 
@@ -115,16 +115,6 @@ fn tuned(
     })
 }
 
-fn live(pipeline: &mut Pipeline, policy: Policy, questions: &[Question]) -> Vec<Record> {
-    let folder = tempfile::tempdir().unwrap();
-    pipeline.settings.policy = policy;
-    let stop = AtomicBool::new(false);
-    let run = Run::new(BATCH, &stop, |_| {});
-    let file = folder.path().join("r");
-    let outcome = evaluate_pipeline(pipeline, questions, &file, RunSettings::new(), run);
-    outcome.unwrap().records
-}
-
 #[test]
 fn what_is_measured_is_what_answers_in_either_style() {
     let kinds = [
@@ -147,7 +137,7 @@ fn what_is_measured_is_what_answers_in_either_style() {
         let found = tuned(&work, &mut pipeline, &questions, &policies, labels);
         let mut ratios = Vec::new();
         for (row, &policy) in found.rows.iter().zip(&policies) {
-            let records = live(&mut pipeline, policy, &questions);
+            let records = live(&mut pipeline, policy, &questions, BATCH);
             let mean = |of: &dyn Fn(&Record) -> usize| {
                 Some(records.iter().map(of).sum::<usize>() as f64 / records.len() as f64)
             };
