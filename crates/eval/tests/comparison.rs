@@ -15,7 +15,7 @@ use ken_eval::{Question, ResultsFile, Run, RunProgress, RunSettings, Summary, su
 use ken_testing::{Fact, FnEmbedder};
 use tempfile::TempDir;
 
-use fixture::{compared, live, probed, questions_of, signals, with_facts};
+use fixture::{about_clock, clocks, compared, live, probed, questions_of, signals, with_facts};
 
 const BATCH: usize = 7;
 
@@ -32,27 +32,11 @@ const KINDS: [(f64, f64, f64); 5] = [
 ];
 
 fn facts() -> Vec<Fact> {
-    (0..KINDS.len() * EACH)
-        .map(|number| {
-            let (known, copied, misled) = KINDS[number % KINDS.len()];
-            Fact {
-                question: format!("who made the clock number{number}?"),
-                answer: format!("Maker{number}"),
-                wrong: vec!["Vera Lund".to_owned(), "Odo Finch".to_owned()],
-                known,
-                copied,
-                misled,
-            }
-        })
-        .collect()
+    clocks(&KINDS, KINDS.len() * EACH)
 }
 
 fn pipeline(folder: &TempDir) -> Pipeline {
-    let text = |number: usize, fact: &Fact| match fact.copied > 0.0 {
-        true => format!("The clock number{number} was made by {}.", fact.answer),
-        false => format!("The clock number{number} is loud."),
-    };
-    with_facts(folder, facts(), text, FnEmbedder::blind())
+    with_facts(folder, facts(), about_clock, FnEmbedder::blind())
 }
 
 fn questions() -> Vec<Question> {

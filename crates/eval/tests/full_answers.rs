@@ -15,7 +15,7 @@ use ken_eval::{Comparison, Question, Run, RunSettings, Summary, summarize};
 use ken_testing::{Fact, FnEmbedder};
 use tempfile::TempDir;
 
-use fixture::{live, questions_of, with_facts};
+use fixture::{about_clock, clocks, live, questions_of, with_facts};
 
 const BATCH: usize = 7;
 
@@ -28,26 +28,11 @@ const KINDS: [(f64, f64, f64); 4] = [
 ];
 
 fn facts() -> Vec<Fact> {
-    let fact = |number: usize| {
-        let (known, copied, misled) = KINDS[number % KINDS.len()];
-        Fact {
-            question: format!("who made the clock number{number}?"),
-            answer: format!("Maker{number}"),
-            wrong: vec!["Vera Lund".to_owned(), "Odo Finch".to_owned()],
-            known,
-            copied,
-            misled,
-        }
-    };
-    (0..KINDS.len() * 8).map(fact).collect()
+    clocks(&KINDS, 32)
 }
 
 fn pipeline(folder: &TempDir) -> Pipeline {
-    let text = |number: usize, fact: &Fact| match fact.copied > 0.0 {
-        true => format!("The clock number{number} was made by {}.", fact.answer),
-        false => format!("The clock number{number} is loud."),
-    };
-    let mut pipeline = with_facts(folder, facts(), text, FnEmbedder::blind());
+    let mut pipeline = with_facts(folder, facts(), about_clock, FnEmbedder::blind());
     pipeline.settings.style = Style::Full;
     pipeline
 }
