@@ -15,7 +15,9 @@ use ken_eval::{Question, ResultsFile, Run, RunProgress, RunSettings, Summary, su
 use ken_testing::{Fact, FnEmbedder};
 use tempfile::TempDir;
 
-use fixture::{about_clock, clocks, compared, live, probed, questions_of, signals, with_facts};
+use fixture::{
+    about_clock, clocks, compared, live, policies, probed, questions_of, signals, with_facts,
+};
 
 const BATCH: usize = 7;
 
@@ -41,10 +43,6 @@ fn pipeline(folder: &TempDir) -> Pipeline {
 
 fn questions() -> Vec<Question> {
     questions_of(&facts())
-}
-
-fn policies(names: &str) -> Vec<Policy> {
-    names.split(',').map(|name| name.parse().unwrap()).collect()
 }
 
 /// Compares the composed records with the pipeline's; returns the composed ones.

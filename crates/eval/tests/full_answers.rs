@@ -15,7 +15,7 @@ use ken_eval::{Comparison, Question, Run, RunSettings, Summary, summarize};
 use ken_testing::{Fact, FnEmbedder};
 use tempfile::TempDir;
 
-use fixture::{about_clock, clocks, live, questions_of, with_facts};
+use fixture::{about_clock, clocks, live, policies, questions_of, with_facts};
 
 const BATCH: usize = 7;
 
@@ -66,15 +66,9 @@ fn compared(
 fn what_is_put_together_is_what_the_pipeline_answers() {
     let folder = tempfile::tempdir().unwrap();
     let (mut pipeline, questions) = (pipeline(&folder), questions_of(&facts()));
-    let policies = [
-        "never",
-        "always",
-        "documents",
-        "prompt@0.4",
-        "uncertainty:sequence-probability@0.3",
-        "evidence:doubt@1.2",
-    ];
-    let policies = policies.map(|name| name.parse::<Policy>().unwrap());
+    let policies = policies(
+        "never,always,documents,prompt@0.4,uncertainty:sequence-probability@0.3,evidence:doubt@1.2",
+    );
     let out = folder.path().join("compared");
     let comparison = compared(&mut pipeline, &policies, &questions, &out).unwrap();
     assert_eq!(comparison.style, Style::Full);

@@ -19,7 +19,7 @@ use ken_testing::{Fact, FnEmbedder};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use fixture::{about_clock, clocks, live, questions_of, with_facts};
+use fixture::{about_clock, clocks, live, policies, questions_of, with_facts};
 
 const BATCH: usize = 7;
 
@@ -31,15 +31,8 @@ fn pipeline(folder: &TempDir, facts: &[Fact]) -> Pipeline {
     with_facts(folder, facts.to_vec(), text, FnEmbedder::blind())
 }
 
-fn named(policies: &str) -> Vec<Policy> {
-    policies
-        .split(',')
-        .map(|name| name.parse().unwrap())
-        .collect()
-}
-
-fn open(policies: &str) -> Vec<Policy> {
-    named(policies).into_iter().map(Policy::open).collect()
+fn open(names: &str) -> Vec<Policy> {
+    policies(names).into_iter().map(Policy::open).collect()
 }
 
 fn identity(_: &Pipeline) -> RunSettings {
@@ -104,7 +97,7 @@ fn what_is_measured_is_what_answers_in_either_style() {
     ];
     let facts = clocks(&kinds, 32);
     let questions = questions_of(&facts);
-    let policies = named(
+    let policies = policies(
         "never,always,documents,prompt@0.4,uncertainty:sequence-probability@0.3,evidence:doubt@1.2",
     );
     for style in [Style::Short, Style::Full] {
