@@ -24,7 +24,6 @@ use self::cmap::CMap;
 use self::collection::Collections;
 use self::composite::Composite;
 use self::simple::Simple;
-pub(super) use self::token::hexadecimal;
 use super::work::Work;
 use crate::error::ReadError;
 
