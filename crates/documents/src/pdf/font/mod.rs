@@ -168,3 +168,10 @@ pub(super) fn number(pdf: &Pdf, object: &Object) -> f32 {
         .and_then(|(_, object)| object.as_float())
         .unwrap_or(0.0)
 }
+
+/// What a font's codes are said to be, as tests write it.
+#[cfg(test)]
+fn listed<C: Copy + Eq + std::hash::Hash>(codes: &[(C, &str)]) -> HashMap<C, String> {
+    let codes = codes.iter().map(|&(code, text)| (code, text.to_owned()));
+    codes.collect()
+}
