@@ -351,15 +351,10 @@ mod tests {
 
     pub(super) fn passage(title: &str, text: &str) -> Retrieved {
         Retrieved {
-            passage_id: String::new(),
-            doc_id: String::new(),
             title: title.to_owned(),
-            location: Default::default(),
             text: text.to_owned(),
-            chunk: None,
-            score: 0.0,
-            corpus: None,
             in_prompt: true,
+            ..Retrieved::default()
         }
     }
 

@@ -169,12 +169,8 @@ mod tests {
             passage_id: id.to_string(),
             doc_id: id.to_string(),
             title: title.to_owned(),
-            location: Default::default(),
             text: text.to_owned(),
-            chunk: None,
-            score: 0.0,
-            corpus: None,
-            in_prompt: false,
+            ..Retrieved::default()
         }
     }
 
