@@ -29,7 +29,8 @@ impl SearchResult {
     }
 
     /// A whole passage with a score.
-    pub(crate) fn of(passage: Passage, score: f32) -> Self {
+    #[must_use]
+    pub fn of(passage: Passage, score: f32) -> Self {
         Self {
             text: passage.text.clone(),
             passage,
