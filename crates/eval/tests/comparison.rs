@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::{Pipeline, Policy, Step};
 use ken_eval::compare::{
-    Arm, Changed, Known, RequiredSignals, SignalWork, Thresholds, measure_signals, report, to_csv,
+    Arm, Changed, Known, RequiredSignals, SignalWork, Signals, Thresholds, measure_signals, report,
+    to_csv,
 };
 use ken_eval::{Question, ResultsFile, Run, RunProgress, RunSettings, Summary, summarize};
 use ken_testing::{Fact, FnEmbedder};
@@ -43,6 +44,11 @@ fn pipeline(folder: &TempDir) -> Pipeline {
 
 fn questions() -> Vec<Question> {
     questions_of(&facts())
+}
+
+fn measured(folder: &TempDir, pipeline: &Pipeline, policies: &str) -> Vec<Signals> {
+    let policies = fixture::policies(policies);
+    signals(folder, pipeline, &policies, &questions(), &[], BATCH)
 }
 
 /// Compares the composed records with the pipeline's; returns the composed ones.
@@ -394,22 +400,8 @@ fn a_curve_has_the_times_of_its_policy() {
 fn other_policies_pay_only_for_what_is_missing() {
     let folder = tempfile::tempdir().unwrap();
     let pipeline = pipeline(&folder);
-    let first = signals(
-        &folder,
-        &pipeline,
-        &policies("certainty"),
-        &questions(),
-        &[],
-        BATCH,
-    );
-    let second = signals(
-        &folder,
-        &pipeline,
-        &policies("certainty,prompt,certainty+double"),
-        &questions(),
-        &[],
-        BATCH,
-    );
+    let first = measured(&folder, &pipeline, "certainty");
+    let second = measured(&folder, &pipeline, "certainty,prompt,certainty+double");
     for (first, second) in first.iter().zip(&second) {
         assert_eq!(first.without.samples, second.without.samples);
         assert!(first.without.judgment.is_none() && second.without.judgment.is_some());
@@ -476,14 +468,7 @@ fn a_run_that_is_stopped_goes_on() {
     assert!(taken.interrupted);
     assert!(file.get("q6").is_some() && file.get("q7").is_none());
     drop(file);
-    let all = signals(
-        &folder,
-        &pipeline,
-        &policies("certainty"),
-        &questions(),
-        &[],
-        BATCH,
-    );
+    let all = measured(&folder, &pipeline, "certainty");
     assert_eq!(all.len(), KINDS.len() * EACH);
 }
 

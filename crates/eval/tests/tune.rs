@@ -205,13 +205,8 @@ fn where_memory_knows_little_nothing_is_at_stake() {
     let candidates = open("never,always");
     let labels = Labels::GoldenAnswers;
     let questions = questions_of(&facts);
-    let found = tuned(
-        &folder.path().join("tune"),
-        &mut pipeline,
-        &questions,
-        &candidates,
-        labels,
-    );
+    let work = folder.path().join("tune");
+    let found = tuned(&work, &mut pipeline, &questions, &candidates, labels);
     assert_eq!(found.choice.verdict, Verdict::NothingAtStake);
     assert_eq!(found.rows[found.choice.row].policy, Policy::ALWAYS);
     assert_eq!((found.stakes.known, found.stakes.lead), (0.1, 0.0));
@@ -230,13 +225,8 @@ fn without_golden_answers_the_answer_with_evidence_counts() {
     }
     let (questions, labels) = usable(questions).unwrap();
     assert_eq!(labels, Labels::Agreement);
-    let found = tuned(
-        &folder.path().join("tune"),
-        &mut pipeline,
-        &questions,
-        &candidates,
-        labels,
-    );
+    let work = folder.path().join("tune");
+    let found = tuned(&work, &mut pipeline, &questions, &candidates, labels);
     let right = |row: &Row| row.accuracy;
     assert_eq!(
         found.rows.iter().map(right).collect::<Vec<_>>(),
