@@ -122,6 +122,18 @@ pub struct GenerateRequest<'a, P> {
     pub options: &'a GenerateOptions,
 }
 
+impl<'a, P> GenerateRequest<'a, P> {
+    /// A prompt to be continued so many times.
+    #[must_use]
+    pub fn new(prompt: &'a P, samples: usize, options: &'a GenerateOptions) -> Self {
+        Self {
+            prompt,
+            samples,
+            options,
+        }
+    }
+}
+
 /// The progress of a caller's requests. The callback may cancel the request or text that it is called for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Progress<'a> {

@@ -186,11 +186,7 @@ pub fn draw_watched(
     let requests: Vec<_> = asked
         .iter()
         .zip(&options)
-        .map(|(asked, options)| GenerateRequest {
-            prompt: asked.prompt,
-            samples: asked.samples,
-            options,
-        })
+        .map(|(asked, options)| GenerateRequest::new(asked.prompt, asked.samples, options))
         .collect();
     let mut lines: Vec<Vec<FirstLine>> = asked
         .iter()

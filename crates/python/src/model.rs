@@ -275,11 +275,7 @@ fn requests<'a, P>(
 ) -> Vec<GenerateRequest<'a, P>> {
     prompts
         .iter()
-        .map(|prompt| GenerateRequest {
-            prompt,
-            samples,
-            options,
-        })
+        .map(|prompt| GenerateRequest::new(prompt, samples, options))
         .collect()
 }
 

@@ -507,11 +507,7 @@ mod tests {
     fn samples_scores_and_choices_agree_with_the_table() {
         let (table, prompt) = (table(), prompt(""));
         let options = GenerateOptions::new(Sampling::at(1.0, 7), 8);
-        let request = [GenerateRequest {
-            prompt: &prompt,
-            samples: 20_000,
-            options: &options,
-        }];
+        let request = [GenerateRequest::new(&prompt, 20_000, &options)];
         let mut ignore = |_: Progress<'_>| ControlFlow::Continue(());
         let written = table.generate(&request, &mut ignore).unwrap();
         assert_eq!(written, table.generate(&request, &mut ignore).unwrap());
@@ -542,11 +538,7 @@ mod tests {
         let prompt = prompt("");
         let table = table().writing_texts(&[&prompt.instruction]);
         let options = GenerateOptions::new(Sampling::Greedy, 8);
-        let request = [GenerateRequest {
-            prompt: &prompt,
-            samples: 1,
-            options: &options,
-        }];
+        let request = [GenerateRequest::new(&prompt, 1, &options)];
         let mut ignore = |_: Progress<'_>| ControlFlow::Continue(());
         let written = table.generate(&request, &mut ignore).unwrap();
         assert_eq!(written[0][0].text, " What is known of it: Paris.");

@@ -172,11 +172,9 @@ fn first_token(
         stop: Vec::new(),
         schema: None,
     };
-    let requests = prompts.iter().map(|prompt| GenerateRequest {
-        prompt,
-        samples: 1,
-        options: &options,
-    });
+    let requests = prompts
+        .iter()
+        .map(|prompt| GenerateRequest::new(prompt, 1, &options));
     let requests: Vec<_> = requests.collect();
     let written = model.generate(&requests, &mut |_| ControlFlow::Continue(()))?;
     let each = written.into_iter().map(|answers| {

@@ -135,11 +135,7 @@ impl LanguageModel for Decoder {
         let requests: Vec<_> = requests
             .iter()
             .zip(&prompts)
-            .map(|(request, prompt)| GenerateRequest {
-                prompt,
-                samples: request.samples,
-                options: request.options,
-            })
+            .map(|(request, prompt)| GenerateRequest::new(prompt, request.samples, request.options))
             .collect();
         let written = self.generate_many(&requests, &mut |progress| {
             let Progress::Text(piece) = progress else {

@@ -120,11 +120,7 @@ impl RemoteModel {
             stop: Vec::new(),
             schema: None,
         };
-        let request = GenerateRequest {
-            prompt: &prompt,
-            samples: 1,
-            options: &options,
-        };
+        let request = GenerateRequest::new(&prompt, 1, &options);
         let (choices, _) = self.complete(&self.completion_request(&request, false)?)?;
         Ok(choices.iter().any(|choice| !choice.tokens.is_empty()))
     }

@@ -39,11 +39,8 @@ fn ask(decoder: &Decoder, shared: &str, asked: &Asked) -> Got {
             };
             let prompts: Vec<_> = texts.iter().map(|(text, _)| prompt(text)).collect();
             let requests = prompts.iter().zip(texts);
-            let requests = requests.map(|(prompt, (_, samples))| GenerateRequest {
-                prompt,
-                samples: *samples,
-                options: &options,
-            });
+            let requests = requests
+                .map(|(prompt, (_, samples))| GenerateRequest::new(prompt, *samples, &options));
             let mut pieces = vec![[0; 4]; texts.len()];
             let mut on_progress = |progress: Progress<'_>| {
                 let Progress::Text(piece) = progress else {

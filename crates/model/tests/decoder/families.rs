@@ -211,11 +211,7 @@ fn no_family_depends_on_the_batch() {
         let written = |prompts: &[Prompt]| {
             let requests: Vec<GenerateRequest<'_>> = prompts
                 .iter()
-                .map(|prompt| GenerateRequest {
-                    prompt,
-                    samples: 1,
-                    options: &greedy,
-                })
+                .map(|prompt| GenerateRequest::new(prompt, 1, &greedy))
                 .collect();
             decoder
                 .generate_many(&requests, &mut |_| ControlFlow::Continue(()))

@@ -478,11 +478,7 @@ fn callers_at_the_same_time_get_what_each_gets_alone() {
         };
         let requests: Vec<_> = prompts
             .iter()
-            .map(|prompt| GenerateRequest {
-                prompt,
-                samples: 1 + caller % 2,
-                options: &options,
-            })
+            .map(|prompt| GenerateRequest::new(prompt, 1 + caller % 2, &options))
             .collect();
         let written = decoder.generate_many(&requests, &mut |progress| match progress {
             Progress::Text(piece) if caller == 3 || piece.text.contains('\n') => {

@@ -76,11 +76,7 @@ pub(crate) fn scripted(
 
 pub(crate) fn text_of(model: &dyn LanguageModel, prompt: &Prompt) -> Result<String, ModelError> {
     let options = greedy();
-    let request = GenerateRequest {
-        prompt,
-        samples: 1,
-        options: &options,
-    };
+    let request = GenerateRequest::new(prompt, 1, &options);
     let mut pieces = String::new();
     let written = model.generate(&[request], &mut |progress| {
         if let Progress::Text(piece) = progress {

@@ -165,11 +165,7 @@ fn surplus_completions_are_ignored() {
         stop: Vec::new(),
         schema: None,
     };
-    let request = GenerateRequest {
-        prompt: &prompt,
-        samples: 3,
-        options: &options,
-    };
+    let request = GenerateRequest::new(&prompt, 3, &options);
     let written = model.generate(&[request], &mut |_| std::ops::ControlFlow::Continue(()));
     let texts: Vec<String> = written
         .unwrap()

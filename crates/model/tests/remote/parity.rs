@@ -42,11 +42,7 @@ fn written(
 ) -> (Vec<Vec<Generation>>, Vec<String>) {
     let requests: Vec<_> = prompts
         .iter()
-        .map(|prompt| GenerateRequest {
-            prompt,
-            samples,
-            options,
-        })
+        .map(|prompt| GenerateRequest::new(prompt, samples, options))
         .collect();
     let mut pieces = Vec::new();
     let written = model

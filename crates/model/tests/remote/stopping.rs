@@ -116,11 +116,7 @@ fn within_a_batch_of_which_finished_samples_are_kept() {
     let options = greedy();
     let requests: Vec<_> = prompts
         .iter()
-        .map(|prompt| GenerateRequest {
-            prompt,
-            samples: 1,
-            options: &options,
-        })
+        .map(|prompt| GenerateRequest::new(prompt, 1, &options))
         .collect();
     let before = server.requests("completions").len();
     let written = stopped(&stop, || {
@@ -188,11 +184,7 @@ fn whatever_a_bound_model_waits_for_ends_with_its_question() {
         |model, _| text_of(model, &prompt()).map(drop),
         |model, _| {
             let (prompt, options) = (prompt(), greedy());
-            let request = GenerateRequest {
-                prompt: &prompt,
-                samples: 3,
-                options: &options,
-            };
+            let request = GenerateRequest::new(&prompt, 3, &options);
             let written = model.generate(&[request], &mut |_| ControlFlow::Continue(()))?;
             assert!(
                 written[0]

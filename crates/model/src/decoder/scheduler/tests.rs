@@ -74,11 +74,7 @@ fn write(
     on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
 ) -> Result<Vec<Generation>, DecoderError> {
     let options = sampled(20);
-    let request = GenerateRequest {
-        prompt,
-        samples,
-        options: &options,
-    };
+    let request = GenerateRequest::new(prompt, samples, &options);
     Ok(decoder.generate_many(&[request], on_progress)?.remove(0))
 }
 
@@ -108,11 +104,9 @@ fn beside_others(decoder: &Decoder, work: impl FnOnce()) {
         scope.spawn(|| {
             let prompts: Vec<Prompt> = (0..2000).map(|first| prompt(first, 9)).collect();
             let options = sampled(300);
-            let requests = prompts.iter().map(|prompt| GenerateRequest {
-                prompt,
-                samples: 4,
-                options: &options,
-            });
+            let requests = prompts
+                .iter()
+                .map(|prompt| GenerateRequest::new(prompt, 4, &options));
             let requests: Vec<_> = requests.collect();
             let mut until_done = |_: Progress<'_>| {
                 started.store(true, Ordering::Relaxed);
