@@ -173,3 +173,14 @@ pub struct ScoreRequest<'a, P> {
     /// The continuations, none of them empty.
     pub continuations: &'a [&'a str],
 }
+
+impl<'a, P> ScoreRequest<'a, P> {
+    /// A prompt with the continuations to be scored.
+    #[must_use]
+    pub fn new(prompt: &'a P, continuations: &'a [&'a str]) -> Self {
+        Self {
+            prompt,
+            continuations,
+        }
+    }
+}

@@ -176,10 +176,7 @@ impl Model {
             let requests: Vec<ScoreRequest<'_>> = prompts
                 .iter()
                 .zip(&continuations)
-                .map(|(prompt, continuations)| ScoreRequest {
-                    prompt,
-                    continuations,
-                })
+                .map(|(prompt, continuations)| ScoreRequest::new(prompt, continuations))
                 .collect();
             let scores = decoder.score_many(&requests)?.into_iter().map(|scores| {
                 let scores = scores.iter().map(|score| {

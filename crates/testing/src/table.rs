@@ -521,10 +521,7 @@ mod tests {
             let logprob = f64::from(drawn[0].logprobs.as_ref().unwrap()[0]);
             assert!((logprob - probability.ln()).abs() < 1e-6);
         }
-        let request = [ScoreRequest {
-            prompt: &prompt,
-            continuations: &[" Paris", " Rome", " Oslo"],
-        }];
+        let request = [ScoreRequest::new(&prompt, &[" Paris", " Rome", " Oslo"])];
         let scores = table.score(&request).unwrap();
         assert!((scores[0][0].sum() - 0.4_f64.ln()).abs() < 1e-6);
         assert_eq!(scores[0][2].sum(), f64::NEG_INFINITY);
@@ -552,10 +549,7 @@ mod tests {
             ..prompt("")
         };
         assert_eq!(table.answers(&other), [("", 1.0)]);
-        let request = ScoreRequest {
-            prompt: &other,
-            continuations: &[" True", " False"],
-        };
+        let request = ScoreRequest::new(&other, &[" True", " False"]);
         assert_eq!(table.choose(&[request]).unwrap(), [[0.5, 0.5]]);
         let broken = Fact {
             known: f64::NAN,

@@ -88,10 +88,7 @@ pub fn measure_truth(
         let requests: Vec<ScoreRequest<'_, Prompt>> = scored
             .iter()
             .zip(&continuations)
-            .map(|((prompt, _), continuations)| ScoreRequest {
-                prompt,
-                continuations,
-            })
+            .map(|((prompt, _), continuations)| ScoreRequest::new(prompt, continuations))
             .collect();
         let scores = model.score(&requests)?;
         let probability = |score: Option<&Score>| score.map_or(0.0, |score| score.sum().exp());

@@ -182,10 +182,7 @@ impl LanguageModel for Decoder {
         let requests: Vec<_> = prompts
             .iter()
             .zip(&continuations)
-            .map(|(prompt, continuations)| ScoreRequest {
-                prompt,
-                continuations,
-            })
+            .map(|(prompt, continuations)| ScoreRequest::new(prompt, continuations))
             .collect();
         let scores = self.score_many(&requests)?;
         Ok(scores

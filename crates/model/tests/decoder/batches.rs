@@ -155,9 +155,9 @@ proptest! {
             let requests: Vec<ScoreRequest<'_>> = prompts
                 .iter()
                 .enumerate()
-                .map(|(index, prompt)| ScoreRequest {
-                    prompt,
-                    continuations: &continuations[index.min(continuations.len())..],
+                .map(|(index, prompt)| {
+                    let left_out = index.min(continuations.len());
+                    ScoreRequest::new(prompt, &continuations[left_out..])
                 })
                 .collect();
             let together = decoder.score_many(&requests).unwrap();

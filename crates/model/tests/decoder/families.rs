@@ -196,10 +196,7 @@ fn no_family_depends_on_the_batch() {
             .iter()
             .map(|rest| decoder.prompt(" the engineer", rest).unwrap())
             .collect();
-        let request = |prompt| ScoreRequest {
-            prompt,
-            continuations: &CONTINUATIONS,
-        };
+        let request = |prompt| ScoreRequest::new(prompt, &CONTINUATIONS);
         let together: Vec<ScoreRequest<'_>> = prompts.iter().map(request).collect();
         let together = decoder.score_many(&together).unwrap();
         let greedy = GenerateOptions {

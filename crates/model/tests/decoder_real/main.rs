@@ -412,20 +412,14 @@ fn each_form_is_read_word_for_word() {
         let raw = decoder.raw_prompt(read).unwrap();
         let count = LanguageModel::count_prompt_tokens(&decoder, &prompt).unwrap();
         assert_eq!(count, raw.tokens().len(), "{read}");
-        let request = ScoreRequest {
-            prompt: &prompt,
-            continuations: &[" green"],
-        };
+        let request = ScoreRequest::new(&prompt, &[" green"]);
         let scored = LanguageModel::score(&decoder, &[request]).unwrap();
         let expected = decoder.score(&raw, &[follows]).unwrap();
         assert_eq!(scored[0][0].logprobs, expected[0].logprobs, "{read}");
 
         // What is written already stands where the output does.
         let begun = prompt.continued("dark");
-        let request = ScoreRequest {
-            prompt: &begun,
-            continuations: &[" green"],
-        };
+        let request = ScoreRequest::new(&begun, &[" green"]);
         let scored = LanguageModel::score(&decoder, &[request]).unwrap();
         let dark = follows.replace("green", "dark");
         let raw = decoder.raw_prompt(&format!("{read}{dark}")).unwrap();

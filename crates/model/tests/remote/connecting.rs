@@ -81,10 +81,7 @@ fn an_endpoint_without_completions_gets_chat_messages() {
     assert_eq!(texts("v1/completions"), 1);
 
     assert!(!model.capabilities().score && model.capabilities().logprobs);
-    let request = ScoreRequest {
-        prompt: &prompt,
-        continuations: &[" b"],
-    };
+    let request = ScoreRequest::new(&prompt, &[" b"]);
     let error = model.score(&[request]).unwrap_err();
     assert_eq!(error.kind(), "cannot_score");
     let message = error.to_string();
@@ -99,10 +96,7 @@ fn an_endpoint_without_prompt_log_probabilities_cannot_score() {
     let (_server, model) = scripted(|_, _| Reply::HangUp);
     assert!(!model.capabilities().score && !model.capabilities().logprobs);
     let prompt = prompt();
-    let request = ScoreRequest {
-        prompt: &prompt,
-        continuations: &[" b"],
-    };
+    let request = ScoreRequest::new(&prompt, &[" b"]);
     let error = model.choose(&[request]).unwrap_err();
     assert_eq!(error.kind(), "cannot_score");
     let message = error.to_string();

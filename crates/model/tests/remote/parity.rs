@@ -175,10 +175,7 @@ fn scores_and_choices_are_the_same() {
     let requests: Vec<_> = prompts
         .iter()
         .zip(continuations)
-        .map(|(prompt, continuations)| ScoreRequest {
-            prompt,
-            continuations,
-        })
+        .map(|(prompt, continuations)| ScoreRequest::new(prompt, continuations))
         .collect();
     let here = LanguageModel::score(&*MODEL, &requests).unwrap();
     let shares = LanguageModel::choose(&*MODEL, &requests).unwrap();

@@ -230,10 +230,7 @@ fn score(model: &Decoder, workload: &Workload) -> Result<f64> {
     let requests: Vec<_> = prompts
         .iter()
         .zip(&answers)
-        .map(|(prompt, continuations)| ScoreRequest {
-            prompt,
-            continuations,
-        })
+        .map(|(prompt, continuations)| ScoreRequest::new(prompt, continuations))
         .collect();
     let (_, time) = timed(|| model.score_many(&requests))?;
     Ok(rate(requests.len(), time))

@@ -211,10 +211,7 @@ fn scoring_that_nobody_waits_for_ends_and_leaves_the_batch() {
         reply: ken_language::Reply::Line,
         sourced: None,
     };
-    let request = || ScoreRequest {
-        prompt: &prompt,
-        continuations: &[" w2"],
-    };
+    let request = || ScoreRequest::new(&prompt, &[" w2"]);
     // Set from its first check on, once the call has begun.
     let looks = AtomicUsize::new(0);
     let token = CancelToken::when(move || looks.fetch_add(1, Ordering::SeqCst) > 0);
