@@ -166,12 +166,7 @@ fn first_token(
     model: &dyn LanguageModel,
     prompts: &[Prompt],
 ) -> Result<Vec<Vec<f32>>, AnswerError> {
-    let options = GenerateOptions {
-        sampling: Sampling::Greedy,
-        max_tokens: 1,
-        stop: Vec::new(),
-        schema: None,
-    };
+    let options = GenerateOptions::new(Sampling::Greedy, 1);
     let requests = prompts
         .iter()
         .map(|prompt| GenerateRequest::new(prompt, 1, &options));

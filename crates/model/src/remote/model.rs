@@ -114,12 +114,7 @@ impl RemoteModel {
             reply: Reply::Line,
             sourced: None,
         };
-        let options = GenerateOptions {
-            sampling: Sampling::Greedy,
-            max_tokens: 1,
-            stop: Vec::new(),
-            schema: None,
-        };
+        let options = GenerateOptions::new(Sampling::Greedy, 1);
         let request = GenerateRequest::new(&prompt, 1, &options);
         let (choices, _) = self.complete(&self.completion_request(&request, false)?)?;
         Ok(choices.iter().any(|choice| !choice.tokens.is_empty()))

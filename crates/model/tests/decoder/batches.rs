@@ -51,12 +51,7 @@ fn tiny() -> Tiny {
 
 fn options(seed: u64, max_tokens: usize) -> GenerateOptions {
     GenerateOptions {
-        sampling: Sampling::Random {
-            temperature: 1.0,
-            top_k: None,
-            top_p: None,
-            seed,
-        },
+        sampling: Sampling::at(1.0, seed),
         max_tokens,
         stop: vec!["e".to_owned()],
         schema: None,

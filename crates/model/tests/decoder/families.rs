@@ -199,12 +199,7 @@ fn no_family_depends_on_the_batch() {
         let request = |prompt| ScoreRequest::new(prompt, &CONTINUATIONS);
         let together: Vec<ScoreRequest<'_>> = prompts.iter().map(request).collect();
         let together = decoder.score_many(&together).unwrap();
-        let greedy = GenerateOptions {
-            sampling: Sampling::Greedy,
-            max_tokens: 8,
-            stop: Vec::new(),
-            schema: None,
-        };
+        let greedy = GenerateOptions::new(Sampling::Greedy, 8);
         let written = |prompts: &[Prompt]| {
             let requests: Vec<GenerateRequest<'_>> = prompts
                 .iter()

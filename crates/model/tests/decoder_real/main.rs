@@ -114,12 +114,7 @@ fn the_greedy_answer_is_as_recorded_and_comes_in_pieces() {
         "a prompt without close calls is needed"
     );
     let prompt = MODEL.prompt("", &recorded.prompt).unwrap();
-    let options = GenerateOptions {
-        sampling: Sampling::Greedy,
-        max_tokens: recorded.tokens.len(),
-        stop: Vec::new(),
-        schema: None,
-    };
+    let options = GenerateOptions::new(Sampling::Greedy, recorded.tokens.len());
     let mut pieces = Vec::new();
     let answer = MODEL
         .generate(&prompt, &options, &mut |piece| {
@@ -197,22 +192,12 @@ fn auto_generates_in_integers_and_scores_exactly() {
     let (auto, int8) = (load(Precision::Auto), load(Precision::Int8));
     let written = |decoder: &Decoder, sampling: Sampling| {
         let prompt = decoder.prompt("", "The capital of France is").unwrap();
-        let options = GenerateOptions {
-            sampling,
-            max_tokens: 12,
-            stop: Vec::new(),
-            schema: None,
-        };
+        let options = GenerateOptions::new(sampling, 12);
         let written = decoder.generate(&prompt, &options, &mut |_| ControlFlow::Continue(()));
         let written = written.unwrap();
         (written.tokens, written.logprobs)
     };
-    let random = Sampling::Random {
-        temperature: 1.0,
-        top_k: None,
-        top_p: None,
-        seed: 5,
-    };
+    let random = Sampling::at(1.0, 5);
     for sampling in [Sampling::Greedy, random] {
         assert_eq!(written(&auto, sampling), written(&int8, sampling));
         assert_ne!(written(&auto, sampling).1, written(&MODEL, sampling).1);

@@ -30,12 +30,7 @@ pub(crate) fn prompt() -> Prompt {
 }
 
 pub(crate) fn greedy() -> GenerateOptions {
-    GenerateOptions {
-        sampling: Sampling::Greedy,
-        max_tokens: 5,
-        stop: Vec::new(),
-        schema: None,
-    }
+    GenerateOptions::new(Sampling::Greedy, 5)
 }
 
 pub(crate) fn settings() -> RemoteSettings {

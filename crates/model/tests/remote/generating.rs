@@ -24,12 +24,7 @@ fn choices(texts: &[String]) -> Reply {
 
 fn sampled() -> GenerateOptions {
     GenerateOptions {
-        sampling: Sampling::Random {
-            temperature: 1.0,
-            top_k: None,
-            top_p: None,
-            seed: 100,
-        },
+        sampling: Sampling::at(1.0, 100),
         ..greedy()
     }
 }
@@ -93,12 +88,7 @@ fn requests_in_flight_are_as_many_as_allowed() {
     let prompt = prompt();
     let options: Vec<GenerateOptions> = (0..9)
         .map(|seed| GenerateOptions {
-            sampling: Sampling::Random {
-                temperature: 1.0,
-                top_k: None,
-                top_p: None,
-                seed,
-            },
+            sampling: Sampling::at(1.0, seed),
             ..greedy()
         })
         .collect();

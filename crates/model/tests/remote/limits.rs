@@ -154,17 +154,7 @@ fn surplus_completions_are_ignored() {
         Reply::json(&json!({"choices": choices}))
     });
     let prompt = prompt();
-    let options = GenerateOptions {
-        sampling: Sampling::Random {
-            temperature: 1.0,
-            top_k: None,
-            top_p: None,
-            seed: 1,
-        },
-        max_tokens: 5,
-        stop: Vec::new(),
-        schema: None,
-    };
+    let options = GenerateOptions::new(Sampling::at(1.0, 1), 5);
     let request = GenerateRequest::new(&prompt, 3, &options);
     let written = model.generate(&[request], &mut |_| std::ops::ControlFlow::Continue(()));
     let texts: Vec<String> = written

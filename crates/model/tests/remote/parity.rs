@@ -145,12 +145,7 @@ fn many_samples_are_the_same() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn samples_requested_one_by_one_have_consecutive_seeds() {
-    let options = |seed| GenerateOptions {
-        sampling: random(seed),
-        max_tokens: 4,
-        stop: Vec::new(),
-        schema: None,
-    };
+    let options = |seed| GenerateOptions::new(random(seed), 4);
     let prompts = [prompt("What is a quark?")];
     let (_, model) = connected(Manner::LlamaServer);
     let (there, _) = written(&model, &prompts, 3, &options(5));
