@@ -125,10 +125,7 @@ struct Corpus<'w> {
 /// documents that give the answer or mislead, and for the former answer, if there are any.
 fn scored(world: &World, corpus: &Corpus<'_>, question: &WorldQuestion) -> Vec<(Prompt, String)> {
     let truth = &question.metadata;
-    let question_prompt = QuestionPrompt {
-        question: &question.question,
-        choices: &question.choices,
-    };
+    let question_prompt = QuestionPrompt::new(&question.question, &question.choices);
     let answer = match truth.letter {
         Some(letter) => completion(&letter.to_string()),
         None => completion(&question.golden_answers[0]),

@@ -33,13 +33,16 @@ pub struct QuestionPrompt<'a> {
 }
 
 impl<'a> QuestionPrompt<'a> {
+    /// A question with its choices.
+    #[must_use]
+    pub fn new(question: &'a str, choices: &'a [String]) -> Self {
+        Self { question, choices }
+    }
+
     /// A question without choices.
     #[must_use]
     pub fn open(question: &'a str) -> Self {
-        Self {
-            question,
-            choices: &[],
-        }
+        Self::new(question, &[])
     }
 
     /// Trims the question.
@@ -380,10 +383,7 @@ mod tests {
     #[test]
     fn choices_are_lettered_and_have_examples_of_their_own() {
         let choices = ["red".to_owned(), "blue".to_owned()];
-        let question_prompt = QuestionPrompt {
-            question: "which",
-            choices: &choices,
-        };
+        let question_prompt = QuestionPrompt::new("which", &choices);
         let prompt = from_memory(question_prompt);
         assert_eq!(prompt.input, "Question: which\nA. red\nB. blue\nAnswer:");
         assert_eq!(prompt.instruction, ENGLISH.choice_from_memory.instruction);
@@ -402,10 +402,7 @@ mod tests {
         let choices = ["red".to_owned(), "blue".to_owned()];
         let (plain, choice) = (
             QuestionPrompt::open("who"),
-            QuestionPrompt {
-                question: "which",
-                choices: &choices,
-            },
+            QuestionPrompt::new("which", &choices),
         );
         let prompt = verbalize(plain, None);
         assert_eq!(prompt.input, "Question: who\nBackground:");

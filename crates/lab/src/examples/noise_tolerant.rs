@@ -60,10 +60,7 @@ pub fn noise_tolerant(
     }
     let mut examples = Vec::new();
     for (place, question) in questions.iter().enumerate() {
-        let question_prompt = QuestionPrompt {
-            question: &question.question,
-            choices: &question.choices,
-        };
+        let question_prompt = QuestionPrompt::new(&question.question, &question.choices);
         let Some(output) = question.taught_answer() else {
             continue;
         };

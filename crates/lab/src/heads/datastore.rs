@@ -273,10 +273,10 @@ impl Labeled<'_> {
 
     /// The prompt that asks the model for its source.
     fn prompt(&self) -> Prompt {
-        prompt::choose_source(QuestionPrompt {
-            question: &self.record.question,
-            choices: &self.record.choices,
-        })
+        prompt::choose_source(QuestionPrompt::new(
+            &self.record.question,
+            &self.record.choices,
+        ))
     }
 
     /// An entry; with `is_divided`, it has the shares of its vote by source.
