@@ -286,12 +286,8 @@ fn listed<T>(written: Vec<Vec<T>>, shown: impl Fn(T) -> Value) -> Vec<Value> {
 /// A text as the whole question to an endpoint's model.
 fn asked(text: &str) -> Prompt {
     Prompt {
-        instruction: "".into(),
-        examples: Examples::Fixed(&[]),
-        input: text.to_owned(),
-        begun: String::new(),
         reply: Reply::Text,
-        sourced: None,
+        ..Prompt::new("", Examples::Fixed(&[]), text.to_owned())
     }
 }
 

@@ -444,7 +444,7 @@ impl LanguageModel for TableModel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ken_language::{Examples, Reply};
+    use ken_language::Examples;
 
     fn table() -> TableModel {
         TableModel::new(vec![Fact {
@@ -459,14 +459,8 @@ mod tests {
     }
 
     fn prompt(evidence: &str) -> Prompt {
-        Prompt {
-            instruction: "Answer.".into(),
-            examples: Examples::Fixed(&[]),
-            input: format!("{evidence}Question: where is the Louvre\nAnswer:"),
-            begun: String::new(),
-            reply: Reply::Line,
-            sourced: None,
-        }
+        let input = format!("{evidence}Question: where is the Louvre\nAnswer:");
+        Prompt::new("Answer.", Examples::Fixed(&[]), input)
     }
 
     #[track_caller]

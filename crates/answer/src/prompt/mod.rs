@@ -8,7 +8,7 @@ pub(crate) mod truncate;
 
 use std::sync::Arc;
 
-use ken_language::{Examples, Knowledge, Prompt, Reply, Sourced};
+use ken_language::{Examples, Knowledge, Prompt, Sourced};
 use ken_probe::normalize::is_mostly_chinese;
 use ken_probe::{FewShot, letter, types_by_choice, types_by_string};
 
@@ -215,13 +215,12 @@ pub fn choose_source(question_prompt: QuestionPrompt<'_>) -> Prompt {
 #[must_use]
 pub fn verbalize(question_prompt: QuestionPrompt<'_>, examples: Option<Examples>) -> Prompt {
     let wording = Wording::of(question_prompt.question);
+    let input = verbalize_input(wording, question_prompt);
+    let own = wording.verbalize.prompt(input);
     Prompt {
-        instruction: wording.verbalize.instruction.into(),
-        examples: examples.unwrap_or(Examples::Fixed(wording.verbalize.examples)),
-        input: verbalize_input(wording, question_prompt),
-        begun: String::new(),
-        reply: Reply::Line,
+        examples: examples.unwrap_or(own.examples),
         sourced: Some(wording.sourced(question_prompt, Knowledge::Unwritten)),
+        ..own
     }
 }
 
@@ -251,14 +250,8 @@ pub fn assess(question: &str, asked: &Prompt, indicator: Indicator) -> Prompt {
         Indicator::Certainty => wording.certain,
     };
     let asked = asked.input.strip_suffix(wording.answer);
-    Prompt {
-        instruction: "".into(),
-        examples: Examples::Fixed(&[]),
-        input: format!("{}{label}", asked.unwrap_or_default()),
-        begun: String::new(),
-        reply: Reply::Line,
-        sourced: None,
-    }
+    let input = format!("{}{label}", asked.unwrap_or_default());
+    Prompt::new("", Examples::Fixed(&[]), input)
 }
 
 /// The continuations of [`assess`]: yes and no.

@@ -106,14 +106,8 @@ impl RemoteModel {
 
     /// Generates a token, and returns whether its log probability came with it.
     fn probe_logprobs(&self) -> Result<bool, RemoteError> {
-        let prompt = Prompt {
-            instruction: "Continue.".into(),
-            examples: Examples::Fixed(&[]),
-            input: "The sky is".to_owned(),
-            begun: String::new(),
-            reply: Reply::Line,
-            sourced: None,
-        };
+        let input = "The sky is".to_owned();
+        let prompt = Prompt::new("Continue.", Examples::Fixed(&[]), input);
         let options = GenerateOptions::new(Sampling::Greedy, 1);
         let request = GenerateRequest::new(&prompt, 1, &options);
         let (choices, _) = self.complete(&self.completion_request(&request, false)?)?;

@@ -358,17 +358,11 @@ fn load_as(read_as: Option<ReadAs>) -> Decoder {
 }
 
 fn worked() -> ken_language::Prompt {
-    ken_language::Prompt {
-        instruction: "Answer.".into(),
-        examples: Examples::Fixed(&[WorkedExample {
-            input: "Q: sky\nA:",
-            output: "blue",
-        }]),
-        input: "Q: grass\nA:".to_owned(),
-        begun: String::new(),
-        reply: Reply::Line,
-        sourced: None,
-    }
+    let examples = Examples::Fixed(&[WorkedExample {
+        input: "Q: sky\nA:",
+        output: "blue",
+    }]);
+    ken_language::Prompt::new("Answer.", examples, "Q: grass\nA:".to_owned())
 }
 
 #[test]

@@ -19,14 +19,8 @@ pub(crate) fn prompt() -> Prompt {
         input: "Q: a\nA:",
         output: "b",
     }];
-    Prompt {
-        instruction: "Answer.".into(),
-        examples: Examples::Fixed(&EXAMPLES),
-        input: "Q: c\nA:".to_owned(),
-        begun: String::new(),
-        reply: ken_language::Reply::Line,
-        sourced: None,
-    }
+    let input = "Q: c\nA:".to_owned();
+    Prompt::new("Answer.", Examples::Fixed(&EXAMPLES), input)
 }
 
 pub(crate) fn greedy() -> GenerateOptions {

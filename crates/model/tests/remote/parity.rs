@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use ken_language::{
     Examples, Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Progress,
-    Prompt, Reply, Sampling, ScoreRequest, WorkedExample,
+    Prompt, Sampling, ScoreRequest, WorkedExample,
 };
 use ken_model::remote::{Endpoint, RemoteModel};
 
@@ -17,14 +17,8 @@ const EXAMPLES: [WorkedExample<'static>; 1] = [WorkedExample {
 }];
 
 fn prompt(question: &str) -> Prompt {
-    Prompt {
-        instruction: "Answer the question.".into(),
-        examples: Examples::Fixed(&EXAMPLES),
-        input: format!("Question: {question}\nAnswer:"),
-        begun: String::new(),
-        reply: Reply::Line,
-        sourced: None,
-    }
+    let input = format!("Question: {question}\nAnswer:");
+    Prompt::new("Answer the question.", Examples::Fixed(&EXAMPLES), input)
 }
 
 fn connected(manner: Manner) -> (Server, RemoteModel) {

@@ -203,14 +203,8 @@ fn a_caller_that_goes_away_while_its_prompt_is_read_frees_its_place() {
 fn scoring_that_nobody_waits_for_ends_and_leaves_the_batch() {
     let decoder = new(&LoadOptions::default());
     let text: String = "w3 w5 w7 ".repeat(1000);
-    let prompt = ken_language::Prompt {
-        instruction: "".into(),
-        examples: ken_language::Examples::Fixed(&[]),
-        input: text.trim().to_owned(),
-        begun: String::new(),
-        reply: ken_language::Reply::Line,
-        sourced: None,
-    };
+    let examples = ken_language::Examples::Fixed(&[]);
+    let prompt = ken_language::Prompt::new("", examples, text.trim().to_owned());
     let request = || ScoreRequest::new(&prompt, &[" w2"]);
     // Set from its first check on, once the call has begun.
     let looks = AtomicUsize::new(0);
