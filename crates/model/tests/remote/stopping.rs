@@ -14,7 +14,7 @@ use ken_language::{
 use ken_model::remote::{Endpoint, RemoteEmbedder, RemoteModel};
 use serde_json::json;
 
-use super::faults::{endless, event, greedy, model_list, prompt, text_of};
+use super::faults::{endless, event, greedy, model_list, prompt, serving, text_of};
 use super::loopback::{Reply, Request, Server};
 
 /// How soon work must end after a stop, on a machine that is busy with other tests.
@@ -26,12 +26,7 @@ fn connected(
     script: impl Fn(&Request) -> Reply + Send + Sync + 'static,
 ) -> (Server, RemoteModel, Arc<AtomicBool>) {
     let stop = Arc::new(AtomicBool::new(false));
-    let server = Server::start(move |request| match request.path.as_str() {
-        "/v1/models" => model_list(&["tiny"]),
-        "/tokenize" => Reply::refusal(404, "Not Found"),
-        _ if request.body["max_tokens"] == 1 => Reply::json(&json!({"choices": [{"text": "x"}]})),
-        _ => script(request),
-    });
+    let server = serving(script);
     let model = RemoteModel::connect(Endpoint {
         cancel: CancelToken::raised_by(stop.clone()),
         ..Endpoint::new(&server.url)
