@@ -138,13 +138,7 @@ impl GivenEntry {
     }
 
     fn entry(&self) -> Entry {
-        Entry {
-            id: self.id(),
-            question: self.question.clone(),
-            source: self.source.clone(),
-            shares: None,
-            by: By::Person,
-        }
+        Entry::new(&self.id(), &self.question, &self.source, By::Person)
     }
 }
 
