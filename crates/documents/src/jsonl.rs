@@ -164,6 +164,17 @@ mod tests {
         document(line, &place, &Watch::default(), &Shape::default())
     }
 
+    /// A record's id, title, text and metadata.
+    fn shown(line: &str) -> String {
+        let document = read(line).unwrap();
+        assert!(document.record);
+        let metadata = Value::from(document.metadata);
+        format!(
+            "{}|{}|{}|{metadata}",
+            document.id, document.title, document.text
+        )
+    }
+
     #[test]
     fn the_known_shapes() {
         for (line, expected) in [
@@ -183,14 +194,7 @@ mod tests {
             ),
             (r#"{"id":"c","title":null,"text":"x"}"#, "c||x|{}"),
         ] {
-            let document = read(line).unwrap();
-            assert!(document.record);
-            let metadata = Value::from(document.metadata);
-            let received = format!(
-                "{}|{}|{}|{metadata}",
-                document.id, document.title, document.text
-            );
-            assert_eq!(received, expected);
+            assert_eq!(shown(line), expected);
         }
     }
 
@@ -228,13 +232,7 @@ mod tests {
                 r#"d||ab|{"headings":"h"}"#,
             ),
         ] {
-            let document = read(line).unwrap();
-            let metadata = Value::from(document.metadata);
-            let received = format!(
-                "{}|{}|{}|{metadata}",
-                document.id, document.title, document.text
-            );
-            assert_eq!(received, expected);
+            assert_eq!(shown(line), expected);
         }
     }
 

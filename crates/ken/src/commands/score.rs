@@ -60,10 +60,7 @@ pub(crate) fn score(arguments: &ScoreArguments, json: bool, stop: &Arc<AtomicBoo
             .map(|request| [request.continuation.as_str()])
             .collect();
         let batch: Vec<ScoreRequest<'_>> = zip(&prompts, &continuations)
-            .map(|(prompt, continuations)| ScoreRequest {
-                prompt,
-                continuations,
-            })
+            .map(|(prompt, continuations)| ScoreRequest::new(prompt, continuations))
             .collect();
         for (prompt, scores) in zip(&prompts, model.score_many(&batch)?) {
             scores

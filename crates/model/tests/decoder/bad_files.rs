@@ -107,10 +107,7 @@ proptest! {
         let dir = TempDir::new().unwrap();
         let path = dir.path().join("tiny.gguf");
         std::fs::write(&path, bytes).unwrap();
-        let options = GenerateOptions {
-            sampling: Sampling::Greedy,
-            max_tokens: 2,
-            stop: Vec::new(), schema: None };
+        let options = GenerateOptions::new(Sampling::Greedy, 2);
         if let Ok(decoder) = Decoder::load(&path, &LoadOptions::default())
             && let Ok(prompt) = decoder.prompt("", "the thing")
         {

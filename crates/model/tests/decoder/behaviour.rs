@@ -130,7 +130,7 @@ proptest! {
         let prompt = decoder().prompt("", "a thing").unwrap();
         let sampling =
             Sampling::Random { temperature: 1.3, top_k: Some(30), top_p: Some(0.95), seed };
-        let options = GenerateOptions { sampling, max_tokens: 10, stop: Vec::new(), schema: None };
+        let options = GenerateOptions::new(sampling, 10);
         let (first, _) = generate(decoder(), &prompt, &options);
         let (second, _) = generate(decoder(), &prompt, &options);
         prop_assert_eq!(first.tokens, second.tokens);
@@ -169,18 +169,8 @@ fn different_seeds_write_different_texts() {
     let prompt = decoder().prompt("", "a thing").unwrap();
     let texts: std::collections::BTreeSet<Vec<u32>> = (0..8)
         .map(|seed| {
-            let sampling = Sampling::Random {
-                temperature: 1.0,
-                top_k: None,
-                top_p: None,
-                seed,
-            };
-            let options = GenerateOptions {
-                sampling,
-                max_tokens: 6,
-                stop: Vec::new(),
-                schema: None,
-            };
+            let sampling = Sampling::at(1.0, seed);
+            let options = GenerateOptions::new(sampling, 6);
             generate(decoder(), &prompt, &options).0.tokens
         })
         .collect();

@@ -91,12 +91,7 @@ impl Described {
     fn decode(&self, tokens: &[u32]) -> String {
         let go = self.id("<|go|>");
         let decoder = self.decoder(&[&[go], tokens].concat());
-        let options = GenerateOptions {
-            sampling: Sampling::Greedy,
-            max_tokens: tokens.len() + 1,
-            stop: Vec::new(),
-            schema: None,
-        };
+        let options = GenerateOptions::new(Sampling::Greedy, tokens.len() + 1);
         let mut pieces = Vec::new();
         let prompt = decoder.raw_prompt("<|go|>").unwrap();
         let written = decoder
@@ -570,12 +565,7 @@ fn turns_are_rendered_and_ended_by_their_marks() {
     let marks = written.iter().filter(|piece| **piece == "<end_of_turn>");
     assert_eq!(marks.count(), 1);
 
-    let options = GenerateOptions {
-        sampling: Sampling::Greedy,
-        max_tokens: 9,
-        stop: Vec::new(),
-        schema: None,
-    };
+    let options = GenerateOptions::new(Sampling::Greedy, 9);
     let answer = decoder
         .generate(&prompt, &options, &mut |_| ControlFlow::Continue(()))
         .unwrap();

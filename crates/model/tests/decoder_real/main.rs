@@ -114,12 +114,7 @@ fn the_greedy_answer_is_as_recorded_and_comes_in_pieces() {
         "a prompt without close calls is needed"
     );
     let prompt = MODEL.prompt("", &recorded.prompt).unwrap();
-    let options = GenerateOptions {
-        sampling: Sampling::Greedy,
-        max_tokens: recorded.tokens.len(),
-        stop: Vec::new(),
-        schema: None,
-    };
+    let options = GenerateOptions::new(Sampling::Greedy, recorded.tokens.len());
     let mut pieces = Vec::new();
     let answer = MODEL
         .generate(&prompt, &options, &mut |piece| {
@@ -197,22 +192,12 @@ fn auto_generates_in_integers_and_scores_exactly() {
     let (auto, int8) = (load(Precision::Auto), load(Precision::Int8));
     let written = |decoder: &Decoder, sampling: Sampling| {
         let prompt = decoder.prompt("", "The capital of France is").unwrap();
-        let options = GenerateOptions {
-            sampling,
-            max_tokens: 12,
-            stop: Vec::new(),
-            schema: None,
-        };
+        let options = GenerateOptions::new(sampling, 12);
         let written = decoder.generate(&prompt, &options, &mut |_| ControlFlow::Continue(()));
         let written = written.unwrap();
         (written.tokens, written.logprobs)
     };
-    let random = Sampling::Random {
-        temperature: 1.0,
-        top_k: None,
-        top_p: None,
-        seed: 5,
-    };
+    let random = Sampling::at(1.0, 5);
     for sampling in [Sampling::Greedy, random] {
         assert_eq!(written(&auto, sampling), written(&int8, sampling));
         assert_ne!(written(&auto, sampling).1, written(&MODEL, sampling).1);
@@ -373,17 +358,11 @@ fn load_as(read_as: Option<ReadAs>) -> Decoder {
 }
 
 fn worked() -> ken_language::Prompt {
-    ken_language::Prompt {
-        instruction: "Answer.".into(),
-        examples: Examples::Fixed(&[WorkedExample {
-            input: "Q: sky\nA:",
-            output: "blue",
-        }]),
-        input: "Q: grass\nA:".to_owned(),
-        begun: String::new(),
-        reply: Reply::Line,
-        sourced: None,
-    }
+    let examples = Examples::Fixed(&[WorkedExample {
+        input: "Q: sky\nA:",
+        output: "blue",
+    }]);
+    ken_language::Prompt::new("Answer.", examples, "Q: grass\nA:".to_owned())
 }
 
 #[test]
@@ -412,20 +391,14 @@ fn each_form_is_read_word_for_word() {
         let raw = decoder.raw_prompt(read).unwrap();
         let count = LanguageModel::count_prompt_tokens(&decoder, &prompt).unwrap();
         assert_eq!(count, raw.tokens().len(), "{read}");
-        let request = ScoreRequest {
-            prompt: &prompt,
-            continuations: &[" green"],
-        };
+        let request = ScoreRequest::new(&prompt, &[" green"]);
         let scored = LanguageModel::score(&decoder, &[request]).unwrap();
         let expected = decoder.score(&raw, &[follows]).unwrap();
         assert_eq!(scored[0][0].logprobs, expected[0].logprobs, "{read}");
 
         // What is written already stands where the output does.
         let begun = prompt.continued("dark");
-        let request = ScoreRequest {
-            prompt: &begun,
-            continuations: &[" green"],
-        };
+        let request = ScoreRequest::new(&begun, &[" green"]);
         let scored = LanguageModel::score(&decoder, &[request]).unwrap();
         let dark = follows.replace("green", "dark");
         let raw = decoder.raw_prompt(&format!("{read}{dark}")).unwrap();
@@ -478,11 +451,7 @@ fn callers_at_the_same_time_get_what_each_gets_alone() {
         };
         let requests: Vec<_> = prompts
             .iter()
-            .map(|prompt| GenerateRequest {
-                prompt,
-                samples: 1 + caller % 2,
-                options: &options,
-            })
+            .map(|prompt| GenerateRequest::new(prompt, 1 + caller % 2, &options))
             .collect();
         let written = decoder.generate_many(&requests, &mut |progress| match progress {
             Progress::Text(piece) if caller == 3 || piece.text.contains('\n') => {

@@ -79,11 +79,7 @@ fn a_schema_constrains_a_text() {
             schema: schema.clone(),
             ..GenerateOptions::new(sampling, 120)
         };
-        let request = |options, samples| GenerateRequest {
-            prompt: &prompt,
-            samples,
-            options,
-        };
+        let request = |options, samples| GenerateRequest::new(&prompt, samples, options);
         let requests = [request(&options, 3), request(&plain, 1)];
         let texts = decoder.generate_many(&requests, &mut |_| ControlFlow::Continue(()));
         let texts = texts.unwrap();

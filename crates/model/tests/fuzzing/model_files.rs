@@ -134,12 +134,7 @@ impl Place {
             return Ok(());
         }
         let _ = decoder.chat_prompt(&conversation, 1);
-        let writing = GenerateOptions {
-            sampling: Sampling::Greedy,
-            max_tokens: 2,
-            stop: Vec::new(),
-            schema: None,
-        };
+        let writing = GenerateOptions::new(Sampling::Greedy, 2);
         if let Ok(prompt) = decoder.prompt("", "the thing 12 \u{1f600} it's") {
             let _ = decoder.generate(&prompt, &writing, &mut |_| ControlFlow::Continue(()));
         }

@@ -75,12 +75,7 @@ impl Place {
 /// Loads a decoder. Broken numbers may make generation fail, but not panic.
 fn use_decoder(path: &Path) -> Result<(), DecoderError> {
     let decoder = Decoder::load(path, &LoadOptions::default())?;
-    let options = GenerateOptions {
-        sampling: Sampling::Greedy,
-        max_tokens: 2,
-        stop: Vec::new(),
-        schema: None,
-    };
+    let options = GenerateOptions::new(Sampling::Greedy, 2);
     if let Ok(prompt) = decoder.prompt("", "the thing") {
         let _ = decoder.generate(&prompt, &options, &mut |_| ControlFlow::Continue(()));
     }

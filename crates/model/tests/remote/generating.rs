@@ -24,12 +24,7 @@ fn choices(texts: &[String]) -> Reply {
 
 fn sampled() -> GenerateOptions {
     GenerateOptions {
-        sampling: Sampling::Random {
-            temperature: 1.0,
-            top_k: None,
-            top_p: None,
-            seed: 100,
-        },
+        sampling: Sampling::at(1.0, 100),
         ..greedy()
     }
 }
@@ -47,11 +42,7 @@ fn samples_are_requested_one_by_one_if_several_are_refused_or_ignored() {
             _ => by_seed(request),
         });
         let (prompt, options) = (prompt(), sampled());
-        let requests = [GenerateRequest {
-            prompt: &prompt,
-            samples: 4,
-            options: &options,
-        }];
+        let requests = [GenerateRequest::new(&prompt, 4, &options)];
         for _ in 0..2 {
             let written = model
                 .generate(&requests, &mut |_| ControlFlow::Continue(()))
@@ -74,11 +65,7 @@ fn samples_are_requested_one_by_one_if_several_are_refused_or_ignored() {
 fn greedy_samples_are_generated_once() {
     let (server, model) = scripted(|_, _| choices(&["same".to_owned()]));
     let (prompt, options) = (prompt(), greedy());
-    let request = GenerateRequest {
-        prompt: &prompt,
-        samples: 3,
-        options: &options,
-    };
+    let request = GenerateRequest::new(&prompt, 3, &options);
     let before = server.requests("completions").len();
     let written = model
         .generate(&[request], &mut |_| ControlFlow::Continue(()))
@@ -101,22 +88,13 @@ fn requests_in_flight_are_as_many_as_allowed() {
     let prompt = prompt();
     let options: Vec<GenerateOptions> = (0..9)
         .map(|seed| GenerateOptions {
-            sampling: Sampling::Random {
-                temperature: 1.0,
-                top_k: None,
-                top_p: None,
-                seed,
-            },
+            sampling: Sampling::at(1.0, seed),
             ..greedy()
         })
         .collect();
     let requests: Vec<_> = options
         .iter()
-        .map(|options| GenerateRequest {
-            prompt: &prompt,
-            samples: 1,
-            options,
-        })
+        .map(|options| GenerateRequest::new(&prompt, 1, options))
         .collect();
     let caller = std::thread::current().id();
     let mut told = BTreeSet::new();
@@ -141,11 +119,7 @@ fn requests_in_flight_are_as_many_as_allowed() {
 fn a_break_closes_the_connection() {
     let (server, model) = scripted(|_, _| endless());
     let (prompt, options) = (prompt(), greedy());
-    let request = GenerateRequest {
-        prompt: &prompt,
-        samples: 1,
-        options: &options,
-    };
+    let request = GenerateRequest::new(&prompt, 1, &options);
     let mut pieces = 0;
     let written = model
         .generate(&[request], &mut |_| {
@@ -169,11 +143,7 @@ fn lines(
 ) -> Vec<(String, usize, Option<Vec<f32>>)> {
     let (_server, model) = scripted(move |request, _| reply(request));
     let (prompt, options) = (prompt(), greedy());
-    let request = GenerateRequest {
-        prompt: &prompt,
-        samples: 1,
-        options: &options,
-    };
+    let request = GenerateRequest::new(&prompt, 1, &options);
     let written = model
         .generate(
             &vec![request; times],
@@ -244,11 +214,7 @@ fn an_endpoint_without_runner_up_is_asked_without() {
         )
     });
     let (prompt, options) = (prompt(), greedy());
-    let request = GenerateRequest {
-        prompt: &prompt,
-        samples: 1,
-        options: &options,
-    };
+    let request = GenerateRequest::new(&prompt, 1, &options);
     for _ in 0..2 {
         let written = model
             .generate(&[request.clone(), request.clone()], &mut |_| {
@@ -281,11 +247,7 @@ fn no_samples_and_no_tokens_are_not_requested() {
     let (server, model) = scripted(|_, _| Reply::HangUp);
     let (prompt, options) = (prompt(), greedy());
     let before = server.requests("completions").len();
-    let asked = |samples, options| GenerateRequest {
-        prompt: &prompt,
-        samples,
-        options,
-    };
+    let asked = |samples, options| GenerateRequest::new(&prompt, samples, options);
     let error = model
         .generate(&[asked(0, &options)], &mut |_| ControlFlow::Continue(()))
         .unwrap_err();

@@ -203,11 +203,7 @@ fn sample(model: &Decoder, workload: &Workload) -> Result<f64> {
         .collect::<Result<Vec<_>, _>>()?;
     let requests: Vec<_> = prompts
         .iter()
-        .map(|prompt| GenerateRequest {
-            prompt,
-            samples: workload.samples,
-            options: &options,
-        })
+        .map(|prompt| GenerateRequest::new(prompt, workload.samples, &options))
         .collect();
     let (answers, time) =
         timed(|| model.generate_many(&requests, &mut |_| ControlFlow::Continue(())))?;
@@ -234,10 +230,7 @@ fn score(model: &Decoder, workload: &Workload) -> Result<f64> {
     let requests: Vec<_> = prompts
         .iter()
         .zip(&answers)
-        .map(|(prompt, continuations)| ScoreRequest {
-            prompt,
-            continuations,
-        })
+        .map(|(prompt, continuations)| ScoreRequest::new(prompt, continuations))
         .collect();
     let (_, time) = timed(|| model.score_many(&requests))?;
     Ok(rate(requests.len(), time))

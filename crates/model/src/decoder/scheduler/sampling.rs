@@ -322,12 +322,7 @@ mod tests {
     #[test]
     fn frequencies_follow_the_probabilities() {
         let logits = [0.0f32, (3.0f32).ln(), f32::NEG_INFINITY];
-        let sampling = Sampling::Random {
-            temperature: 1.0,
-            top_k: None,
-            top_p: None,
-            seed: 7,
-        };
+        let sampling = Sampling::at(1.0, 7);
         let mut sampler = Sampler::new(sampling, 0);
         let ones = (0..20_000)
             .filter(|_| sampler.next(&logits).unwrap().token == 1)

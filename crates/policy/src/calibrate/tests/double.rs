@@ -1,6 +1,6 @@
 //! One threshold of two judgments.
 
-use super::candidates;
+use super::{candidates, guarantee};
 use crate::calibrate::{Calibration, Goal, Observation, Tally, calibrate};
 use crate::{Policy, Rule, Signal};
 use ken_random::unit;
@@ -91,10 +91,7 @@ fn judged(seed: u64, count: usize, told: f64) -> Vec<Observation> {
 
 #[test]
 fn a_guarantee_is_proved_on_the_other_half() {
-    let goal = |max_loss| Goal::Guarantee {
-        max_loss,
-        confidence: 0.95,
-    };
+    let goal = |max_loss| guarantee(max_loss, 0.95);
     let rows = judged(2, 900, 2.0);
     let calibration = calibrated(&rows, goal(0.02));
     assert!(calibration.policy.threshold().is_some(), "{calibration:?}");
@@ -110,10 +107,7 @@ fn a_guarantee_is_proved_on_the_other_half() {
 
 #[test]
 fn new_questions_lose_no_more_than_guaranteed() {
-    let goal = Goal::Guarantee {
-        max_loss: 0.05,
-        confidence: 0.9,
-    };
+    let goal = guarantee(0.05, 0.9);
     let (mut promised, mut broken) = (0, 0);
     for seed in 0..200 {
         // Weak judgments, so that the loss of a threshold is near the limit.

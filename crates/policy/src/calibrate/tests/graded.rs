@@ -1,5 +1,6 @@
 //! Thresholds between values of k.
 
+use super::guarantee;
 use crate::calibrate::candidates::borders;
 use crate::calibrate::{Calibration, Goal, Observation, Tally, blocks, calibrate};
 use crate::{Ks, Policy, Signal};
@@ -85,10 +86,7 @@ fn each_question_gets_as_few_results_as_it_takes() {
 
 #[test]
 fn a_guarantee_is_proved_on_the_other_half() {
-    let goal = Goal::Guarantee {
-        max_loss: 0.02,
-        confidence: 0.95,
-    };
+    let goal = guarantee(0.02, 0.95);
     let observations = mixed(2, 1200);
     let found = calibrated(&observations, goal);
     assert!(found.mean_k() < 6.5 && found.bound <= 0.02, "{found:?}");
@@ -100,10 +98,7 @@ fn a_guarantee_is_proved_on_the_other_half() {
 
 #[test]
 fn new_questions_lose_no_more_than_guaranteed() {
-    let goal = Goal::Guarantee {
-        max_loss: 0.05,
-        confidence: 0.9,
-    };
+    let goal = guarantee(0.05, 0.9);
     let mut broken = 0;
     for seed in 0..200 {
         let found = calibrated(&noisy(seed, 400), goal);

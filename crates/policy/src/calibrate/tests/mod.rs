@@ -16,6 +16,13 @@ fn calibrated(observations: &[Observation], goal: Goal) -> Calibration {
     calibrate(&policy, None, 0, observations, goal)
 }
 
+fn guarantee(max_loss: f64, confidence: f64) -> Goal {
+    Goal::Guarantee {
+        max_loss,
+        confidence,
+    }
+}
+
 /// What a policy that leaves thresholds open chooses among.
 fn candidates(policy: Policy, observations: &[Observation]) -> Vec<Candidate> {
     let open = Open {
@@ -114,10 +121,7 @@ fn true_loss(threshold: Option<f64>, partly: bool) -> f64 {
 
 #[test]
 fn a_guarantee_holds_as_often_as_stated_and_still_saves_retrievals() {
-    let goal = Goal::Guarantee {
-        max_loss: 0.05,
-        confidence: 0.9,
-    };
+    let goal = guarantee(0.05, 0.9);
     for partly in [false, true] {
         let mut noise = Noise(7 + u64::from(partly));
         let (mut broken, mut saved, runs) = (0, 0.0, 1000);
@@ -139,10 +143,7 @@ fn a_guarantee_holds_as_often_as_stated_and_still_saves_retrievals() {
 
 #[test]
 fn an_unreachable_guarantee_reports_the_questions_needed() {
-    let goal = Goal::Guarantee {
-        max_loss: 0.02,
-        confidence: 0.95,
-    };
+    let goal = guarantee(0.02, 0.95);
     let sure = |n: usize| -> Vec<Observation> {
         let one = |i| Observation::of(i as f64, 1.0, 1.0);
         (0..n).map(one).collect()

@@ -1,5 +1,6 @@
 //! Two thresholds: of the question, and of the evidence.
 
+use super::guarantee;
 use crate::calibrate::{Calibration, Goal, Observation, Tally, calibrate};
 use crate::{Policy, Rule, Signal};
 use ken_random::unit;
@@ -78,10 +79,7 @@ fn both_thresholds_are_found() {
 
 #[test]
 fn a_guarantee_is_proved_on_the_other_half() {
-    let goal = |max_loss| Goal::Guarantee {
-        max_loss,
-        confidence: 0.95,
-    };
+    let goal = |max_loss| guarantee(max_loss, 0.95);
     let observations = mixed(2, 900);
     let found = calibrated(&observations, goal(0.02));
     assert!(
@@ -103,10 +101,7 @@ fn a_guarantee_is_proved_on_the_other_half() {
 
 #[test]
 fn new_questions_lose_no_more_than_guaranteed() {
-    let goal = Goal::Guarantee {
-        max_loss: 0.05,
-        confidence: 0.9,
-    };
+    let goal = guarantee(0.05, 0.9);
     let mut broken = 0;
     for seed in 0..200 {
         let mut state = seed;
