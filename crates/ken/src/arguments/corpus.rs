@@ -320,6 +320,8 @@ KEN_MILVUS_TOKEN; over an unencrypted connection it is sent to this machine only
         to: MilvusAddress,
         /// Index of a new collection: autoindex, hnsw, diskann or ivf_rabitq [default: autoindex]
         ///
+        /// With --switch, the default is the index of the collection that is replaced.
+        ///
         /// With :f16 or :int8, as in hnsw:int8, vectors have half or a quarter of the bytes, on servers that take them.
         #[arg(long, value_name = "INDEX")]
         index: Option<VectorIndex>,
