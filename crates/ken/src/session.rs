@@ -36,6 +36,14 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// As [`Session::setup`], with other settings.
+    pub(crate) fn setup_with(&self, settings: &'a Settings) -> Setup<'a> {
+        Setup {
+            settings,
+            ..self.setup()
+        }
+    }
+
     /// Opens something by `open`, and shows on a terminal that this takes time.
     pub(crate) fn opening<T>(
         &self,
@@ -59,7 +67,7 @@ impl<'a> Session<'a> {
 }
 
 /// Reports a withheld key, the first time.
-pub(crate) fn warn_once(withheld: &SetupError) {
+fn warn_once(withheld: &SetupError) {
     static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let mut warned = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
     if warned.insert(withheld.to_string()) {

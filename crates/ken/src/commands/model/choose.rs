@@ -19,8 +19,7 @@ use crate::commands::languages::{self, Share};
 use crate::failure::{Failure, Result};
 use crate::interrupt;
 use crate::output;
-use crate::progress::Display;
-use crate::session::Session;
+use crate::session::{Session, fetch_progress};
 use crate::style::Styled;
 use crate::terminal::remark;
 
@@ -262,14 +261,7 @@ fn take(
         let message = format!("{name} {obstacle}");
         return Err(Failure::refused("does_not_fit", message, fitting(room)));
     }
-    let pulled = {
-        let mut display = Display::new();
-        cache.pull(
-            &reference,
-            &mut |step| display.show_hub(&step),
-            session.stop,
-        )
-    };
+    let pulled = cache.pull(&reference, &mut fetch_progress(), session.stop);
     pulled.map_err(not_reached)?;
     let path = cache.resolve(&reference)?;
     // A model that cannot be read must not become the default.

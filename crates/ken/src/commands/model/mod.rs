@@ -20,7 +20,7 @@ use crate::arguments::model::PlainModelVerb;
 use crate::commands::score;
 use crate::failure::{self, Context, Failure, Result};
 use crate::output;
-use crate::progress::Display;
+use crate::session::fetch_progress;
 
 /// A model as `pull`, `list` and `info` show it.
 #[derive(Debug, Serialize)]
@@ -73,10 +73,7 @@ fn pull(
         named => named,
     };
     for reference in models {
-        let record = {
-            let mut display = Display::new();
-            cache.pull(reference, &mut |step| display.show_hub(&step), stop)?
-        };
+        let record = cache.pull(reference, &mut fetch_progress(), stop)?;
         let shown = shown_record(cache, &record)?;
         if json {
             output::json(&shown)?;
@@ -166,10 +163,7 @@ fn verify(
     };
     let mut damaged = Vec::new();
     for reference in &references {
-        let verification = {
-            let mut display = Display::new();
-            cache.verify(reference, &mut |step| display.show_hub(&step), stop)?
-        };
+        let verification = cache.verify(reference, &mut fetch_progress(), stop)?;
         show_verification(&verification, json)?;
         if !verification.is_intact() {
             damaged.push(reference.to_string());

@@ -14,7 +14,7 @@ use ken_lab::pruning::{
 };
 use ken_lab::{PruningError, pruning};
 use ken_language::LanguageModel;
-use ken_setup::{CorpusAddress, Settings, Setup};
+use ken_setup::{CorpusAddress, Settings};
 use serde_json::json;
 
 use super::{basis, questions};
@@ -259,10 +259,7 @@ impl Measuring<'_> {
             policy: policy.into(),
             ..self.session.settings.clone()
         };
-        let setup = Setup {
-            settings: &settings,
-            ..self.session.setup()
-        };
+        let setup = self.session.setup_with(&settings);
         let pipeline = setup.pipeline_by(Arc::clone(self.model))?;
         let path = self.out.join(format!("{name}.jsonl"));
         let mut run_settings = settings.identity(&pipeline);

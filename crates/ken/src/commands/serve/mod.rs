@@ -25,7 +25,7 @@ use self::measure::Policies;
 use crate::arguments::serve::{ServeArguments, ServeVerb};
 use crate::failure::{Failure, Result};
 use crate::output;
-use crate::session::{Session, fetch_progress, warn_once};
+use crate::session::Session;
 use crate::terminal;
 
 /// How often it is looked whether opening is to stop.
@@ -79,10 +79,8 @@ fn open(session: &Session<'_>, tools: Option<&Tools>) -> Result<Served> {
             }
         });
         let setup = Setup {
-            settings: session.settings,
             stop: &halted,
-            watch: &fetch_progress,
-            withheld: &warn_once,
+            ..session.setup()
         };
         let served = open_patiently(&setup, tools, &halted);
         opening.store(false, Ordering::Relaxed);

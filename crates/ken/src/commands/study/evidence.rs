@@ -13,7 +13,7 @@ use ken_scale::study::{
     Condition, Evidence, Order, PruneRatio, Retrieval, StudiedCondition, evidence_file,
     find_evidence,
 };
-use ken_setup::{CorpusAddress, Settings, Setup};
+use ken_setup::{CorpusAddress, Settings};
 
 use super::grid::{QuestionSet, retrievals, settings_of};
 use crate::arguments::prune::{PruneMethod, PruneRanking};
@@ -174,11 +174,7 @@ impl Searched {
             active,
             ..session.settings.clone()
         };
-        let setup = Setup {
-            settings: &settings,
-            ..session.setup()
-        };
-        Ok(setup.retriever()?)
+        Ok(session.setup_with(&settings).retriever()?)
     }
 
     /// What the results depend on.
@@ -237,11 +233,7 @@ fn reader(
 ) -> Result<Arc<dyn LanguageModel>> {
     for model in &arguments.model {
         let settings = settings_of(model, session);
-        let setup = Setup {
-            settings: &settings,
-            ..session.setup()
-        };
-        let opened = setup.language_model()?;
+        let opened = session.setup_with(&settings).language_model()?;
         if basis.is_read_by(&*opened) {
             return Ok(opened);
         }

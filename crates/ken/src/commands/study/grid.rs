@@ -8,7 +8,7 @@ use ken_eval::{Question, RunSettings, default_file};
 use ken_language::LanguageModel;
 use ken_policy::Rule;
 use ken_scale::study::{Dataset, Order, Retrieval, ScalingError, StudiedModel};
-use ken_setup::{Settings, Setup};
+use ken_setup::Settings;
 
 use crate::arguments::study::{NamedModel, StudyRunArguments};
 use crate::commands::records;
@@ -134,10 +134,7 @@ pub(super) fn opened(
     session: &Session<'_>,
 ) -> Result<(Arc<dyn LanguageModel>, StudiedModel)> {
     let settings = settings_of(model, session);
-    let setup = Setup {
-        settings: &settings,
-        ..session.setup()
-    };
+    let setup = session.setup_with(&settings);
     let declared = arguments
         .parameters
         .iter()

@@ -11,7 +11,7 @@ use ken_scale::study::{
     Cell, CellWork, Condition, Evidence, KnownAnswers, Manifest, PASSAGES_READ, PassagesRead,
     ScalingError, as_found, passages_read, signals_file, told,
 };
-use ken_setup::{Settings, Setup};
+use ken_setup::Settings;
 
 use super::evidence::{self, EvidenceFile};
 use super::grid::{self, QuestionSet, settings_of};
@@ -213,10 +213,7 @@ fn signals(
         return Ok(());
     }
     let settings = settings_of(model, session);
-    let setup = Setup {
-        settings: &settings,
-        ..session.setup()
-    };
+    let setup = session.setup_with(&settings);
     let pipeline = setup.pipeline_for(Some(opened), true, &arguments.policy)?;
     let required = RequiredSignals::by(&arguments.policy, None, &pipeline);
     for set in sets {

@@ -55,11 +55,7 @@ fn trained(flags: &TuningFlags, session: &Session<'_>) -> Result<Arc<dyn Languag
     } else {
         settings.adapter = Some(out);
     }
-    let session = Session {
-        settings: &settings,
-        ..*session
-    };
-    Ok(session.setup().language_model()?)
+    Ok(session.setup_with(&settings).language_model()?)
 }
 
 fn stage(flags: &SelfRouteExampleFlags, prefers: bool) -> RoutingStage {
