@@ -195,7 +195,7 @@ fn show_history(corpus: &Path, json: bool) -> Result<()> {
             if past.current { "current" } else { "" }.to_owned(),
         ]);
     }
-    output::table(&rows)
+    output::table(rows)
 }
 
 /// A time in seconds since 1970 as people read it, in UTC.

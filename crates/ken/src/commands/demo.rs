@@ -80,10 +80,7 @@ pub(crate) fn run(arguments: &DemoArguments, session: &Session<'_>) -> Result<()
     let total = (questions.len() * policies.len()) as u64;
     let mut display = Display::new();
     for policy in policies {
-        pipeline.settings = ken_answer::AnswerSettings {
-            policy,
-            ..session.settings.answering()
-        };
+        pipeline.settings.policy = policy;
         let mut answers = Vec::new();
         for question in &questions {
             let done = (rows.len() + answers.len()) as u64;
@@ -251,9 +248,8 @@ fn summary(policy: &str, answers: &[(Row, Answer)]) -> PolicySummary {
 
 fn show(rows: &[Row], summaries: &[PolicySummary]) -> Result<()> {
     let cells = |texts: [&str; 7]| texts.map(str::to_owned).to_vec();
-    let mut table = vec![output::head("question|policy|route|answer||cited|time")];
-    for row in rows {
-        table.push(cells([
+    let rows = rows.iter().map(|row| {
+        cells([
             &output::shortened(&row.question, 58),
             &row.policy,
             &row.route.to_string(),
@@ -261,16 +257,13 @@ fn show(rows: &[Row], summaries: &[PolicySummary]) -> Result<()> {
             if row.correct { "right" } else { "wrong" },
             row.cited.as_deref().unwrap_or("-"),
             &format!("{:.0} ms", row.ms),
-        ]));
-    }
-    output::table(&table)?;
+        ])
+    });
+    output::columns("question|policy|route|answer||cited|time", rows)?;
     output::line("")?;
-    let mut table = vec![output::head(
-        "policy|right|public|invented|retrieved|tokens/question|time/question",
-    )];
-    for summary in summaries {
-        let percent = |share: f64| format!("{:.0}%", 100.0 * share);
-        table.push(cells([
+    let percent = |share: f64| format!("{:.0}%", 100.0 * share);
+    let rows = summaries.iter().map(|summary| {
+        cells([
             &summary.policy,
             &percent(summary.correct),
             &percent(summary.correct_public),
@@ -278,9 +271,10 @@ fn show(rows: &[Row], summaries: &[PolicySummary]) -> Result<()> {
             &percent(summary.retrieval_ratio),
             &format!("{:.0}", summary.mean_tokens),
             &format!("{:.0} ms", summary.mean_ms),
-        ]));
-    }
-    output::table(&table)
+        ])
+    });
+    let names = "policy|right|public|invented|retrieved|tokens/question|time/question";
+    output::columns(names, rows)
 }
 
 #[cfg(test)]

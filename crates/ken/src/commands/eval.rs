@@ -47,21 +47,6 @@ struct Group {
     summary: Summary,
 }
 
-/// The answers by the values of a field, each group summed up.
-fn broken_down(
-    field: &str,
-    policy: &str,
-    questions: &[Question],
-    records: &[Record],
-) -> Vec<Group> {
-    let groups = grouped_by(field, questions, records);
-    let groups = groups.into_iter().map(|(value, records)| Group {
-        value,
-        summary: summarize(policy, &records),
-    });
-    groups.collect()
-}
-
 pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()> {
     let files = RetrievalFiles::of(&arguments.questions, arguments.qrels.as_deref())?;
     if let (Some(_), Some(_)) = (&files, arguments.part.part) {
@@ -182,10 +167,15 @@ pub(crate) fn join(
 
 impl Evaluated {
     fn of(policy: &str, questions: &[Question], records: &[Record], by: Option<&str>) -> Self {
-        let groups = by.map(|field| broken_down(field, policy, questions, records));
+        let groups = by.into_iter();
+        let groups = groups.flat_map(|field| grouped_by(field, questions, records));
+        let groups = groups.map(|(value, records)| Group {
+            value,
+            summary: summarize(policy, &records),
+        });
         Self {
             summary: summarize(policy, records),
-            by: groups.unwrap_or_default(),
+            by: groups.collect(),
             resumed: 0,
             against: None,
             taught: Vec::new(),
@@ -233,10 +223,10 @@ fn show(evaluated: &Evaluated, out: &Path) -> Result<()> {
         return Ok(());
     }
     let right = column(evaluated.summary.style);
-    let mut rows = vec![output::head(&format!(
+    let names = format!(
         "group|questions|{right}|F1|contains|answered|wrong among answered|retrieves|with evidence",
-    ))];
-    rows.extend(evaluated.by.iter().map(|Group { value, summary }| {
+    );
+    let rows = evaluated.by.iter().map(|Group { value, summary }| {
         vec![
             value.clone(),
             summary.n.to_string(),
@@ -248,8 +238,8 @@ fn show(evaluated: &Evaluated, out: &Path) -> Result<()> {
             share(summary.retrieval_ratio),
             share(summary.evidence_ratio),
         ]
-    }));
-    output::table(&rows)
+    });
+    output::columns(&names, rows)
 }
 
 /// Names with the values of all questions together.

@@ -191,9 +191,8 @@ fn show(findings: &Findings) -> Result<()> {
             shares.collect::<Vec<_>>().join(", ")
         ))?;
     }
-    let head = output::head("\n  model|file|tokens/s|licence|languages");
-    let rows = std::iter::once(head).chain(findings.models.iter().map(row));
-    output::table(&rows.collect::<Vec<_>>())?;
+    let rows = findings.models.iter().map(row);
+    output::columns("\n  model|file|tokens/s|licence|languages", rows)?;
     say("")?;
     say(&format!(
         "* the largest that fits, knows the languages and writes fluently; list of {LISTED_ON}"

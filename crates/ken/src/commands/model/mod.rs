@@ -103,7 +103,7 @@ fn list(cache: &ModelCache, json: bool) -> Result<()> {
             Err(error) => failure::warn(&error),
         }
     }
-    output::table(&rows)
+    output::table(rows)
 }
 
 fn info(cache: &ModelCache, reference: &ModelReference, json: bool) -> Result<()> {

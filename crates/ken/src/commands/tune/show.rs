@@ -111,9 +111,7 @@ fn table<'a>(
     better: Arm,
     rows: impl IntoIterator<Item = (String, &'a Row)>,
 ) -> Result<()> {
-    let mut head = output::head("|right|against|searches|tokens|ms");
-    head[0] = first.to_owned();
-    head[2] = format!("against {better}");
+    let names = format!("{first}|right|against {better}|searches|tokens|ms");
     let rows = rows.into_iter().map(|(name, row)| {
         let difference = row.vs_better;
         vec![
@@ -128,8 +126,7 @@ fn table<'a>(
             output::number(row.ms, 0),
         ]
     });
-    let rows: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
-    output::table(&rows)
+    output::columns(&names, rows)
 }
 
 fn show_written(findings: &Findings, written: &Written) -> Result<()> {

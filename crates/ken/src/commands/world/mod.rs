@@ -77,12 +77,11 @@ fn show_world(summary: &WorldSummary, out: &Path) -> Result<()> {
 
 /// What models get from each source.
 fn show_sources(sources: &[SourceAccuracy]) -> Result<()> {
-    let mut table = vec![output::head("known|never|always|oracle")];
-    table.extend(sources.iter().map(|source| {
+    let rows = sources.iter().map(|source| {
         let shares = [source.known, source.never, source.always, source.oracle];
         shares.map(|value| share(Some(value))).to_vec()
-    }));
-    output::table(&table)
+    });
+    output::columns("known|never|always|oracle", rows)
 }
 
 fn mix(world: &Path, from: u64, limit: u64, session: &Session<'_>) -> Result<()> {
@@ -166,10 +165,7 @@ fn write_records(records: &[TruthRecord], out: &Path) -> Result<()> {
 }
 
 fn show_truth(rows: &[TruthRow]) -> Result<()> {
-    let mut table = vec![output::head(
-        "questions|n|told|asked|not asked|one wording|evidence|misled|stranger|former",
-    )];
-    for row in rows {
+    let rows = rows.iter().map(|row| {
         let exposure = output::number(row.exposure, 1);
         let means = [
             row.asked,
@@ -182,7 +178,8 @@ fn show_truth(rows: &[TruthRow]) -> Result<()> {
         ];
         let mut cells = vec![row.what.clone(), row.questions.to_string(), exposure];
         cells.extend(means.map(share));
-        table.push(cells);
-    }
-    output::table(&table)
+        cells
+    });
+    let names = "questions|n|told|asked|not asked|one wording|evidence|misled|stranger|former";
+    output::columns(names, rows)
 }
