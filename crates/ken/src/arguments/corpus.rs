@@ -174,20 +174,11 @@ pub(crate) struct SearchArguments {
     pub(crate) query: String,
 }
 
-#[derive(Debug, Args)]
-#[command(
-    arg_required_else_help = true,
-    after_long_help = "\
-Every change publishes a new generation. Running searches keep the generation they started with, \
-and an interrupted command leaves the corpus as it was."
-)]
-pub(crate) struct CorpusArguments {
-    #[command(subcommand)]
-    pub(crate) verb: CorpusVerb,
-}
-
 /// The verbs of `ken corpus`.
 #[derive(Debug, Subcommand)]
+#[command(after_long_help = "\
+Every change publishes a new generation. Running searches keep the generation they started with, \
+and an interrupted command leaves the corpus as it was.")]
 pub(crate) enum CorpusVerb {
     /// Show what a corpus holds, by shard
     #[command(arg = Key::corpus.flag(), after_long_help = "\

@@ -164,24 +164,29 @@ pub(crate) enum Verb {
     /// Choose a policy's threshold, with a guarantee if you want one
     Calibrate(calibrate::CalibrateArguments),
     /// Measure models against corpus scales
-    Study(study::StudyArguments),
+    #[command(subcommand)]
+    Study(study::StudyVerb),
     /// Choose a set-up for a budget, or tell what a large corpus takes
     Plan(study::PlanArguments),
     /// Train a router, a gate, a pruner or a language model
     Train(train::TrainArguments),
     /// Build and edit the datastore of a model that chooses its source
-    Datastore(datastore::DatastoreArguments),
+    #[command(subcommand)]
+    Datastore(datastore::DatastoreVerb),
     /// Fetch, list, check and export models
-    Model(model::ModelArguments),
+    #[command(subcommand)]
+    Model(model::ModelVerb),
     /// Inspect, check and change a corpus
-    Corpus(corpus::CorpusArguments),
+    #[command(subcommand)]
+    Corpus(corpus::CorpusVerb),
     /// Prune what the model already knows from a corpus
-    Prune(prune::PruneArguments),
+    #[command(subcommand)]
+    Prune(prune::PruneVerb),
     /// Show what is installed, cached and reachable
     Doctor(DoctorArguments),
     /// Generate a world, and measure exactly what a model knows of it
-    #[command(hide = true)]
-    World(world::WorldArguments),
+    #[command(subcommand, hide = true)]
+    World(world::WorldVerb),
     /// Print shell completions
     #[command(hide = true)]
     Completions(CompletionsArguments),

@@ -63,24 +63,16 @@ pub(crate) struct ServeArguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ServeVerb {
     /// Make, list and revoke the keys that open a server
-    Key(KeyArguments),
+    #[command(subcommand)]
+    Key(KeyVerb),
     /// Serve an agent that starts ken, by MCP on stdin and stdout
-    Mcp(McpArguments),
-}
-
-#[derive(Debug, Args)]
-#[command(args = asking(), after_long_help = "\
+    #[command(args = asking(), after_long_help = "\
 Examples:
   ken serve mcp --corpus notes.ken
   ken serve mcp --corpus notes.ken --policy prompt --model ./my-model.gguf
 
 The tools are search, fetch, ask and knows. A server offers the same at /mcp.")]
-pub(crate) struct McpArguments {}
-
-#[derive(Debug, Args)]
-pub(crate) struct KeyArguments {
-    #[command(subcommand)]
-    pub(crate) verb: KeyVerb,
+    Mcp,
 }
 
 /// What can be done with keys.
@@ -89,9 +81,19 @@ pub(crate) enum KeyVerb {
     /// Make a key, and print it once
     Make(MakeKeyArguments),
     /// List the keys, which no one can read any more
-    List(ListKeysArguments),
+    #[command(arg = Key::server_keys.flag(), after_long_help = "\
+Examples:
+  ken serve key list")]
+    List,
     /// Revoke a key; a running server refuses it within a second
-    Revoke(RevokeKeyArguments),
+    #[command(arg = Key::server_keys.flag(), after_long_help = "\
+Examples:
+  ken serve key revoke 3f6c2a91d0e4")]
+    Revoke {
+        /// Its id, as listed
+        #[arg(value_name = "ID")]
+        id: String,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -132,20 +134,4 @@ pub(crate) struct MakeKeyArguments {
     /// Most tokens a day, read and written
     #[arg(long, value_name = "N", value_parser = count::<NonZeroU64>)]
     pub(crate) tokens_per_day: Option<NonZeroU64>,
-}
-
-#[derive(Debug, Args)]
-#[command(args = [Key::server_keys.flag()], after_long_help = "\
-Examples:
-  ken serve key list")]
-pub(crate) struct ListKeysArguments {}
-
-#[derive(Debug, Args)]
-#[command(args = [Key::server_keys.flag()], after_long_help = "\
-Examples:
-  ken serve key revoke 3f6c2a91d0e4")]
-pub(crate) struct RevokeKeyArguments {
-    /// Its id, as listed
-    #[arg(value_name = "ID")]
-    pub(crate) id: String,
 }

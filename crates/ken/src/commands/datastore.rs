@@ -80,7 +80,7 @@ fn make(arguments: &DatastoreMakeArguments, session: &Session<'_>) -> Result<()>
                 rule: arguments.rule,
                 soft: arguments.soft,
                 layers: &arguments.layer.for_keys(model.as_ref()),
-                neighbors: &arguments.neighbors.tried(),
+                neighbors: &arguments.neighbors.0,
                 held_out: arguments.held_out.unwrap_or(taught.held_out / 2.0),
                 taught: &taught.questions,
             },

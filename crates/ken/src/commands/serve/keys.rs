@@ -24,10 +24,10 @@ pub(crate) fn run(verb: &KeyVerb, session: &Session<'_>) -> Result<()> {
                 false => output::line(key),
             }
         }
-        KeyVerb::List(_) => list(&keys, session.json),
-        KeyVerb::Revoke(revoke) => {
-            if !keys.revoke(&revoke.id) {
-                let (id, path) = (revoke.id.clone(), path.clone());
+        KeyVerb::List => list(&keys, session.json),
+        KeyVerb::Revoke { id } => {
+            if !keys.revoke(id) {
+                let (id, path) = (id.clone(), path.clone());
                 return Err(KeysError::UnknownKey { id, path }.into());
             }
             Ok(keys.write(path)?)

@@ -38,8 +38,8 @@ const RETRY: Duration = Duration::from_secs(1);
 pub(crate) fn run(arguments: &ServeArguments, session: &Session<'_>, source: Source) -> Result<()> {
     match &arguments.verb {
         None => serve(session, source),
-        Some(ServeVerb::Key(key)) => keys::run(&key.verb, session),
-        Some(ServeVerb::Mcp(_)) => mcp::run(session),
+        Some(ServeVerb::Key(verb)) => keys::run(verb, session),
+        Some(ServeVerb::Mcp) => mcp::run(session),
     }
 }
 
