@@ -11,16 +11,10 @@ use ken_index::DenseLayout;
 use ken_milvus::{MilvusAddress, VectorIndex};
 
 use super::folder;
-use crate::config::{ADVANCED, FINDING, Flag, Key, count, flags, seed};
+use crate::config::{ADVANCED, FINDING, Flag, Key, count, flags, keys, seed};
 
 /// The settings of `ken ingest`.
-const INGESTING: &[Key] = &[
-    Key::embedder,
-    Key::embedder_replicas,
-    Key::segment,
-    Key::precision,
-    Key::max_document_bytes,
-];
+const INGESTING: &[Key] = &keys![embedder embedder_replicas segment precision max_document_bytes];
 
 /// The settings of `ken search`.
 fn searching() -> Vec<Arg> {

@@ -6,29 +6,16 @@ use clap::{Arg, Args, Subcommand};
 use ken_server::Scope;
 
 use super::answer::asking;
-use crate::config::{Flag, Key, advanced, count};
+use crate::config::{Flag, Key, advanced, count, keys};
 
 /// All settings that an answer depends on, and those of the server.
 fn serving() -> Vec<Arg> {
-    let own = [
-        Key::listen,
-        Key::server_keys,
-        Key::allowed_origins,
-        Key::server_data,
-        Key::keep_questions,
-        Key::studies,
-    ];
+    let own = keys![listen server_keys allowed_origins server_data keep_questions studies];
     let own: Vec<Arg> = own.map(|key| key.flag()).into();
     let watch = advanced(&[Key::calibration, Key::watch_share, Key::watch_judge]);
     let spans = advanced(&[Key::otlp_endpoint, Key::otlp_content]);
     let evidence = advanced(&[Key::evidence_place, Key::evidence_words]);
-    let load = advanced(&[
-        Key::parallel,
-        Key::queue,
-        Key::deadline,
-        Key::idle_timeout,
-        Key::model_wait,
-    ]);
+    let load = advanced(&keys![parallel queue deadline idle_timeout model_wait]);
     [own, asking(), evidence, watch, spans, load].concat()
 }
 

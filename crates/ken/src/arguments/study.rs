@@ -14,26 +14,13 @@ use ken_scale::study::PruneRatio;
 use super::capacity::CapacityArguments;
 use super::folder_or_milvus;
 use super::join::PartFlag;
-use crate::config::{ADVANCED, DECIDING, Key, advanced, count, open_share};
+use crate::config::{ADVANCED, DECIDING, advanced, count, keys, open_share};
 
 /// The settings of a study. Scales, models, k and policies have flags of their own.
 fn studying() -> Vec<Arg> {
-    let settings = [
-        Key::mode,
-        Key::recall,
-        Key::rerank,
-        Key::rerank_depth,
-        Key::rerank_chunk,
-        Key::filters,
-        Key::moved_embedder,
-        Key::evidence_tokens,
-        Key::neighbors,
-        Key::prompt_form,
-        Key::precision,
-        Key::device,
-        Key::max_tokens,
-        Key::temperature,
-        Key::seed,
+    let settings = keys![
+        mode recall rerank rerank_depth rerank_chunk filters moved_embedder evidence_tokens
+        neighbors prompt_form precision device max_tokens temperature seed
     ];
     advanced(&[&settings, DECIDING].concat())
 }

@@ -171,29 +171,15 @@ pub(super) fn opened(
 
 /// What all cells have in common, as the keys of `ken.toml`.
 pub(super) fn common(settings: &Settings) -> Result<RunSettings> {
-    const KEYS: [&str; 13] = [
-        "mode",
-        "recall",
-        "rerank",
-        "rerank_depth",
-        "rerank_chunk",
-        "evidence_tokens",
-        "neighbors",
-        "prompt_form",
-        "precision",
-        "device",
-        "max_tokens",
-        "temperature",
-        "samples",
-    ];
+    const KEYS: &str = "mode recall rerank rerank_depth rerank_chunk evidence_tokens neighbors \
+        prompt_form precision device max_tokens temperature samples";
     let all = serde_json::to_value(settings).map_err(Failure::other)?;
     let text = |value: &serde_json::Value| match value {
         serde_json::Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let known = KEYS
-        .into_iter()
-        .filter_map(|key| Some((key.to_owned(), all.get(key)?)));
+    let keys = KEYS.split(' ');
+    let known = keys.filter_map(|key| Some((key.to_owned(), all.get(key)?)));
     let set = known.filter(|(_, value)| !value.is_null());
     let mut common: RunSettings = set.map(|(key, value)| (key, text(value))).collect();
     common.insert("filters".to_owned(), settings.filters_in_words());
