@@ -3,7 +3,6 @@
 
 use std::path::Path;
 
-use ken_answer::Style;
 use ken_eval::compare::grouped_by;
 use ken_eval::correctness::{column, measure, style_of};
 use ken_eval::part::Parts;
@@ -247,17 +246,16 @@ fn rows(evaluated: &Evaluated, out: &Path) -> Vec<(&'static str, String)> {
     let summary = &evaluated.summary;
     let ms = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.0} ms"));
     let interval = output::interval;
+    let right = share(summary.em) + &interval(summary.em_interval);
     let (read, written) = (&summary.tokens.prompt, &summary.tokens.completion);
+    let tokens = format!("{} read, {} written", read.total, written.total);
     let mut rows = vec![
         ("questions", summary.n.to_string()),
         ("failed", summary.failed.to_string()),
         ("policy", summary.policy.clone()),
         ("style", summary.style.to_string()),
         ("cannot tell", summary.cannot_tell.to_string()),
-        (
-            measure(summary.style),
-            share(summary.em) + &interval(summary.em_interval),
-        ),
+        (measure(summary.style), right),
         ("F1", share(summary.f1)),
         ("contains", share(summary.contains)),
         ("retrieval ratio", share(summary.retrieval_ratio)),
@@ -265,10 +263,7 @@ fn rows(evaluated: &Evaluated, out: &Path) -> Vec<(&'static str, String)> {
         ("gold coverage", share(summary.gold_coverage)),
         ("gold recall", share(summary.gold_recall)),
         ("gold first", share(summary.gold_first)),
-        (
-            "tokens",
-            format!("{} read, {} written", read.total, written.total),
-        ),
+        ("tokens", tokens),
         ("tokens/right", output::number(summary.tokens_per_right, 1)),
         ("latency p50", ms(summary.latency_ms.p50)),
         ("latency p95", ms(summary.latency_ms.p95)),
@@ -291,27 +286,18 @@ fn rows(evaluated: &Evaluated, out: &Path) -> Vec<(&'static str, String)> {
         let of_earlier = format!("{resumed} answers of an earlier run, with their times");
         rows.push(("from the file", of_earlier));
     }
-    let style = summary.style;
-    rows.extend(
-        evaluated
-            .against
-            .as_ref()
-            .map(|other| compared(other, style)),
-    );
+    if let Some(other) = &evaluated.against {
+        let compared = format!(
+            "{}{} in {}; `{}` has {}, retrieving for {}",
+            share(other.em_difference),
+            interval(other.interval),
+            measure(summary.style),
+            other.policy,
+            share(other.em),
+            share(other.retrieval_ratio)
+        );
+        rows.push(("against the other", compared));
+    }
     rows.push(("per question", out.display().to_string()));
     rows
-}
-
-/// The row of the answers in another file.
-fn compared(other: &Paired, style: Style) -> (&'static str, String) {
-    let value = format!(
-        "{}{} in {}; `{}` has {}, retrieving for {}",
-        output::number(other.em_difference, 3),
-        output::interval(other.interval),
-        measure(style),
-        other.policy,
-        share(other.em),
-        share(other.retrieval_ratio)
-    );
-    ("against the other", value)
 }

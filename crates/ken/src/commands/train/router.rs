@@ -224,8 +224,6 @@ fn usage(input: Input, out: &Path, kbm: Option<&Path>) -> String {
         (Input::FirstTokenAndMastery, Some(kbm)) => format!(" --kbm {}", kbm.display()),
         _ => String::new(),
     };
-    format!(
-        "ken ask --policy router@0.5 --router {}{kbm}",
-        out.display()
-    )
+    let out = out.display();
+    format!("ken ask --policy router@0.5 --router {out}{kbm}")
 }
