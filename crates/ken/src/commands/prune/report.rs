@@ -53,11 +53,12 @@ pub(super) fn run(arguments: &PruneReportArguments, session: &Session<'_>) -> Re
     let (rows, ends) = measuring.rows(arguments, basis)?;
     let name = session.settings.folder()?.display();
     let answering = session.settings.answering();
+    let [policy, mode] = [answering.policy.to_string(), answering.mode.to_string()];
     let settings = [
         ("model", model.fingerprint().to_owned()),
-        ("policy", session.settings.answering().policy.to_string()),
+        ("policy", policy.clone()),
         ("k", answering.k.to_string()),
-        ("mode", answering.mode.to_string()),
+        ("mode", mode.clone()),
         ("seed", session.settings.seed.to_string()),
     ];
     let settings = settings.map(|(name, value)| (name.to_owned(), value));
@@ -68,8 +69,8 @@ pub(super) fn run(arguments: &PruneReportArguments, session: &Session<'_>) -> Re
         return output::json(&json!({
             "n": questions.len(),
             "k": answering.k,
-            "mode": answering.mode.to_string(),
-            "policy": session.settings.answering().policy.to_string(),
+            "mode": mode,
+            "policy": policy,
             "always_unpruned": ends.as_ref().map(|ends| &ends.whole),
             "no_corpus": ends.as_ref().map(|ends| &ends.none),
             "rows": rows,

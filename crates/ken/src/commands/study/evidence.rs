@@ -108,9 +108,8 @@ fn kept(
     arguments: &StudyRunArguments,
     session: &Session<'_>,
 ) -> Result<PathBuf> {
-    let path = arguments
-        .folder()
-        .join(evidence_file(&set.name, &condition));
+    let name = evidence_file(&set.name, &condition);
+    let path = arguments.folder().join(name);
     let mut file = ResultsFile::open(&path, identity.clone())?;
     let (mode, k) = (session.settings.mode, condition.retrieval.k);
     let alone = set.questions.get(..set.timed).unwrap_or(&set.questions);
@@ -215,13 +214,8 @@ fn plan(folder: &Path, arguments: &StudyRunArguments, session: &Session<'_>) -> 
         true => Some(reader(&basis, arguments, session)?),
         false => None,
     };
-    basis::plan(
-        folder,
-        PruneMethod::Pruner,
-        &basis,
-        reader.as_deref(),
-        session,
-    )
+    let (method, reader) = (PruneMethod::Pruner, reader.as_deref());
+    basis::plan(folder, method, &basis, reader, session)
 }
 
 /// The studied model that read the passages when the pruner was trained; if there is none, that of the settings,

@@ -51,14 +51,8 @@ pub(super) fn question_sets(
 /// The name of a file of questions: without its ending, and with only what file names may have.
 fn name_of(path: &Path) -> String {
     let name = default_file(path, "").display().to_string();
-    let kept = |c: char| {
-        if c.is_ascii_alphanumeric() || "-_.".contains(c) {
-            c
-        } else {
-            '_'
-        }
-    };
-    name.trim_end_matches('.').chars().map(kept).collect()
+    let is_kept = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    name.trim_end_matches('.').replace(|c| !is_kept(c), "_")
 }
 
 /// Refuses what a study cannot compare.
@@ -135,24 +129,21 @@ pub(super) fn opened(
 ) -> Result<(Arc<dyn LanguageModel>, StudiedModel)> {
     let settings = settings_of(model, session);
     let setup = session.setup_with(&settings);
-    let declared = arguments
-        .parameters
-        .iter()
-        .find(|size| size.name == model.name);
+    let mut sizes = arguments.parameters.iter();
+    let declared = sizes.find(|size| size.name == model.name);
     let footprint = match model.reference {
         ken_hub::ModelReference::Remote { .. } => None,
         _ => Some(setup.footprint()?),
     };
+    let footprint = footprint.as_ref();
     let parameters = declared.map(|declared| declared.parameters);
-    let parameters = parameters.or(footprint.as_ref().map(|footprint| footprint.parameters));
+    let parameters = parameters.or(footprint.map(|footprint| footprint.parameters));
     let Some(parameters) = parameters else {
+        let name = &model.name;
         return Err(Failure::refused(
             "parameters_not_declared",
-            format!(
-                "the endpoint of {} does not tell how many parameters its model has",
-                model.name
-            ),
-            format!("add --parameters {}=N", model.name),
+            format!("the endpoint of {name} does not tell how many parameters its model has"),
+            format!("add --parameters {name}=N"),
         ));
     };
     let opened = setup.language_model()?;
@@ -161,10 +152,8 @@ pub(super) fn opened(
         adapter: model.adapter.clone(),
         fingerprint: opened.fingerprint().to_owned(),
         parameters,
-        weight_bytes: footprint.as_ref().map(|footprint| footprint.weight_bytes),
-        bytes_per_token: footprint
-            .as_ref()
-            .map(|footprint| footprint.bytes_per_token),
+        weight_bytes: footprint.map(|footprint| footprint.weight_bytes),
+        bytes_per_token: footprint.map(|footprint| footprint.bytes_per_token),
     };
     Ok((opened, studied))
 }

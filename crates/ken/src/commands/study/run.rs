@@ -39,16 +39,14 @@ pub(super) fn run(arguments: &StudyRunArguments, session: &Session<'_>) -> Resul
         }
         readers.push((model, read));
     }
+    let datasets = sets.iter().map(|set| (set.name.clone(), set.kept.clone()));
     let manifest = Manifest {
         corpus: session.settings.corpus()?.to_string(),
         corpus_fingerprint,
         settings,
         timed: arguments.timed,
         seed: session.settings.seed,
-        datasets: sets
-            .iter()
-            .map(|set| (set.name.clone(), set.kept.clone()))
-            .collect(),
+        datasets: datasets.collect(),
         models,
         conditions,
         policies: arguments.policy.iter().map(Policy::to_string).collect(),
@@ -82,9 +80,8 @@ fn pipeline(
         ..settings.clone()
     };
     let mut pipeline = Pipeline::new(Arc::clone(model), None, settings.answering());
-    pipeline.found = found
-        .map(|(_, evidence)| as_found(evidence))
-        .unwrap_or_default();
+    let found = found.map(|(_, evidence)| as_found(evidence));
+    pipeline.found = found.unwrap_or_default();
     pipeline
 }
 
@@ -205,11 +202,8 @@ fn signals(
     arguments: &StudyRunArguments,
     session: &Session<'_>,
 ) -> Result<()> {
-    if arguments
-        .policy
-        .iter()
-        .all(|policy| policy.signal().is_none())
-    {
+    let mut policies = arguments.policy.iter();
+    if policies.all(|policy| policy.signal().is_none()) {
         return Ok(());
     }
     let settings = settings_of(model, session);
@@ -217,9 +211,8 @@ fn signals(
     let pipeline = setup.pipeline_for(Some(opened), true, &arguments.policy)?;
     let required = RequiredSignals::by(&arguments.policy, None, &pipeline);
     for set in sets {
-        let path = arguments
-            .folder()
-            .join(signals_file(&set.name, &model.name));
+        let path = signals_file(&set.name, &model.name);
+        let path = arguments.folder().join(path);
         let mut identity = settings.identity(&pipeline);
         for varied in ["policy", "k", "corpus"] {
             identity.remove(varied);

@@ -56,17 +56,15 @@ const PRUNER: Kind<PrunerMeasures> = Kind {
 
 fn rows(report: &PrunerReport) -> Vec<Row> {
     let of = &report.measured;
-    let PrunerReport {
-        learned_from,
-        held_out,
-        left_out,
-        ..
-    } = report;
     let errors = [of.squared_error, of.squared_error_of_mean];
     let [error, of_mean] = errors.map(|value| output::number(value, 4));
     let correlation = with_interval(of.rank_correlation, of.rank_correlation_interval);
-    let sentences = format!("{} with a mastery, {left_out} without", of.sentences);
-    let passages = format!("trained on {learned_from}, held out {held_out}");
+    let (learned, held_out) = (report.learned_from, report.held_out);
+    let sentences = format!(
+        "{} with a mastery, {} without",
+        of.sentences, report.left_out
+    );
+    let passages = format!("trained on {learned}, held out {held_out}");
     let errors = format!("{error}; of predicting the mean {of_mean}");
     vec![
         trained(report),

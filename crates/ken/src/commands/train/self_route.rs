@@ -86,9 +86,6 @@ pub(crate) fn texts(
     session: &Session<'_>,
 ) -> Result<Vec<TextExample>> {
     let (checkpoint, taught) = taught(flags, session)?;
-    Ok(routing_texts(
-        &checkpoint,
-        &taught,
-        stage(flags, preferences),
-    )?)
+    let stage = stage(flags, preferences);
+    Ok(routing_texts(&checkpoint, &taught, stage)?)
 }

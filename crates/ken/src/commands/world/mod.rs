@@ -6,9 +6,8 @@ use std::path::Path;
 
 use ken_eval::sample;
 use ken_world::{
-    SourceAccuracy, TruthRecord, TruthRow, World, WorldSettings, WorldSummary, accuracy_of_truth,
-    measure_truth, read_world, training_text_of, truth_table, world_questions, write_untrained,
-    write_world,
+    SourceAccuracy, TruthRow, World, WorldSettings, WorldSummary, accuracy_of_truth, measure_truth,
+    read_world, training_text_of, truth_table, world_questions, write_untrained, write_world,
 };
 use serde_json::json;
 
@@ -126,27 +125,20 @@ fn truth(arguments: &WorldTruthArguments, session: &Session<'_>) -> Result<()> {
         questions = sample(questions, limit, world.settings().seed);
     }
     let model = session.setup().language_model()?;
+    let all = questions.len();
     let records = {
         let mut display = Display::new();
-        let mut progress = |done| display.show_items("measured", done, questions.len());
-        measure_truth(
-            model.as_ref(),
-            &world,
-            &questions,
-            &mut progress,
-            session.stop,
-        )?
+        let mut progress = |done| display.show_items("measured", done, all);
+        let model = model.as_ref();
+        measure_truth(model, &world, &questions, &mut progress, session.stop)?
     };
-    if records.len() < questions.len() {
-        let message = format!(
-            "stopped after {} of {} questions",
-            records.len(),
-            questions.len()
-        );
+    if records.len() < all {
+        let message = format!("stopped after {} of {all} questions", records.len());
         return Err(Failure::stopped(message));
     }
     if let Some(out) = &arguments.out {
-        write_records(&records, out)?;
+        let lines = records.iter().map(|record| format!("{}\n", json!(record)));
+        ken_storage::output(out, lines.collect::<String>().as_bytes())?;
     }
     if session.json {
         records.iter().try_for_each(output::json)
@@ -154,14 +146,6 @@ fn truth(arguments: &WorldTruthArguments, session: &Session<'_>) -> Result<()> {
         show_truth(&truth_table(&records, world.settings().people))?;
         show_sources(&[accuracy_of_truth(&records)])
     }
-}
-
-fn write_records(records: &[TruthRecord], out: &Path) -> Result<()> {
-    let lines: String = records
-        .iter()
-        .map(|record| format!("{}\n", json!(record)))
-        .collect();
-    Ok(ken_storage::output(out, lines.as_bytes())?)
 }
 
 fn show_truth(rows: &[TruthRow]) -> Result<()> {
