@@ -117,17 +117,13 @@ fn make(arguments: &DatastoreMakeArguments, session: &Session<'_>) -> Result<()>
 fn list(arguments: &DatastoreListArguments, json: bool) -> Result<()> {
     let datastore = Datastore::open(&arguments.datastore)?;
     let text = arguments.contains.as_ref().map(|text| text.to_lowercase());
+    let source = arguments.source.as_ref();
     let fits = |entry: &&Entry| {
-        let of_source = arguments
-            .source
-            .as_ref()
-            .is_none_or(|source| *source == entry.source);
         let question = entry.question.to_lowercase();
-        of_source && text.as_ref().is_none_or(|text| question.contains(text))
+        source.is_none_or(|source| *source == entry.source)
+            && text.as_ref().is_none_or(|text| question.contains(text))
     };
-    let most = arguments
-        .limit
-        .map_or(usize::MAX, std::num::NonZeroUsize::get);
+    let most = arguments.limit.map_or(usize::MAX, Into::into);
     let mut entries = datastore.entries().iter().filter(fits).take(most);
     if json {
         return entries.try_for_each(output::json);

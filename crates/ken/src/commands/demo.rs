@@ -107,13 +107,10 @@ fn check(policy: Policy) -> Result<()> {
     if policy.signals().any(|signal| signal.told_by.is_some()) {
         let message =
             format!("the policy `{policy}` decides by what was trained, which the demo has not");
-        return Err(Failure::refused(
-            "untrained_demo",
-            message,
-            format!(
-                "try it on your own documents: `ken ask --corpus DIR --policy {policy} QUESTION`"
-            ),
-        ));
+        let hint = format!(
+            "try it on your own documents: `ken ask --corpus DIR --policy {policy} QUESTION`"
+        );
+        return Err(Failure::refused("untrained_demo", message, hint));
     }
     Ok(policy.check().map_err(AnswerError::from)?)
 }
@@ -182,30 +179,18 @@ pub(crate) fn questions(limit: Option<usize>) -> Result<Vec<Question>> {
         .map_err(Failure::other)
         .context(|| "the demo's questions are broken")?;
     let Some(limit) = limit else { return Ok(all) };
-    let of_kind = |name: &str| {
-        all.iter()
-            .filter(|q| kind(q) == name)
-            .cloned()
-            .collect::<Vec<_>>()
-    };
-    let [public, invented] = KINDS.map(of_kind);
-    Ok(public
-        .into_iter()
-        .zip(invented)
-        .flat_map(<[Question; 2]>::from)
-        .take(limit)
-        .collect())
+    let [public, invented] = KINDS.map(|name| all.iter().filter(move |q| kind(q) == name));
+    let alternating = public.zip(invented).flat_map(<[&Question; 2]>::from);
+    Ok(alternating.take(limit).cloned().collect())
 }
 
 fn kind(question: &Question) -> &str {
-    question
-        .metadata
-        .get("kind")
-        .and_then(serde_json::Value::as_str)
-        .unwrap_or_default()
+    let kind = question.metadata.get("kind");
+    kind.and_then(serde_json::Value::as_str).unwrap_or_default()
 }
 
 fn row(question: &Question, answer: &Answer) -> Row {
+    let cited = answer.citations.first();
     Row {
         question: question.question.clone(),
         policy: answer.policy.clone(),
@@ -214,21 +199,15 @@ fn row(question: &Question, answer: &Answer) -> Row {
         correct: score(&answer.answer, &question.golden_answers).exact_match,
         kind: kind(question).to_owned(),
         ms: answer.timing_ms.get("total").copied().unwrap_or_default(),
-        cited: answer
-            .citations
-            .first()
-            .map(|citation| citation.passage_id.clone()),
+        cited: cited.map(|citation| citation.passage_id.clone()),
     }
 }
 
 fn summary(policy: &str, answers: &[(Row, Answer)]) -> PolicySummary {
     let share = |counts: &dyn Fn(&Row) -> bool, hits: &dyn Fn(&Row) -> bool| {
-        let counted = answers.iter().filter(|(row, _)| counts(row)).count();
-        let hit = answers
-            .iter()
-            .filter(|(row, _)| counts(row) && hits(row))
-            .count();
-        hit as f64 / counted.max(1) as f64
+        let counted = answers.iter().filter(|(row, _)| counts(row));
+        let hit = counted.clone().filter(|(row, _)| hits(row)).count();
+        hit as f64 / counted.count().max(1) as f64
     };
     let of_kind = |kind: &str| share(&|row| row.kind == kind, &|row| row.correct);
     let mean = |value: &dyn Fn(&Answer) -> f64| {
