@@ -84,7 +84,7 @@ pub(crate) fn table(rows: impl IntoIterator<Item = Vec<String>>) -> Result<()> {
 
 /// As [`table`], below the names of the columns, which have bars between.
 pub(crate) fn columns(names: &str, rows: impl IntoIterator<Item = Vec<String>>) -> Result<()> {
-    let head = names.split('|').map(str::to_owned).collect();
+    let head: Vec<String> = names.split('|').map(str::to_owned).collect();
     table(std::iter::once(head).chain(rows))
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ken_setup::{FetchProgress, Settings, Setup, SetupError};
 
 use crate::failure;
-use crate::progress::{Display, begun};
+use crate::progress::{Display, Unit, begun};
 
 /// One call of a verb.
 #[derive(Clone, Copy)]
@@ -78,5 +78,8 @@ fn warn_once(withheld: &SetupError) {
 /// Draws the progress of fetching a model.
 pub(crate) fn fetch_progress() -> FetchProgress {
     let mut display = Display::new();
-    Box::new(move |step| display.show_hub(&step))
+    Box::new(move |step| {
+        let (done, all) = (step.bytes_done, step.bytes_total);
+        display.show(&step.label(), Unit::Bytes, done, all);
+    })
 }
