@@ -11,16 +11,10 @@ use ken_index::DenseLayout;
 use ken_milvus::{MilvusAddress, VectorIndex};
 
 use super::folder;
-use crate::config::{ADVANCED, FINDING, Flag, Key, count, flags, seed};
+use crate::config::{ADVANCED, FINDING, Flag, Key, count, flags, keys, seed};
 
 /// The settings of `ken ingest`.
-const INGESTING: &[Key] = &[
-    Key::embedder,
-    Key::embedder_replicas,
-    Key::segment,
-    Key::precision,
-    Key::max_document_bytes,
-];
+const INGESTING: &[Key] = &keys![embedder embedder_replicas segment precision max_document_bytes];
 
 /// The settings of `ken search`.
 fn searching() -> Vec<Arg> {
@@ -174,20 +168,11 @@ pub(crate) struct SearchArguments {
     pub(crate) query: String,
 }
 
-#[derive(Debug, Args)]
-#[command(
-    arg_required_else_help = true,
-    after_long_help = "\
-Every change publishes a new generation. Running searches keep the generation they started with, \
-and an interrupted command leaves the corpus as it was."
-)]
-pub(crate) struct CorpusArguments {
-    #[command(subcommand)]
-    pub(crate) verb: CorpusVerb,
-}
-
 /// The verbs of `ken corpus`.
 #[derive(Debug, Subcommand)]
+#[command(after_long_help = "\
+Every change publishes a new generation. Running searches keep the generation they started with, \
+and an interrupted command leaves the corpus as it was.")]
 pub(crate) enum CorpusVerb {
     /// Show what a corpus holds, by shard
     #[command(arg = Key::corpus.flag(), after_long_help = "\

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ken_corpus::{Cut, Settings as CorpusSettings};
-use ken_diagnostic::Diagnostic;
 use ken_documents::{Budget, ReadError, ReadOptions, read_documents_with};
 use ken_ingest::{Ingest, ingest};
 use ken_server::{Destination, Intake, ReadFiles, Taken, ToolError};
@@ -37,20 +36,14 @@ impl Documents {
     ) -> Result<ken_documents::Documents, ToolError> {
         let options = ReadOptions {
             metadata,
-            follow_links: false,
-            format: None,
             budget: self.budget,
             stop: Arc::clone(stop),
             copies: true,
             ..ReadOptions::default()
         };
         let paths: [PathBuf; 1] = [path.to_owned()];
-        read_documents_with(&paths, options).map_err(|error| refused(&error))
+        read_documents_with(&paths, options).map_err(|error| ToolError::of(&error))
     }
-}
-
-fn refused(error: &dyn Diagnostic) -> ToolError {
-    ToolError::of(error)
 }
 
 impl Intake for Documents {
@@ -69,10 +62,10 @@ impl Intake for Documents {
             while let Some(document) = documents.next() {
                 let path = documents.current_file().unwrap_or(folder);
                 match (document, files.get_mut(path)) {
-                    (Err(error @ ReadError::Stopped), _) => return Err(refused(&error)),
+                    (Err(error @ ReadError::Stopped), _) => return Err(ToolError::of(&error)),
                     (Ok(document), Some(Ok(ids))) => ids.push(document.id),
                     (Err(error), Some(file)) if file.is_ok() => {
-                        *file = Err(refused(&error));
+                        *file = Err(ToolError::of(&error));
                         match error {
                             ReadError::DuplicateId { .. } => repeats = true,
                             _ => drop(broken.insert(path.to_owned(), file.clone())),
@@ -98,7 +91,7 @@ impl Intake for Documents {
         progress: &mut dyn FnMut(Taken),
         stop: &Arc<AtomicBool>,
     ) -> Result<Taken, ToolError> {
-        let known = CorpusSettings::of(into.corpus).map_err(|error| refused(&error))?;
+        let known = CorpusSettings::of(into.corpus).map_err(|error| ToolError::of(&error))?;
         let own = known.and_then(|known| known.segmentation.parse().ok());
         let mut documents = self.read(folder, into.metadata.clone(), stop)?;
         documents.retain_files(|path| !left_out.iter().any(|left_out| left_out == path));
@@ -125,7 +118,7 @@ impl Intake for Documents {
             };
             progress(taken);
         };
-        let report = ingest(work, &mut watch, stop).map_err(|error| refused(&error))?;
+        let report = ingest(work, &mut watch, stop).map_err(|error| ToolError::of(&error))?;
         Ok(Taken {
             added: report.added,
             replaced: report.replaced,
