@@ -78,14 +78,10 @@ fn run(options: &Options) -> ExitCode {
     // Panics are caught and reported as violations.
     std::panic::set_hook(Box::new(|_| {}));
     let shim = Shim::build();
+    let is_chosen = |name: &str| options.world.as_deref().is_none_or(|world| world == name);
     let chosen: Vec<Box<dyn World>> = worlds::all()
         .into_iter()
-        .filter(|world| {
-            options
-                .world
-                .as_deref()
-                .is_none_or(|name| world.name() == name)
-        })
+        .filter(|world| is_chosen(world.name()))
         .collect();
     let campaigns = [
         "crash-states",
@@ -134,24 +130,14 @@ fn run(options: &Options) -> ExitCode {
                 }
             }
             "damage" => {
-                let stores = Store::ALL.into_iter().filter(|store| {
-                    options
-                        .world
-                        .as_deref()
-                        .is_none_or(|name| store.name() == name)
-                });
-                for store in stores {
+                let stores = Store::ALL.into_iter();
+                for store in stores.filter(|store| is_chosen(store.name())) {
                     keep(damage::run(store, &shim, options.count, options.seed));
                 }
             }
             "links" => {
-                let stores = links::Store::ALL.into_iter().filter(|store| {
-                    options
-                        .world
-                        .as_deref()
-                        .is_none_or(|name| store.name() == name)
-                });
-                for store in stores {
+                let stores = links::Store::ALL.into_iter();
+                for store in stores.filter(|store| is_chosen(store.name())) {
                     keep(links::run(store, options.count, options.seed));
                 }
             }

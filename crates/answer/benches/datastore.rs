@@ -65,13 +65,7 @@ fn main() {
 }
 
 fn entry(number: usize, source: &str) -> Entry {
-    Entry {
-        id: number.to_string(),
-        question: String::new(),
-        source: source.to_owned(),
-        shares: None,
-        by: By::Measured,
-    }
+    Entry::new(&number.to_string(), "", source, By::Measured)
 }
 
 /// A point near the centre of its group.

@@ -99,7 +99,7 @@ pub struct Citation {
 }
 
 /// A passage, or a chunk of one, found for the question.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Retrieved {
     /// The passage.
     pub passage_id: String,

@@ -91,13 +91,10 @@ impl Conversation {
             }
         }
         ask(self.question, &mut asked);
+        let examples = Examples::Chosen(Arc::from(turns));
         Prompt {
-            instruction: self.instruction.into(),
-            examples: Examples::Chosen(Arc::from(turns)),
-            input: asked,
-            begun: String::new(),
             reply: Reply::Turn,
-            sourced: None,
+            ..Prompt::new(self.instruction, examples, asked)
         }
     }
 }

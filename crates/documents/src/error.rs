@@ -233,6 +233,15 @@ fn fields() -> Remedy {
 }
 
 impl ReadError {
+    /// A file that is no whole one of its format.
+    pub(crate) fn broken(path: &Path, format: Format, reason: impl Into<String>) -> Self {
+        Self::BrokenFile {
+            path: path.to_owned(),
+            format,
+            reason: reason.into(),
+        }
+    }
+
     pub(crate) fn too_large(place: Place, limit: u64, rest_lost: bool) -> Self {
         Self::DocumentTooLarge {
             place,

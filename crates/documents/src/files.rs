@@ -295,6 +295,10 @@ mod tests {
 
     use super::*;
 
+    fn found_in(folder: &Path) -> Result<Found, ReadError> {
+        find_files(&[folder.to_owned()], None, false, &Converters::default())
+    }
+
     #[test]
     fn links_out_of_a_folder_and_pipes_in_it_are_skipped_by_name() {
         let dir = tempfile::tempdir().unwrap();
@@ -359,13 +363,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("own.txt");
         fs::write(&path, "own").unwrap();
-        let Found { files, .. } = find_files(
-            &[dir.path().to_owned()],
-            None,
-            false,
-            &Converters::default(),
-        )
-        .unwrap();
+        let Found { files, .. } = found_in(dir.path()).unwrap();
         fs::remove_file(&path).unwrap();
         symlink("/etc/hostname", &path).unwrap();
         assert!(files[0].open().is_err());
@@ -381,12 +379,7 @@ mod tests {
         fs::write(dir.path().join("own.txt"), "own").unwrap();
         fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
         let refused = fs::read_dir(&closed).is_err();
-        let found = find_files(
-            &[dir.path().to_owned()],
-            None,
-            false,
-            &Converters::default(),
-        );
+        let found = found_in(dir.path());
         fs::set_permissions(&closed, fs::Permissions::from_mode(0o755)).unwrap();
         let found = found.unwrap();
         assert_eq!(found.files.len(), 1);
@@ -410,13 +403,7 @@ mod tests {
                 return;
             }
         }
-        let found = find_files(
-            &[dir.path().to_owned()],
-            None,
-            false,
-            &Converters::default(),
-        )
-        .unwrap();
+        let found = found_in(dir.path()).unwrap();
         let ids: Vec<String> = found.files.into_iter().map(|file| file.id).collect();
         assert_eq!(ids, ["caf%E9.txt", "caf%EA.txt", "ok.txt"]);
     }
@@ -427,13 +414,11 @@ mod tests {
         for name in ["own.txt", "a.DOC", "b.doc", "c.png", "Makefile", ".hidden"] {
             fs::write(dir.path().join(name), "x").unwrap();
         }
-        let found = find_files(
-            &[dir.path().to_owned()],
-            None,
-            false,
-            &Converters::default(),
-        )
-        .unwrap();
-        has!(found, files.len(): 1, unread.to_string(): "2 .doc, 1 .png, 1 without extension");
+        let found = found_in(dir.path()).unwrap();
+        assert_eq!(found.files.len(), 1);
+        assert_eq!(
+            found.unread.to_string(),
+            "2 .doc, 1 .png, 1 without extension"
+        );
     }
 }

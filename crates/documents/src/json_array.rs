@@ -108,11 +108,10 @@ impl Elements {
         loop {
             let Some(&byte) = self.fill()?.first() else {
                 return match self.in_array {
-                    true => Err(ReadError::BrokenFile {
-                        path: self.source.name.path.clone(),
-                        format: Format::Json,
-                        reason: "it ends within its array".to_owned(),
-                    }),
+                    true => {
+                        let (path, reason) = (&self.source.name.path, "it ends within its array");
+                        Err(ReadError::broken(path, Format::Json, reason))
+                    }
                     false => Ok(false),
                 };
             };

@@ -166,6 +166,17 @@ mod tests {
         document(line, &place, &Watch::default(), &Shape::default())
     }
 
+    /// A record's id, title, text and metadata.
+    fn shown(line: &str) -> String {
+        let document = read(line).unwrap();
+        assert!(document.record);
+        let metadata = Value::from(document.metadata);
+        format!(
+            "{}|{}|{}|{metadata}",
+            document.id, document.title, document.text
+        )
+    }
+
     #[test]
     fn the_known_shapes() {
         for (line, expected) in cases![
@@ -177,14 +188,7 @@ mod tests {
                 "b||x\ny|{\"n\":1,\"url\":\"u\"}";
             r#"{"id":"c","title":null,"text":"x"}"# => "c||x|{}";
         ] {
-            let document = read(line).unwrap();
-            assert!(document.record);
-            let metadata = Value::from(document.metadata);
-            let received = format!(
-                "{}|{}|{}|{metadata}",
-                document.id, document.title, document.text
-            );
-            assert_eq!(received, expected);
+            assert_eq!(shown(line), expected);
         }
     }
 
@@ -210,13 +214,7 @@ mod tests {
                 "k||one\ntwo|{\"wikipedia_title\":\"W\"}";
             r#"{"docid":"d","headings":"h","body":"a\u0000b"}"# => r#"d||ab|{"headings":"h"}"#;
         ] {
-            let document = read(line).unwrap();
-            let metadata = Value::from(document.metadata);
-            let received = format!(
-                "{}|{}|{}|{metadata}",
-                document.id, document.title, document.text
-            );
-            assert_eq!(received, expected);
+            assert_eq!(shown(line), expected);
         }
     }
 

@@ -179,11 +179,7 @@ fn parse<'m>(bytes: &'m [u8], place: &Place, watch: &Watch) -> Result<Message<'m
     if words.iter().map(named).sum::<usize>() > MOST_INNER {
         return Err(watch.too_many(place.clone(), "attached messages"));
     }
-    let broken = |reason| ReadError::BrokenFile {
-        path: place.path.clone(),
-        format: Format::Mail,
-        reason,
-    };
+    let broken = |reason: String| ReadError::broken(&place.path, Format::Mail, reason);
     // Damaged boundaries break assertions of the parser.
     let message = contained(|| MessageParser::default().parse(bytes)).map_err(broken)?;
     message

@@ -16,11 +16,7 @@ const LONGEST_OUTPUT: usize = 1000;
 
 /// The document of a notebook.
 pub(crate) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Contents, ReadError> {
-    let broken = |reason: String| ReadError::BrokenFile {
-        path: place.path.clone(),
-        format: Format::Notebook,
-        reason,
-    };
+    let broken = |reason: String| ReadError::broken(&place.path, Format::Notebook, reason);
     jsonl::check_values(text, place, watch)?;
     let notebook: Value = serde_json::from_str(text).map_err(|error| broken(error.to_string()))?;
     // Before version 4 the cells stood in worksheets.

@@ -76,11 +76,7 @@ impl Package {
             .take(COMPOUND.len() as u64)
             .read_to_end(&mut first);
         begun.and_then(|_| inner.rewind()).map_err(failed)?;
-        let broken = |reason: String| ReadError::BrokenFile {
-            path: file.path.clone(),
-            format: file.format,
-            reason,
-        };
+        let broken = |reason: String| ReadError::broken(&file.path, file.format, reason);
         if first == COMPOUND {
             let reason = "it is encrypted, or of the binary format of Office 97".to_owned();
             return Err(broken(reason));
@@ -206,11 +202,7 @@ impl Package {
     }
 
     pub(crate) fn broken(&self, reason: String) -> ReadError {
-        ReadError::BrokenFile {
-            path: self.path(),
-            format: self.format,
-            reason,
-        }
+        ReadError::broken(&self.place.path, self.format, reason)
     }
 
     pub(crate) fn format(&self) -> Format {

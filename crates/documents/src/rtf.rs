@@ -56,11 +56,8 @@ const WORDS_PER_CHECK: usize = 4096;
 /// The document of a file.
 pub(crate) fn contents(bytes: &[u8], place: &Place, watch: &Watch) -> Result<Contents, ReadError> {
     if !bytes.trim_ascii_start().starts_with(b"{\\rtf") {
-        return Err(ReadError::BrokenFile {
-            path: place.path.clone(),
-            format: Format::Rtf,
-            reason: "it does not begin as one".to_owned(),
-        });
+        let reason = "it does not begin as one";
+        return Err(ReadError::broken(&place.path, Format::Rtf, reason));
     }
     let mut body = Body {
         encoding: WINDOWS_1252,

@@ -9,6 +9,9 @@ use crate::record::one_line;
 /// The longest header of a column, in characters.
 const LONGEST_HEADER: usize = 80;
 
+/// The most columns whose marked names are kept.
+const MOST_NAMED: usize = 1000;
+
 /// The non-empty cells of a row with their columns, from 0, in order.
 pub(crate) type Row = Vec<(usize, String)>;
 
@@ -56,7 +59,8 @@ impl Table {
     pub(crate) fn names(&mut self, cells: Row, is_below_names: bool) -> String {
         let line = joined(&cells);
         let above = self.header.take().filter(|_| is_below_names);
-        let names = cells.into_iter().filter(|(_, name)| is_short(name));
+        let is_kept = |(column, name): &(usize, String)| *column < MOST_NAMED && is_short(name);
+        let names = cells.into_iter().filter(is_kept);
         let names: BTreeMap<usize, String> = above.into_iter().flatten().chain(names).collect();
         self.header = Some(names.into_iter().collect());
         line

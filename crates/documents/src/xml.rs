@@ -176,11 +176,7 @@ impl<'x> Xml<'x> {
     }
 
     fn broken(&self, reason: String) -> ReadError {
-        ReadError::BrokenFile {
-            path: self.place.path.clone(),
-            format: self.format,
-            reason,
-        }
+        ReadError::broken(&self.place.path, self.format, reason)
     }
 }
 

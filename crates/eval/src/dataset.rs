@@ -62,10 +62,7 @@ impl Question {
 
     /// The question with its choices, for prompts; may be empty.
     pub fn prompt(&self) -> QuestionPrompt<'_> {
-        QuestionPrompt {
-            question: self.question.trim(),
-            choices: &self.choices,
-        }
+        QuestionPrompt::new(self.question.trim(), &self.choices)
     }
 
     /// The question with its choices, for prompts.

@@ -253,13 +253,9 @@ mod tests {
         Retrieved {
             passage_id: format!("{doc_id}#{n}"),
             doc_id: doc_id.to_owned(),
-            title: String::new(),
-            location: Default::default(),
             text: text.to_owned(),
-            chunk: None,
-            score: Some(0.5),
-            corpus: None,
             in_prompt,
+            ..Retrieved::default()
         }
     }
 

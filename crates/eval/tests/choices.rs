@@ -15,7 +15,7 @@ use ken_testing::{Fact, FnEmbedder, TableModel};
 use serde_json::json;
 use tempfile::TempDir;
 
-use fixture::{compared, live, probed, signals, with_corpus};
+use fixture::{compared, live, policies, probed, signals, with_corpus};
 
 const QUESTIONS: usize = 20;
 const BATCH: usize = 6;
@@ -53,10 +53,6 @@ fn pipeline(folder: &TempDir) -> Pipeline {
         .collect();
     let model = TableModel::new(facts()).unwrap();
     with_corpus(folder, model, &passages, FnEmbedder::blind())
-}
-
-fn policies(names: &str) -> Vec<Policy> {
-    names.split(',').map(|name| name.parse().unwrap()).collect()
 }
 
 #[test]

@@ -9,13 +9,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::{Pipeline, Policy, Step};
 use ken_eval::compare::{
-    Arm, Changed, Known, RequiredSignals, SignalWork, Thresholds, measure_signals, report, to_csv,
+    Arm, Changed, Known, RequiredSignals, SignalWork, Signals, Thresholds, measure_signals, report,
+    to_csv,
 };
 use ken_eval::{Question, ResultsFile, Run, RunProgress, RunSettings, Summary, summarize};
 use ken_testing::{Fact, FnEmbedder};
 use tempfile::TempDir;
 
-use fixture::{compared, live, probed, questions_of, signals, with_facts};
+use fixture::{
+    about_clock, clocks, compared, live, policies, probed, questions_of, signals, with_facts,
+};
 
 const BATCH: usize = 7;
 
@@ -32,35 +35,20 @@ const KINDS: [(f64, f64, f64); 5] = [
 ];
 
 fn facts() -> Vec<Fact> {
-    (0..KINDS.len() * EACH)
-        .map(|number| {
-            let (known, copied, misled) = KINDS[number % KINDS.len()];
-            Fact {
-                question: format!("who made the clock number{number}?"),
-                answer: format!("Maker{number}"),
-                wrong: vec!["Vera Lund".to_owned(), "Odo Finch".to_owned()],
-                known,
-                copied,
-                misled,
-            }
-        })
-        .collect()
+    clocks(&KINDS, KINDS.len() * EACH)
 }
 
 fn pipeline(folder: &TempDir) -> Pipeline {
-    let text = |number: usize, fact: &Fact| match fact.copied > 0.0 {
-        true => format!("The clock number{number} was made by {}.", fact.answer),
-        false => format!("The clock number{number} is loud."),
-    };
-    with_facts(folder, facts(), text, FnEmbedder::blind())
+    with_facts(folder, facts(), about_clock, FnEmbedder::blind())
 }
 
 fn questions() -> Vec<Question> {
     questions_of(&facts())
 }
 
-fn policies(names: &str) -> Vec<Policy> {
-    names.split(',').map(|name| name.parse().unwrap()).collect()
+fn measured(folder: &TempDir, pipeline: &Pipeline, policies: &str) -> Vec<Signals> {
+    let policies = fixture::policies(policies);
+    signals(folder, pipeline, &policies, &questions(), &[], BATCH)
 }
 
 /// Compares the composed records with the pipeline's; returns the composed ones.
@@ -415,22 +403,8 @@ fn a_curve_has_the_times_of_its_policy() {
 fn other_policies_pay_only_for_what_is_missing() {
     let folder = tempfile::tempdir().unwrap();
     let pipeline = pipeline(&folder);
-    let first = signals(
-        &folder,
-        &pipeline,
-        &policies("certainty"),
-        &questions(),
-        &[],
-        BATCH,
-    );
-    let second = signals(
-        &folder,
-        &pipeline,
-        &policies("certainty,prompt,certainty+double"),
-        &questions(),
-        &[],
-        BATCH,
-    );
+    let first = measured(&folder, &pipeline, "certainty");
+    let second = measured(&folder, &pipeline, "certainty,prompt,certainty+double");
     for (first, second) in first.iter().zip(&second) {
         assert_eq!(first.without.samples, second.without.samples);
         assert!(first.without.judgment.is_none() && second.without.judgment.is_some());
@@ -497,14 +471,7 @@ fn a_run_that_is_stopped_goes_on() {
     assert!(taken.interrupted);
     assert!(file.get("q6").is_some() && file.get("q7").is_none());
     drop(file);
-    let all = signals(
-        &folder,
-        &pipeline,
-        &policies("certainty"),
-        &questions(),
-        &[],
-        BATCH,
-    );
+    let all = measured(&folder, &pipeline, "certainty");
     assert_eq!(all.len(), KINDS.len() * EACH);
 }
 

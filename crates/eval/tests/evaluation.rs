@@ -43,13 +43,9 @@ fn answer(question: &Question) -> Result<Answer, AnswerError> {
     let hit = |doc: String, text: String, in_prompt| Retrieved {
         passage_id: format!("{doc}#0"),
         doc_id: doc,
-        title: String::new(),
-        location: Default::default(),
         text,
-        chunk: None,
-        score: Some(0.5),
-        corpus: None,
         in_prompt,
+        ..Retrieved::default()
     };
     let gold = hit(format!("d{i}"), format!("This is the Number {i}."), true);
     let other = hit("other".to_owned(), "Nothing.".to_owned(), true);

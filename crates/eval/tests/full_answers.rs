@@ -11,13 +11,11 @@ use std::sync::atomic::AtomicBool;
 
 use ken_answer::{Pipeline, Policy, Style};
 use ken_eval::compare::{ComparisonError, ComparisonWork};
-use ken_eval::{
-    Comparison, Question, Record, Run, RunSettings, Summary, evaluate_pipeline, summarize,
-};
+use ken_eval::{Comparison, Question, Run, RunSettings, Summary, summarize};
 use ken_testing::{Fact, FnEmbedder};
 use tempfile::TempDir;
 
-use fixture::{questions_of, with_facts};
+use fixture::{about_clock, clocks, live, policies, questions_of, with_facts};
 
 const BATCH: usize = 7;
 
@@ -30,26 +28,11 @@ const KINDS: [(f64, f64, f64); 4] = [
 ];
 
 fn facts() -> Vec<Fact> {
-    let fact = |number: usize| {
-        let (known, copied, misled) = KINDS[number % KINDS.len()];
-        Fact {
-            question: format!("who made the clock number{number}?"),
-            answer: format!("Maker{number}"),
-            wrong: vec!["Vera Lund".to_owned(), "Odo Finch".to_owned()],
-            known,
-            copied,
-            misled,
-        }
-    };
-    (0..KINDS.len() * 8).map(fact).collect()
+    clocks(&KINDS, 32)
 }
 
 fn pipeline(folder: &TempDir) -> Pipeline {
-    let text = |number: usize, fact: &Fact| match fact.copied > 0.0 {
-        true => format!("The clock number{number} was made by {}.", fact.answer),
-        false => format!("The clock number{number} is loud."),
-    };
-    let mut pipeline = with_facts(folder, facts(), text, FnEmbedder::blind());
+    let mut pipeline = with_facts(folder, facts(), about_clock, FnEmbedder::blind());
     pipeline.settings.style = Style::Full;
     pipeline
 }
@@ -79,33 +62,18 @@ fn compared(
     work.run(pipeline, &|_| run(&stop))
 }
 
-fn live(pipeline: &mut Pipeline, policy: Policy, questions: &[Question]) -> Vec<Record> {
-    let folder = tempfile::tempdir().unwrap();
-    pipeline.settings.policy = policy;
-    let stop = AtomicBool::new(false);
-    let file = folder.path().join("r");
-    let outcome = evaluate_pipeline(pipeline, questions, &file, RunSettings::new(), run(&stop));
-    outcome.unwrap().records
-}
-
 #[test]
 fn what_is_put_together_is_what_the_pipeline_answers() {
     let folder = tempfile::tempdir().unwrap();
     let (mut pipeline, questions) = (pipeline(&folder), questions_of(&facts()));
-    let policies = [
-        "never",
-        "always",
-        "documents",
-        "prompt@0.4",
-        "uncertainty:sequence-probability@0.3",
-        "evidence:doubt@1.2",
-    ];
-    let policies = policies.map(|name| name.parse::<Policy>().unwrap());
+    let policies = policies(
+        "never,always,documents,prompt@0.4,uncertainty:sequence-probability@0.3,evidence:doubt@1.2",
+    );
     let out = folder.path().join("compared");
     let comparison = compared(&mut pipeline, &policies, &questions, &out).unwrap();
     assert_eq!(comparison.style, Style::Full);
     for (&policy, put_together) in policies.iter().zip(&comparison.policies) {
-        let records = live(&mut pipeline, policy, &questions);
+        let records = live(&mut pipeline, policy, &questions, BATCH);
         let right = records.iter().filter(|record| record.is_right()).count() as f64;
         let done = summarize(&policy.to_string(), &records);
         let told = |of: &Summary| {

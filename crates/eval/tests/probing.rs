@@ -23,7 +23,7 @@ use parquet::record::RowAccessor;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use fixture::{answering, exact_probe, rows, with_corpus};
+use fixture::{answering, exact_probe, question, rows, with_corpus};
 
 const SAMPLES: usize = 30;
 
@@ -56,10 +56,6 @@ fn table() -> TableModel {
         misled,
     });
     TableModel::new(facts.into()).unwrap()
-}
-
-fn question(value: Value) -> Question {
-    serde_json::from_value(value).unwrap()
 }
 
 fn questions() -> Vec<Question> {

@@ -11,10 +11,9 @@ use ken_answer::Policy;
 use ken_answer::{Pipeline, Step};
 use ken_eval::{Comparison, ProbeRecord, Question, Summary, summarize};
 use ken_testing::{Call, Fact, FnEmbedder, TableModel};
-use serde_json::json;
 use tempfile::TempDir;
 
-use fixture::{live, probed, with_corpus};
+use fixture::{about_clock, clocks, live, probed, questions_of, with_corpus};
 
 const QUESTIONS: usize = 8;
 const BATCH: usize = 4;
@@ -23,27 +22,18 @@ const BATCH: usize = 4;
 const WRITING: Duration = Duration::from_millis(4);
 const JUDGING: Duration = Duration::from_millis(2);
 
+fn facts() -> Vec<Fact> {
+    clocks(&[1.0, 0.0, 0.4].map(|known| (known, 1.0, 0.0)), QUESTIONS)
+}
+
 fn pipeline(folder: &TempDir) -> Pipeline {
-    let facts: Vec<Fact> = (0..QUESTIONS)
-        .map(|number| Fact {
-            question: format!("who made the clock number{number}?"),
-            answer: format!("Maker{number}"),
-            wrong: vec!["Vera Lund".to_owned(), "Odo Finch".to_owned()],
-            known: [1.0, 0.0, 0.4][number % 3],
-            copied: 1.0,
-            misled: 0.0,
-        })
-        .collect();
-    let passages: Vec<(String, String)> = facts
+    let passages: Vec<(String, String)> = facts()
         .iter()
         .enumerate()
-        .map(|(number, fact)| {
-            let text = format!("The clock number{number} was made by {}.", fact.answer);
-            (format!("d{number}"), text)
-        })
+        .map(|(number, fact)| (format!("d{number}"), about_clock(number, fact)))
         .collect();
     // A slow table.
-    let model = TableModel::new(facts).unwrap().on_call(|call| {
+    let model = TableModel::new(facts()).unwrap().on_call(|call| {
         std::thread::sleep(match call {
             Call::Generate { texts, .. } => WRITING * texts as u32,
             Call::Score { requests } => JUDGING * requests as u32,
@@ -53,14 +43,7 @@ fn pipeline(folder: &TempDir) -> Pipeline {
 }
 
 fn questions() -> Vec<Question> {
-    let questions = (0..QUESTIONS).map(|number| {
-        let value = json!({
-            "id": format!("q{number}"), "question": format!("who made the clock number{number}?"),
-            "golden_answers": [format!("Maker{number}")],
-        });
-        serde_json::from_value(value).unwrap()
-    });
-    questions.collect()
+    questions_of(&facts())
 }
 
 /// All retrieve except `never` and the last, which answers with its draft.

@@ -13,54 +13,26 @@ use std::sync::atomic::AtomicBool;
 use ken_answer::{Pipeline, Policy, Style};
 use ken_eval::compare::{AnswersWork, Arm};
 use ken_eval::tune::{Labels, Row, TuneError, TuneWork, Tuned, Verdict, tell_apart, usable};
-use ken_eval::{Question, Record, Run, RunSettings, evaluate_pipeline};
+use ken_eval::{Question, Record, Run, RunSettings};
 use ken_policy::{CalibratedOn, Promise};
 use ken_testing::{Fact, FnEmbedder};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use fixture::{questions_of, with_facts};
+use fixture::{about_clock, clocks, live, policies, questions_of, with_facts};
 
 const BATCH: usize = 7;
 
-/// Facts of several kinds: what the model knows, copies, and how often noise misleads it.
-fn facts(kinds: &[(f64, f64, f64)], each: usize) -> Vec<Fact> {
-    (0..kinds.len() * each)
-        .map(|number| {
-            let (known, copied, misled) = kinds[number % kinds.len()];
-            Fact {
-                question: format!("who made the clock number{number}?"),
-                answer: format!("Maker{number}"),
-                wrong: vec!["Vera Lund".to_owned(), "Odo Finch".to_owned()],
-                known,
-                copied,
-                misled,
-            }
-        })
-        .collect()
-}
-
 fn pipeline(folder: &TempDir, facts: &[Fact]) -> Pipeline {
     let text = |number: usize, fact: &Fact| match fact.copied > 0.0 {
-        true => format!(
-            "The clock number{number} was made by {}. {}",
-            fact.answer,
-            "It is slow. ".repeat(9)
-        ),
-        false => format!("The clock number{number} is loud."),
+        true => about_clock(number, fact) + &" It is slow.".repeat(9),
+        false => about_clock(number, fact),
     };
     with_facts(folder, facts.to_vec(), text, FnEmbedder::blind())
 }
 
-fn named(policies: &str) -> Vec<Policy> {
-    policies
-        .split(',')
-        .map(|name| name.parse().unwrap())
-        .collect()
-}
-
-fn open(policies: &str) -> Vec<Policy> {
-    named(policies).into_iter().map(Policy::open).collect()
+fn open(names: &str) -> Vec<Policy> {
+    policies(names).into_iter().map(Policy::open).collect()
 }
 
 fn identity(_: &Pipeline) -> RunSettings {
@@ -115,16 +87,6 @@ fn tuned(
     })
 }
 
-fn live(pipeline: &mut Pipeline, policy: Policy, questions: &[Question]) -> Vec<Record> {
-    let folder = tempfile::tempdir().unwrap();
-    pipeline.settings.policy = policy;
-    let stop = AtomicBool::new(false);
-    let run = Run::new(BATCH, &stop, |_| {});
-    let file = folder.path().join("r");
-    let outcome = evaluate_pipeline(pipeline, questions, &file, RunSettings::new(), run);
-    outcome.unwrap().records
-}
-
 #[test]
 fn what_is_measured_is_what_answers_in_either_style() {
     let kinds = [
@@ -133,9 +95,9 @@ fn what_is_measured_is_what_answers_in_either_style() {
         (0.9, 0.0, 1.0),
         (0.4, 0.9, 0.0),
     ];
-    let facts = facts(&kinds, 8);
+    let facts = clocks(&kinds, 32);
     let questions = questions_of(&facts);
-    let policies = named(
+    let policies = policies(
         "never,always,documents,prompt@0.4,uncertainty:sequence-probability@0.3,evidence:doubt@1.2",
     );
     for style in [Style::Short, Style::Full] {
@@ -147,7 +109,7 @@ fn what_is_measured_is_what_answers_in_either_style() {
         let findings = tuned(&work, &mut pipeline, &questions, &policies, labels);
         let mut ratios = Vec::new();
         for (row, &policy) in findings.rows.iter().zip(&policies) {
-            let records = live(&mut pipeline, policy, &questions);
+            let records = live(&mut pipeline, policy, &questions, BATCH);
             let mean = |of: &dyn Fn(&Record) -> usize| {
                 Some(records.iter().map(of).sum::<usize>() as f64 / records.len() as f64)
             };
@@ -193,7 +155,7 @@ const TELLING: [(f64, f64, f64); 2] = [(0.98, 1.0, 0.0), (0.3, 1.0, 0.0)];
 
 #[test]
 fn the_policy_that_pays_is_found_promised_and_confirmed() {
-    let facts = facts(&TELLING, 120);
+    let facts = clocks(&TELLING, 240);
     let all = questions_of(&facts);
     let (questions, others) = all.split_at(200);
     let folder = tempfile::tempdir().unwrap();
@@ -237,19 +199,14 @@ fn the_policy_that_pays_is_found_promised_and_confirmed() {
 #[test]
 fn where_memory_knows_little_nothing_is_at_stake() {
     let kinds = [(0.0, 1.0, 0.0); 9].into_iter().chain([(1.0, 1.0, 0.0)]);
-    let facts = facts(&kinds.collect::<Vec<_>>(), 6);
+    let facts = clocks(&kinds.collect::<Vec<_>>(), 60);
     let folder = tempfile::tempdir().unwrap();
     let mut pipeline = pipeline(&folder, &facts);
     let candidates = open("never,always");
     let labels = Labels::GoldenAnswers;
     let questions = questions_of(&facts);
-    let findings = tuned(
-        &folder.path().join("tune"),
-        &mut pipeline,
-        &questions,
-        &candidates,
-        labels,
-    );
+    let work = folder.path().join("tune");
+    let findings = tuned(&work, &mut pipeline, &questions, &candidates, labels);
     assert_eq!(findings.choice.verdict, Verdict::NothingAtStake);
     assert_eq!(findings.rows[findings.choice.row].policy, Policy::ALWAYS);
     assert_eq!((findings.stakes.known, findings.stakes.lead), (0.1, 0.0));
@@ -258,7 +215,7 @@ fn where_memory_knows_little_nothing_is_at_stake() {
 
 #[test]
 fn without_golden_answers_the_answer_with_evidence_counts() {
-    let facts = facts(&TELLING, 20);
+    let facts = clocks(&TELLING, 40);
     let folder = tempfile::tempdir().unwrap();
     let mut pipeline = pipeline(&folder, &facts);
     let candidates = open("never,always");
@@ -268,13 +225,8 @@ fn without_golden_answers_the_answer_with_evidence_counts() {
     }
     let (questions, labels) = usable(questions).unwrap();
     assert_eq!(labels, Labels::Agreement);
-    let findings = tuned(
-        &folder.path().join("tune"),
-        &mut pipeline,
-        &questions,
-        &candidates,
-        labels,
-    );
+    let work = folder.path().join("tune");
+    let findings = tuned(&work, &mut pipeline, &questions, &candidates, labels);
     let right = |row: &Row| row.accuracy;
     assert_eq!(
         findings.rows.iter().map(right).collect::<Vec<_>>(),
@@ -288,7 +240,7 @@ fn without_golden_answers_the_answer_with_evidence_counts() {
 
 #[test]
 fn questions_that_tell_nothing_are_refused() {
-    let questions = questions_of(&facts(&TELLING, 20));
+    let questions = questions_of(&clocks(&TELLING, 40));
     let few = usable(questions[..12].to_vec()).unwrap_err();
     assert_eq!(few.to_string(), "a policy cannot be chosen on 12 questions");
     assert!(few.remedy().unwrap().mentions("30 or more; about 200"));
@@ -301,7 +253,7 @@ fn questions_that_tell_nothing_are_refused() {
         matches!(shared, TuneError::SharedQuestions { shared: 4, of: 5 }),
         "{shared}"
     );
-    let mut others = questions_of(&facts(&TELLING, 21))[40..].to_vec();
+    let mut others = questions_of(&clocks(&TELLING, 42))[40..].to_vec();
     assert_eq!(
         tell_apart(others.clone(), &labeled, labels).unwrap().len(),
         2

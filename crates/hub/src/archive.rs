@@ -112,10 +112,8 @@ pub(crate) struct Window {
 
 impl Read for Window {
     fn read(&mut self, bytes: &mut [u8]) -> IoResult<usize> {
-        let hidden = self
-            .hidden
-            .load(Ordering::Relaxed)
-            .saturating_sub(self.position);
+        let hidden = self.hidden.load(Ordering::Relaxed);
+        let hidden = hidden.saturating_sub(self.position);
         let count = match hidden {
             0 => self.file.read(bytes)?,
             _ => {

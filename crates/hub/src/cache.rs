@@ -276,9 +276,8 @@ impl ModelCache {
     fn sound_record(&self, reference: &ModelReference) -> Option<ModelRecord> {
         let record = self.info(reference).ok()?;
         let files = self.model_folder(reference).join("files");
-        self.first_unsound(&files, &record)
-            .is_none()
-            .then_some(record)
+        let is_sound = self.first_unsound(&files, &record).is_none();
+        is_sound.then_some(record)
     }
 
     /// Downloads into `partial` and checks pinned checksums.
@@ -310,14 +309,8 @@ impl ModelCache {
                 file,
                 revision,
             } => {
-                let fetched = hf::fetch(
-                    repository,
-                    file.as_deref(),
-                    revision.as_deref(),
-                    partial,
-                    &self.environment,
-                    watch,
-                )?;
+                let (named, at) = (file.as_deref(), revision.as_deref());
+                let fetched = hf::fetch(repository, named, at, partial, &self.environment, watch)?;
                 self.set_aside(reference, &landing)?;
                 create_dir_all(&landing)?;
                 ken_storage::rename(&fetched.folder, &files_folder)?;

@@ -62,9 +62,8 @@ impl Environment {
 
     /// The user's home folder.
     pub(crate) fn home(&self) -> Option<PathBuf> {
-        self.get("HOME")
-            .or_else(|| self.get("USERPROFILE"))
-            .map(PathBuf::from)
+        let home = self.get("HOME").or_else(|| self.get("USERPROFILE"));
+        home.map(PathBuf::from)
     }
 
     /// `KEN_HOME`, else `$XDG_CACHE_HOME/ken`, else `~/.cache/ken`; `None` if there is no

@@ -198,11 +198,8 @@ impl From<StorageError> for HubError {
 }
 
 fn looks_like_repository(text: &str) -> bool {
-    let parts: Vec<&str> = text.split('/').collect();
-    parts.len() == 2
-        && parts
-            .iter()
-            .all(|p| !p.is_empty() && !p.starts_with(['.', '~']))
+    let is_name = |part: &str| !part.is_empty() && !part.starts_with(['.', '~']);
+    text.split('/').count() == 2 && text.split('/').all(is_name)
 }
 
 fn reference_meant(text: &str) -> Option<Remedy> {

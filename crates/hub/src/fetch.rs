@@ -239,14 +239,12 @@ fn check(job: &Download, part: &Path, watch: &mut Watch) -> Result<(), HubError>
 
 /// Whether a partial response begins at byte `start`.
 fn starts_at(response: &Response<Body>, start: u64) -> bool {
-    response
-        .headers()
-        .get("content-range")
-        .and_then(|value| value.to_str().ok())
-        .and_then(|value| value.strip_prefix("bytes "))
-        .and_then(|value| value.split('-').next())
-        .and_then(|first| first.trim().parse::<u64>().ok())
-        == Some(start)
+    let first = || {
+        let range = response.headers().get("content-range")?.to_str().ok()?;
+        let first = range.strip_prefix("bytes ")?.split('-').next()?;
+        first.trim().parse::<u64>().ok()
+    };
+    first() == Some(start)
 }
 
 fn network(url: &Url, detail: String) -> HubError {

@@ -204,12 +204,8 @@ fn list(
 ) -> Result<Listing, HubError> {
     let escaped = revision.replace('/', "%2F");
     let url = format!("{endpoint}/api/models/{repository}/revision/{escaped}?blobs=true");
-    let response = client.small(
-        &address(&url)?,
-        "application/json",
-        MOST_LISTING_BYTES,
-        watch,
-    );
+    let url = address(&url)?;
+    let response = client.small(&url, "application/json", MOST_LISTING_BYTES, watch);
     let bytes = match response {
         Ok(Ok(bytes)) => bytes,
         Ok(Err(status @ (401 | 403 | 404))) => {
@@ -276,9 +272,8 @@ fn needed_files(repository: &str, listing: &Listing) -> Result<Vec<RemoteFile>, 
     let has_weights = |path: &str| is_weights(path) || is_table(path);
     if !files.iter().any(|f| has_weights(&f.path)) {
         let paths = files.iter().map(|f| f.path.clone());
-        let files: Vec<String> = paths
-            .filter(|path| path.to_ascii_lowercase().ends_with(".gguf"))
-            .collect();
+        let is_gguf = |path: &String| path.to_ascii_lowercase().ends_with(".gguf");
+        let files: Vec<String> = paths.filter(is_gguf).collect();
         let repository = repository.to_owned();
         return Err(match files.is_empty() {
             true => HubError::NoWeights { repository },

@@ -277,10 +277,8 @@ fn download_failure(output: &str, requirement: &str) -> Option<HubError> {
             detail: without_credentials(line),
         });
     }
-    if !CONNECTION_FAILURES
-        .iter()
-        .any(|failure| output.contains(*failure))
-    {
+    let mut failures = CONNECTION_FAILURES.into_iter();
+    if !failures.any(|failure| output.contains(failure)) {
         return None;
     }
     let index = after("Looking in indexes: ").and_then(|rest| rest.lines().next());

@@ -23,13 +23,12 @@ pub fn find_python(environment: &Environment) -> Result<String, HubError> {
     if let Some(python) = environment.get(PYTHON) {
         return Ok(python);
     }
-    let found = NAMES
-        .into_iter()
-        .find(|name| is_python_3(name, environment));
-    let found = found.ok_or_else(|| HubError::PythonMissing {
-        tried: NAMES.join(", "),
-    })?;
-    Ok(found.to_owned())
+    let mut names = NAMES.into_iter();
+    let found = names.find(|name| is_python_3(name, environment));
+    found.map(str::to_owned).ok_or_else(|| {
+        let tried = NAMES.join(", ");
+        HubError::PythonMissing { tried }
+    })
 }
 
 fn is_python_3(name: &str, environment: &Environment) -> bool {

@@ -91,16 +91,14 @@ impl ModelReference {
 /// Whether a text is a path: by its prefix, or by the extension of a weights file.
 fn is_path(text: &str) -> bool {
     let prefixes = ["/", "./", "../", "~/", ".\\", "..\\"];
+    let lower = text.to_ascii_lowercase();
     let drive = text.as_bytes().get(1) == Some(&b':')
         && matches!(text.as_bytes().get(2), Some(b'\\' | b'/'))
         && text.as_bytes()[0].is_ascii_alphabetic();
     matches!(text, "." | ".." | "~")
         || drive
         || prefixes.iter().any(|p| text.starts_with(p))
-        || (!text.contains(':')
-            && [".gguf", ".safetensors"]
-                .iter()
-                .any(|end| text.to_ascii_lowercase().ends_with(end)))
+        || !text.contains(':') && (lower.ends_with(".gguf") || lower.ends_with(".safetensors"))
 }
 
 fn parse_hugging_face(rest: &str) -> Result<ModelReference, String> {
@@ -114,7 +112,7 @@ fn parse_hugging_face(rest: &str) -> Result<ModelReference, String> {
         return Err("the hub's models are named ORG/REPO".into());
     };
     for part in [org, repo] {
-        if !is_plain_name(part) {
+        if !is_plain(part, ".-_") {
             return Err(format!("`{part}` cannot be part of ORG/REPO"));
         }
     }
@@ -133,17 +131,13 @@ fn parse_pypi(rest: &str) -> Result<ModelReference, String> {
     let Some((name, rest)) = rest.split_once("==") else {
         return Err("a package needs its exact version, NAME==VERSION/PATH".into());
     };
-    if !is_plain_name(name) {
+    if !is_plain(name, ".-_") {
         return Err(format!("`{name}` is not a package name"));
     }
     let Some((version, path)) = rest.split_once('/') else {
         return Err("the path of the model inside the wheel is missing, NAME==VERSION/PATH".into());
     };
-    let version_is_plain = version.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && version
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || ".!+-_".contains(c));
-    if !version_is_plain {
+    if !is_plain(version, ".!+-_") {
         return Err(format!("`{version}` is not an exact version"));
     }
     Ok(ModelReference::PyPi {
@@ -174,12 +168,10 @@ fn shown(text: &str) -> &str {
     }
 }
 
-/// Letters, digits, `.`, `-`, `_`, beginning with a letter or digit.
-fn is_plain_name(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && text
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'))
+/// Letters, digits and these signs, beginning with a letter or digit.
+fn is_plain(text: &str, signs: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || signs.contains(c);
+    text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(fits)
 }
 
 /// Checks a relative path of `/`-separated parts and drops a trailing `/`.

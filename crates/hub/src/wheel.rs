@@ -137,9 +137,6 @@ fn selected_entries(names: &[String], path: &str) -> Vec<(String, String)> {
 /// Whether an entry's name could lead outside of the target folder.
 pub(crate) fn is_unsafe(name: &str) -> bool {
     let trimmed = name.strip_suffix('/').unwrap_or(name);
-    trimmed.is_empty()
-        || trimmed.contains(['\\', '\0', ':'])
-        || trimmed
-            .split('/')
-            .any(|part| matches!(part, "" | "." | ".."))
+    let mut parts = trimmed.split('/');
+    trimmed.contains(['\\', '\0', ':']) || parts.any(|part| matches!(part, "" | "." | ".."))
 }

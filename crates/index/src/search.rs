@@ -23,6 +23,12 @@ pub struct Query<'a> {
 }
 
 impl<'a> Query<'a> {
+    /// A query by words, by a vector, or by both.
+    #[must_use]
+    pub fn new(text: &'a str, vector: Option<&'a [f32]>) -> Self {
+        Self { text, vector }
+    }
+
     /// The vector, checked against the dimensions of the corpus.
     ///
     /// # Errors
@@ -159,10 +165,7 @@ mod tests {
 
     #[test]
     fn each_mode_has_its_own_ranking() {
-        let query = Query {
-            text: "whale",
-            vector: Some(&[1.0, 0.0]),
-        };
+        let query = Query::new("whale", Some(&[1.0, 0.0]));
         assert_eq!(ordinals(&query, Mode::Dense, None), [0, 2, 1]);
         assert_eq!(ordinals(&query, Mode::Lexical, None), [1, 2]);
         // By vectors 0 has 1.67, 2 has 1 and 1 nothing; by words 1 and 2 have 0.67.
@@ -172,10 +175,7 @@ mod tests {
 
     #[test]
     fn without_words_hybrid_is_dense() {
-        let query = Query {
-            text: "",
-            vector: Some(&[0.0, 1.0]),
-        };
+        let query = Query::new("", Some(&[0.0, 1.0]));
         assert_eq!(ordinals(&query, Mode::Hybrid, None), [1, 2, 0]);
         assert_eq!(ordinals(&query, Mode::Lexical, None), [0; 0]);
     }
@@ -200,10 +200,7 @@ mod tests {
     #[test]
     fn no_segments_give_no_passages() {
         let rankings = Rankings::open::<&Path>(&[], 2).unwrap();
-        let query = Query {
-            text: "fox",
-            vector: Some(&[1.0, 0.0]),
-        };
+        let query = Query::new("fox", Some(&[1.0, 0.0]));
         for mode in [Mode::Dense, Mode::Lexical, Mode::Hybrid] {
             let ranking = rankings.rank(&query, mode, 3, &|_| true, &|_| 3);
             assert_eq!(ranking.unwrap(), (Vec::new(), None));

@@ -84,10 +84,7 @@ fn answers(dir: &Path) -> Result<Vec<String>, String> {
         let index = index.with_recall(recall);
         for mode in [Mode::Dense, Mode::Lexical, Mode::Hybrid] {
             let vector = vector(&mut random);
-            let query = Query {
-                text: "common title 17",
-                vector: Some(&vector),
-            };
+            let query = Query::new("common title 17", Some(&vector));
             let hits = index.search(&query, mode, 20, None);
             let hits = hits.map_err(|error| {
                 assert!(error.remedy().is_some(), "{error}");

@@ -114,10 +114,7 @@ fn hybrid_search_tells_the_cosine_that_dense_search_finds() {
     for turn in 0..40 {
         let (sin, cos) = (turn as f32 * 0.7).sin_cos();
         let vector = [cos, sin];
-        let query = Query {
-            text: TIDE.text,
-            vector: Some(&vector),
-        };
+        let query = Query::new(TIDE.text, Some(&vector));
         // From turn 30 on it leaves nothing.
         let filter = format!("n>={}", 2 * turn).parse().unwrap();
         let selection = Selection::new(index.corpus(), &[filter]).unwrap();

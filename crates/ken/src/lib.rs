@@ -19,7 +19,7 @@ use clap::{ArgMatches, FromArgMatches};
 use ken_server::Source;
 
 use arguments::label::LabelVerb;
-use arguments::model::{ModelArguments, ModelVerb};
+use arguments::model::ModelVerb;
 use arguments::{Arguments, GlobalFlags, Verb};
 use config::Settings;
 use session::Session;
@@ -53,9 +53,7 @@ fn run(arguments: &Arguments, matches: &ArgMatches, given: &[OsString]) -> Resul
     }
     let stop = interrupt::listen()?;
     match &arguments.verb {
-        Verb::Model(ModelArguments {
-            verb: ModelVerb::Plain(verb),
-        }) => return commands::model::run(verb, json, stop),
+        Verb::Model(ModelVerb::Plain(verb)) => return commands::model::run(verb, json, stop),
         Verb::Completions(completions) => return commands::completions::run(completions),
         Verb::Man(man) => return commands::man::run(man),
         _ => {}
@@ -63,8 +61,8 @@ fn run(arguments: &Arguments, matches: &ArgMatches, given: &[OsString]) -> Resul
     let mut settings = settings(&arguments.global, matches)?;
     match &arguments.verb {
         Verb::Eval(eval) => eval.amend(&mut settings),
-        Verb::Prune(prune) => prune.verb.amend(&mut settings),
-        Verb::World(world) => world.verb.amend(&mut settings),
+        Verb::Prune(prune) => prune.amend(&mut settings),
+        Verb::World(world) => world.amend(&mut settings),
         _ => {}
     }
     let session = Session {
@@ -80,7 +78,8 @@ fn run(arguments: &Arguments, matches: &ArgMatches, given: &[OsString]) -> Resul
 /// Runs a verb that takes the settings.
 fn dispatch(arguments: &Arguments, matches: &ArgMatches, session: &Session<'_>) -> Result<()> {
     match &arguments.verb {
-        Verb::Completions(_) | Verb::Man(_) => Ok(()),
+        // These take none.
+        Verb::Completions(_) | Verb::Man(_) | Verb::Model(ModelVerb::Plain(_)) => Ok(()),
         Verb::Demo(demo) => commands::demo::run(demo, session),
         Verb::Ingest(ingest) => commands::ingest::run(ingest, session),
         Verb::Search(search) => commands::search::run(search, session),
@@ -105,21 +104,18 @@ fn dispatch(arguments: &Arguments, matches: &ArgMatches, session: &Session<'_>) 
         Verb::Eval(eval) => commands::eval::run(eval, session),
         Verb::Join(join) => commands::join::run(join, session),
         Verb::Calibrate(calibrate) => commands::calibrate::run(calibrate, session),
-        Verb::Study(study) => commands::study::run(&study.verb, session),
+        Verb::Study(verb) => commands::study::run(verb, session),
         Verb::Plan(plan) => commands::plan::run(plan, session),
         Verb::Train(train) => commands::train::run(&train.verb, session),
-        Verb::Datastore(store) => commands::datastore::run(&store.verb, session),
-        Verb::Model(model) => match &model.verb {
-            ModelVerb::Plain(_) => Ok(()),
-            ModelVerb::Choose(choose) => {
-                commands::model::choose::run(choose, arguments.global.config.as_deref(), session)
-            }
-            ModelVerb::Export(export) => commands::export::model(export, session),
-        },
-        Verb::Corpus(corpus) => commands::corpus::run(&corpus.verb, session),
-        Verb::Prune(prune) => commands::prune::run(&prune.verb, session),
+        Verb::Datastore(verb) => commands::datastore::run(verb, session),
+        Verb::Model(ModelVerb::Choose(choose)) => {
+            commands::model::choose::run(choose, arguments.global.config.as_deref(), session)
+        }
+        Verb::Model(ModelVerb::Export(export)) => commands::export::model(export, session),
+        Verb::Corpus(verb) => commands::corpus::run(verb, session),
+        Verb::Prune(verb) => commands::prune::run(verb, session),
         Verb::Doctor(doctor) => commands::doctor::run(doctor, session),
-        Verb::World(world) => commands::world::run(&world.verb, session),
+        Verb::World(verb) => commands::world::run(verb, session),
     }
 }
 

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 use ken_corpus::Location;
+pub(crate) use ken_report::number;
 use ken_report::{Report, aligned};
 use serde::Serialize;
 use serde_json::Value;
@@ -72,32 +73,25 @@ pub(crate) fn report(report: &Report) -> Result<()> {
 }
 
 /// Writes rows with their columns aligned to the left, two spaces apart.
-pub(crate) fn table(rows: &[Vec<String>]) -> Result<()> {
-    let cell = |place: (usize, usize), cell: &String| match place {
-        // The name of the first column is ken's own, and may stand below an empty line.
-        (0, 0) => cell.clone(),
-        _ => for_stdout(cell, terminal::line).into_owned(),
-    };
-    let cells = |(at, row): (usize, &Vec<String>)| -> Vec<String> {
-        let numbered = row.iter().enumerate();
-        numbered
-            .map(|(column, text)| cell((at, column), text))
-            .collect()
-    };
-    let shown: Vec<Vec<String>> = rows.iter().enumerate().map(cells).collect();
-    text(&aligned(&shown))
+pub(crate) fn table(rows: impl IntoIterator<Item = Vec<String>>) -> Result<()> {
+    let mut rows: Vec<Vec<String>> = rows.into_iter().collect();
+    // The name of the first column is ken's own, and may stand below an empty line.
+    for cell in rows.iter_mut().flatten().skip(1) {
+        *cell = for_stdout(cell, terminal::line).into_owned();
+    }
+    text(&aligned(&rows))
 }
 
-/// The first row of a table: the names of the columns, with bars between.
-pub(crate) fn head(names: &str) -> Vec<String> {
-    names.split('|').map(str::to_owned).collect()
+/// As [`table`], below the names of the columns, which have bars between.
+pub(crate) fn columns(names: &str, rows: impl IntoIterator<Item = Vec<String>>) -> Result<()> {
+    let head: Vec<String> = names.split('|').map(str::to_owned).collect();
+    table(std::iter::once(head).chain(rows))
 }
 
 /// Writes names with their values beside them, one pair a line.
 pub(crate) fn pairs<N: Into<String>>(rows: impl IntoIterator<Item = (N, String)>) -> Result<()> {
     let rows = rows.into_iter();
-    let rows: Vec<Vec<String>> = rows.map(|(name, value)| vec![name.into(), value]).collect();
-    table(&rows)
+    table(rows.map(|(name, value)| vec![name.into(), value]))
 }
 
 /// Writes bytes as they are.
@@ -107,11 +101,6 @@ fn bytes(data: &[u8]) -> Result<()> {
         Err(cause) if cause.kind() == io::ErrorKind::BrokenPipe => Err(ReaderGone.into()),
         outcome => Ok(outcome?),
     }
-}
-
-/// A number with this many decimals, or the sign for what is missing.
-pub(crate) fn number(value: Option<f64>, decimals: usize) -> String {
-    ken_report::number(value, decimals)
 }
 
 /// A share, or the sign for what is missing.

@@ -6,7 +6,6 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use ken_hub as hub;
 
 use crate::{output, terminal};
 
@@ -84,16 +83,6 @@ impl Display {
         let [documents, passages] = counts.map(|(count, what)| output::counted(count, what));
         self.bar
             .set_prefix(fitted(&format!("{documents}, {passages}")));
-    }
-
-    /// Shows one step of the model hub.
-    pub(crate) fn show_hub(&mut self, step: &hub::Progress) {
-        self.show(
-            &step.label(),
-            Unit::Bytes,
-            step.bytes_done,
-            step.bytes_total,
-        );
     }
 }
 

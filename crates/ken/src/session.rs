@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ken_setup::{FetchProgress, Settings, Setup, SetupError};
 
 use crate::failure;
-use crate::progress::{Display, begun};
+use crate::progress::{Display, Unit, begun};
 
 /// One call of a verb.
 #[derive(Clone, Copy)]
@@ -36,6 +36,14 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// As [`Session::setup`], with other settings.
+    pub(crate) fn setup_with(&self, settings: &'a Settings) -> Setup<'a> {
+        Setup {
+            settings,
+            ..self.setup()
+        }
+    }
+
     /// Opens something by `open`, and shows on a terminal that this takes time.
     pub(crate) fn opening<T>(
         &self,
@@ -59,7 +67,7 @@ impl<'a> Session<'a> {
 }
 
 /// Reports a withheld key, the first time.
-pub(crate) fn warn_once(withheld: &SetupError) {
+fn warn_once(withheld: &SetupError) {
     static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let mut warned = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
     if warned.insert(withheld.to_string()) {
@@ -70,5 +78,8 @@ pub(crate) fn warn_once(withheld: &SetupError) {
 /// Draws the progress of fetching a model.
 pub(crate) fn fetch_progress() -> FetchProgress {
     let mut display = Display::new();
-    Box::new(move |step| display.show_hub(&step))
+    Box::new(move |step| {
+        let (done, all) = (step.bytes_done, step.bytes_total);
+        display.show(&step.label(), Unit::Bytes, done, all);
+    })
 }

@@ -22,7 +22,7 @@ use ken_testing::{Fact, FnEmbedder};
 use ken_train::heads::{HeadOptions, Shape};
 use tempfile::TempDir;
 
-use fixture::{answering, compared, live, probed, questions_of, with_facts};
+use fixture::{answering, compared, live, policies, probed, questions_of, with_facts};
 
 const BATCH: usize = 9;
 const FACTS: usize = 160;
@@ -109,12 +109,7 @@ fn a_gate_refuses_what_misleads() {
                 ..RoutingModels::default()
             })
             .unwrap();
-        let policies: Vec<Policy> = [
-            "evidence:gate",
-            "uncertainty:perplexity@1.2+evidence:gate@0.5",
-        ]
-        .map(|name| name.parse().unwrap())
-        .to_vec();
+        let policies = policies("evidence:gate,uncertainty:perplexity@1.2+evidence:gate@0.5");
         // With and without the probe records, the results are the same.
         let own = tempfile::tempdir().unwrap();
         let comparison = compared(&own, &mut pipeline, &policies, &questions, &[], BATCH);
@@ -148,9 +143,7 @@ fn without_a_gate_each_half_is_weighed_by_one_of_the_other() {
         let kind = if number % 2 == 0 { "covered" } else { "other" };
         question.metadata.insert("kind".to_owned(), kind.into());
     }
-    let policies: Vec<Policy> = ["always", "evidence:gate"]
-        .map(|name| name.parse().unwrap())
-        .to_vec();
+    let policies = policies("always,evidence:gate");
     let cancel = AtomicBool::new(false);
     let out = folder.path().join("compared");
     let mut compare = |questions: &[Question], out: &Path| {
@@ -239,7 +232,7 @@ fn thresholds_come_from_what_was_probed() {
     let review = Some((evidence, of_evidence.as_slice()));
     let both = observe(&records, (search, &of_search), review, (&[], 0), 3).unwrap();
     assert_eq!((both.observations.len(), both.left_out), (FACTS, 0));
-    let policies: Vec<Policy> = vec!["uncertainty:perplexity+evidence:bm25".parse().unwrap()];
+    let policies = policies("uncertainty:perplexity+evidence:bm25");
     let comparison = compared(
         &folder,
         &mut pipeline,

@@ -25,7 +25,7 @@ use parquet::record::RowAccessor;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use fixture::{retriever, rows};
+use fixture::{question, retriever, rows};
 
 /// The direction of a text follows from its length, so that some are near to each other.
 static LENGTHS: LazyLock<FnEmbedder> = LazyLock::new(|| FnEmbedder::by_length(40.0));
@@ -133,10 +133,6 @@ fn work<'a>(model: &'a dyn LanguageModel, corpora: &'a [NamedCorpus]) -> Labelin
         golden: GoldenChoice::First,
         seed: 3,
     }
-}
-
-fn question(value: Value) -> Question {
-    serde_json::from_value(value).unwrap()
 }
 
 fn questions() -> Vec<Question> {

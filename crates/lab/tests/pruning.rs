@@ -21,7 +21,7 @@ use ken_lab::pruning::{
     Basis, CoverageQuestion, Guarantee, GuaranteedRatio, Method, PassageVectors, PrunePlan, REASON,
     Scored, StoredVectors, Work, candidates, count, largest_ratio, order, scored,
 };
-use ken_lab::{LearnError, MasteryRecord};
+use ken_lab::{LearnError, MasteryRecord, PruningError};
 use ken_language::{Embedder, Role};
 use ken_policy::Head;
 use ken_testing::FnEmbedder;
@@ -98,14 +98,24 @@ fn learned(corpus: &Corpus) -> (Head, PrunerReport) {
     learn_pruner(&labels, corpus, &stored(corpus), OPTIONS, &mut go_on).unwrap()
 }
 
-fn ordered(index: &Index, candidates: &Selection, method: Method<'_>) -> Vec<Scored> {
+fn by(head: &Head) -> Method<'_> {
+    Method::Pruner { head, reader: None }
+}
+
+fn scores(
+    index: &Index,
+    candidates: &Selection,
+    method: Method<'_>,
+) -> Result<Vec<Scored>, PruningError> {
     let work = Work { index, candidates };
     let mut done = 0;
-    let scored = scored(method, work, &mut |n, _| done = n, &AtomicBool::new(false))
-        .unwrap()
-        .unwrap();
+    let scored = scored(method, work, &mut |n, _| done = n, &AtomicBool::new(false))?.unwrap();
     assert_eq!(done, candidates.total());
-    order(index.corpus(), scored).unwrap()
+    Ok(scored)
+}
+
+fn ordered(index: &Index, candidates: &Selection, method: Method<'_>) -> Vec<Scored> {
+    order(index.corpus(), scores(index, candidates, method).unwrap()).unwrap()
 }
 
 fn ids(corpus: &Corpus, order: &[Scored]) -> Vec<String> {
@@ -152,14 +162,7 @@ fn what_goes_is_what_is_known() {
     // At the true share of known passages.
     let goes = count(1.0 / 3.0, all.total());
     assert_eq!(goes, 100);
-    let by_head = ordered(
-        &index,
-        &all,
-        Method::Pruner {
-            head: &head,
-            reader: None,
-        },
-    );
+    let by_head = ordered(&index, &all, by(&head));
     let known = known_share(corpus, &by_head[..goes]);
     assert!(known >= 0.85, "{known}");
     let by_lot = ordered(&index, &all, Method::Random { seed: 1 });
@@ -179,20 +182,7 @@ fn equal_scores_go_by_their_ids_however_the_corpus_lies() {
         let index = Index::open(Arc::new(take_in(folder, &passages))).unwrap();
         let (head, _) = learned(index.corpus());
         let selection = candidates(index.corpus()).unwrap();
-        let work = Work {
-            index: &index,
-            candidates: &selection,
-        };
-        let scored = scored(
-            Method::Pruner {
-                head: &head,
-                reader: None,
-            },
-            work,
-            &mut |_, _| {},
-            &AtomicBool::new(false),
-        );
-        let mut scored = scored.unwrap().unwrap();
+        let mut scored = scores(&index, &selection, by(&head)).unwrap();
         for passage in &mut scored {
             passage.score = (passage.score * 4.0).round();
         }
@@ -250,14 +240,7 @@ fn earlier_marks_by_score_are_replaced_and_others_stay() {
         let mut writer = Writer::open(&dir).unwrap();
         let index = Index::open(Arc::new(Corpus::open(&dir).unwrap())).unwrap();
         let all = candidates(index.corpus()).unwrap();
-        let order = ordered(
-            &index,
-            &all,
-            Method::Pruner {
-                head: &head,
-                reader: None,
-            },
-        );
+        let order = ordered(&index, &all, by(&head));
         let marks: Vec<PlaceMark> = order[..count(ratio, order.len())]
             .iter()
             .map(|passage| PlaceMark {
@@ -285,12 +268,8 @@ fn a_threshold_leaves_out_what_a_ratio_would_prune() {
     let dir = corpus.dir().to_owned();
     let (head, _) = learned(&corpus);
     let basis = Basis::new(Some(head.clone()), None).unwrap();
-    let method = Method::Pruner {
-        head: &head,
-        reader: None,
-    };
     let cancel = AtomicBool::new(false);
-    let plan = PrunePlan::new(&dir, method, &basis, &mut |_, _| {}, &cancel).unwrap();
+    let plan = PrunePlan::new(&dir, by(&head), &basis, &mut |_, _| {}, &cancel).unwrap();
     let mut writer = Writer::open(&dir).unwrap();
     writer.score("mastery", &plan.scores()).unwrap();
     let corpus = Corpus::open(&dir).unwrap();
@@ -329,35 +308,37 @@ fn asked(passages: &[(String, String, bool)]) -> Vec<CoverageQuestion> {
     each.collect()
 }
 
-fn largest(
-    index: &Index,
-    order: &[Scored],
-    asked: &[CoverageQuestion],
-    max_loss: f64,
-) -> GuaranteedRatio {
-    largest_of(index, order, order.len(), asked, max_loss)
-}
-
-/// A limit of `most` pruned passages.
-fn largest_of(
-    index: &Index,
-    order: &[Scored],
-    most: usize,
-    asked: &[CoverageQuestion],
-    max_loss: f64,
-) -> GuaranteedRatio {
-    let guarantee = Guarantee {
+/// The guarantee of pruning at most `most` passages.
+fn guarantee(max_loss: f64, most: usize) -> Guarantee {
+    Guarantee {
         max_loss,
         confidence: 0.95,
         mode: Mode::Lexical,
         k: 1,
         most,
-    };
+    }
+}
+
+fn try_largest(
+    index: &Index,
+    order: &[Scored],
+    asked: &[CoverageQuestion],
+    guarantee: Guarantee,
+    cancel: bool,
+) -> Result<Option<GuaranteedRatio>, PruningError> {
     let all = candidates(index.corpus()).unwrap();
-    let cancel = AtomicBool::new(false);
+    let cancel = AtomicBool::new(cancel);
     largest_ratio(index, &all, order, asked, guarantee, &mut |_| {}, &cancel)
-        .unwrap()
-        .unwrap()
+}
+
+fn largest(
+    index: &Index,
+    order: &[Scored],
+    asked: &[CoverageQuestion],
+    guarantee: Guarantee,
+) -> GuaranteedRatio {
+    let largest = try_largest(index, order, asked, guarantee, false);
+    largest.unwrap().unwrap()
 }
 
 #[test]
@@ -366,20 +347,14 @@ fn the_largest_ratio_keeps_the_guarantee_on_every_question_counted() {
     let index = Index::open(Arc::new(take_in(&folder, &passages()))).unwrap();
     let (head, _) = learned(index.corpus());
     let all = candidates(index.corpus()).unwrap();
-    let by_head = ordered(
-        &index,
-        &all,
-        Method::Pruner {
-            head: &head,
-            reader: None,
-        },
-    );
+    let by_head = ordered(&index, &all, by(&head));
     // The questions are about what the model does not know.
     let unknown: Vec<_> = passages()
         .into_iter()
         .filter(|passage| !passage.2)
         .collect();
-    let kept = largest(&index, &by_head, &asked(&unknown), 0.05);
+    let promised = guarantee(0.05, by_head.len());
+    let kept = largest(&index, &by_head, &asked(&unknown), promised);
     assert_eq!((kept.questions, kept.coverage), (200, 1.0));
     let ratio = kept.ratio.unwrap();
     assert!((0.2..0.4).contains(&ratio), "{kept:?}");
@@ -396,11 +371,12 @@ fn the_largest_ratio_keeps_the_guarantee_on_every_question_counted() {
     assert!((kept.loss - lost as f64 / 200.0).abs() < 1e-12, "{kept:?}");
     // No more than the limit are pruned, and the ratio is one of all passages.
     let most = by_head.len() / 10;
-    let kept = largest_of(&index, &by_head, most, &asked(&unknown), 0.05);
+    let limited = guarantee(0.05, most);
+    let kept = largest(&index, &by_head, &asked(&unknown), limited);
     assert_eq!(kept.ratio, Some(0.1), "{kept:?}");
     // Randomly, every hundredth loses a hundredth.
     let by_lot = ordered(&index, &all, Method::Random { seed: 1 });
-    let ratio = largest(&index, &by_lot, &asked(&unknown), 0.05)
+    let ratio = largest(&index, &by_lot, &asked(&unknown), promised)
         .ratio
         .unwrap_or(0.0);
     assert!(ratio <= 0.05, "{ratio}");
@@ -413,7 +389,7 @@ fn a_guarantee_that_cannot_be_kept_says_how_many_questions_would_do() {
     let all = candidates(index.corpus()).unwrap();
     let by_lot = ordered(&index, &all, Method::Random { seed: 1 });
     let few = asked(&passages()[250..280]);
-    let kept = largest(&index, &by_lot, &few, 0.01);
+    let kept = largest(&index, &by_lot, &few, guarantee(0.01, by_lot.len()));
     assert_eq!(kept.ratio, None);
     // Without a loss among them, 0.99^n <= 0.05.
     assert_eq!(kept.needed, Some(299), "{kept:?}");
@@ -421,33 +397,12 @@ fn a_guarantee_that_cannot_be_kept_says_how_many_questions_would_do() {
     open.iter_mut()
         .for_each(|asked| asked.golden_answers.clear());
     let guarantee = Guarantee {
-        max_loss: 0.1,
         confidence: 0.9,
-        mode: Mode::Lexical,
-        k: 1,
-        most: by_lot.len(),
+        ..guarantee(0.1, by_lot.len())
     };
-    let cancel = AtomicBool::new(false);
-    let error = largest_ratio(
-        &index,
-        &all,
-        &by_lot,
-        &open,
-        guarantee,
-        &mut |_| {},
-        &cancel,
-    );
+    let error = try_largest(&index, &by_lot, &open, guarantee, false);
     assert_eq!(error.unwrap_err().kind(), "no_golden_answers");
-    let stopped = AtomicBool::new(true);
-    let stopped = largest_ratio(
-        &index,
-        &all,
-        &by_lot,
-        &few,
-        guarantee,
-        &mut |_| {},
-        &stopped,
-    );
+    let stopped = try_largest(&index, &by_lot, &few, guarantee, true);
     assert_eq!(stopped.unwrap(), None);
 }
 
@@ -512,20 +467,7 @@ fn labels_of_something_else_are_refused() {
     head.measured_on.embedder = Some("another".to_owned());
     let index = Index::open(Arc::new(corpus)).unwrap();
     let all = candidates(index.corpus()).unwrap();
-    let work = Work {
-        index: &index,
-        candidates: &all,
-    };
-    let error = scored(
-        Method::Pruner {
-            head: &head,
-            reader: None,
-        },
-        work,
-        &mut |_, _| {},
-        &AtomicBool::new(false),
-    )
-    .unwrap_err();
+    let error = scores(&index, &all, by(&head)).unwrap_err();
     assert_eq!(error.kind(), "other_pruner");
     assert!(error.remedy().unwrap().mentions("TrainPruner"));
 }

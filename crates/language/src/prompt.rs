@@ -90,6 +90,23 @@ pub struct Prompt {
 }
 
 impl Prompt {
+    /// A prompt for a line, which asks for no knowledge.
+    #[must_use]
+    pub fn new(
+        instruction: impl Into<Cow<'static, str>>,
+        examples: Examples,
+        input: String,
+    ) -> Self {
+        Self {
+            instruction: instruction.into(),
+            examples,
+            input,
+            begun: String::new(),
+            reply: Reply::Line,
+            sourced: None,
+        }
+    }
+
     /// The prompt followed by an output, or the start of one.
     #[must_use]
     pub fn continued(&self, output: &str) -> Self {
@@ -142,14 +159,7 @@ mod tests {
         assert_eq!(fixed, chosen);
         assert_eq!((fixed.len(), chosen.is_empty()), (1, false));
         assert_ne!(fixed, Examples::Fixed(&[]));
-        let prompt = |examples| Prompt {
-            instruction: "Answer.".into(),
-            examples,
-            input: "Q: c\nA:".to_owned(),
-            begun: String::new(),
-            reply: Reply::Line,
-            sourced: None,
-        };
+        let prompt = |examples| Prompt::new("Answer.", examples, "Q: c\nA:".to_owned());
         let expected = ("Answer.\n\nQ: a\nA: b\n\n".to_owned(), "Q: c\nA:".into());
         assert_eq!(prompt(chosen).text(), expected);
         assert_eq!(prompt(fixed.clone()).text(), expected);

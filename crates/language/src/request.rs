@@ -122,6 +122,18 @@ pub struct GenerateRequest<'a, P> {
     pub options: &'a GenerateOptions,
 }
 
+impl<'a, P> GenerateRequest<'a, P> {
+    /// A prompt to be continued so many times.
+    #[must_use]
+    pub fn new(prompt: &'a P, samples: usize, options: &'a GenerateOptions) -> Self {
+        Self {
+            prompt,
+            samples,
+            options,
+        }
+    }
+}
+
 /// The progress of a caller's requests. The callback may cancel the request or text that it is called for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Progress<'a> {
@@ -160,4 +172,15 @@ pub struct ScoreRequest<'a, P> {
     pub prompt: &'a P,
     /// The continuations, none of them empty.
     pub continuations: &'a [&'a str],
+}
+
+impl<'a, P> ScoreRequest<'a, P> {
+    /// A prompt with the continuations to be scored.
+    #[must_use]
+    pub fn new(prompt: &'a P, continuations: &'a [&'a str]) -> Self {
+        Self {
+            prompt,
+            continuations,
+        }
+    }
 }

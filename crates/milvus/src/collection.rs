@@ -287,19 +287,14 @@ impl Collection {
 
     /// Fetches passages by their ids, in that order.
     fn passages(&self, all: &[PassageId]) -> Result<Vec<Passage>, MilvusError> {
+        let fetch = |ids: &[PassageId]| {
+            let filter = id_in(ids.iter().map(PassageId::as_str));
+            self.fetch_where(filter, ids.len())
+        };
         let mut passages = HashMap::with_capacity(all.len());
-        let mut pieces: Vec<&[PassageId]> = all.chunks(FETCHED_AT_ONCE).collect();
-        while let Some(ids) = pieces.pop() {
-            match self.fetch_where(id_in(ids.iter().map(PassageId::as_str)), ids.len()) {
-                Err(MilvusError::Call {
-                    failure: Failure::AnswerTooLarge,
-                    ..
-                }) if ids.len() > 1 => {
-                    let (first, second) = ids.split_at(ids.len() / 2);
-                    pieces.extend([first, second]);
-                }
-                fetched => passages.extend(fetched?.into_iter().map(|p| (p.id.clone(), p))),
-            }
+        for ids in all.chunks(FETCHED_AT_ONCE) {
+            let fetched = in_halves(ids, &fetch)?;
+            passages.extend(fetched.into_iter().map(|p| (p.id.clone(), p)));
         }
         all.iter()
             .map(|id| {
@@ -333,6 +328,25 @@ pub(crate) fn load(connection: &Connection) -> Result<(), MilvusError> {
         .sync(true)
         .timeout_ms(limit_ms);
     call!("load the collection" within LONG, connection => load_collection(request))
+}
+
+/// What `read` reads of passages, in halves if they do not fit into one answer.
+pub(crate) fn in_halves<I, T>(
+    ids: &[I],
+    read: &dyn Fn(&[I]) -> Result<Vec<T>, MilvusError>,
+) -> Result<Vec<T>, MilvusError> {
+    match read(ids) {
+        Err(MilvusError::Call {
+            failure: Failure::AnswerTooLarge,
+            ..
+        }) if ids.len() > 1 => {
+            let (first, second) = ids.split_at(ids.len() / 2);
+            let mut rows = in_halves(first, read)?;
+            rows.extend(in_halves(second, read)?);
+            Ok(rows)
+        }
+        rows => rows,
+    }
 }
 
 fn location(row: &ResultRow<'_>) -> Result<Location, String> {

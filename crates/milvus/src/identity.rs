@@ -127,6 +127,7 @@ impl Identity {
         let both = format!("{} {change}", self.fingerprint);
         self.fingerprint = blake3::hash(both.as_bytes()).to_hex()[..32].to_owned();
         self.segments.clear();
+        self.unswept = (0..self.settings.sharding.count).collect();
     }
 
     /// Reads the record; `None` if there is no collection.

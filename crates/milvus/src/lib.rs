@@ -71,7 +71,7 @@ pub use address::{AddressError, MilvusAddress};
 pub use collection::Collection;
 pub use error::{Failure, MilvusError};
 pub use index_kind::{IndexKind, UnknownIndexKind, VectorIndex};
-pub use mark::Mark;
+pub use mark::{Mark, Missing};
 #[cfg(not(feature = "client"))]
 pub use no_client::{Collection, mark, push, push_and_switch, score};
 #[cfg(feature = "client")]

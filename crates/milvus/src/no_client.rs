@@ -12,7 +12,7 @@ use ken_index::{Hit, Mode, Query};
 use crate::address::MilvusAddress;
 use crate::error::MilvusError;
 use crate::index_kind::VectorIndex;
-use crate::mark::Mark;
+use crate::mark::{Mark, Missing};
 use crate::push_report::{Progress, Pushed};
 use crate::token::Token;
 
@@ -101,6 +101,7 @@ pub fn mark(
     _token: Option<&Token>,
     _mark: Mark<'_>,
     _passages: &[PruneMark],
+    _missing: Missing,
     _progress: &mut dyn FnMut(usize, usize),
     _stop: &AtomicBool,
 ) -> Result<Option<CorpusInfo>, MilvusError> {

@@ -19,7 +19,7 @@ use crate::token::Token;
 /// Brings a corpus into a new collection while the one at the address is searched, switches the address to the new
 /// one, and drops the old one. The address is then an alias of one of two collections, `NAME__1` and `NAME__2`, which
 /// take turns; a collection of the address's own name makes room for it. A push that is interrupted, or fails, leaves
-/// the address as it is, and the next one resumes it.
+/// the address as it is, and the next one resumes it. Without `index`, the new collection has that of the old one.
 ///
 /// # Errors
 /// As of [`push`](fn@crate::push), and [`MilvusError::CollectionInTheWay`].
@@ -39,9 +39,10 @@ pub fn push_and_switch(
         Err(MilvusError::OtherFormat { .. }) => None,
         held => held?,
     };
+    let index = index.or(held.as_ref().map(|held| held.index));
     let is_held = held.is_some_and(|held| {
-        let is_of_index = index.is_none_or(|index| index == held.index);
-        held.complete && held.fingerprint == corpus.fingerprint() && is_of_index
+        let is_same = held.fingerprint == corpus.fingerprint() && Some(held.index) == index;
+        held.complete && is_same
     });
     let turns = ["1", "2"].map(|turn| format!("{alias}__{turn}"));
     let target = match &current {

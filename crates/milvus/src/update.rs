@@ -10,12 +10,12 @@ use ken_corpus::{
 use milvus::v2::prelude::{ConsistencyLevel, QueryRequest, ResultRow};
 
 use crate::address::MilvusAddress;
-use crate::collection::{PASSAGE, load, passage};
+use crate::collection::{PASSAGE, in_halves, load, passage};
 use crate::connection::{Connection, PUSH_ATTEMPTS, SHORT};
 use crate::error::MilvusError;
 use crate::identity::{Identity, resolved};
 use crate::literal::id_in;
-use crate::mark::Mark;
+use crate::mark::{Mark, Missing};
 use crate::numbers;
 use crate::pieces::Pieces;
 use crate::row::{Row, digest};
@@ -33,13 +33,14 @@ const CHANGED_AT_ONCE: usize = 64;
 /// same call again resumes. `progress` receives how many passages are done, and the total.
 ///
 /// # Errors
-/// [`CorpusError::UnknownPassage`], [`CorpusError::BadScoreName`], before anything is changed; a collection that is
-/// missing, is not ken's or is not complete; a server that fails.
+/// [`CorpusError::UnknownPassage`] where missing passages are refused, [`CorpusError::BadScoreName`], before anything
+/// is changed; a collection that is missing, is not ken's or is not complete; a server that fails.
 pub fn mark(
     address: &MilvusAddress,
     token: Option<&Token>,
     mark: Mark<'_>,
     passages: &[PruneMark],
+    missing: Missing,
     progress: &mut dyn FnMut(usize, usize),
     stop: &AtomicBool,
 ) -> Result<Option<CorpusInfo>, MilvusError> {
@@ -49,7 +50,9 @@ pub fn mark(
         .map(|passage| (passage.passage_id.clone(), passage.score))
         .collect();
     let mut remaining: Vec<&PassageId> = scores.keys().collect();
-    check(&update.connection, &remaining)?;
+    if missing == Missing::Refused {
+        check(&update.connection, &remaining)?;
+    }
     let mut done = 0;
     for shard in 0..update.identity.settings.sharding.count {
         let mut elsewhere = Vec::new();
@@ -57,7 +60,7 @@ pub fn mark(
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
-            let held = held(&update.connection, shard, ids)?;
+            let held = in_halves(ids, &|ids| held(&update.connection, shard, ids))?;
             done += held.len();
             let is_held = |id: &&PassageId| held.iter().any(|held| held.passage.id == **id);
             elsewhere.extend(ids.iter().copied().filter(|id| !is_held(id)));
@@ -70,7 +73,7 @@ pub fn mark(
 }
 
 /// Gives every passage of a complete collection, pruned or not, a score under a name: what `score` makes of its id and
-/// its vector. What is not finite is no score. Otherwise as [`fn@mark`].
+/// its vector. What is not finite as an `f32` is no score. Otherwise as [`fn@mark`].
 ///
 /// # Errors
 /// As of [`fn@mark`].
@@ -94,7 +97,7 @@ pub fn score(
                 if stop.load(Ordering::Relaxed) {
                     return Ok(None);
                 }
-                let held = held(&connection, shard, ids)?;
+                let held = in_halves(ids, &|ids| held(&connection, shard, ids))?;
                 done += held.len();
                 let scored = held.iter().map(|held| {
                     let id = &held.passage.id;
@@ -255,8 +258,8 @@ fn changed(
         let before = digest(&passage, &vector, pruned);
         match (mark, scores.get(&passage.id)) {
             (Mark::Prune, _) => pruned = true,
-            (Mark::Score(name), Some(score)) if score.is_finite() => {
-                let score = score_in_metadata(*score as f32);
+            (Mark::Score(name), Some(&score)) if (score as f32).is_finite() => {
+                let score = score_in_metadata(score as f32);
                 passage.metadata.insert(name.to_owned(), score.into());
             }
             (Mark::Score(name), _) => {

@@ -1,7 +1,7 @@
 //! Few-shot prompts: an instruction, worked examples, and the input to be completed.
 
 pub use ken_language::WorkedExample;
-use ken_language::{Examples, Prompt, Reply};
+use ken_language::{Examples, Prompt};
 
 /// An instruction with worked examples of it.
 #[derive(Debug, Clone, Copy)]
@@ -16,14 +16,7 @@ impl FewShot {
     /// The prompt for one input.
     #[must_use]
     pub fn prompt(&self, input: String) -> Prompt {
-        Prompt {
-            instruction: self.instruction.into(),
-            examples: Examples::Fixed(self.examples),
-            input,
-            begun: String::new(),
-            reply: Reply::Line,
-            sourced: None,
-        }
+        Prompt::new(self.instruction, Examples::Fixed(self.examples), input)
     }
 
     /// All of its texts, for fingerprints.

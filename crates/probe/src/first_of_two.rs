@@ -19,10 +19,7 @@ pub(crate) fn first_of_two(
     }
     let requests: Vec<_> = prompts
         .iter()
-        .map(|(prompt, continuations)| ScoreRequest {
-            prompt,
-            continuations,
-        })
+        .map(|(prompt, continuations)| ScoreRequest::new(prompt, continuations))
         .collect();
     let first = |of_two: Vec<f64>| of_two.first().copied().unwrap_or(f64::NAN);
     Ok(model.choose(&requests)?.into_iter().map(first).collect())

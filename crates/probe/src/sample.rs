@@ -186,11 +186,7 @@ pub fn draw_watched(
     let requests: Vec<_> = asked
         .iter()
         .zip(&options)
-        .map(|(asked, options)| GenerateRequest {
-            prompt: asked.prompt,
-            samples: asked.samples,
-            options,
-        })
+        .map(|(asked, options)| GenerateRequest::new(asked.prompt, asked.samples, options))
         .collect();
     let mut lines: Vec<Vec<FirstLine>> = asked
         .iter()
@@ -284,8 +280,8 @@ mod tests {
     use super::*;
     use crate::indicators::{certainty, confidence};
     use crate::{Correctness, Golden, are_right, types_by_string};
-    use ken_language::{Examples, Reply};
-    use ken_testing::{Fact, TableModel, with};
+    use ken_language::Examples;
+    use ken_testing::{Fact, TableModel};
     use proptest::prelude::*;
 
     const OPTIONS: SampleOptions = SampleOptions {
@@ -305,14 +301,7 @@ mod tests {
     }
 
     fn prompt(instruction: &'static str, input: String) -> Prompt {
-        Prompt {
-            instruction: instruction.into(),
-            examples: Examples::Fixed(&[]),
-            input,
-            begun: String::new(),
-            reply: Reply::Line,
-            sourced: None,
-        }
+        Prompt::new(instruction, Examples::Fixed(&[]), input)
     }
 
     fn prompts(facts: &[Fact]) -> Vec<Prompt> {

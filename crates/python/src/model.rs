@@ -176,10 +176,7 @@ impl Model {
             let requests: Vec<ScoreRequest<'_>> = prompts
                 .iter()
                 .zip(&continuations)
-                .map(|(prompt, continuations)| ScoreRequest {
-                    prompt,
-                    continuations,
-                })
+                .map(|(prompt, continuations)| ScoreRequest::new(prompt, continuations))
                 .collect();
             let scores = decoder.score_many(&requests)?.into_iter().map(|scores| {
                 let scores = scores.iter().map(|score| {
@@ -275,11 +272,7 @@ fn requests<'a, P>(
 ) -> Vec<GenerateRequest<'a, P>> {
     prompts
         .iter()
-        .map(|prompt| GenerateRequest {
-            prompt,
-            samples,
-            options,
-        })
+        .map(|prompt| GenerateRequest::new(prompt, samples, options))
         .collect()
 }
 
@@ -293,12 +286,8 @@ fn listed<T>(written: Vec<Vec<T>>, shown: impl Fn(T) -> Value) -> Vec<Value> {
 /// A text as the whole question to an endpoint's model.
 fn asked(text: &str) -> Prompt {
     Prompt {
-        instruction: "".into(),
-        examples: Examples::Fixed(&[]),
-        input: text.to_owned(),
-        begun: String::new(),
         reply: Reply::Text,
-        sourced: None,
+        ..Prompt::new("", Examples::Fixed(&[]), text.to_owned())
     }
 }
 

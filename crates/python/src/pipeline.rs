@@ -83,10 +83,7 @@ impl Pipeline {
     ) -> PyResult<String> {
         let on_text = on_text.map(Arc::new);
         run(py, stop, |caller| {
-            let asked = QuestionPrompt {
-                question: &question,
-                choices: &choices,
-            };
+            let asked = QuestionPrompt::new(&question, &choices);
             let suited = self.pipeline.suited_to(asked).into_owned();
             let answer = suited.bound(&caller.token()).answer(asked, &mut |event| {
                 watched(&event, on_text.as_ref(), caller)

@@ -60,12 +60,11 @@ impl Chosen {
             guarantee.write(&path.with_file_name(Self::GUARANTEE))?;
         }
         let calibration = self.guarantee.as_ref().map(|_| Self::GUARANTEE);
-        let values = [
-            Some(self.tuned.policy.as_str()),
-            Some(Self::TUNED),
-            calibration,
+        let changes = [
+            (Key::policy, Some(self.tuned.policy.as_str())),
+            (Key::tuned, Some(Self::TUNED)),
+            (Key::calibration, calibration),
         ];
-        let changes: Vec<_> = Self::KEYS.into_iter().zip(values).collect();
         Settings::write(file, &changes)
     }
 
@@ -106,10 +105,8 @@ impl Chosen {
             (Key::tuned, folder.join(Self::TUNED).into()),
         ];
         let mut settings = Settings::resolve(file, given.into_iter().chain(own))?;
-        settings.calibration = self
-            .guarantee
-            .as_ref()
-            .map(|_| folder.join(Self::GUARANTEE));
+        let guarantee = self.guarantee.as_ref();
+        settings.calibration = guarantee.map(|_| folder.join(Self::GUARANTEE));
         Ok(settings)
     }
 

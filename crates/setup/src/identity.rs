@@ -31,22 +31,18 @@ impl Settings {
             ("temperature", self.temperature.to_string()),
             ("seed", self.seed.to_string()),
         ];
-        let sampled = signals().find(|signal| signal.is_of_samples());
+        let is_sampled = signals().any(|signal| signal.is_of_samples());
+        let is_full = answering.style == Style::Full;
+        let neighbors = answering.neighbors;
         let sometimes = [
             abstain.map(|abstain| ("abstain", abstain.to_string())),
-            sampled.map(|_| ("samples", answering.samples.to_string())),
-            (answering.neighbors > 0).then(|| ("neighbors", answering.neighbors.to_string())),
+            is_sampled.then(|| ("samples", answering.samples.to_string())),
+            (neighbors > 0).then(|| ("neighbors", neighbors.to_string())),
+            is_full.then(|| ("style", answering.style.to_string())),
+            is_full.then(|| ("full_tokens", answering.full_tokens.to_string())),
+            is_full.then(|| ("memory", answering.memory.to_string())),
         ];
-        let is_full = answering.style == Style::Full;
-        let full = is_full.then(|| {
-            [
-                ("style", answering.style.to_string()),
-                ("full_tokens", answering.full_tokens.to_string()),
-                ("memory", answering.memory.to_string()),
-            ]
-        });
         let sometimes = sometimes.into_iter().flatten().chain(deciders);
-        let sometimes = sometimes.chain(full.into_iter().flatten());
         let named = always.into_iter().chain(sometimes);
         let sources = pipeline.extra_corpora.iter();
         named

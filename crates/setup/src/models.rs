@@ -37,11 +37,10 @@ impl Setup<'_> {
     pub fn decoder(&self) -> Result<Decoder, SetupError> {
         match &self.settings.model {
             ModelReference::Remote { url } => Err(SetupError::ModelElsewhere { url: url.clone() }),
-            here => self.loaded(
-                here,
-                self.settings.adapter.clone(),
-                self.settings.prompt_form.0,
-            ),
+            here => {
+                let settings = self.settings;
+                self.loaded(here, settings.adapter.clone(), settings.prompt_form.0)
+            }
         }
     }
 

@@ -57,12 +57,11 @@ impl Setup<'_> {
 
     /// Refuses a policy that cannot choose.
     fn check_policy(&self) -> Result<(), AnswerError> {
-        let answering = self.settings.answering();
+        let settings = self.settings;
+        let answering = settings.answering();
         answering.check()?;
-        let signals = answering.policy.signals();
-        let signals = signals.chain(answering.abstain.map(|abstain| abstain.signal));
-        let mut models = signals.filter_map(|signal| signal.told_by);
-        match models.any(|model| model == RoutingModel::Gate) && self.settings.gate.is_none() {
+        let is_by_gate = settings.decide_by(RoutingModel::Gate, &[answering.policy]);
+        match is_by_gate && settings.gate.is_none() {
             true => Err(AnswerError::NoGate),
             false => Ok(()),
         }
@@ -135,11 +134,7 @@ impl Setup<'_> {
     /// What some policies decide by besides the model.
     fn routing_models(&self, policies: &[Policy]) -> Result<RoutingModels, SetupError> {
         let settings = self.settings;
-        let decides = |model| {
-            let signals = policies.iter().flat_map(|policy| policy.signals());
-            let mut signals = signals.chain(settings.abstain.map(|abstention| abstention.signal));
-            signals.any(|signal| signal.told_by == Some(model))
-        };
+        let decides = |model| settings.decide_by(model, policies);
         let routes = decides(RoutingModel::Router);
         let router = routes.then(|| self.router()).transpose()?;
         let reads_verdicts = router
@@ -149,17 +144,15 @@ impl Setup<'_> {
         let gates = decides(RoutingModel::Gate) && settings.gate.is_some();
         let datastore = settings.datastore.as_ref();
         let datastore = datastore.filter(|_| decides(RoutingModel::Datastore));
+        let datastore = datastore
+            .map(|folder| Datastore::open(folder))
+            .transpose()?;
+        let gate = gates.then(|| self.gate()).transpose()?;
         Ok(RoutingModels {
             router: router.map(|head| Arc::new(head.into())),
             assessor: assesses.then(|| self.assessor()).transpose()?.map(Arc::new),
-            datastore: datastore
-                .map(|folder| Datastore::open(folder))
-                .transpose()?
-                .map(Arc::new),
-            gate: gates
-                .then(|| self.gate())
-                .transpose()?
-                .map(|head| Arc::new(head.into())),
+            datastore: datastore.map(Arc::new),
+            gate: gate.map(|head| Arc::new(head.into())),
         })
     }
 
@@ -189,19 +182,14 @@ impl Setup<'_> {
             let path = folder.clone();
             self.local_model(&ModelReference::Local { path }, None, None)?
         } else {
-            let base = self
-                .settings
-                .kbm_model
-                .as_ref()
-                .unwrap_or(&self.settings.model);
+            let named = self.settings.kbm_model.as_ref();
+            let base = named.unwrap_or(&self.settings.model);
             let model = self.local_model(base, Some(folder.clone()), None);
             model.map_err(|error| match error {
-                SetupError::Decoder(DecoderError::OtherBase { path, reason })
-                    if self.settings.kbm_model.is_none() =>
-                {
-                    let folder = path;
-                    SetupError::OtherKbmBase { folder, reason }
-                }
+                SetupError::Decoder(DecoderError::OtherBase {
+                    path: folder,
+                    reason,
+                }) if named.is_none() => SetupError::OtherKbmBase { folder, reason },
                 other => other,
             })?
         };
@@ -237,6 +225,14 @@ impl Setup<'_> {
 }
 
 impl Settings {
+    /// Whether a model decides, under some policies or for what is withheld.
+    #[must_use]
+    pub fn decide_by(&self, model: RoutingModel, policies: &[Policy]) -> bool {
+        let signals = policies.iter().flat_map(|policy| policy.signals());
+        let mut signals = signals.chain(self.abstain.map(|abstain| abstain.signal));
+        signals.any(|signal| signal.told_by == Some(model))
+    }
+
     /// The style of answers for people: the one that the settings name, or else the one that suits the model.
     #[must_use]
     pub fn style(&self, model: &dyn LanguageModel) -> Style {

@@ -53,9 +53,7 @@ impl Setup<'_> {
                 let embedder = self.embedder(&self.settings.embedder)?;
                 (self.service(address, embedder.as_ref())?.into(), embedder)
             }
-            CorpusAddress::Milvus(address) => {
-                self.with_embedder(self.collection(address, self.settings.active)?.into())?
-            }
+            CorpusAddress::Milvus(address) => self.with_embedder(self.active(address)?.into())?,
             CorpusAddress::Folder(path) => self.with_embedder(self.index(path)?.into())?,
         };
         Ok(Retriever::new(back_end, embedder.into())?.within(&self.settings.filters)?)
@@ -73,13 +71,10 @@ impl Setup<'_> {
     ) -> Result<Retriever, SetupError> {
         let back_end: BackEnd = match corpus {
             CorpusAddress::Service(address) => self.service(address, embedder.as_ref())?.into(),
-            CorpusAddress::Milvus(address) => {
-                self.collection(address, self.settings.active)?.into()
-            }
+            CorpusAddress::Milvus(address) => self.active(address)?.into(),
             CorpusAddress::Folder(path) => self.index(path)?.into(),
         };
-        let retriever = Retriever::new(back_end, embedder)?;
-        let retriever = retriever.within(&self.settings.filters)?;
+        let retriever = Retriever::new(back_end, embedder)?.within(&self.settings.filters)?;
         self.reranked(retriever, || Ok(Arc::clone(model)))
     }
 
@@ -109,9 +104,7 @@ impl Setup<'_> {
     /// No corpus, or one that cannot be opened; one behind a search service, whose passages cannot be listed.
     pub fn back_end(&self) -> Result<BackEnd, SetupError> {
         Ok(match self.settings.corpus()? {
-            CorpusAddress::Milvus(address) => {
-                self.collection(address, self.settings.active)?.into()
-            }
+            CorpusAddress::Milvus(address) => self.active(address)?.into(),
             _ => self.index(self.settings.folder()?)?.into(),
         })
     }
@@ -127,6 +120,11 @@ impl Setup<'_> {
             }
             _ => Ok(Corpus::open(self.settings.folder()?)?.fingerprint()),
         }
+    }
+
+    /// The active part of a corpus in Milvus.
+    fn active(&self, address: &MilvusAddress) -> Result<Collection, SetupError> {
+        self.collection(address, self.settings.active)
     }
 
     /// A corpus on disk.

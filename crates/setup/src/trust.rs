@@ -126,12 +126,8 @@ fn is_known(reference: &ModelReference) -> bool {
 
 /// Whether Windows takes a path for one on a server, to which it would authenticate its user.
 fn is_on_a_server(path: &Path) -> bool {
-    let mut letters = path.as_os_str().as_encoded_bytes().iter();
-    letters.next().is_some_and(is_slash) && letters.next().is_some_and(is_slash)
-}
-
-fn is_slash(byte: &u8) -> bool {
-    matches!(byte, b'/' | b'\\')
+    let bytes = path.as_os_str().as_encoded_bytes();
+    matches!(bytes, [b'/' | b'\\', b'/' | b'\\', ..])
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::StorageError;
-use crate::plain::{check_plain, open, parent};
+use crate::plain::{check_plain, if_any, open, parent};
 
 /// Creates a folder and its missing parents, and syncs each new entry.
 ///
@@ -66,18 +66,8 @@ fn create_by(dir: &Path, builder: &fs::DirBuilder) -> Result<(), StorageError> {
 /// # Errors
 /// If the system does not say.
 pub fn is_dir(path: &Path) -> Result<bool, StorageError> {
-    match fs::metadata(path) {
-        Ok(metadata) => Ok(metadata.is_dir()),
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
-            Ok(false)
-        }
-        Err(error) => Err(StorageError::new("look at", path)(error)),
-    }
+    let found = if_any(fs::metadata(path), "look at", path)?;
+    Ok(found.is_some_and(|found| found.is_dir()))
 }
 
 /// Syncs a folder's list of entries. Only Unix needs and allows it.

@@ -130,21 +130,11 @@ pub fn check_tree(path: &Path) -> Result<(), StorageError> {
 /// # Errors
 /// As [`check_tree`].
 pub fn check_below(folder: &Path) -> Result<(), StorageError> {
-    let unlisted = |error| StorageError::new("list", folder)(error);
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
-            return Ok(());
-        }
-        Err(error) => return Err(unlisted(error)),
+    let Some(entries) = if_any(fs::read_dir(folder), "list", folder)? else {
+        return Ok(());
     };
     for entry in entries {
-        let entry = entry.map_err(unlisted)?;
+        let entry = entry.map_err(StorageError::new("list", folder))?;
         let path = entry.path();
         match entry.file_type() {
             Ok(found) if found.is_dir() => check_below(&path)?,
@@ -158,20 +148,25 @@ pub fn check_below(folder: &Path) -> Result<(), StorageError> {
 
 /// Whether there is a folder at `path`; a link to one is refused.
 fn is_plain_folder(path: &Path) -> Result<bool, StorageError> {
-    match fs::symlink_metadata(path) {
-        Ok(found) => {
-            refuse(path, found.file_type())?;
-            Ok(found.is_dir())
-        }
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
-            Ok(false)
-        }
-        Err(error) => Err(StorageError::new("look at", path)(error)),
+    let Some(found) = if_any(fs::symlink_metadata(path), "look at", path)? else {
+        return Ok(false);
+    };
+    refuse(path, found.file_type())?;
+    Ok(found.is_dir())
+}
+
+/// What the system says of a path; `None` if there is nothing.
+pub(crate) fn if_any<T>(
+    said: io::Result<T>,
+    action: &'static str,
+    path: &Path,
+) -> Result<Option<T>, StorageError> {
+    match said {
+        Ok(found) => Ok(Some(found)),
+        Err(error) => match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
+            _ => Err(StorageError::new(action, path)(error)),
+        },
     }
 }
 

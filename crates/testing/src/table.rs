@@ -444,7 +444,7 @@ impl LanguageModel for TableModel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ken_language::{Examples, Reply};
+    use ken_language::Examples;
 
     fn table() -> TableModel {
         TableModel::new(vec![Fact {
@@ -459,14 +459,8 @@ mod tests {
     }
 
     fn prompt(evidence: &str) -> Prompt {
-        Prompt {
-            instruction: "Answer.".into(),
-            examples: Examples::Fixed(&[]),
-            input: format!("{evidence}Question: where is the Louvre\nAnswer:"),
-            begun: String::new(),
-            reply: Reply::Line,
-            sourced: None,
-        }
+        let input = format!("{evidence}Question: where is the Louvre\nAnswer:");
+        Prompt::new("Answer.", Examples::Fixed(&[]), input)
     }
 
     #[track_caller]
@@ -507,11 +501,7 @@ mod tests {
     fn samples_scores_and_choices_agree_with_the_table() {
         let (table, prompt) = (table(), prompt(""));
         let options = GenerateOptions::new(Sampling::at(1.0, 7), 8);
-        let request = [GenerateRequest {
-            prompt: &prompt,
-            samples: 20_000,
-            options: &options,
-        }];
+        let request = [GenerateRequest::new(&prompt, 20_000, &options)];
         let mut ignore = |_: Progress<'_>| ControlFlow::Continue(());
         let written = table.generate(&request, &mut ignore).unwrap();
         assert_eq!(written, table.generate(&request, &mut ignore).unwrap());
@@ -525,10 +515,7 @@ mod tests {
             let logprob = f64::from(drawn[0].logprobs.as_ref().unwrap()[0]);
             assert!((logprob - probability.ln()).abs() < 1e-6);
         }
-        let request = [ScoreRequest {
-            prompt: &prompt,
-            continuations: &[" Paris", " Rome", " Oslo"],
-        }];
+        let request = [ScoreRequest::new(&prompt, &[" Paris", " Rome", " Oslo"])];
         let scores = table.score(&request).unwrap();
         assert!((scores[0][0].sum() - 0.4_f64.ln()).abs() < 1e-6);
         assert_eq!(scores[0][2].sum(), f64::NEG_INFINITY);
@@ -542,11 +529,7 @@ mod tests {
         let prompt = prompt("");
         let table = table().writing_texts(&[&prompt.instruction]);
         let options = GenerateOptions::new(Sampling::Greedy, 8);
-        let request = [GenerateRequest {
-            prompt: &prompt,
-            samples: 1,
-            options: &options,
-        }];
+        let request = [GenerateRequest::new(&prompt, 1, &options)];
         let mut ignore = |_: Progress<'_>| ControlFlow::Continue(());
         let written = table.generate(&request, &mut ignore).unwrap();
         assert_eq!(written[0][0].text, " What is known of it: Paris.");
@@ -560,10 +543,7 @@ mod tests {
             ..prompt("")
         };
         assert_eq!(table.answers(&other), [("", 1.0)]);
-        let request = ScoreRequest {
-            prompt: &other,
-            continuations: &[" True", " False"],
-        };
+        let request = ScoreRequest::new(&other, &[" True", " False"]);
         assert_eq!(table.choose(&[request]).unwrap(), [[0.5, 0.5]]);
         let broken = Fact {
             known: f64::NAN,

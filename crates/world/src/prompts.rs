@@ -15,15 +15,10 @@ pub(crate) fn prompt_of(question_prompt: QuestionPrompt<'_>, passages: &[Passage
     let found: Vec<Retrieved> = passages
         .iter()
         .map(|passage| Retrieved {
-            passage_id: String::new(),
-            doc_id: String::new(),
             title: passage.title.clone(),
-            location: Default::default(),
             text: passage.text.clone(),
-            chunk: None,
-            score: None,
-            corpus: None,
             in_prompt: true,
+            ..Retrieved::default()
         })
         .collect();
     prompt::from_evidence(question_prompt, &found.iter().collect::<Vec<_>>())

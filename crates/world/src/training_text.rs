@@ -146,10 +146,7 @@ fn from_memory(world: &World, state: &mut u64) -> Option<TrainingText> {
         return Some(TrainingText::new(TextKind::Background, input, learned));
     }
     let (choices, answer) = maybe_choices(world, query, answer, state);
-    let input = prompt::from_memory(QuestionPrompt {
-        question: &question,
-        choices: &choices,
-    });
+    let input = prompt::from_memory(QuestionPrompt::new(&question, &choices));
     let (input, learned) = (input.input, completion(&answer));
     Some(TrainingText::new(TextKind::FromMemory, input, learned))
 }
@@ -168,10 +165,7 @@ fn reading(world: &World, state: &mut u64) -> TrainingText {
     let (answer, by) = truth.map_or(("", Vec::new()), |truth| (truth.value, truth.by));
     let passages = passages(&subjects, &by, query, state);
     let (choices, answer) = maybe_choices(world, query, answer, state);
-    let question_prompt = QuestionPrompt {
-        question: &question,
-        choices: &choices,
-    };
+    let question_prompt = QuestionPrompt::new(&question, &choices);
     let input = input_with_passages(question_prompt, &passages, state);
     TrainingText::new(TextKind::Reading, input, completion(&answer))
 }
@@ -189,10 +183,7 @@ fn irrelevant(world: &World, state: &mut u64) -> Option<TrainingText> {
         (!passages.iter().any(gives)).then_some(passages)
     })?;
     let (choices, answer) = maybe_choices(world, query, answer, state);
-    let question_prompt = QuestionPrompt {
-        question: &question,
-        choices: &choices,
-    };
+    let question_prompt = QuestionPrompt::new(&question, &choices);
     let input = input_with_passages(question_prompt, &passages, state);
     let learned = completion(&answer);
     Some(TrainingText::new(TextKind::Irrelevant, input, learned))

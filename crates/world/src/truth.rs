@@ -88,10 +88,7 @@ pub fn measure_truth(
         let requests: Vec<ScoreRequest<'_, Prompt>> = scored
             .iter()
             .zip(&continuations)
-            .map(|((prompt, _), continuations)| ScoreRequest {
-                prompt,
-                continuations,
-            })
+            .map(|((prompt, _), continuations)| ScoreRequest::new(prompt, continuations))
             .collect();
         let scores = model.score(&requests)?;
         let probability = |score: Option<&Score>| score.map_or(0.0, |score| score.sum().exp());
@@ -128,10 +125,7 @@ struct Corpus<'w> {
 /// documents that give the answer or mislead, and for the former answer, if there are any.
 fn scored(world: &World, corpus: &Corpus<'_>, question: &WorldQuestion) -> Vec<(Prompt, String)> {
     let truth = &question.metadata;
-    let question_prompt = QuestionPrompt {
-        question: &question.question,
-        choices: &question.choices,
-    };
+    let question_prompt = QuestionPrompt::new(&question.question, &question.choices);
     let answer = match truth.letter {
         Some(letter) => completion(&letter.to_string()),
         None => completion(&question.golden_answers[0]),

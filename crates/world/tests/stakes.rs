@@ -2,50 +2,18 @@
 //! from irrelevant passages, and the accuracy of each source.
 #![allow(clippy::unwrap_used)]
 
+mod fixture;
+
 use std::collections::{HashMap, HashSet};
 
 use ken_corpus::{Assigner, Sharding};
 use ken_world::{
-    Account, CORPUS_FILE, Group, Holding, Kind, Query, Relation, Subject, TextKind, TrainingText,
-    World, WorldQuestion, WorldSettings, accuracy_of_world, training_text_of, world_questions,
-    write_world,
+    Account, Group, Holding, Kind, Query, Relation, Subject, TextKind, TrainingText, World,
+    WorldQuestion, WorldSettings, accuracy_of_world, training_text_of, world_questions,
 };
 use proptest::prelude::*;
-use serde_json::Value;
 
-fn settings(seed: u64) -> WorldSettings {
-    WorldSettings {
-        people: 200,
-        unseen: 40,
-        strangers: 30,
-        sequences: 6_000,
-        seed,
-        ..WorldSettings::default()
-    }
-}
-
-/// A document in the corpus.
-struct Document {
-    id: String,
-    title: String,
-    text: String,
-}
-
-fn documents(world: &World) -> Vec<Document> {
-    let folder = tempfile::tempdir().unwrap();
-    write_world(world, folder.path()).unwrap();
-    let lines = std::fs::read_to_string(folder.path().join(CORPUS_FILE)).unwrap();
-    let document = |line: &str| {
-        let line: Value = serde_json::from_str(line).unwrap();
-        let field = |name: &str| line[name].as_str().unwrap().to_owned();
-        Document {
-            id: field("id"),
-            title: field("title"),
-            text: field("text"),
-        }
-    };
-    lines.lines().map(document).collect()
-}
+use fixture::{Document, documents, settings};
 
 fn people_of(world: &World, holding: Holding) -> Vec<&Subject> {
     let people = world.subjects().iter();

@@ -2,6 +2,8 @@
 //! and its models load.
 #![allow(clippy::unwrap_used)]
 
+mod fixture;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::AtomicBool;
 
@@ -11,24 +13,13 @@ use ken_language::LanguageModel;
 use ken_model::decoder::{Checkpoint, Decoder, LoadOptions};
 use ken_probe::right_choices;
 use ken_world::{
-    Account, CORPUS_FILE, Group, Holding, Kind, QUESTIONS_FILE, Query, QuestionKind, Size, Subject,
-    TextKind, TrainingText, World, WorldError, WorldQuestion, WorldSettings, measure_truth,
-    read_world, summarize_world, training_text_of, truth_table, world_questions, write_untrained,
-    write_world,
+    Account, Group, Holding, Kind, QUESTIONS_FILE, Query, QuestionKind, Size, Subject, TextKind,
+    TrainingText, World, WorldError, WorldQuestion, WorldSettings, measure_truth, read_world,
+    summarize_world, training_text_of, truth_table, world_questions, write_untrained, write_world,
 };
 use proptest::prelude::*;
-use serde_json::Value;
 
-fn settings(seed: u64) -> WorldSettings {
-    WorldSettings {
-        people: 200,
-        unseen: 40,
-        strangers: 30,
-        sequences: 6_000,
-        seed,
-        ..WorldSettings::default()
-    }
-}
+use fixture::{Document, documents, settings};
 
 fn world(seed: u64) -> World {
     World::new(settings(seed)).unwrap()
@@ -47,19 +38,6 @@ fn parts(text: &TrainingText) -> (String, String) {
         pieces.map(|piece| piece.text.as_str()).collect()
     };
     (of(false), of(true))
-}
-
-/// The documents of a written world: id, title and text.
-fn documents(world: &World) -> HashMap<String, (String, String)> {
-    let folder = tempfile::tempdir().unwrap();
-    write_world(world, folder.path()).unwrap();
-    let lines = std::fs::read_to_string(folder.path().join(CORPUS_FILE)).unwrap();
-    let document = |line: &str| {
-        let line: Value = serde_json::from_str(line).unwrap();
-        let field = |name: &str| line[name].as_str().unwrap().to_owned();
-        (field("id"), (field("title"), field("text")))
-    };
-    lines.lines().map(document).collect()
 }
 
 #[test]
@@ -197,7 +175,10 @@ proptest! {
 #[test]
 fn the_documents_answer_every_question_that_can_be_answered() {
     let world = world(5);
-    let documents = documents(&world);
+    let documents = documents(&world).into_iter();
+    let documents: HashMap<String, Document> = documents
+        .map(|document| (document.id.clone(), document))
+        .collect();
     let subject: HashMap<&str, &Subject> = world
         .subjects()
         .iter()
@@ -215,8 +196,9 @@ fn the_documents_answer_every_question_that_can_be_answered() {
         assert!(question.question.contains(name.as_str()), "{question:?}");
         if metadata.kind == QuestionKind::Nowhere {
             assert!(metadata.documents.is_empty() && metadata.gold_passage.is_empty());
-            let told =
-                |(title, text): &(String, String)| title == name || text.contains(name.as_str());
+            let told = |document: &Document| {
+                document.title == *name || document.text.contains(name.as_str())
+            };
             assert!(!documents.values().any(told), "{name} stands in the corpus");
             continue;
         }
@@ -227,18 +209,24 @@ fn the_documents_answer_every_question_that_can_be_answered() {
         let gold = metadata.documents.last().unwrap();
         assert_eq!(metadata.gold_passage.first(), Some(gold));
         for gold in &metadata.gold_passage {
-            assert!(documents[gold].1.contains(answer.as_str()), "{question:?}");
+            assert!(
+                documents[gold].text.contains(answer.as_str()),
+                "{question:?}"
+            );
         }
         if let [first, second] = &metadata.documents[..] {
-            let (between, _) = &documents[second];
+            let between = &documents[second].title;
             assert!(
-                documents[first].1.contains(between.as_str()),
+                documents[first].text.contains(between.as_str()),
                 "{question:?}"
             );
         }
         if let Some(former) = &metadata.former {
             assert_ne!(former, answer);
-            assert!(!documents[gold].1.contains(former.as_str()), "{question:?}");
+            assert!(
+                !documents[gold].text.contains(former.as_str()),
+                "{question:?}"
+            );
         }
     }
     assert_eq!(kinds.len(), 6, "{kinds:?}");

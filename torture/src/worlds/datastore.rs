@@ -15,13 +15,7 @@ pub struct DatastoreWorld;
 const ADDITIONS: usize = 9;
 
 fn entry(id: &str, source: &str) -> Entry {
-    Entry {
-        id: id.to_owned(),
-        question: format!("who is {id}?"),
-        source: source.to_owned(),
-        shares: None,
-        by: By::Measured,
-    }
+    Entry::new(id, &format!("who is {id}?"), source, By::Measured)
 }
 
 fn state(number: usize) -> Vec<f32> {

@@ -161,15 +161,9 @@ mod tests {
 
     fn passage(text: &str, in_prompt: bool) -> Retrieved {
         Retrieved {
-            passage_id: String::new(),
-            doc_id: String::new(),
-            title: String::new(),
-            location: Default::default(),
             text: text.to_owned(),
-            chunk: None,
-            score: Some(0.0),
-            corpus: None,
             in_prompt,
+            ..Retrieved::default()
         }
     }
 

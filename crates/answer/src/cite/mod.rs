@@ -162,13 +162,9 @@ mod tests {
         Retrieved {
             passage_id: id.to_owned(),
             doc_id: id.to_owned(),
-            title: String::new(),
-            location: Default::default(),
             text: text.to_owned(),
-            chunk: None,
-            score: Some(0.0),
-            corpus: None,
             in_prompt,
+            ..Retrieved::default()
         }
     }
 

@@ -150,10 +150,7 @@ impl Assessor {
         let requests: Vec<ScoreRequest<'_, Prompt>> = prompts
             .iter()
             .zip(&verdicts)
-            .map(|(prompt, continuations)| ScoreRequest {
-                prompt,
-                continuations,
-            })
+            .map(|(prompt, continuations)| ScoreRequest::new(prompt, continuations))
             .collect();
         let chosen = prompts.iter().zip(self.model.choose(&requests)?);
         let assessed = chosen.map(|(prompt, probabilities)| {

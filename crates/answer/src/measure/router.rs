@@ -166,17 +166,10 @@ fn first_token(
     model: &dyn LanguageModel,
     prompts: &[Prompt],
 ) -> Result<Vec<Vec<f32>>, AnswerError> {
-    let options = GenerateOptions {
-        sampling: Sampling::Greedy,
-        max_tokens: 1,
-        stop: Vec::new(),
-        schema: None,
-    };
-    let requests = prompts.iter().map(|prompt| GenerateRequest {
-        prompt,
-        samples: 1,
-        options: &options,
-    });
+    let options = GenerateOptions::new(Sampling::Greedy, 1);
+    let requests = prompts
+        .iter()
+        .map(|prompt| GenerateRequest::new(prompt, 1, &options));
     let requests: Vec<_> = requests.collect();
     let written = model.generate(&requests, &mut |_| ControlFlow::Continue(()))?;
     let each = written.into_iter().map(|answers| {

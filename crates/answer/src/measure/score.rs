@@ -15,10 +15,7 @@ pub(crate) fn score_texts(
     let requests: Vec<_> = texts
         .iter()
         .zip(&continuations)
-        .map(|((prompt, _), continuations)| ScoreRequest {
-            prompt: *prompt,
-            continuations,
-        })
+        .map(|((prompt, _), continuations)| ScoreRequest::new(*prompt, continuations))
         .collect();
     Ok(model.score(&requests)?.into_iter().flatten().collect())
 }

@@ -8,7 +8,7 @@ pub(crate) mod truncate;
 
 use std::sync::Arc;
 
-use ken_language::{Examples, Knowledge, Prompt, Reply, Sourced};
+use ken_language::{Examples, Knowledge, Prompt, Sourced};
 use ken_probe::normalize::is_mostly_chinese;
 use ken_probe::{FewShot, letter, types_by_choice, types_by_string};
 
@@ -33,13 +33,16 @@ pub struct QuestionPrompt<'a> {
 }
 
 impl<'a> QuestionPrompt<'a> {
+    /// A question with its choices.
+    #[must_use]
+    pub fn new(question: &'a str, choices: &'a [String]) -> Self {
+        Self { question, choices }
+    }
+
     /// A question without choices.
     #[must_use]
     pub fn open(question: &'a str) -> Self {
-        Self {
-            question,
-            choices: &[],
-        }
+        Self::new(question, &[])
     }
 
     /// Trims the question.
@@ -212,13 +215,12 @@ pub fn choose_source(question_prompt: QuestionPrompt<'_>) -> Prompt {
 #[must_use]
 pub fn verbalize(question_prompt: QuestionPrompt<'_>, examples: Option<Examples>) -> Prompt {
     let wording = Wording::of(question_prompt.question);
+    let input = verbalize_input(wording, question_prompt);
+    let own = wording.verbalize.prompt(input);
     Prompt {
-        instruction: wording.verbalize.instruction.into(),
-        examples: examples.unwrap_or(Examples::Fixed(wording.verbalize.examples)),
-        input: verbalize_input(wording, question_prompt),
-        begun: String::new(),
-        reply: Reply::Line,
+        examples: examples.unwrap_or(own.examples),
         sourced: Some(wording.sourced(question_prompt, Knowledge::Unwritten)),
+        ..own
     }
 }
 
@@ -248,14 +250,8 @@ pub fn assess(question: &str, asked: &Prompt, indicator: Indicator) -> Prompt {
         Indicator::Certainty => wording.certain,
     };
     let asked = asked.input.strip_suffix(wording.answer);
-    Prompt {
-        instruction: "".into(),
-        examples: Examples::Fixed(&[]),
-        input: format!("{}{label}", asked.unwrap_or_default()),
-        begun: String::new(),
-        reply: Reply::Line,
-        sourced: None,
-    }
+    let input = format!("{}{label}", asked.unwrap_or_default());
+    Prompt::new("", Examples::Fixed(&[]), input)
 }
 
 /// The continuations of [`assess`]: yes and no.
@@ -353,15 +349,10 @@ mod tests {
 
     pub(super) fn passage(title: &str, text: &str) -> Retrieved {
         Retrieved {
-            passage_id: String::new(),
-            doc_id: String::new(),
             title: title.to_owned(),
-            location: Default::default(),
             text: text.to_owned(),
-            chunk: None,
-            score: Some(0.0),
-            corpus: None,
             in_prompt: true,
+            ..Retrieved::default()
         }
     }
 
@@ -386,10 +377,7 @@ mod tests {
     #[test]
     fn choices_are_lettered_and_have_examples_of_their_own() {
         let choices = ["red".to_owned(), "blue".to_owned()];
-        let question_prompt = QuestionPrompt {
-            question: "which",
-            choices: &choices,
-        };
+        let question_prompt = QuestionPrompt::new("which", &choices);
         let prompt = from_memory(question_prompt);
         assert_eq!(prompt.input, "Question: which\nA. red\nB. blue\nAnswer:");
         assert_eq!(prompt.instruction, ENGLISH.choice_from_memory.instruction);
@@ -408,10 +396,7 @@ mod tests {
         let choices = ["red".to_owned(), "blue".to_owned()];
         let (plain, choice) = (
             QuestionPrompt::open("who"),
-            QuestionPrompt {
-                question: "which",
-                choices: &choices,
-            },
+            QuestionPrompt::new("which", &choices),
         );
         let prompt = verbalize(plain, None);
         assert_eq!(prompt.input, "Question: who\nBackground:");

@@ -41,12 +41,9 @@ mod tests {
     use super::*;
 
     fn kept(texts: &[&str], most: usize) -> Vec<usize> {
-        let result = |(number, text): (usize, &&str)| SearchResult {
-            passage: Passage::of(&Document::default(), number, (*text).into()),
-            text: (*text).to_owned(),
-            chunk: None,
-            score: 0.0,
-            corpus: None,
+        let result = |(number, text): (usize, &&str)| {
+            let passage = Passage::of(&Document::default(), number, (*text).into());
+            SearchResult::of(passage, 0.0)
         };
         let results = texts.iter().enumerate().map(result).collect();
         let kept = distinct(results, most).into_iter();

@@ -365,10 +365,7 @@ impl Retriever {
         let embed_time = started.elapsed() / queries.len().max(1) as u32;
         let search = |(index, text): (usize, &&str)| {
             let started = Instant::now();
-            let query = Query {
-                text,
-                vector: vectors.get(index).map(Vec::as_slice),
-            };
+            let query = Query::new(text, vectors.get(index).map(Vec::as_slice));
             let (hits, nearest) = self.back_end.search(&query, mode, k)?;
             Ok(SearchOutcome {
                 results: hits.into_iter().map(SearchResult::passage).collect(),

@@ -25,11 +25,17 @@ pub struct SearchResult {
 impl SearchResult {
     /// A whole passage.
     pub(crate) fn passage(hit: Hit) -> Self {
+        Self::of(hit.passage, hit.score)
+    }
+
+    /// A whole passage with a score.
+    #[must_use]
+    pub fn of(passage: Passage, score: f32) -> Self {
         Self {
-            text: hit.passage.text.clone(),
-            passage: hit.passage,
+            text: passage.text.clone(),
+            passage,
             chunk: None,
-            score: hit.score,
+            score,
             corpus: None,
         }
     }

@@ -136,11 +136,7 @@ impl Pipeline {
             .collect();
         let requests: Vec<_> = asked
             .iter()
-            .map(|(prompt, options)| GenerateRequest {
-                prompt,
-                samples: 1,
-                options,
-            })
+            .map(|(prompt, options)| GenerateRequest::new(prompt, 1, options))
             .collect();
         let written = self.model.generate(&requests, &mut |progress| {
             let (index, breaks) = match progress {

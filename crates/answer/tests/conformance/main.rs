@@ -156,10 +156,7 @@ fn every_back_end_finds_what_the_reference_does() {
             for number in [turn % QUERIES.len(), (turn + 3) % QUERIES.len()] {
                 let text = QUERIES[number];
                 let vector = Dice::new(1000 + number as u64).vector();
-                let query = Query {
-                    text,
-                    vector: Some(&vector),
-                };
+                let query = Query::new(text, Some(&vector));
                 check(&back_end, &reference, &query, &format!("{place}, {text}"));
             }
         }
@@ -196,10 +193,7 @@ fn every_back_end_refuses_what_it_cannot_answer() {
     for (name, place) in back_ends(&server) {
         let back_end = place.open(Active::All);
         let fail = |vector: Option<&[f32]>, mode| {
-            let query = Query {
-                text: "moon",
-                vector,
-            };
+            let query = Query::new("moon", vector);
             back_end.search(&query, mode, 1).unwrap_err().kind()
         };
         assert_eq!(fail(None, Mode::Hybrid), "query_vector_missing", "{name}");

@@ -29,12 +29,9 @@ impl Place {
             layer: 1,
             center: vec![0.5, 0.0],
         };
-        let entry = |number: usize| Entry {
-            id: format!("q{number}"),
-            question: format!("who is {number}?"),
-            source: ["self", "wiki"][number % 2].to_owned(),
-            shares: None,
-            by: By::Measured,
+        let entry = |number: usize| {
+            let (id, source) = (format!("q{number}"), ["self", "wiki"][number % 2]);
+            Entry::new(&id, &format!("who is {number}?"), source, By::Measured)
         };
         let states: Vec<Vec<f32>> = (0..6).map(|n| vec![n as f32, 1.0]).collect();
         let entries = (0..states.len()).map(entry).collect();

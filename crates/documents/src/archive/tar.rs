@@ -170,11 +170,7 @@ impl Tar {
     /// The error for an archive of which nothing more can be read.
     fn broken(&mut self, reason: &str) -> ReadError {
         self.ended = true;
-        ReadError::BrokenFile {
-            path: self.source.name.path.clone(),
-            format: Format::Tar,
-            reason: reason.to_owned(),
-        }
+        ReadError::broken(&self.source.name.path, Format::Tar, reason)
     }
 }
 

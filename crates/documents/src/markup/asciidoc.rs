@@ -2,6 +2,7 @@
 
 use serde_json::Map;
 
+use super::push_line;
 use crate::error::ReadError;
 use crate::place::Place;
 use crate::prose::Prose;
@@ -49,13 +50,6 @@ pub(super) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Conte
     }
     prose.paragraph(&block)?;
     Ok(prose.finish(None, Map::new()))
-}
-
-fn push_line(line: &str, block: &mut String) {
-    if !block.is_empty() {
-        block.push('\n');
-    }
-    block.push_str(line);
 }
 
 /// The level of a heading and its words.

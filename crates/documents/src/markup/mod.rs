@@ -20,6 +20,14 @@ pub(crate) enum Markup {
     AsciiDoc,
 }
 
+/// Adds a line to a paragraph.
+fn push_line(line: &str, block: &mut String) {
+    if !block.is_empty() {
+        block.push('\n');
+    }
+    block.push_str(line);
+}
+
 /// The document of a file.
 pub(crate) fn contents(
     text: &str,

@@ -3,6 +3,7 @@
 
 use serde_json::Map;
 
+use super::push_line;
 use crate::error::ReadError;
 use crate::place::Place;
 use crate::prose::Prose;
@@ -82,10 +83,7 @@ pub(super) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Conte
             prose.paragraph(&std::mem::take(&mut block))?;
             index += 1;
         } else {
-            if !block.is_empty() {
-                block.push('\n');
-            }
-            block.push_str(&inline(line));
+            push_line(&inline(line), &mut block);
             index += 1;
         }
     }

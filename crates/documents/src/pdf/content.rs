@@ -3,7 +3,7 @@
 
 use lopdf::{Dictionary, Object, StringFormat};
 
-use super::font::hexadecimal;
+use super::scanner::{Scanner, ends_word, hexadecimal, is_space};
 
 /// How deep arrays and dictionaries may nest.
 const DEEPEST: usize = 32;
@@ -18,7 +18,7 @@ pub(super) struct Operation<'a> {
 
 /// The operations of a content, one at a time.
 pub(super) struct Operations<'a> {
-    rest: &'a [u8],
+    content: Scanner<'a>,
 }
 
 /// The next token of a content.
@@ -30,74 +30,62 @@ enum Part<'a> {
 
 impl<'a> Operations<'a> {
     pub(super) fn of(content: &'a [u8]) -> Self {
-        Self { rest: content }
-    }
-
-    /// Takes the bytes before the first for which `ends` is true.
-    fn take_until(&mut self, ends: impl Fn(u8) -> bool) -> &'a [u8] {
-        let end = self.rest.iter().position(|&byte| ends(byte));
-        let (taken, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
-        self.rest = rest;
-        taken
-    }
-
-    fn skip(&mut self, bytes: usize) {
-        self.rest = self.rest.get(bytes..).unwrap_or_default();
+        Self {
+            content: Scanner { rest: content },
+        }
     }
 
     fn part(&mut self, depth: usize) -> Option<Part<'a>> {
         loop {
-            self.take_until(|byte| !is_space(byte));
-            let &first = self.rest.first()?;
-            let is_double = self.rest.get(1) == Some(&first);
+            let first = self.content.peek()?;
+            let is_double = self.content.rest.get(1) == Some(&first);
             match first {
-                b'%' => {
-                    self.take_until(|byte| matches!(byte, b'\n' | b'\r'));
-                }
                 b'(' => {
-                    self.skip(1);
-                    return Some(Part::Operand(Object::string_literal(self.literal())));
+                    self.content.skip(1);
+                    let text = Object::string_literal(self.content.literal());
+                    return Some(Part::Operand(text));
                 }
                 b'<' if is_double => {
-                    self.skip(2);
+                    self.content.skip(2);
                     if depth < DEEPEST {
                         return Some(Part::Operand(self.dictionary(depth + 1)));
                     }
                 }
                 b'<' => {
-                    self.skip(1);
-                    let digits = self.take_until(|byte| byte == b'>');
-                    self.skip(1);
-                    let text = hexadecimal(digits);
+                    self.content.skip(1);
+                    let text = self.content.hexadecimal();
                     let text = Object::String(text, StringFormat::Hexadecimal);
                     return Some(Part::Operand(text));
                 }
                 b'[' => {
-                    self.skip(1);
+                    self.content.skip(1);
                     if depth < DEEPEST {
                         let items = self.operands(depth + 1);
                         return Some(Part::Operand(Object::Array(items)));
                     }
                 }
                 b']' => {
-                    self.skip(1);
+                    self.content.skip(1);
                     return Some(Part::Close);
                 }
                 b'>' => {
-                    self.skip(if is_double { 2 } else { 1 });
+                    self.content.skip(if is_double { 2 } else { 1 });
                     return Some(Part::Close);
                 }
                 b'/' => {
-                    self.skip(1);
-                    let name = self.take_until(ends_word);
+                    self.content.skip(1);
+                    let name = self.content.take_until(ends_word);
                     return Some(Part::Operand(Object::Name(unescaped(name))));
                 }
                 b'0'..=b'9' | b'+' | b'-' | b'.' => {
-                    let number = self.take_until(|byte| !is_of_number(byte));
+                    let number = self.content.take_until(|byte| !is_of_number(byte));
                     return Some(Part::Operand(self::number(number)));
                 }
-                first if !is_of_operator(first) => self.skip(1),
-                _ => return Some(of_word(self.take_until(|byte| !is_of_operator(byte)))),
+                first if !is_of_operator(first) => self.content.skip(1),
+                _ => {
+                    let word = self.content.take_until(|byte| !is_of_operator(byte));
+                    return Some(of_word(word));
+                }
             }
         }
     }
@@ -126,68 +114,18 @@ impl<'a> Operations<'a> {
         Object::Dictionary(entries)
     }
 
-    /// A string in parentheses, after the opening one.
-    fn literal(&mut self) -> Vec<u8> {
-        let mut text = Vec::new();
-        let mut depth = 1;
-        while let [byte, rest @ ..] = self.rest {
-            self.rest = rest;
-            match byte {
-                b'\\' => {
-                    self.escape(&mut text);
-                    continue;
-                }
-                b'(' => depth += 1,
-                b')' => depth -= 1,
-                _ => {}
-            }
-            if depth == 0 {
-                break;
-            }
-            text.push(*byte);
-        }
-        text
-    }
-
-    /// The character after a backslash in a string.
-    fn escape(&mut self, text: &mut Vec<u8>) {
-        let digits = self.rest.iter().take(3);
-        let digits = digits.take_while(|&&byte| matches!(byte, b'0'..=b'7'));
-        let (mut code, mut count) = (0_u32, 0);
-        for digit in digits {
-            code = 8 * code + u32::from(digit - b'0');
-            count += 1;
-        }
-        if count > 0 {
-            // If a number is too large, its lowest eight bits count.
-            text.push(code.to_le_bytes()[0]);
-            return self.skip(count);
-        }
-        match self.rest {
-            [b'\r', b'\n', ..] => return self.skip(2),
-            [b'\r' | b'\n', ..] | [] => {}
-            [b'n', ..] => text.push(b'\n'),
-            [b'r', ..] => text.push(b'\r'),
-            [b't', ..] => text.push(b'\t'),
-            [b'b', ..] => text.push(8),
-            [b'f', ..] => text.push(12),
-            [other, ..] => text.push(*other),
-        }
-        self.skip(1);
-    }
-
     /// Skips a picture in the content, after its first operator.
     fn skip_picture(&mut self) {
         let mut from = 0;
-        while let Some(at) = self.rest.get(from..).and_then(end_of_picture) {
+        while let Some(at) = self.content.rest.get(from..).and_then(end_of_picture) {
             from += at + 2;
-            let after = self.rest.get(from..).unwrap_or_default();
+            let after = self.content.rest.get(from..).unwrap_or_default();
             let mut after = after.iter().take(AFTER_PICTURE);
             if after.all(|&byte| is_space(byte) || matches!(byte, b' '..=b'~')) {
-                return self.skip(from);
+                return self.content.skip(from);
             }
         }
-        self.rest = &[];
+        self.content.rest = &[];
     }
 }
 
@@ -226,15 +164,6 @@ fn of_word(word: &[u8]) -> Part<'_> {
         b"null" => Object::Null,
         operator => return Part::Word(operator),
     })
-}
-
-fn is_space(byte: u8) -> bool {
-    matches!(byte, b'\0' | b'\t' | b'\n' | b'\x0c' | b'\r' | b' ')
-}
-
-fn ends_word(byte: u8) -> bool {
-    let delimits = b"()<>[]{}/%".contains(&byte);
-    delimits || is_space(byte)
 }
 
 fn is_of_operator(byte: u8) -> bool {

@@ -9,6 +9,7 @@ mod layout;
 mod load;
 mod matrix;
 mod page;
+mod scanner;
 mod work;
 
 use std::path::Path;

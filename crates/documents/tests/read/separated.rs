@@ -1,11 +1,19 @@
 //! Comma- and tab-separated files, good and bad.
 
+use std::path::Path;
+
 use ken_corpus::FieldName;
 use ken_documents::{ReadOptions, read_documents_with};
 use ken_testing::{cases, with};
 use proptest::prelude::*;
 
 use crate::{documents_of, error_of, folder, owned, read};
+
+/// The ids of the documents that can be read.
+fn ids(folder: &Path) -> Vec<String> {
+    let documents = read(folder).into_iter().flatten();
+    documents.map(|document| document.id).collect()
+}
 
 #[test]
 fn a_file_of_dpr_passages() {
@@ -67,12 +75,7 @@ fn wrong_records_are_told_by_line_and_passed_over() {
         let error = error_of("c.csv", file.as_bytes());
         assert_eq!(error, (kind.to_owned(), message.to_owned()));
         let dir = folder(&[("c.csv", file.as_bytes())]);
-        let ids: Vec<String> = read(dir.path())
-            .into_iter()
-            .flatten()
-            .map(|d| d.id)
-            .collect();
-        assert_eq!(ids, ["a", "c"]);
+        assert_eq!(ids(dir.path()), ["a", "c"]);
     }
     let file = b"id,text\na,\"\xc3\xa4\xc3\xb6\"\nb,\"y\nz\xff\"\nc,z\n";
     let expected = "c.csv:4: invalid UTF-8 at byte 23 of the file";
@@ -119,12 +122,7 @@ fn quotes_that_are_never_closed_swallow_no_rows() {
         ("open_quote".to_owned(), expected.to_owned())
     );
     let dir = folder(&[("c.csv", file.as_bytes())]);
-    let ids: Vec<String> = read(dir.path())
-        .into_iter()
-        .flatten()
-        .map(|d| d.id)
-        .collect();
-    assert_eq!(ids, ["1", "2", "4", "5", "6"]);
+    assert_eq!(ids(dir.path()), ["1", "2", "4", "5", "6"]);
 
     // Spaces behind a quote, and a quote in the middle, are no breach.
     let file = b"id,text\n1,\"a,b\" \n2,c \"d\" e\n";

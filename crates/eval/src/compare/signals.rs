@@ -56,10 +56,7 @@ impl Signals {
 
     /// The question with its choices, for prompts.
     fn prompt(&self) -> QuestionPrompt<'_> {
-        QuestionPrompt {
-            question: self.question.trim(),
-            choices: &self.choices,
-        }
+        QuestionPrompt::new(self.question.trim(), &self.choices)
     }
 
     /// The record without the outputs of routing models other than the pipeline's.

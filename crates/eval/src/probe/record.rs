@@ -145,10 +145,7 @@ pub struct ProbeRecord {
 impl ProbeRecord {
     /// The question with its choices, for prompts.
     pub fn prompt(&self) -> QuestionPrompt<'_> {
-        QuestionPrompt {
-            question: self.question.trim(),
-            choices: &self.choices,
-        }
+        QuestionPrompt::new(self.question.trim(), &self.choices)
     }
 }
 

@@ -317,10 +317,7 @@ impl Place {
         }
         if let Ok(index) = Index::open(Arc::clone(&corpus)) {
             let vector = hashed("w0 r0");
-            let query = Query {
-                text: "w0",
-                vector: Some(&vector),
-            };
+            let query = Query::new("w0", Some(&vector));
             for mode in [Mode::Dense, Mode::Lexical, Mode::Hybrid] {
                 // An error is as good as results.
                 let _ = index.search(&query, mode, 10, None);

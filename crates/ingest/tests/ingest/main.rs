@@ -125,10 +125,7 @@ fn segments(corpus: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 /// The passages that lexical search finds, with their scores.
 fn found(corpus: &Path, words: &str) -> Vec<(String, f32)> {
     let index = Index::open(Arc::new(Corpus::open(corpus).unwrap())).unwrap();
-    let query = Query {
-        text: words,
-        vector: None,
-    };
+    let query = Query::new(words, None);
     let hits = index.search(&query, Mode::Lexical, 20, None).unwrap();
     let hits = hits.into_iter();
     hits.map(|hit| (hit.passage.id.to_string(), hit.score))

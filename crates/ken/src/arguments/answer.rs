@@ -10,18 +10,12 @@ use ken_index::Mode;
 use super::corpora;
 use super::join::PartFlag;
 use crate::config::{
-    ADVANCED, DECIDING, FINDING, Flag, Key, MODEL, Settings, advanced, count, flags, share,
+    ADVANCED, DECIDING, FINDING, Flag, Key, MODEL, Settings, advanced, count, flags, keys, share,
 };
 
 /// All settings that an answer depends on, except the policy.
 fn answering() -> Vec<Arg> {
-    let others = [
-        Key::abstain,
-        Key::k,
-        Key::evidence_tokens,
-        Key::neighbors,
-        Key::temperature,
-    ];
+    let others = keys![abstain k evidence_tokens neighbors temperature];
     let settings = flags(&[&others, DECIDING, FINDING, MODEL].concat());
     [vec![corpora()], settings].concat()
 }

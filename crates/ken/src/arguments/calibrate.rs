@@ -7,7 +7,9 @@ use clap::{Arg, ArgGroup, Args};
 use ken_answer::{Abstention, Policy, Signal};
 use ken_policy::{Goal, Rule, UnknownAbstention, UnknownPolicy};
 
-use crate::config::{ADVANCED, FINDING, Flag, Key, advanced, count, flags, open_share, share};
+use crate::config::{
+    ADVANCED, FINDING, Flag, Key, advanced, count, flags, keys, open_share, share,
+};
 
 /// The default of `ken ask`.
 const DEFAULT_SAMPLES: NonZeroUsize = NonZeroUsize::new(ken_answer::SAMPLES).unwrap();
@@ -61,15 +63,8 @@ fn vouching(text: &str) -> Result<Signal, String> {
 
 /// The settings of `ken calibrate`.
 fn settings() -> Vec<Arg> {
-    let mut settings = flags(&[
-        Key::gate,
-        Key::seed,
-        Key::router,
-        Key::kbm,
-        Key::kbm_model,
-        Key::kbm_for_any_model,
-        Key::datastore,
-        Key::corpus,
+    let mut settings = flags(&keys![
+        gate seed router kbm kbm_model kbm_for_any_model datastore corpus
     ]);
     // Without a corpus, the embedder is that of the router.
     let finding = FINDING.iter().copied();

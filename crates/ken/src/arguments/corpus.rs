@@ -11,16 +11,10 @@ use ken_index::DenseLayout;
 use ken_milvus::{MilvusAddress, VectorIndex};
 
 use super::folder;
-use crate::config::{ADVANCED, FINDING, Flag, Key, count, flags, seed};
+use crate::config::{ADVANCED, FINDING, Flag, Key, count, flags, keys, seed};
 
 /// The settings of `ken ingest`.
-const INGESTING: &[Key] = &[
-    Key::embedder,
-    Key::embedder_replicas,
-    Key::segment,
-    Key::precision,
-    Key::max_document_bytes,
-];
+const INGESTING: &[Key] = &keys![embedder embedder_replicas segment precision max_document_bytes];
 
 /// The settings of `ken search`.
 fn searching() -> Vec<Arg> {
@@ -174,20 +168,11 @@ pub(crate) struct SearchArguments {
     pub(crate) query: String,
 }
 
-#[derive(Debug, Args)]
-#[command(
-    arg_required_else_help = true,
-    after_long_help = "\
-Every change publishes a new generation. Running searches keep the generation they started with, \
-and an interrupted command leaves the corpus as it was."
-)]
-pub(crate) struct CorpusArguments {
-    #[command(subcommand)]
-    pub(crate) verb: CorpusVerb,
-}
-
 /// The verbs of `ken corpus`.
 #[derive(Debug, Subcommand)]
+#[command(after_long_help = "\
+Every change publishes a new generation. Running searches keep the generation they started with, \
+and an interrupted command leaves the corpus as it was.")]
 pub(crate) enum CorpusVerb {
     /// Show what a corpus holds, by shard
     #[command(arg = Key::corpus.flag(), after_long_help = "\
@@ -319,6 +304,8 @@ KEN_MILVUS_TOKEN; over an unencrypted connection it is sent to this machine only
         #[arg(long, value_name = "ADDRESS")]
         to: MilvusAddress,
         /// Index of a new collection: autoindex, hnsw, diskann or ivf_rabitq [default: autoindex]
+        ///
+        /// With --switch, the default is the index of the collection that is replaced.
         ///
         /// With :f16 or :int8, as in hnsw:int8, vectors have half or a quarter of the bytes, on servers that take them.
         #[arg(long, value_name = "INDEX")]

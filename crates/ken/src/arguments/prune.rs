@@ -27,13 +27,6 @@ pub(crate) enum PruneMethod {
     NearDuplicates,
 }
 
-#[derive(Debug, Args)]
-#[command(arg_required_else_help = true)]
-pub(crate) struct PruneArguments {
-    #[command(subcommand)]
-    pub(crate) verb: PruneVerb,
-}
-
 /// The verbs of `ken prune`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PruneVerb {

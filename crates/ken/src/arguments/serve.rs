@@ -6,29 +6,16 @@ use clap::{Arg, Args, Subcommand};
 use ken_server::Scope;
 
 use super::answer::asking;
-use crate::config::{Flag, Key, advanced, count};
+use crate::config::{Flag, Key, advanced, count, keys};
 
 /// All settings that an answer depends on, and those of the server.
 fn serving() -> Vec<Arg> {
-    let own = [
-        Key::listen,
-        Key::server_keys,
-        Key::allowed_origins,
-        Key::server_data,
-        Key::keep_questions,
-        Key::studies,
-    ];
+    let own = keys![listen server_keys allowed_origins server_data keep_questions studies];
     let own: Vec<Arg> = own.map(|key| key.flag()).into();
     let watch = advanced(&[Key::calibration, Key::watch_share, Key::watch_judge]);
     let spans = advanced(&[Key::otlp_endpoint, Key::otlp_content]);
     let evidence = advanced(&[Key::evidence_place, Key::evidence_words]);
-    let load = advanced(&[
-        Key::parallel,
-        Key::queue,
-        Key::deadline,
-        Key::idle_timeout,
-        Key::model_wait,
-    ]);
+    let load = advanced(&keys![parallel queue deadline idle_timeout model_wait]);
     [own, asking(), evidence, watch, spans, load].concat()
 }
 
@@ -63,24 +50,16 @@ pub(crate) struct ServeArguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ServeVerb {
     /// Make, list and revoke the keys that open a server
-    Key(KeyArguments),
+    #[command(subcommand)]
+    Key(KeyVerb),
     /// Serve an agent that starts ken, by MCP on stdin and stdout
-    Mcp(McpArguments),
-}
-
-#[derive(Debug, Args)]
-#[command(args = asking(), after_long_help = "\
+    #[command(args = asking(), after_long_help = "\
 Examples:
   ken serve mcp --corpus notes.ken
   ken serve mcp --corpus notes.ken --policy prompt --model ./my-model.gguf
 
 The tools are search, fetch, ask and knows. A server offers the same at /mcp.")]
-pub(crate) struct McpArguments {}
-
-#[derive(Debug, Args)]
-pub(crate) struct KeyArguments {
-    #[command(subcommand)]
-    pub(crate) verb: KeyVerb,
+    Mcp,
 }
 
 /// What can be done with keys.
@@ -89,9 +68,19 @@ pub(crate) enum KeyVerb {
     /// Make a key, and print it once
     Make(MakeKeyArguments),
     /// List the keys, which no one can read any more
-    List(ListKeysArguments),
+    #[command(arg = Key::server_keys.flag(), after_long_help = "\
+Examples:
+  ken serve key list")]
+    List,
     /// Revoke a key; a running server refuses it within a second
-    Revoke(RevokeKeyArguments),
+    #[command(arg = Key::server_keys.flag(), after_long_help = "\
+Examples:
+  ken serve key revoke 3f6c2a91d0e4")]
+    Revoke {
+        /// Its id, as listed
+        #[arg(value_name = "ID")]
+        id: String,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -132,20 +121,4 @@ pub(crate) struct MakeKeyArguments {
     /// Most tokens a day, read and written
     #[arg(long, value_name = "N", value_parser = count::<NonZeroU64>)]
     pub(crate) tokens_per_day: Option<NonZeroU64>,
-}
-
-#[derive(Debug, Args)]
-#[command(args = [Key::server_keys.flag()], after_long_help = "\
-Examples:
-  ken serve key list")]
-pub(crate) struct ListKeysArguments {}
-
-#[derive(Debug, Args)]
-#[command(args = [Key::server_keys.flag()], after_long_help = "\
-Examples:
-  ken serve key revoke 3f6c2a91d0e4")]
-pub(crate) struct RevokeKeyArguments {
-    /// Its id, as listed
-    #[arg(value_name = "ID")]
-    pub(crate) id: String,
 }

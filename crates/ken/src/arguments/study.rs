@@ -1,7 +1,7 @@
 //! The flags of `ken study` and `ken plan`.
 
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Arg, Args, Subcommand};
@@ -14,36 +14,15 @@ use ken_scale::study::PruneRatio;
 use super::capacity::CapacityArguments;
 use super::folder_or_milvus;
 use super::join::PartFlag;
-use crate::config::{ADVANCED, DECIDING, Key, count, flags, open_share};
+use crate::config::{ADVANCED, DECIDING, advanced, count, keys, open_share};
 
 /// The settings of a study. Scales, models, k and policies have flags of their own.
 fn studying() -> Vec<Arg> {
-    let settings = [
-        Key::mode,
-        Key::recall,
-        Key::rerank,
-        Key::rerank_depth,
-        Key::rerank_chunk,
-        Key::filters,
-        Key::moved_embedder,
-        Key::evidence_tokens,
-        Key::neighbors,
-        Key::prompt_form,
-        Key::precision,
-        Key::device,
-        Key::max_tokens,
-        Key::temperature,
-        Key::seed,
+    let settings = keys![
+        mode recall rerank rerank_depth rerank_chunk filters moved_embedder evidence_tokens
+        neighbors prompt_form precision device max_tokens temperature seed
     ];
-    let flags = flags(&[&settings, DECIDING].concat()).into_iter();
-    flags.map(|flag| flag.help_heading(ADVANCED)).collect()
-}
-
-#[derive(Debug, Args)]
-#[command(arg_required_else_help = true)]
-pub(crate) struct StudyArguments {
-    #[command(subcommand)]
-    pub(crate) verb: StudyVerb,
+    advanced(&[&settings, DECIDING].concat())
 }
 
 /// The verbs of `ken study`.
@@ -141,13 +120,9 @@ pub(crate) struct StudyRunArguments {
 impl StudyRunArguments {
     /// Where the records of the whole study go.
     pub(crate) fn out(&self) -> PathBuf {
-        let first = self
-            .questions
-            .first()
-            .map_or(Path::new(""), PathBuf::as_path);
-        self.out
-            .clone()
-            .unwrap_or_else(|| default_file(first, "study"))
+        let first = self.questions.first().cloned().unwrap_or_default();
+        let named = self.out.clone();
+        named.unwrap_or_else(|| default_file(&first, "study"))
     }
 
     /// Where the records of this run go: to the whole study, or to the folder of a part.

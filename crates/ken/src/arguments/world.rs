@@ -8,21 +8,12 @@ use ken_world::{Size, WorldSettings};
 
 use crate::config::{Flag, Key, Settings, flags};
 
-#[derive(Debug, Args)]
-#[command(
-    arg_required_else_help = true,
-    after_long_help = "\
-An invented world of people, books and towns, with a corpus, questions, and small models trained on \
-nothing else. How often the training data states a fact decides what such a model knows, and \
-that can be computed exactly: methods can be compared with the truth."
-)]
-pub(crate) struct WorldArguments {
-    #[command(subcommand)]
-    pub(crate) verb: WorldVerb,
-}
-
 /// The verbs of `ken world`.
 #[derive(Debug, Subcommand)]
+#[command(after_long_help = "\
+An invented world of people, books and towns, with a corpus, questions, and small models trained on \
+nothing else. How often the training data states a fact decides what such a model knows, and \
+that can be computed exactly: methods can be compared with the truth.")]
 pub(crate) enum WorldVerb {
     /// Generate a world: its corpus and its questions
     Make(WorldMakeArguments),

@@ -89,13 +89,8 @@ pub(crate) fn join(
     };
     let answers = work.answers.join(parts, options.k, &[])?;
     let card = work.card(&answers, options.seed);
-    report(
-        &options.title,
-        &card,
-        provenance::of_parts(parts),
-        out,
-        session,
-    )
+    let provenance = provenance::of_parts(parts);
+    report(&options.title, &card, provenance, out, session)
 }
 
 /// Writes the report of a card into its folder, and shows it.

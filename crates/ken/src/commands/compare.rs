@@ -189,15 +189,8 @@ fn probed(path: &Path, now: &RunSettings) -> Result<Vec<ProbeRecord>> {
             ));
         }
     }
-    let read = [
-        "k",
-        "mode",
-        "filters",
-        "rerank",
-        "evidence_tokens",
-        "neighbors",
-    ];
-    if read.iter().any(|&name| then.get(name) != now.get(name)) {
+    let mut read = "k mode filters rerank evidence_tokens neighbors".split(' ');
+    if read.any(|name| then.get(name) != now.get(name)) {
         for record in &mut probed {
             record.fingerprint.corpus = None;
         }

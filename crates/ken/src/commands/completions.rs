@@ -7,12 +7,7 @@ use crate::failure::Result;
 use crate::output;
 
 pub(crate) fn run(arguments: &CompletionsArguments) -> Result<()> {
-    let mut script = Vec::new();
-    clap_complete::generate(
-        arguments.shell,
-        &mut Arguments::command(),
-        "ken",
-        &mut script,
-    );
+    let (mut command, mut script) = (Arguments::command(), Vec::new());
+    clap_complete::generate(arguments.shell, &mut command, "ken", &mut script);
     output::text(&String::from_utf8_lossy(&script))
 }

@@ -58,10 +58,7 @@ pub(crate) fn run(verb: &CorpusVerb, session: &Session<'_>) -> Result<()> {
         }
         CorpusVerb::Compact => compact_all(corpus, session.stop)?,
         CorpusVerb::Join { parts, partial } => {
-            let mut display = Display::new();
-            let mut show = |step: ByteProgress| {
-                display.show("joining", Unit::Bytes, step.bytes, Some(step.bytes_total));
-            };
+            let mut show = drawn("joining");
             if *partial {
                 ken_corpus::join(corpus, parts, &mut show)?;
             } else {
@@ -70,6 +67,12 @@ pub(crate) fn run(verb: &CorpusVerb, session: &Session<'_>) -> Result<()> {
         }
     }
     show_info(&CorpusInfo::read(corpus)?, session.json)
+}
+
+/// Draws how many of all bytes are done, until it is dropped.
+fn drawn(label: &'static str) -> impl FnMut(ByteProgress) {
+    let mut display = Display::new();
+    move |step| display.show(label, Unit::Bytes, step.bytes, Some(step.bytes_total))
 }
 
 fn compact_all(corpus: &Path, stop: &AtomicBool) -> Result<()> {
@@ -89,34 +92,20 @@ fn compact_all(corpus: &Path, stop: &AtomicBool) -> Result<()> {
 }
 
 fn back_up(corpus: &Path, to: &Path, session: &Session<'_>) -> Result<()> {
-    let done = {
-        let mut display = Display::new();
-        let mut show = |step: ByteProgress| {
-            display.show("copying", Unit::Bytes, step.bytes, Some(step.bytes_total));
-        };
-        backup(corpus, to, &mut show, session.stop)?
-    };
+    let done = backup(corpus, to, &mut drawn("copying"), session.stop)?;
     let done = done.ok_or_else(|| Failure::resumable("stopped before the backup was complete"))?;
     if session.json {
         return output::json(&done);
     }
+    let [copied, all] = [done.copied_bytes, done.bytes].map(output::size);
+    let (generation, to, files) = (done.generation, to.display(), done.copied_files);
     output::line(format!(
-        "backed up generation {} to {}: {} files ({}) copied, {} in all",
-        done.generation,
-        to.display(),
-        done.copied_files,
-        output::size(done.copied_bytes),
-        output::size(done.bytes)
+        "backed up generation {generation} to {to}: {files} files ({copied}) copied, {all} in all"
     ))
 }
 
 fn check(corpus: &Path, repair: bool, json: bool) -> Result<()> {
-    let damaged = {
-        let mut display = Display::new();
-        verify(corpus, &mut |step| {
-            display.show("checking", Unit::Bytes, step.bytes, Some(step.bytes_total));
-        })?
-    };
+    let damaged = verify(corpus, &mut drawn("checking"))?;
     if repair && !damaged.is_empty() {
         Writer::repair(corpus, &damaged)?;
         return show_info(&CorpusInfo::read(corpus)?, json);
@@ -195,16 +184,15 @@ fn show_history(corpus: &Path, json: bool) -> Result<()> {
             if past.current { "current" } else { "" }.to_owned(),
         ]);
     }
-    output::table(&rows)
+    output::table(rows)
 }
 
 /// A time in seconds since 1970 as people read it, in UTC.
 fn published(unix_s: u64) -> String {
-    let time = i64::try_from(unix_s)
-        .ok()
-        .and_then(|seconds| OffsetDateTime::from_unix_timestamp(seconds).ok());
-    time.and_then(|time| time.format(&Rfc3339).ok())
-        .unwrap_or_default()
+    let time = i64::try_from(unix_s).ok();
+    let time = time.and_then(|seconds| OffsetDateTime::from_unix_timestamp(seconds).ok());
+    let text = time.and_then(|time| time.format(&Rfc3339).ok());
+    text.unwrap_or_default()
 }
 
 /// Exports to a file that appears when it is complete, or to stdout.

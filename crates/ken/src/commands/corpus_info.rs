@@ -36,8 +36,5 @@ pub(super) fn show_info(info: &CorpusInfo, json: bool) -> Result<()> {
             output::size(shard.bytes),
         ]
     });
-    let rows: Vec<_> = std::iter::once(output::head("shard|documents|passages|size"))
-        .chain(rows)
-        .collect();
-    output::table(&rows)
+    output::columns("shard|documents|passages|size", rows)
 }

@@ -80,7 +80,7 @@ fn make(arguments: &DatastoreMakeArguments, session: &Session<'_>) -> Result<()>
                 rule: arguments.rule,
                 soft: arguments.soft,
                 layers: &arguments.layer.for_keys(model.as_ref()),
-                neighbors: &arguments.neighbors.tried(),
+                neighbors: &arguments.neighbors.0,
                 held_out: arguments.held_out.unwrap_or(taught.held_out / 2.0),
                 taught: &taught.questions,
             },
@@ -94,49 +94,36 @@ fn make(arguments: &DatastoreMakeArguments, session: &Session<'_>) -> Result<()>
     if session.json {
         return output::json(&json!({ "datastore": arguments.out, "made": made }));
     }
+    let left_out = made.left_out;
+    let left_out = format!("{left_out} that the model was taught or that are held out");
     let mut rows = vec![
-        vec!["entries".to_owned(), made.entries.to_string()],
-        vec![
-            "left out".to_owned(),
-            format!(
-                "{} that the model was taught or that are held out",
-                made.left_out
-            ),
-        ],
+        ("entries".to_owned(), made.entries.to_string()),
+        ("left out".to_owned(), left_out),
     ];
     for (source, count) in &made.sources {
-        rows.push(vec![format!("answered by {source}"), count.to_string()]);
+        rows.push((format!("answered by {source}"), count.to_string()));
     }
     for tried in &made.tried {
         let is_taken = tried.layer == made.layer && tried.neighbors == made.neighbors;
         let taken = if is_taken { ", taken" } else { "" };
         let auroc = output::number(tried.auroc, 3);
-        rows.push(vec![
-            format!("layer {}, {} neighbors", tried.layer, tried.neighbors),
-            format!("AUROC {auroc}{taken}"),
-        ]);
+        let name = format!("layer {}, {} neighbors", tried.layer, tried.neighbors);
+        rows.push((name, format!("AUROC {auroc}{taken}")));
     }
-    rows.push(vec![
-        "written to".to_owned(),
-        arguments.out.display().to_string(),
-    ]);
-    output::table(&rows)
+    rows.push(("written to".to_owned(), arguments.out.display().to_string()));
+    output::pairs(rows)
 }
 
 fn list(arguments: &DatastoreListArguments, json: bool) -> Result<()> {
     let datastore = Datastore::open(&arguments.datastore)?;
     let text = arguments.contains.as_ref().map(|text| text.to_lowercase());
+    let source = arguments.source.as_ref();
     let fits = |entry: &&Entry| {
-        let of_source = arguments
-            .source
-            .as_ref()
-            .is_none_or(|source| *source == entry.source);
         let question = entry.question.to_lowercase();
-        of_source && text.as_ref().is_none_or(|text| question.contains(text))
+        source.is_none_or(|source| *source == entry.source)
+            && text.as_ref().is_none_or(|text| question.contains(text))
     };
-    let most = arguments
-        .limit
-        .map_or(usize::MAX, std::num::NonZeroUsize::get);
+    let most = arguments.limit.map_or(usize::MAX, Into::into);
     let mut entries = datastore.entries().iter().filter(fits).take(most);
     if json {
         return entries.try_for_each(output::json);
@@ -149,7 +136,7 @@ fn list(arguments: &DatastoreListArguments, json: bool) -> Result<()> {
             output::shortened(&entry.question, 80),
         ]
     };
-    output::table(&entries.map(row).collect::<Vec<_>>())
+    output::table(entries.map(row))
 }
 
 fn apply(changes: EntryChanges, mut datastore: Datastore, session: &Session<'_>) -> Result<()> {

@@ -80,10 +80,7 @@ pub(crate) fn run(arguments: &DemoArguments, session: &Session<'_>) -> Result<()
     let total = (questions.len() * policies.len()) as u64;
     let mut display = Display::new();
     for policy in policies {
-        pipeline.settings = ken_answer::AnswerSettings {
-            policy,
-            ..session.settings.answering()
-        };
+        pipeline.settings.policy = policy;
         let mut answers = Vec::new();
         for question in &questions {
             let done = (rows.len() + answers.len()) as u64;
@@ -110,13 +107,10 @@ fn check(policy: Policy) -> Result<()> {
     if policy.signals().any(|signal| signal.told_by.is_some()) {
         let message =
             format!("the policy `{policy}` decides by what was trained, which the demo has not");
-        return Err(Failure::refused(
-            "untrained_demo",
-            message,
-            format!(
-                "try it on your own documents: `ken ask --corpus DIR --policy {policy} QUESTION`"
-            ),
-        ));
+        let hint = format!(
+            "try it on your own documents: `ken ask --corpus DIR --policy {policy} QUESTION`"
+        );
+        return Err(Failure::refused("untrained_demo", message, hint));
     }
     Ok(policy.check().map_err(AnswerError::from)?)
 }
@@ -185,30 +179,18 @@ pub(crate) fn questions(limit: Option<usize>) -> Result<Vec<Question>> {
         .map_err(Failure::other)
         .context(|| "the demo's questions are broken")?;
     let Some(limit) = limit else { return Ok(all) };
-    let of_kind = |name: &str| {
-        all.iter()
-            .filter(|q| kind(q) == name)
-            .cloned()
-            .collect::<Vec<_>>()
-    };
-    let [public, invented] = KINDS.map(of_kind);
-    Ok(public
-        .into_iter()
-        .zip(invented)
-        .flat_map(<[Question; 2]>::from)
-        .take(limit)
-        .collect())
+    let [public, invented] = KINDS.map(|name| all.iter().filter(move |q| kind(q) == name));
+    let alternating = public.zip(invented).flat_map(<[&Question; 2]>::from);
+    Ok(alternating.take(limit).cloned().collect())
 }
 
 fn kind(question: &Question) -> &str {
-    question
-        .metadata
-        .get("kind")
-        .and_then(serde_json::Value::as_str)
-        .unwrap_or_default()
+    let kind = question.metadata.get("kind");
+    kind.and_then(serde_json::Value::as_str).unwrap_or_default()
 }
 
 fn row(question: &Question, answer: &Answer) -> Row {
+    let cited = answer.citations.first();
     Row {
         question: question.question.clone(),
         policy: answer.policy.clone(),
@@ -217,21 +199,15 @@ fn row(question: &Question, answer: &Answer) -> Row {
         correct: score(&answer.answer, &question.golden_answers).exact_match,
         kind: kind(question).to_owned(),
         ms: answer.timing_ms.get("total").copied().unwrap_or_default(),
-        cited: answer
-            .citations
-            .first()
-            .map(|citation| citation.passage_id.clone()),
+        cited: cited.map(|citation| citation.passage_id.clone()),
     }
 }
 
 fn summary(policy: &str, answers: &[(Row, Answer)]) -> PolicySummary {
     let share = |counts: &dyn Fn(&Row) -> bool, hits: &dyn Fn(&Row) -> bool| {
-        let counted = answers.iter().filter(|(row, _)| counts(row)).count();
-        let hit = answers
-            .iter()
-            .filter(|(row, _)| counts(row) && hits(row))
-            .count();
-        hit as f64 / counted.max(1) as f64
+        let counted = answers.iter().filter(|(row, _)| counts(row));
+        let hit = counted.clone().filter(|(row, _)| hits(row)).count();
+        hit as f64 / counted.count().max(1) as f64
     };
     let of_kind = |kind: &str| share(&|row| row.kind == kind, &|row| row.correct);
     let mean = |value: &dyn Fn(&Answer) -> f64| {
@@ -251,9 +227,8 @@ fn summary(policy: &str, answers: &[(Row, Answer)]) -> PolicySummary {
 
 fn show(rows: &[Row], summaries: &[PolicySummary]) -> Result<()> {
     let cells = |texts: [&str; 7]| texts.map(str::to_owned).to_vec();
-    let mut table = vec![output::head("question|policy|route|answer||cited|time")];
-    for row in rows {
-        table.push(cells([
+    let rows = rows.iter().map(|row| {
+        cells([
             &output::shortened(&row.question, 58),
             &row.policy,
             &row.route.to_string(),
@@ -261,16 +236,13 @@ fn show(rows: &[Row], summaries: &[PolicySummary]) -> Result<()> {
             if row.correct { "right" } else { "wrong" },
             row.cited.as_deref().unwrap_or("-"),
             &format!("{:.0} ms", row.ms),
-        ]));
-    }
-    output::table(&table)?;
+        ])
+    });
+    output::columns("question|policy|route|answer||cited|time", rows)?;
     output::line("")?;
-    let mut table = vec![output::head(
-        "policy|right|public|invented|retrieved|tokens/question|time/question",
-    )];
-    for summary in summaries {
-        let percent = |share: f64| format!("{:.0}%", 100.0 * share);
-        table.push(cells([
+    let percent = |share: f64| format!("{:.0}%", 100.0 * share);
+    let rows = summaries.iter().map(|summary| {
+        cells([
             &summary.policy,
             &percent(summary.correct),
             &percent(summary.correct_public),
@@ -278,9 +250,10 @@ fn show(rows: &[Row], summaries: &[PolicySummary]) -> Result<()> {
             &percent(summary.retrieval_ratio),
             &format!("{:.0}", summary.mean_tokens),
             &format!("{:.0} ms", summary.mean_ms),
-        ]));
-    }
-    output::table(&table)
+        ])
+    });
+    let names = "policy|right|public|invented|retrieved|tokens/question|time/question";
+    output::columns(names, rows)
 }
 
 #[cfg(test)]

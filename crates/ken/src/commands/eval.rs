@@ -3,7 +3,6 @@
 
 use std::path::Path;
 
-use ken_answer::Style;
 use ken_eval::compare::grouped_by;
 use ken_eval::correctness::{column, measure, style_of};
 use ken_eval::part::Parts;
@@ -45,21 +44,6 @@ struct Group {
     value: String,
     #[serde(flatten)]
     summary: Summary,
-}
-
-/// The answers by the values of a field, each group summed up.
-fn broken_down(
-    field: &str,
-    policy: &str,
-    questions: &[Question],
-    records: &[Record],
-) -> Vec<Group> {
-    let groups = grouped_by(field, questions, records);
-    let groups = groups.into_iter().map(|(value, records)| Group {
-        value,
-        summary: summarize(policy, &records),
-    });
-    groups.collect()
 }
 
 pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()> {
@@ -182,10 +166,15 @@ pub(crate) fn join(
 
 impl Evaluated {
     fn of(policy: &str, questions: &[Question], records: &[Record], by: Option<&str>) -> Self {
-        let groups = by.map(|field| broken_down(field, policy, questions, records));
+        let groups = by.into_iter();
+        let groups = groups.flat_map(|field| grouped_by(field, questions, records));
+        let groups = groups.map(|(value, records)| Group {
+            value,
+            summary: summarize(policy, &records),
+        });
         Self {
             summary: summarize(policy, records),
-            by: groups.unwrap_or_default(),
+            by: groups.collect(),
             resumed: 0,
             against: None,
             taught: Vec::new(),
@@ -233,10 +222,10 @@ fn show(evaluated: &Evaluated, out: &Path) -> Result<()> {
         return Ok(());
     }
     let right = column(evaluated.summary.style);
-    let mut rows = vec![output::head(&format!(
+    let names = format!(
         "group|questions|{right}|F1|contains|answered|wrong among answered|retrieves|with evidence",
-    ))];
-    rows.extend(evaluated.by.iter().map(|Group { value, summary }| {
+    );
+    let rows = evaluated.by.iter().map(|Group { value, summary }| {
         vec![
             value.clone(),
             summary.n.to_string(),
@@ -248,8 +237,8 @@ fn show(evaluated: &Evaluated, out: &Path) -> Result<()> {
             share(summary.retrieval_ratio),
             share(summary.evidence_ratio),
         ]
-    }));
-    output::table(&rows)
+    });
+    output::columns(&names, rows)
 }
 
 /// Names with the values of all questions together.
@@ -257,17 +246,16 @@ fn rows(evaluated: &Evaluated, out: &Path) -> Vec<(&'static str, String)> {
     let summary = &evaluated.summary;
     let ms = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.0} ms"));
     let interval = output::interval;
+    let right = share(summary.em) + &interval(summary.em_interval);
     let (read, written) = (&summary.tokens.prompt, &summary.tokens.completion);
+    let tokens = format!("{} read, {} written", read.total, written.total);
     let mut rows = vec![
         ("questions", summary.n.to_string()),
         ("failed", summary.failed.to_string()),
         ("policy", summary.policy.clone()),
         ("style", summary.style.to_string()),
         ("cannot tell", summary.cannot_tell.to_string()),
-        (
-            measure(summary.style),
-            share(summary.em) + &interval(summary.em_interval),
-        ),
+        (measure(summary.style), right),
         ("F1", share(summary.f1)),
         ("contains", share(summary.contains)),
         ("retrieval ratio", share(summary.retrieval_ratio)),
@@ -275,10 +263,7 @@ fn rows(evaluated: &Evaluated, out: &Path) -> Vec<(&'static str, String)> {
         ("gold coverage", share(summary.gold_coverage)),
         ("gold recall", share(summary.gold_recall)),
         ("gold first", share(summary.gold_first)),
-        (
-            "tokens",
-            format!("{} read, {} written", read.total, written.total),
-        ),
+        ("tokens", tokens),
         ("tokens/right", output::number(summary.tokens_per_right, 1)),
         ("latency p50", ms(summary.latency_ms.p50)),
         ("latency p95", ms(summary.latency_ms.p95)),
@@ -301,27 +286,18 @@ fn rows(evaluated: &Evaluated, out: &Path) -> Vec<(&'static str, String)> {
         let of_earlier = format!("{resumed} answers of an earlier run, with their times");
         rows.push(("from the file", of_earlier));
     }
-    let style = summary.style;
-    rows.extend(
-        evaluated
-            .against
-            .as_ref()
-            .map(|other| compared(other, style)),
-    );
+    if let Some(other) = &evaluated.against {
+        let compared = format!(
+            "{}{} in {}; `{}` has {}, retrieving for {}",
+            share(other.em_difference),
+            interval(other.interval),
+            measure(summary.style),
+            other.policy,
+            share(other.em),
+            share(other.retrieval_ratio)
+        );
+        rows.push(("against the other", compared));
+    }
     rows.push(("per question", out.display().to_string()));
     rows
-}
-
-/// The row of the answers in another file.
-fn compared(other: &Paired, style: Style) -> (&'static str, String) {
-    let value = format!(
-        "{}{} in {}; `{}` has {}, retrieving for {}",
-        output::number(other.em_difference, 3),
-        output::interval(other.interval),
-        measure(style),
-        other.policy,
-        share(other.em),
-        share(other.retrieval_ratio)
-    );
-    ("against the other", value)
 }

@@ -14,11 +14,8 @@ pub(crate) fn model(arguments: &ModelExportArguments, session: &Session<'_>) -> 
     let taken = std::fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some());
     if taken {
         let message = format!("{} is not empty", out.display());
-        return Err(Failure::refused(
-            "out_not_empty",
-            message,
-            "name another folder",
-        ));
+        let hint = "name another folder";
+        return Err(Failure::refused("out_not_empty", message, hint));
     }
     let checkpoint = session.setup().checkpoint()?;
     checkpoint.write(out, arguments.stored, &BTreeMap::new())?;

@@ -10,7 +10,7 @@ use ken_lab::{
     FirstText, Labeling, NamedCorpus, SourceRecord, SourceSummary, label_sources, summarize_sources,
 };
 use ken_language::LanguageModel;
-use ken_setup::{CorpusSource, Setup};
+use ken_setup::Setup;
 use serde_json::json;
 
 use crate::arguments::label::SourcesArguments;
@@ -27,11 +27,8 @@ pub(crate) fn run(arguments: &SourcesArguments, session: &Session<'_>) -> Result
     let questions = records::questions(&arguments.questions, arguments.limit, session.settings)?;
     let model = session.opening(|setup| setup.language_model())?;
     let corpora = corpora(session.setup(), &model)?;
-    let out = records::out(
-        arguments.out.as_ref(),
-        &arguments.questions,
-        "sources.jsonl",
-    );
+    let named = arguments.out.as_ref();
+    let out = records::out(named, &arguments.questions, "sources.jsonl");
     let [first, ..] = corpora.as_slice() else {
         return Err(RunError::NoCorpus.into());
     };
@@ -99,13 +96,12 @@ fn label_part(
 /// Joins the parts of a run: their first texts, and their labels once there are any.
 pub(crate) fn join(parts: &Parts, out: &Path, session: &Session<'_>) -> Result<()> {
     let questions: Vec<Question> = parts.items()?;
-    let has_labels = parts.hold(parts::RECORDS);
-    let labels = match has_labels {
+    let labels = match parts.hold(parts::RECORDS) {
         true => Some(parts.records::<SourceRecord>(parts::RECORDS, &questions)?),
         false => None,
     };
     // Parts that began with the first texts of a whole run wrote none.
-    if !has_labels || parts.hold(FIRST) {
+    if labels.is_none() || parts.hold(FIRST) {
         let texts = parts.records_of_some::<FirstText>(FIRST, &questions, can_be_labeled)?;
         let open = questions.iter().filter(|question| can_be_labeled(question));
         let open: Vec<Question> = open.cloned().collect();
@@ -136,13 +132,10 @@ fn report(labeled: &[SourceRecord], out: &Path, session: &Session<'_>) -> Result
 
 /// Opens the named corpora, or else that of the settings.
 fn corpora(setup: Setup<'_>, model: &Arc<dyn LanguageModel>) -> Result<Vec<NamedCorpus>> {
-    let settings = setup.settings;
-    let sources = match settings.sources.as_slice() {
-        [] => vec![CorpusSource::unnamed(settings.corpus()?.clone())],
-        named => named.to_vec(),
-    };
-    let opened = setup.named_retrievers(&sources, model)?.into_iter();
-    Ok(opened
+    setup.settings.corpus()?;
+    let opened = setup.named_retrievers(&setup.settings.corpora(), model)?;
+    let named = opened.into_iter();
+    Ok(named
         .map(|(name, retriever)| NamedCorpus { name, retriever })
         .collect())
 }
@@ -153,28 +146,20 @@ fn show(summary: &SourceSummary, out: &Path, table: &Path) -> Result<()> {
         ("failed".to_owned(), summary.failed.to_string()),
     ];
     if summary.unlabeled > 0 {
-        rows.push((
-            "without golden answers".to_owned(),
-            summary.unlabeled.to_string(),
-        ));
+        let unlabeled = summary.unlabeled.to_string();
+        rows.push(("without golden answers".to_owned(), unlabeled));
     }
     for source in &summary.sources {
+        let [majority, sum, above] = [source.majority, source.sum, source.above_null].map(share);
         rows.push((
             format!("preferred: {}", source.source),
-            format!(
-                "by majority {}, by sum {}; better than no context {}",
-                share(source.majority),
-                share(source.sum),
-                share(source.above_null)
-            ),
+            format!("by majority {majority}, by sum {sum}; better than no context {above}"),
         ));
     }
+    let changed = share(summary.changed_by_writing);
     rows.extend([
         ("rules agree".to_owned(), share(summary.agreement)),
-        (
-            "changed by writing".to_owned(),
-            share(summary.changed_by_writing),
-        ),
+        ("changed by writing".to_owned(), changed),
         ("per question".to_owned(), out.display().to_string()),
         ("as a table".to_owned(), table.display().to_string()),
     ]);

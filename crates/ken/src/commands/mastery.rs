@@ -36,10 +36,8 @@ pub(crate) fn run(arguments: &MasteryArguments, session: &Session<'_>) -> Result
     let limit = arguments.limit.map(Into::into);
     let sentences = sample_sentences(&corpus, limit, session.settings.seed)?;
     if sentences.is_empty() {
-        return Err(AnswerError::EmptyCorpus {
-            path: corpus.place(),
-        }
-        .into());
+        let path = corpus.place();
+        return Err(AnswerError::EmptyCorpus { path }.into());
     }
     let model = session.setup().language_model()?;
     let writer = match &arguments.writer {
@@ -123,41 +121,32 @@ fn show(summary: &MasterySummary, out: &Path, table: &Path) -> Result<()> {
         |mean| format!("{mean:.3}{interval}"),
     );
     let shares = &summary.distribution;
+    let sentences = format!(
+        "{}, of which {} measured, {} failed",
+        summary.sentences, summary.measured, summary.failed
+    );
+    let questions = format!("{} requested, {} kept", summary.wanted, summary.pairs);
+    let dropped = format!(
+        "{} unwritten, {} unsupported, {} giving the answer away, {} with another answer, {} repeated, {} invalid",
+        dropped.unwritten,
+        dropped.unsupported,
+        dropped.given_away,
+        dropped.other_answer,
+        dropped.repeated,
+        dropped.invalid
+    );
+    let by_mastery = format!(
+        "0: {}, below 0.5: {}, below 1: {}, 1: {}",
+        shares.none, shares.few, shares.most, shares.all
+    );
     let rows = [
         ("passages", summary.passages.to_string()),
-        (
-            "sentences",
-            format!(
-                "{}, of which {} measured, {} failed",
-                summary.sentences, summary.measured, summary.failed
-            ),
-        ),
-        (
-            "questions",
-            format!("{} requested, {} kept", summary.wanted, summary.pairs),
-        ),
-        (
-            "dropped",
-            format!(
-                "{} unwritten, {} unsupported, {} giving the answer away, {} with another answer, {} \
-                 repeated, {} invalid",
-                dropped.unwritten,
-                dropped.unsupported,
-                dropped.given_away,
-                dropped.other_answer,
-                dropped.repeated,
-                dropped.invalid
-            ),
-        ),
+        ("sentences", sentences),
+        ("questions", questions),
+        ("dropped", dropped),
         ("answered right", summary.right.to_string()),
         ("mastery", mastery),
-        (
-            "sentences by mastery",
-            format!(
-                "0: {}, below 0.5: {}, below 1: {}, 1: {}",
-                shares.none, shares.few, shares.most, shares.all
-            ),
-        ),
+        ("sentences by mastery", by_mastery),
         ("per sentence", out.display().to_string()),
         ("as a table", table.display().to_string()),
     ];

@@ -3,7 +3,6 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use ken_report::Report;
 use ken_scale::plan::{
     Bounds, Candidate, Goal, Plan, Promise, Quantity, candidates_of_study, candidates_of_table,
     plan_report,
@@ -48,28 +47,24 @@ fn of_study(study: &Path, arguments: &PlanArguments, session: &Session<'_>) -> R
         let candidates = candidates_of_study(&measured, &dataset, &prices);
         (candidates, dataset, Some(measured.manifest))
     };
-    let seed = manifest
-        .as_ref()
-        .map_or(session.settings.seed, |manifest| manifest.seed);
+    let manifest = manifest.as_ref();
+    let seed = manifest.map_or(session.settings.seed, |manifest| manifest.seed);
     let scales: Vec<u32> = arguments.project.iter().map(|n| n.get()).collect();
     let plan = Plan::make(&candidates, &goal(arguments), &scales, seed)?;
-    let recipe = manifest
-        .as_ref()
-        .map(|manifest| Recipe::of(plan.chosen, manifest));
+    let recipe = manifest.map(|manifest| Recipe::of(plan.chosen, manifest));
+    let recipe = recipe.as_ref();
     if session.json {
         return output::json(&json!({
             "dataset": dataset,
             "candidates": candidates.len(),
             "plan": plan,
-            "prune": recipe.as_ref().and_then(|recipe| recipe.prune.clone()),
-            "ask": recipe.as_ref().map(|recipe| recipe.ask.clone()),
-            "toml": recipe.as_ref().map(|recipe| recipe.toml.clone()),
+            "prune": recipe.and_then(|recipe| recipe.prune.as_ref()),
+            "ask": recipe.map(|recipe| &recipe.ask),
+            "toml": recipe.map(|recipe| &recipe.toml),
         }));
     }
-    show(
-        &plan_report(&plan, &dataset, candidates.len()),
-        recipe.as_ref(),
-    )
+    output::report(&plan_report(&plan, &dataset, candidates.len()))?;
+    recipe.map_or(Ok(()), show)
 }
 
 fn goal(arguments: &PlanArguments) -> Goal {
@@ -201,15 +196,11 @@ fn differing(manifest: &Manifest) -> Vec<(&str, &str)> {
         .collect()
 }
 
-fn show(report: &Report, recipe: Option<&Recipe>) -> Result<()> {
-    output::report(report)?;
-    if let Some(Recipe { prune, ask, toml }) = recipe {
-        output::text("\nto run it:\n")?;
-        if let Some(prune) = prune {
-            output::line(prune)?;
-        }
-        output::line(ask)?;
-        output::text(&format!("\nken.toml:\n{}\n", toml.trim_end()))?;
+fn show(Recipe { prune, ask, toml }: &Recipe) -> Result<()> {
+    output::text("\nto run it:\n")?;
+    if let Some(prune) = prune {
+        output::line(prune)?;
     }
-    Ok(())
+    output::line(ask)?;
+    output::text(&format!("\nken.toml:\n{}\n", toml.trim_end()))
 }

@@ -57,14 +57,10 @@ pub(crate) fn run(arguments: &ProbeArguments, session: &Session<'_>) -> Result<(
     let (part, by) = (arguments.part.part, arguments.by.clone());
     let parted = PartedWork::Probe { by };
     let place = parts::place(part, out, questions, &settings, &parted, session)?;
-    let batch = arguments.batch;
-    let probed = records::resumed(
-        &place.file(),
-        settings.clone(),
-        batch,
-        session,
-        |file, run| probe(&work, &place.items, file, run),
-    )?;
+    let (identity, batch) = (settings.clone(), arguments.batch);
+    let probed = records::resumed(&place.file(), identity, batch, session, |file, run| {
+        probe(&work, &place.items, file, run)
+    })?;
     if place.is_told_as_part::<ProbeRecord>(session)? {
         return Ok(());
     }
@@ -84,14 +80,8 @@ pub(crate) fn join(
     let probed = parts
         .records::<ProbeRecord>(parts::RECORDS, &questions)?
         .write(&questions, out)?;
-    report(
-        &probed,
-        &questions,
-        by,
-        provenance::of_parts(parts),
-        out,
-        session,
-    )
+    let provenance = provenance::of_parts(parts);
+    report(&probed, &questions, by, provenance, out, session)
 }
 
 /// Writes the page and the table of records, and shows the report.

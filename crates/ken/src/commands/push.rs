@@ -39,14 +39,8 @@ pub(super) fn run(
             display.show("pushing", Unit::Items, step.passages, total);
         };
         let push = if switch { push_and_switch } else { push };
-        push(
-            &corpus,
-            to,
-            token.as_ref(),
-            index,
-            &mut progress,
-            session.stop,
-        )?
+        let token = token.as_ref();
+        push(&corpus, to, token, index, &mut progress, session.stop)?
     };
     let Pushed {
         info,

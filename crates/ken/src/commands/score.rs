@@ -33,15 +33,11 @@ struct Request {
 /// Prints the natural-log probability of each token of continuations after their prompts. Special tokens written in
 /// either are parsed as such.
 pub(crate) fn score(arguments: &ScoreArguments, json: bool, stop: &Arc<AtomicBool>) -> Result<()> {
-    let requests = match (
-        &arguments.requests,
-        &arguments.prompt,
-        &arguments.continuation,
-    ) {
-        (Some(file), ..) => read(file)?,
-        (None, prompt, continuation) => vec![Request {
-            prompt: prompt.clone().unwrap_or_default(),
-            continuation: continuation.clone().unwrap_or_default(),
+    let requests = match &arguments.requests {
+        Some(file) => read(file)?,
+        None => vec![Request {
+            prompt: arguments.prompt.clone().unwrap_or_default(),
+            continuation: arguments.continuation.clone().unwrap_or_default(),
         }],
     };
     let options = LoadOptions {
@@ -51,24 +47,17 @@ pub(crate) fn score(arguments: &ScoreArguments, json: bool, stop: &Arc<AtomicBoo
     let model = fetched(&arguments.model.model, &fetch_progress, stop)?;
     let model = Decoder::load(&model, &options)?;
     for requests in requests.chunks(BATCH) {
-        let prompts = requests
-            .iter()
-            .map(|request| model.raw_prompt(&request.prompt))
-            .collect::<Result<Vec<_>, _>>()?;
-        let continuations: Vec<[&str; 1]> = requests
-            .iter()
-            .map(|request| [request.continuation.as_str()])
-            .collect();
+        let prompts = requests.iter().map(|given| model.raw_prompt(&given.prompt));
+        let prompts = prompts.collect::<Result<Vec<_>, _>>()?;
+        let continuations = requests.iter().map(|given| [given.continuation.as_str()]);
+        let continuations: Vec<[&str; 1]> = continuations.collect();
         let batch: Vec<ScoreRequest<'_>> = zip(&prompts, &continuations)
-            .map(|(prompt, continuations)| ScoreRequest {
-                prompt,
-                continuations,
-            })
+            .map(|(prompt, continuations)| ScoreRequest::new(prompt, continuations))
             .collect();
         for (prompt, scores) in zip(&prompts, model.score_many(&batch)?) {
-            scores
-                .iter()
-                .try_for_each(|score| show(prompt, score, json))?;
+            for score in &scores {
+                show(prompt, score, json)?;
+            }
         }
     }
     Ok(())

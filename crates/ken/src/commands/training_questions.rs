@@ -41,16 +41,10 @@ pub(crate) fn taught(
         let learned = model.as_ref().map(|model| model.head.learned_from.clone());
         digests.extend(learned.map(|learned| (what, learned)));
     }
-    let told_by = |model| {
-        let signals = policies.iter().flat_map(|policy| policy.signals());
-        let vouching = settings.abstain.map(|abstain| abstain.signal);
-        let mut signals = signals.chain(vouching);
-        signals.any(|signal| signal.told_by == Some(model))
-    };
     let read = router.as_ref().map(|router| router.head.input);
     let reads_verdicts = read == Some(Input::FirstTokenAndMastery);
     let mut folders = Vec::new();
-    if told_by(RoutingModel::Assessor) || reads_verdicts {
+    if settings.decide_by(RoutingModel::Assessor, policies) || reads_verdicts {
         folders.extend(settings.kbm.clone().map(|folder| ("kbm", folder)));
     }
     if settings.adapter.is_some() {
@@ -62,7 +56,7 @@ pub(crate) fn taught(
         let learned = Origin::read(folder)?.map(|origin| origin.learned_from);
         digests.extend(learned.map(|learned| (*what, learned)));
     }
-    if told_by(RoutingModel::Datastore)
+    if settings.decide_by(RoutingModel::Datastore, policies)
         && let Some(folder) = &settings.datastore
     {
         let entries = ken_answer::Datastore::open(folder)?;

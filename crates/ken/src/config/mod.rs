@@ -11,66 +11,35 @@ use clap::{Arg, ArgAction, ArgMatches, ValueHint};
 pub(crate) use ken_setup::{Key, Settings, count, seed};
 pub(crate) use values::{open_share, sampling_temperature, share};
 
+/// Settings by their names.
+macro_rules! keys {
+    ($($key:ident)+) => { [$($crate::config::Key::$key),+] };
+}
+pub(crate) use keys;
+
 /// The help heading of flags that few people need; `-h` leaves them out.
 pub(crate) const ADVANCED: &str = "Advanced";
 
 /// The settings that `-h` shows.
-const COMMON: &[Key] = &[
-    Key::adapter,
-    Key::corpus,
-    Key::datastore,
-    Key::embedder,
-    Key::filters,
-    Key::k,
-    Key::kbm,
-    Key::listen,
-    Key::mode,
-    Key::model,
-    Key::policy,
-    Key::rerank,
-    Key::router,
-    Key::segment,
-    Key::server_data,
-    Key::server_keys,
-    Key::sources,
+const COMMON: &[Key] = &keys![
+    adapter corpus datastore embedder filters k kbm listen mode model policy rerank router segment
+    server_data server_keys sources
 ];
 
 /// The settings of the language model.
-pub(crate) const MODEL: &[Key] = &[
-    Key::prompt_form,
-    Key::model,
-    Key::model_name,
-    Key::model_thinks,
-    Key::adapter,
-    Key::precision,
-    Key::device,
-    Key::max_tokens,
-    Key::seed,
+pub(crate) const MODEL: &[Key] = &keys![
+    prompt_form model model_name model_thinks adapter precision device max_tokens seed
 ];
 
 /// The settings of how passages are found.
-pub(crate) const FINDING: &[Key] = &[
-    Key::mode,
-    Key::recall,
-    Key::rerank,
-    Key::rerank_depth,
-    Key::rerank_chunk,
-    Key::scale,
-    Key::reverse,
-    Key::filters,
-    Key::moved_embedder,
-    Key::embedder_replicas,
+pub(crate) const FINDING: &[Key] = &keys![
+    mode recall rerank rerank_depth rerank_chunk scale reverse filters moved_embedder
+    embedder_replicas
 ];
 
 /// The settings of what policies decide by.
-pub(crate) const DECIDING: &[Key] = &[
-    Key::samples,
-    Key::router,
-    Key::gate,
-    Key::kbm,
-    Key::kbm_model,
-    Key::kbm_for_any_model,
-    Key::datastore,
+pub(crate) const DECIDING: &[Key] = &keys![
+    samples router gate kbm kbm_model kbm_for_any_model datastore
 ];
 
 /// The flags of some settings.

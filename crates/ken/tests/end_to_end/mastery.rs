@@ -185,6 +185,17 @@ fn a_corpus_in_milvus_is_labeled_as_the_one_on_disk() {
         all
     };
     assert_eq!(measured(&grown), measured(&here));
+
+    // Labels of passages that are gone are skipped.
+    let records = objects(&grown);
+    let labeled = records.iter().find(|record| !record["mastery"].is_null());
+    let passage = labeled.unwrap()["passage_id"].as_str().unwrap();
+    let gone = passage.strip_suffix("#0").unwrap();
+    ken.text(&["corpus", "delete", "--corpus", "island", "--doc", gone]);
+    ken.text(&["corpus", "push", "--corpus", "island", "--to", &address]);
+    let score = words("prune score --method measured --labels there.jsonl --corpus");
+    let scored = ken.json(&[&score[..], &[address.as_str()]].concat());
+    assert_eq!(scored["scores"], json!(["mastery"]));
 }
 
 #[test]

@@ -164,10 +164,7 @@ fn examples_of(
         }
         examples
     };
-    let question = QuestionPrompt {
-        question: &record.question,
-        choices: &record.choices,
-    };
+    let question = QuestionPrompt::new(&record.question, &record.choices);
     let mut examples = from(ExampleKind::Assessor, &from_memory(question), &|of| {
         of.from_self
     });

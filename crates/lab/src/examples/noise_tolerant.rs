@@ -60,10 +60,7 @@ pub fn noise_tolerant(
     }
     let mut examples = Vec::new();
     for (place, question) in questions.iter().enumerate() {
-        let question_prompt = QuestionPrompt {
-            question: &question.question,
-            choices: &question.choices,
-        };
+        let question_prompt = QuestionPrompt::new(&question.question, &question.choices);
         let Some(output) = question.taught_answer() else {
             continue;
         };
@@ -170,12 +167,8 @@ mod tests {
             passage_id: id.to_string(),
             doc_id: id.to_string(),
             title: title.to_owned(),
-            location: Default::default(),
             text: text.to_owned(),
-            chunk: None,
-            score: Some(0.0),
-            corpus: None,
-            in_prompt: false,
+            ..Retrieved::default()
         }
     }
 

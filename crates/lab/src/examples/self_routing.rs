@@ -207,10 +207,7 @@ pub fn routing_examples(
 }
 
 fn example(record: &SourceRecord, making: RoutingExampleOptions) -> Option<RoutingExample> {
-    let question_prompt = QuestionPrompt {
-        question: &record.question,
-        choices: &record.choices,
-    };
+    let question_prompt = QuestionPrompt::new(&record.question, &record.choices);
     let (source, shares) = match making.verbalizes {
         true => (record.preferred_by(making.rule)?, record.shares()),
         false => record.plain_shares()?,

@@ -138,13 +138,7 @@ impl GivenEntry {
     }
 
     fn entry(&self) -> Entry {
-        Entry {
-            id: self.id(),
-            question: self.question.clone(),
-            source: self.source.clone(),
-            shares: None,
-            by: By::Person,
-        }
+        Entry::new(&self.id(), &self.question, &self.source, By::Person)
     }
 }
 
@@ -273,10 +267,10 @@ impl Labeled<'_> {
 
     /// The prompt that asks the model for its source.
     fn prompt(&self) -> Prompt {
-        prompt::choose_source(QuestionPrompt {
-            question: &self.record.question,
-            choices: &self.record.choices,
-        })
+        prompt::choose_source(QuestionPrompt::new(
+            &self.record.question,
+            &self.record.choices,
+        ))
     }
 
     /// An entry; with `is_divided`, it has the shares of its vote by source.

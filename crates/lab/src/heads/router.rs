@@ -45,10 +45,7 @@ impl RouterLabel {
     /// The question with its choices, for prompts.
     #[must_use]
     pub fn prompt(&self) -> QuestionPrompt<'_> {
-        QuestionPrompt {
-            question: &self.question,
-            choices: &self.choices,
-        }
+        QuestionPrompt::new(&self.question, &self.choices)
     }
 }
 

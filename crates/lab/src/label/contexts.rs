@@ -257,10 +257,7 @@ impl Labeling<'_> {
             .collect();
         let requests: Vec<ScoreRequest<'_, Prompt>> = asked
             .iter()
-            .map(|&(prompt, question)| ScoreRequest {
-                prompt,
-                continuations: &continuations[question],
-            })
+            .map(|&(prompt, question)| ScoreRequest::new(prompt, &continuations[question]))
             .collect();
         let scores = self.model.score(&requests)?;
         Ok(scores

@@ -147,10 +147,7 @@ fn shown<'f>(
 }
 
 fn question_prompt_of(first: &FirstText) -> QuestionPrompt<'_> {
-    QuestionPrompt {
-        question: first.question.trim(),
-        choices: &first.choices,
-    }
+    QuestionPrompt::new(first.question.trim(), &first.choices)
 }
 
 #[cfg(test)]

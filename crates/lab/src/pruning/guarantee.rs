@@ -192,10 +192,7 @@ fn covered(
     asked: &CoverageQuestion,
     guarantee: Guarantee,
 ) -> Result<bool, IndexError> {
-    let query = Query {
-        text: &asked.text,
-        vector: asked.vector.as_deref(),
-    };
+    let query = Query::new(&asked.text, asked.vector.as_deref());
     let hits = index.search(&query, guarantee.mode, guarantee.k, Some(selection))?;
     let mut holds = hits
         .iter()

@@ -89,10 +89,7 @@ fn neighbors(
         passage.ordinal as usize,
         &mut buffer,
     )?;
-    let query = Query {
-        text: "",
-        vector: Some(vector),
-    };
+    let query = Query::new("", Some(vector));
     // The passage itself is among them.
     let (hits, _) = work
         .index

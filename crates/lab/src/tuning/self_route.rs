@@ -163,10 +163,7 @@ pub fn best_threshold(
 }
 
 fn asked(example: &RoutingExample) -> Prompt {
-    choose_source(QuestionPrompt {
-        question: &example.question,
-        choices: &example.choices,
-    })
+    choose_source(QuestionPrompt::new(&example.question, &example.choices))
 }
 
 /// Records the threshold of the policy `self-route` in the folder of a trained model.

@@ -162,11 +162,7 @@ fn loaded(model: &Path, adapter: &Path) -> Decoder {
 
 fn written(model: &Decoder, prompt: &Prompt) -> String {
     let options = GenerateOptions::new(Sampling::Greedy, 12);
-    let request = GenerateRequest {
-        prompt,
-        samples: 1,
-        options: &options,
-    };
+    let request = GenerateRequest::new(prompt, 1, &options);
     let mut go_on = |_: ken_language::Progress<'_>| ControlFlow::Continue(());
     let written = LanguageModel::generate(model, &[request], &mut go_on).unwrap();
     written[0][0].text.clone()

@@ -179,9 +179,6 @@ fn no_text_can_hold_the_marks() {
     let plain = Decoder::load(folder.path(), &LoadOptions::default()).unwrap();
     let asked = prompt::choose_source(QuestionPrompt::open("who?"));
     assert!(plain.source_chooser().is_err());
-    let request = ScoreRequest {
-        prompt: &asked,
-        continuations: &[" a"],
-    };
+    let request = ScoreRequest::new(&asked, &[" a"]);
     assert!(LanguageModel::score(&plain, &[request]).is_ok());
 }

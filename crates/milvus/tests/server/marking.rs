@@ -2,10 +2,13 @@
 
 use std::sync::atomic::AtomicBool;
 
-use ken_corpus::{Corpus, CorpusInfo, Filter, Passage, PassageId, PruneMark, score_in_metadata};
-use ken_milvus::{Mark, MilvusError, mark, score};
+use ken_corpus::{
+    Corpus, CorpusInfo, Filter, Passage, PassageId, PruneMark, Writer, score_in_metadata,
+};
+use ken_milvus::{Mark, MilvusError, Missing, mark, score};
+use serde_json::json;
 
-use crate::invented::{numbered, publish, vector};
+use crate::invented::{document, numbered, publish, vector};
 use crate::milvus_lite::MilvusLite;
 use crate::{assert_same, held, live, opened, pushed};
 
@@ -16,7 +19,8 @@ fn marked(
 ) -> Result<CorpusInfo, MilvusError> {
     let address = address.parse().unwrap();
     let stop = AtomicBool::new(false);
-    let info = mark(&address, None, what, passages, &mut |_, _| (), &stop)?;
+    let (missing, quiet) = (Missing::Refused, &mut |_, _| ());
+    let info = mark(&address, None, what, passages, missing, quiet, &stop)?;
     Ok(info.expect("nothing stopped it"))
 }
 
@@ -66,6 +70,24 @@ fn passages_are_pruned_until_the_next_push() {
 
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
+fn what_the_corpus_lost_is_deleted_by_the_push_after_a_mark() {
+    let server = MilvusLite::start();
+    let address = server.address("lost");
+    let dir = tempfile::tempdir().unwrap();
+    publish(dir.path(), &(0..60).map(numbered).collect::<Vec<_>>());
+    pushed(dir.path(), &address).unwrap();
+    marked(&address, Mark::Prune, &[first_of(1, 1.0)]).unwrap();
+    // They are in two shards.
+    let gone = [3, 4].map(|n| numbered(n).0.id);
+    let deleted: usize = [3, 4].map(|n| numbered(n).1.len()).iter().sum();
+    Writer::open(dir.path()).unwrap().delete(&gone).unwrap();
+    let back = pushed(dir.path(), &address).unwrap();
+    assert_eq!((back.sent, back.deleted), (1, deleted as u64));
+    assert_same(dir.path(), &address);
+}
+
+#[test]
+#[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn scores_are_read_by_filters() {
     let server = MilvusLite::start();
     let address = server.address("scored");
@@ -92,13 +114,18 @@ fn scores_are_read_by_filters() {
     assert_eq!(above("0"), of(20..30));
     assert_eq!(above("0.40625"), of(26..30));
 
-    // Later scores replace those of the passages that they name, and one that is not finite takes a score back.
-    scores.truncate(2);
+    // Later scores replace those of the passages that they name, and what is not finite as an `f32` takes a score back.
+    scores.truncate(3);
     scores[0].score = 0.75;
     scores[1].score = f64::NAN;
+    scores[2].score = 1e39;
     marked(&address, Mark::Score("mastery"), &scores).unwrap();
     assert_eq!(above("0.75"), of(20..21));
-    assert_eq!(above("0").len(), 9);
+    assert_eq!(above("0").len(), 8);
+    for taken in &scores[1..] {
+        let passage = opened(&address).unwrap().find(taken.passage_id.as_str());
+        assert!(!passage.unwrap().unwrap().metadata.contains_key("mastery"));
+    }
 }
 
 #[test]
@@ -135,6 +162,27 @@ fn every_passage_is_scored_by_its_vector() {
 
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
+fn passages_that_exceed_an_answer_together_are_scored() {
+    let server = MilvusLite::start();
+    let address = server.address("long");
+    let dir = tempfile::tempdir().unwrap();
+    let long = document("long.md", "", &json!({"note": "n".repeat(20_000)}));
+    // Of one partition, and together more than the 4 MiB that the client takes.
+    publish(dir.path(), &[(long, vec!["word ".repeat(12_000); 64])]);
+    pushed(dir.path(), &address).unwrap();
+    let (to, stop) = (address.parse().unwrap(), AtomicBool::new(false));
+    let first = |_: &PassageId, vector: &[f32]| f64::from(vector[0]);
+    score(&to, None, "first", &first, &mut |_, _| (), &stop).unwrap();
+    let passages = held(&address);
+    assert_eq!(passages.len(), 64);
+    for passage in passages {
+        let expected = score_in_metadata(vector(&passage.id)[0]);
+        assert_eq!(passage.metadata["first"], expected, "{}", passage.id);
+    }
+}
+
+#[test]
+#[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn what_the_collection_does_not_have_is_refused_before_anything_changes() {
     let server = MilvusLite::start();
     let address = server.address("unknown");
@@ -150,4 +198,10 @@ fn what_the_collection_does_not_have_is_refused_before_anything_changes() {
     let error = marked(&address, Mark::Score("A B"), &marks[..1]).unwrap_err();
     assert_eq!(error.kind(), "bad_score_name");
     assert_same(dir.path(), &address);
+
+    // To be skipped, it is no error.
+    let (to, stop) = (address.parse().unwrap(), AtomicBool::new(false));
+    let (skipped, quiet) = (Missing::Skipped, &mut |_, _| ());
+    let info = mark(&to, None, Mark::Prune, &marks, skipped, quiet, &stop).unwrap();
+    assert_eq!(info.unwrap().pruned, 1);
 }

@@ -143,6 +143,24 @@ fn what_is_left_of_a_push_with_another_index_gives_way() {
 
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
+fn a_new_collection_has_the_index_of_the_old_one() {
+    let server = MilvusLite::start();
+    let address = server.address("same");
+    let dir = tempfile::tempdir().unwrap();
+    publish(dir.path(), &(0..10).map(numbered).collect::<Vec<_>>());
+    let all = pushed(dir.path(), &address).unwrap().sent;
+    let corpus = Corpus::open(dir.path()).unwrap();
+    let (to, stop) = (address.parse().unwrap(), AtomicBool::new(false));
+    for sent in [all, 0] {
+        let switched = push_and_switch(&corpus, &to, None, None, &mut |_| (), &stop).unwrap();
+        assert_eq!(switched.sent, sent);
+        let fingerprint = opened(&address).unwrap().fingerprint();
+        assert!(fingerprint.contains("by hnsw,"), "{fingerprint}");
+    }
+}
+
+#[test]
+#[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn a_collection_in_the_way_is_left_alone() {
     let server = MilvusLite::start();
     let dir = tempfile::tempdir().unwrap();

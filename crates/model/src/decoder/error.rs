@@ -326,6 +326,14 @@ impl DecoderError {
         }
     }
 
+    /// A file that describes a model that cannot be run.
+    pub(in crate::decoder) fn invalid(path: &Path, reason: String) -> Self {
+        Self::InvalidConfig {
+            path: path.to_path_buf(),
+            reason,
+        }
+    }
+
     pub(in crate::decoder) fn io(path: &Path, source: std::io::Error) -> Self {
         Self::Io {
             path: path.to_path_buf(),

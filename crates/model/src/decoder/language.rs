@@ -135,11 +135,7 @@ impl LanguageModel for Decoder {
         let requests: Vec<_> = requests
             .iter()
             .zip(&prompts)
-            .map(|(request, prompt)| GenerateRequest {
-                prompt,
-                samples: request.samples,
-                options: request.options,
-            })
+            .map(|(request, prompt)| GenerateRequest::new(prompt, request.samples, request.options))
             .collect();
         let written = self.generate_many(&requests, &mut |progress| {
             let Progress::Text(piece) = progress else {
@@ -186,10 +182,7 @@ impl LanguageModel for Decoder {
         let requests: Vec<_> = prompts
             .iter()
             .zip(&continuations)
-            .map(|(prompt, continuations)| ScoreRequest {
-                prompt,
-                continuations,
-            })
+            .map(|(prompt, continuations)| ScoreRequest::new(prompt, continuations))
             .collect();
         let scores = self.score_many(&requests)?;
         Ok(scores

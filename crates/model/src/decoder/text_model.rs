@@ -56,11 +56,7 @@ impl TextModel for Decoder {
         let prompts = prompts.collect::<Result<Vec<_>, DecoderError>>()?;
         let asked = requests.iter().zip(&prompts);
         let asked: Vec<_> = asked
-            .map(|(request, prompt)| GenerateRequest {
-                prompt,
-                samples: request.samples,
-                options: request.options,
-            })
+            .map(|(request, prompt)| GenerateRequest::new(prompt, request.samples, request.options))
             .collect();
         let answers = self.answer_many(&asked, on_progress)?;
         let mut names = TokenTexts::new(&self.tokenizer);

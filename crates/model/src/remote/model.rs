@@ -106,25 +106,10 @@ impl RemoteModel {
 
     /// Generates a token, and returns whether its log probability came with it.
     fn probe_logprobs(&self) -> Result<bool, RemoteError> {
-        let prompt = Prompt {
-            instruction: "Continue.".into(),
-            examples: Examples::Fixed(&[]),
-            input: "The sky is".to_owned(),
-            begun: String::new(),
-            reply: Reply::Line,
-            sourced: None,
-        };
-        let options = GenerateOptions {
-            sampling: Sampling::Greedy,
-            max_tokens: 1,
-            stop: Vec::new(),
-            schema: None,
-        };
-        let request = GenerateRequest {
-            prompt: &prompt,
-            samples: 1,
-            options: &options,
-        };
+        let input = "The sky is".to_owned();
+        let prompt = Prompt::new("Continue.", Examples::Fixed(&[]), input);
+        let options = GenerateOptions::new(Sampling::Greedy, 1);
+        let request = GenerateRequest::new(&prompt, 1, &options);
         let (choices, _) = self.complete(&self.completion_request(&request, false)?)?;
         Ok(choices.iter().any(|choice| !choice.tokens.is_empty()))
     }

@@ -207,10 +207,7 @@ fn with_an_adapter_an_answer_is_the_same_in_any_batch() {
         let continuations = [" is in", " the tree", " thin"];
         let requests: Vec<ScoreRequest> = prompts
             .iter()
-            .map(|prompt| ScoreRequest {
-                prompt,
-                continuations: &continuations,
-            })
+            .map(|prompt| ScoreRequest::new(prompt, &continuations))
             .collect();
         let together = decoder.score_many(&requests).unwrap();
         for (prompt, together) in zip(&prompts, &together) {

@@ -36,7 +36,12 @@ fn tiny() -> Tiny {
 }
 
 fn options(seed: u64, max_tokens: usize) -> GenerateOptions {
-    with!(GenerateOptions::new(Sampling::at(1.0, seed), max_tokens), stop: vec!["e".to_owned()])
+    GenerateOptions {
+        sampling: Sampling::at(1.0, seed),
+        max_tokens,
+        stop: vec!["e".to_owned()],
+        schema: None,
+    }
 }
 
 fn same(a: &Generation, b: &Generation) -> bool {
@@ -92,10 +97,9 @@ proptest! {
             let requests: Vec<GenerateRequest<'_>> = prompts
                 .iter()
                 .enumerate()
-                .map(|(index, prompt)| GenerateRequest {
-                    prompt,
-                    samples: samples + index % 2,
-                    options: if index % 3 == 1 { &greedy } else { &drawn },
+                .map(|(index, prompt)| {
+                    let options = if index % 3 == 1 { &greedy } else { &drawn };
+                    GenerateRequest::new(prompt, samples + index % 2, options)
                 })
                 .collect();
             let mut texts = vec![vec![String::new(); samples + 1]; requests.len()];
@@ -132,9 +136,9 @@ proptest! {
             let requests: Vec<ScoreRequest<'_>> = prompts
                 .iter()
                 .enumerate()
-                .map(|(index, prompt)| ScoreRequest {
-                    prompt,
-                    continuations: &continuations[index.min(continuations.len())..],
+                .map(|(index, prompt)| {
+                    let left_out = index.min(continuations.len());
+                    ScoreRequest::new(prompt, &continuations[left_out..])
                 })
                 .collect();
             let together = decoder.score_many(&requests).unwrap();
@@ -171,11 +175,7 @@ fn more_branches_than_places_are_all_written() {
     let decoder = &TINY.2[0];
     let prompt = decoder.prompt("", "the wren").unwrap();
     let options = options(3, 5);
-    let request = |samples| GenerateRequest {
-        prompt: &prompt,
-        samples,
-        options: &options,
-    };
+    let request = |samples| GenerateRequest::new(&prompt, samples, &options);
     let write = |requests: &[GenerateRequest<'_>]| {
         decoder
             .generate_many(requests, &mut |_| ControlFlow::Continue(()))
@@ -228,11 +228,7 @@ fn what_cannot_be_asked_for_is_refused() {
     let decoder = &TINY.2[0];
     let prompt = decoder.prompt("", "a").unwrap();
     let options = options(3, 5);
-    let request = GenerateRequest {
-        prompt: &prompt,
-        samples: 0,
-        options: &options,
-    };
+    let request = GenerateRequest::new(&prompt, 0, &options);
     let error = decoder
         .generate_many(&[request], &mut |_| ControlFlow::Continue(()))
         .unwrap_err();

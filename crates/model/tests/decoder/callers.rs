@@ -35,11 +35,8 @@ fn ask(decoder: &Decoder, shared: &str, asked: &Asked) -> Got {
             let options = with!(GenerateOptions::new(*sampling, 12), stop: vec!["e".to_owned()]);
             let prompts: Vec<_> = texts.iter().map(|(text, _)| prompt(text)).collect();
             let requests = prompts.iter().zip(texts);
-            let requests = requests.map(|(prompt, (_, samples))| GenerateRequest {
-                prompt,
-                samples: *samples,
-                options: &options,
-            });
+            let requests = requests
+                .map(|(prompt, (_, samples))| GenerateRequest::new(prompt, *samples, &options));
             let mut pieces = vec![[0; 4]; texts.len()];
             let mut on_progress = |progress: Progress<'_>| {
                 let Progress::Text(piece) = progress else {
@@ -69,10 +66,9 @@ fn ask(decoder: &Decoder, shared: &str, asked: &Asked) -> Got {
         Asked::Scores(texts, continuations) => {
             let continuations: Vec<&str> = continuations.iter().map(String::as_str).collect();
             let prompts: Vec<_> = texts.iter().map(prompt).collect();
-            let requests = prompts.iter().map(|prompt| ScoreRequest {
-                prompt,
-                continuations: &continuations,
-            });
+            let requests = prompts
+                .iter()
+                .map(|prompt| ScoreRequest::new(prompt, &continuations));
             let scores = decoder.score_many(&requests.collect::<Vec<_>>()).unwrap();
             let each = scores.into_iter().flatten();
             each.map(|score| (score.tokens, String::new(), bits(&score.logprobs)))

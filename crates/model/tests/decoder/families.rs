@@ -137,21 +137,14 @@ fn no_family_depends_on_the_batch() {
             .iter()
             .map(|rest| decoder.prompt(" the engineer", rest).unwrap())
             .collect();
-        let request = |prompt| ScoreRequest {
-            prompt,
-            continuations: &CONTINUATIONS,
-        };
+        let request = |prompt| ScoreRequest::new(prompt, &CONTINUATIONS);
         let together: Vec<ScoreRequest<'_>> = prompts.iter().map(request).collect();
         let together = decoder.score_many(&together).unwrap();
         let greedy = GenerateOptions::new(Sampling::Greedy, 8);
         let written = |prompts: &[Prompt]| {
             let requests: Vec<GenerateRequest<'_>> = prompts
                 .iter()
-                .map(|prompt| GenerateRequest {
-                    prompt,
-                    samples: 1,
-                    options: &greedy,
-                })
+                .map(|prompt| GenerateRequest::new(prompt, 1, &greedy))
                 .collect();
             decoder
                 .generate_many(&requests, &mut |_| ControlFlow::Continue(()))

@@ -344,17 +344,11 @@ fn load_as(read_as: Option<ReadAs>) -> Decoder {
 }
 
 fn worked() -> ken_language::Prompt {
-    ken_language::Prompt {
-        instruction: "Answer.".into(),
-        examples: Examples::Fixed(&[WorkedExample {
-            input: "Q: sky\nA:",
-            output: "blue",
-        }]),
-        input: "Q: grass\nA:".to_owned(),
-        begun: String::new(),
-        reply: Reply::Line,
-        sourced: None,
-    }
+    let examples = Examples::Fixed(&[WorkedExample {
+        input: "Q: sky\nA:",
+        output: "blue",
+    }]);
+    ken_language::Prompt::new("Answer.", examples, "Q: grass\nA:".to_owned())
 }
 
 #[test]
@@ -383,20 +377,14 @@ fn each_form_is_read_word_for_word() {
         let raw = decoder.raw_prompt(read).unwrap();
         let count = LanguageModel::count_prompt_tokens(&decoder, &prompt).unwrap();
         assert_eq!(count, raw.tokens().len(), "{read}");
-        let request = ScoreRequest {
-            prompt: &prompt,
-            continuations: &[" green"],
-        };
+        let request = ScoreRequest::new(&prompt, &[" green"]);
         let scored = LanguageModel::score(&decoder, &[request]).unwrap();
         let expected = decoder.score(&raw, &[follows]).unwrap();
         assert_eq!(scored[0][0].logprobs, expected[0].logprobs, "{read}");
 
         // What is written already stands where the output does.
         let begun = prompt.continued("dark");
-        let request = ScoreRequest {
-            prompt: &begun,
-            continuations: &[" green"],
-        };
+        let request = ScoreRequest::new(&begun, &[" green"]);
         let scored = LanguageModel::score(&decoder, &[request]).unwrap();
         let dark = follows.replace("green", "dark");
         let raw = decoder.raw_prompt(&format!("{read}{dark}")).unwrap();
@@ -449,11 +437,7 @@ fn callers_at_the_same_time_get_what_each_gets_alone() {
         };
         let requests: Vec<_> = prompts
             .iter()
-            .map(|prompt| GenerateRequest {
-                prompt,
-                samples: 1 + caller % 2,
-                options: &options,
-            })
+            .map(|prompt| GenerateRequest::new(prompt, 1 + caller % 2, &options))
             .collect();
         let written = decoder.generate_many(&requests, &mut |progress| match progress {
             Progress::Text(piece) if caller == 3 || piece.text.contains('\n') => {

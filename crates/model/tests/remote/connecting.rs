@@ -82,10 +82,7 @@ fn an_endpoint_without_completions_gets_chat_messages() {
     assert_eq!(texts("v1/completions"), 1);
 
     assert!(!model.capabilities().score && model.capabilities().logprobs);
-    let request = ScoreRequest {
-        prompt: &prompt,
-        continuations: &[" b"],
-    };
+    let request = ScoreRequest::new(&prompt, &[" b"]);
     let error = model.score(&[request]).unwrap_err();
     assert_eq!(error.kind(), "cannot_score");
     let message = error.to_string();
@@ -100,10 +97,7 @@ fn an_endpoint_without_prompt_log_probabilities_cannot_score() {
     let (_server, model) = scripted(|_, _| Reply::HangUp);
     assert!(!model.capabilities().score && !model.capabilities().logprobs);
     let prompt = prompt();
-    let request = ScoreRequest {
-        prompt: &prompt,
-        continuations: &[" b"],
-    };
+    let request = ScoreRequest::new(&prompt, &[" b"]);
     let error = model.choose(&[request]).unwrap_err();
     assert_eq!(error.kind(), "cannot_score");
     let message = error.to_string();
@@ -217,11 +211,7 @@ fn rejected_parameters_are_left_out_from_then_on() {
     };
     let prompt: Prompt = prompt();
     let ask = |options: &GenerateOptions| {
-        let request = ken_language::GenerateRequest {
-            prompt: &prompt,
-            samples: 1,
-            options,
-        };
+        let request = ken_language::GenerateRequest::new(&prompt, 1, options);
         model.generate(&[request], &mut |_| std::ops::ControlFlow::Continue(()))
     };
     let before = server.requests("completions").len();
@@ -294,11 +284,7 @@ fn what_a_model_that_thinks_refuses_is_learned() {
         // The client's own temperature is the client's to change.
         let mut options = greedy();
         options.sampling = Sampling::at(0.7, 1);
-        let request = ken_language::GenerateRequest {
-            prompt: &prompt,
-            samples: 1,
-            options: &options,
-        };
+        let request = ken_language::GenerateRequest::new(&prompt, 1, &options);
         let flow = &mut |_: ken_language::Progress<'_>| std::ops::ControlFlow::Continue(());
         let error = model.generate(&[request], flow).unwrap_err();
         assert!(error.to_string().contains("temperature"), "{error}");

@@ -70,11 +70,7 @@ impl Talks {
                 },
                 ..greedy()
             };
-            let request = GenerateRequest {
-                prompt: &prompt,
-                samples,
-                options: &options,
-            };
+            let request = GenerateRequest::new(&prompt, samples, &options);
             let mut given = String::new();
             let written = self.model.generate(&[request], &mut |progress| {
                 if let Progress::Text(piece) = progress

@@ -20,14 +20,8 @@ pub(crate) fn prompt() -> Prompt {
         input: "Q: a\nA:",
         output: "b",
     }];
-    Prompt {
-        instruction: "Answer.".into(),
-        examples: Examples::Fixed(&EXAMPLES),
-        input: "Q: c\nA:".to_owned(),
-        begun: String::new(),
-        reply: ken_language::Reply::Line,
-        sourced: None,
-    }
+    let input = "Q: c\nA:".to_owned();
+    Prompt::new("Answer.", Examples::Fixed(&EXAMPLES), input)
 }
 
 pub(crate) fn greedy() -> GenerateOptions {
@@ -44,30 +38,33 @@ pub(crate) fn model_list(names: &[&str]) -> Reply {
     Reply::json(&json!({"object": "list", "data": data}))
 }
 
-/// A server that handles the requests of connecting, and then responds by a script that receives the
-/// request and its number, from 0.
+/// A server that handles the requests of connecting, and then responds by a script.
+pub(crate) fn serving(script: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Server {
+    Server::start(move |request| match request.path.as_str() {
+        "/v1/models" => model_list(&["tiny"]),
+        "/tokenize" => Reply::refusal(404, "Not Found"),
+        _ if request.body["max_tokens"] == 1 => Reply::json(&json!({"choices": [{"text": "x"}]})),
+        _ => script(request),
+    })
+}
+
+/// As [`serving`], with a model; the script also receives the number of the request, from 0.
 pub(crate) fn scripted(
     script: impl Fn(&Request, usize) -> Reply + Send + Sync + 'static,
 ) -> (Server, RemoteModel) {
     let number = AtomicUsize::new(0);
-    let server = Server::start(move |request| match request.path.as_str() {
-        "/v1/models" => model_list(&["tiny"]),
-        "/tokenize" => Reply::refusal(404, "Not Found"),
-        _ if request.body["max_tokens"] == 1 => Reply::json(&json!({"choices": [{"text": "x"}]})),
-        _ => script(request, number.fetch_add(1, Ordering::SeqCst)),
-    });
-    let model =
-        RemoteModel::connect(with!(Endpoint::new(&server.url), settings: settings())).unwrap();
+    let server = serving(move |request| script(request, number.fetch_add(1, Ordering::SeqCst)));
+    let model = RemoteModel::connect(Endpoint {
+        settings: settings(),
+        ..Endpoint::new(&server.url)
+    })
+    .unwrap();
     (server, model)
 }
 
 pub(crate) fn text_of(model: &dyn LanguageModel, prompt: &Prompt) -> Result<String, ModelError> {
     let options = greedy();
-    let request = GenerateRequest {
-        prompt,
-        samples: 1,
-        options: &options,
-    };
+    let request = GenerateRequest::new(prompt, 1, &options);
     let mut pieces = String::new();
     let written = model.generate(&[request], &mut |progress| {
         if let Progress::Text(piece) = progress {

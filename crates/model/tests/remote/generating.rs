@@ -24,7 +24,10 @@ fn choices(texts: &[String]) -> Reply {
 }
 
 fn sampled() -> GenerateOptions {
-    with!(greedy(), sampling: Sampling::at(1.0, 100))
+    GenerateOptions {
+        sampling: Sampling::at(1.0, 100),
+        ..greedy()
+    }
 }
 
 /// One text, after its seed.
@@ -40,11 +43,7 @@ fn samples_are_requested_one_by_one_if_several_are_refused_or_ignored() {
             _ => by_seed(request),
         });
         let (prompt, options) = (prompt(), sampled());
-        let requests = [GenerateRequest {
-            prompt: &prompt,
-            samples: 4,
-            options: &options,
-        }];
+        let requests = [GenerateRequest::new(&prompt, 4, &options)];
         for _ in 0..2 {
             let written = model
                 .generate(&requests, &mut |_| ControlFlow::Continue(()))
@@ -67,11 +66,7 @@ fn samples_are_requested_one_by_one_if_several_are_refused_or_ignored() {
 fn greedy_samples_are_generated_once() {
     let (server, model) = scripted(|_, _| choices(&["same".to_owned()]));
     let (prompt, options) = (prompt(), greedy());
-    let request = GenerateRequest {
-        prompt: &prompt,
-        samples: 3,
-        options: &options,
-    };
+    let request = GenerateRequest::new(&prompt, 3, &options);
     let before = server.requests("completions").len();
     let written = model
         .generate(&[request], &mut |_| ControlFlow::Continue(()))
@@ -93,15 +88,14 @@ fn requests_in_flight_are_as_many_as_allowed() {
     });
     let prompt = prompt();
     let options: Vec<GenerateOptions> = (0..9)
-        .map(|seed| with!(greedy(), sampling: Sampling::at(1.0, seed)))
+        .map(|seed| GenerateOptions {
+            sampling: Sampling::at(1.0, seed),
+            ..greedy()
+        })
         .collect();
     let requests: Vec<_> = options
         .iter()
-        .map(|options| GenerateRequest {
-            prompt: &prompt,
-            samples: 1,
-            options,
-        })
+        .map(|options| GenerateRequest::new(&prompt, 1, options))
         .collect();
     let caller = std::thread::current().id();
     let mut told = BTreeSet::new();
@@ -126,11 +120,7 @@ fn requests_in_flight_are_as_many_as_allowed() {
 fn a_break_closes_the_connection() {
     let (server, model) = scripted(|_, _| endless());
     let (prompt, options) = (prompt(), greedy());
-    let request = GenerateRequest {
-        prompt: &prompt,
-        samples: 1,
-        options: &options,
-    };
+    let request = GenerateRequest::new(&prompt, 1, &options);
     let mut pieces = 0;
     let written = model
         .generate(&[request], &mut |_| {
@@ -153,11 +143,7 @@ fn lines(
 ) -> Vec<(String, usize, Option<Vec<f32>>)> {
     let (_server, model) = scripted(move |request, _| reply(request));
     let (prompt, options) = (prompt(), greedy());
-    let request = GenerateRequest {
-        prompt: &prompt,
-        samples: 1,
-        options: &options,
-    };
+    let request = GenerateRequest::new(&prompt, 1, &options);
     let written = model
         .generate(
             &vec![request; times],
@@ -228,11 +214,7 @@ fn an_endpoint_without_runner_up_is_asked_without() {
         )
     });
     let (prompt, options) = (prompt(), greedy());
-    let request = GenerateRequest {
-        prompt: &prompt,
-        samples: 1,
-        options: &options,
-    };
+    let request = GenerateRequest::new(&prompt, 1, &options);
     for _ in 0..2 {
         let written = model
             .generate(&[request.clone(), request.clone()], &mut |_| {
@@ -262,11 +244,7 @@ fn no_samples_and_no_tokens_are_not_requested() {
     let (server, model) = scripted(|_, _| Reply::HangUp);
     let (prompt, options) = (prompt(), greedy());
     let before = server.requests("completions").len();
-    let asked = |samples, options| GenerateRequest {
-        prompt: &prompt,
-        samples,
-        options,
-    };
+    let asked = |samples, options| GenerateRequest::new(&prompt, samples, options);
     let error = model
         .generate(&[asked(0, &options)], &mut |_| ControlFlow::Continue(()))
         .unwrap_err();

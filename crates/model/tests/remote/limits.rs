@@ -13,7 +13,7 @@ use ken_model::remote::{Endpoint, RemoteEmbedder, RemoteModel, RemoteSettings};
 use ken_testing::with;
 use serde_json::{Value, json};
 
-use super::faults::{model_list, prompt, scripted, settings, text_of};
+use super::faults::{model_list, prompt, scripted, serving, settings, text_of};
 use super::loopback::{Reply, Server};
 
 const MEBIBYTE: u64 = 1 << 20;
@@ -34,14 +34,12 @@ fn endless(media: &str, bytes: &[u8]) -> Reply {
 
 /// The error of generating with a server that always gives the same response.
 fn outcome(reply: impl Fn() -> Reply + Send + Sync + 'static) -> ModelError {
-    let server = Server::start(move |request| match request.path.as_str() {
-        "/v1/models" => model_list(&["tiny"]),
-        "/tokenize" => Reply::refusal(404, "Not Found"),
-        _ if request.body["max_tokens"] == 1 => Reply::json(&json!({"choices": [{"text": "x"}]})),
-        _ => reply(),
-    });
-    let model =
-        RemoteModel::connect(with!(Endpoint::new(&server.url), settings: limited())).unwrap();
+    let server = serving(move |_| reply());
+    let model = RemoteModel::connect(Endpoint {
+        settings: limited(),
+        ..Endpoint::new(&server.url)
+    })
+    .unwrap();
     let begun = Instant::now();
     let error = text_of(&model, &prompt()).unwrap_err();
     assert!(begun.elapsed() < Duration::from_secs(30));
@@ -63,14 +61,7 @@ fn a_response_without_an_end_is_aborted() {
 
 #[test]
 fn a_line_without_an_end_is_aborted() {
-    let server = Server::start(move |request| match request.path.as_str() {
-        "/v1/models" => model_list(&["tiny"]),
-        "/tokenize" => Reply::refusal(404, "Not Found"),
-        _ if request.body["max_tokens"] == 1 => Reply::json(&json!({"choices": [{"text": "x"}]})),
-        _ => endless("text/event-stream", &[b'x'; 4096]),
-    });
-    let model =
-        RemoteModel::connect(with!(Endpoint::new(&server.url), settings: settings())).unwrap();
+    let (server, model) = scripted(|_, _| endless("text/event-stream", &[b'x'; 4096]));
     let error = text_of(&model, &prompt()).unwrap_err();
     refused_as_too_large(&error, "a line of it has more than 1048576 bytes");
     server.wait_for_disconnect();
@@ -146,11 +137,7 @@ fn surplus_completions_are_ignored() {
     });
     let prompt = prompt();
     let options = GenerateOptions::new(Sampling::at(1.0, 1), 5);
-    let request = GenerateRequest {
-        prompt: &prompt,
-        samples: 3,
-        options: &options,
-    };
+    let request = GenerateRequest::new(&prompt, 3, &options);
     let written = model.generate(&[request], &mut |_| std::ops::ControlFlow::Continue(()));
     let texts: Vec<String> = written
         .unwrap()

@@ -147,11 +147,7 @@ fn write(manner: Manner, text: &str, body: &Value) -> Reply {
         _ => body["n"].as_u64().unwrap_or(1) as usize,
     };
     let prompt = MODEL.prompt("", text).unwrap();
-    let request = GenerateRequest {
-        prompt: &prompt,
-        samples,
-        options: &options,
-    };
+    let request = GenerateRequest::new(&prompt, samples, &options);
     let mut pieces = Vec::new();
     let written = MODEL
         .generate_many(&[request], &mut |progress| {

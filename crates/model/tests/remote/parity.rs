@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use ken_language::{
     Examples, Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Progress,
-    Prompt, Reply, Sampling, ScoreRequest, WorkedExample,
+    Prompt, Sampling, ScoreRequest, WorkedExample,
 };
 use ken_model::remote::{Endpoint, RemoteModel};
 use ken_testing::{has, with};
@@ -18,14 +18,8 @@ const EXAMPLES: [WorkedExample<'static>; 1] = [WorkedExample {
 }];
 
 fn prompt(question: &str) -> Prompt {
-    Prompt {
-        instruction: "Answer the question.".into(),
-        examples: Examples::Fixed(&EXAMPLES),
-        input: format!("Question: {question}\nAnswer:"),
-        begun: String::new(),
-        reply: Reply::Line,
-        sourced: None,
-    }
+    let input = format!("Question: {question}\nAnswer:");
+    Prompt::new("Answer the question.", Examples::Fixed(&EXAMPLES), input)
 }
 
 fn connected(manner: Manner) -> (Server, RemoteModel) {
@@ -43,11 +37,7 @@ fn written(
 ) -> (Vec<Vec<Generation>>, Vec<String>) {
     let requests: Vec<_> = prompts
         .iter()
-        .map(|prompt| GenerateRequest {
-            prompt,
-            samples,
-            options,
-        })
+        .map(|prompt| GenerateRequest::new(prompt, samples, options))
         .collect();
     let mut pieces = Vec::new();
     let written = model
@@ -163,10 +153,7 @@ fn scores_and_choices_are_the_same() {
     let requests: Vec<_> = prompts
         .iter()
         .zip(continuations)
-        .map(|(prompt, continuations)| ScoreRequest {
-            prompt,
-            continuations,
-        })
+        .map(|(prompt, continuations)| ScoreRequest::new(prompt, continuations))
         .collect();
     let here = LanguageModel::score(&*MODEL, &requests).unwrap();
     let shares = LanguageModel::choose(&*MODEL, &requests).unwrap();

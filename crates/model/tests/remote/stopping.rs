@@ -15,7 +15,7 @@ use ken_model::remote::{Endpoint, RemoteEmbedder, RemoteModel};
 use ken_testing::with;
 use serde_json::json;
 
-use super::faults::{endless, event, greedy, model_list, prompt, text_of};
+use super::faults::{endless, event, greedy, model_list, prompt, serving, text_of};
 use super::loopback::{Reply, Request, Server};
 
 /// How soon work must end after a stop, on a machine that is busy with other tests.
@@ -27,14 +27,11 @@ fn connected(
     script: impl Fn(&Request) -> Reply + Send + Sync + 'static,
 ) -> (Server, RemoteModel, Arc<AtomicBool>) {
     let stop = Arc::new(AtomicBool::new(false));
-    let server = Server::start(move |request| match request.path.as_str() {
-        "/v1/models" => model_list(&["tiny"]),
-        "/tokenize" => Reply::refusal(404, "Not Found"),
-        _ if request.body["max_tokens"] == 1 => Reply::json(&json!({"choices": [{"text": "x"}]})),
-        _ => script(request),
-    });
-    let model = RemoteModel::connect(with!(Endpoint::new(&server.url),
-        cancel: CancelToken::raised_by(stop.clone())))
+    let server = serving(script);
+    let model = RemoteModel::connect(Endpoint {
+        cancel: CancelToken::raised_by(stop.clone()),
+        ..Endpoint::new(&server.url)
+    })
     .unwrap();
     (server, model, stop)
 }
@@ -115,11 +112,7 @@ fn within_a_batch_of_which_finished_samples_are_kept() {
     let options = greedy();
     let requests: Vec<_> = prompts
         .iter()
-        .map(|prompt| GenerateRequest {
-            prompt,
-            samples: 1,
-            options: &options,
-        })
+        .map(|prompt| GenerateRequest::new(prompt, 1, &options))
         .collect();
     let before = server.requests("completions").len();
     let written = stopped(&stop, || {
@@ -184,11 +177,7 @@ fn whatever_a_bound_model_waits_for_ends_with_its_question() {
         |model, _| text_of(model, &prompt()).map(drop),
         |model, _| {
             let (prompt, options) = (prompt(), greedy());
-            let request = GenerateRequest {
-                prompt: &prompt,
-                samples: 3,
-                options: &options,
-            };
+            let request = GenerateRequest::new(&prompt, 3, &options);
             let written = model.generate(&[request], &mut |_| ControlFlow::Continue(()))?;
             assert!(
                 written[0]

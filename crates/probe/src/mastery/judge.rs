@@ -60,10 +60,7 @@ pub(super) fn prefer_answers(
     let requests: Vec<_> = prompts
         .iter()
         .zip(&answers)
-        .map(|(prompt, continuations)| ScoreRequest {
-            prompt,
-            continuations,
-        })
+        .map(|(prompt, continuations)| ScoreRequest::new(prompt, continuations))
         .collect();
     let chances = model.choose(&requests)?;
     Ok(pairs

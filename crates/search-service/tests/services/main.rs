@@ -60,10 +60,7 @@ fn filters(texts: &[&str]) -> Vec<Filter> {
 
 fn search(service: &SearchService, text: &str, mode: Mode, k: usize) -> Vec<Hit> {
     let vector = question();
-    let query = Query {
-        text,
-        vector: Some(&vector),
-    };
+    let query = Query::new(text, Some(&vector));
     service.search(&query, mode, k).unwrap()
 }
 

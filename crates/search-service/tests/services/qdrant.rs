@@ -81,14 +81,7 @@ fn a_collection_is_searched_by_vectors() {
         // The default mode does everything that the service can.
         let dense = search(&service, "moon", Mode::Dense, 5);
         assert_eq!(search(&service, "moon", Mode::Hybrid, 5), dense);
-        let lexical = service.search(
-            &ken_index::Query {
-                text: "moon",
-                vector: None,
-            },
-            Mode::Lexical,
-            5,
-        );
+        let lexical = service.search(&ken_index::Query::new("moon", None), Mode::Lexical, 5);
         assert_eq!(lexical.unwrap_err().kind(), "mode_not_offered");
         let refused = service
             .within(&filters(&["lang^=d"]))

@@ -235,21 +235,16 @@ fn passages(given: &[GivenPassage]) -> Result<Vec<SearchResult>, Refusal> {
             return Err(Refusal::bad("invalid_value", message).of("ken.passages"));
         }
         let id = given.id.clone().unwrap_or_else(|| (index + 1).to_string());
-        Ok(SearchResult {
-            passage: Passage {
-                id: PassageId(id.clone()),
-                doc_id: id,
-                title: given.title.clone(),
-                text: given.text.clone(),
-                location: Location::default(),
-                metadata: Map::new(),
-            },
+        let passage = Passage {
+            id: PassageId(id.clone()),
+            doc_id: id,
+            title: given.title.clone(),
             text: given.text.clone(),
-            chunk: None,
-            // Only their order is known.
-            score: -(index as f32),
-            corpus: None,
-        })
+            location: Location::default(),
+            metadata: Map::new(),
+        };
+        // Only their order is known.
+        Ok(SearchResult::of(passage, -(index as f32)))
     });
     passages.collect()
 }

@@ -3,13 +3,14 @@
 use std::ops::ControlFlow;
 
 use ken_language::{
-    Capabilities, Finish, GenerateRequest, Generation, LanguageModel, ModelError, Progress, Prompt,
-    Score, ScoreRequest,
+    Finish, GenerateRequest, Generation, LanguageModel, ModelError, Progress, Prompt, Score,
+    ScoreRequest,
 };
 use ken_server::Keys;
 use ken_testing::{TableModel, cases, has, says};
 use serde_json::{Value, json};
 
+use crate::delegated::delegated;
 use crate::fixture::{FRANCE, LIMITS, Running, facts};
 use crate::watch::has_line;
 
@@ -20,25 +21,7 @@ struct Silent {
 }
 
 impl LanguageModel for Silent {
-    fn fingerprint(&self) -> &str {
-        self.table.fingerprint()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.table.capabilities()
-    }
-
-    fn context_tokens(&self) -> usize {
-        self.table.context_tokens()
-    }
-
-    fn count_tokens(&self, text: &str) -> Result<usize, ModelError> {
-        self.table.count_tokens(text)
-    }
-
-    fn count_prompt_tokens(&self, prompt: &Prompt) -> Result<usize, ModelError> {
-        self.table.count_prompt_tokens(prompt)
-    }
+    delegated!(table);
 
     fn generate(
         &self,
@@ -64,10 +47,6 @@ impl LanguageModel for Silent {
             vec![score; request.continuations.len()]
         };
         Ok(requests.iter().map(untold).collect())
-    }
-
-    fn hidden(&self, prompts: &[&Prompt], layer: usize) -> Result<Vec<Vec<f32>>, ModelError> {
-        self.table.hidden(prompts, layer)
     }
 }
 

@@ -11,6 +11,7 @@ mod client;
 mod console;
 mod conversation;
 mod corrections;
+mod delegated;
 mod description;
 mod documents;
 mod endpoints;

@@ -6,10 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use ken_language::{
-    Capabilities, Finish, GenerateRequest, Generation, LanguageModel, ModelError, Piece, Progress,
-    Prompt, Score, ScoreRequest,
+    Finish, GenerateRequest, Generation, LanguageModel, ModelError, Piece, Progress, Prompt, Score,
+    ScoreRequest,
 };
 use ken_testing::TableModel;
+
+use crate::delegated::delegated;
 
 /// What the test sees of the model, and how it releases it.
 #[derive(Default)]
@@ -33,25 +35,7 @@ pub(crate) struct SlowModel {
 }
 
 impl LanguageModel for SlowModel {
-    fn fingerprint(&self) -> &str {
-        self.table.fingerprint()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.table.capabilities()
-    }
-
-    fn context_tokens(&self) -> usize {
-        self.table.context_tokens()
-    }
-
-    fn count_tokens(&self, text: &str) -> Result<usize, ModelError> {
-        self.table.count_tokens(text)
-    }
-
-    fn count_prompt_tokens(&self, prompt: &Prompt) -> Result<usize, ModelError> {
-        self.table.count_prompt_tokens(prompt)
-    }
+    delegated!(table);
 
     fn generate(
         &self,
@@ -101,9 +85,5 @@ impl LanguageModel for SlowModel {
 
     fn score(&self, requests: &[ScoreRequest<'_, Prompt>]) -> Result<Vec<Vec<Score>>, ModelError> {
         self.table.score(requests)
-    }
-
-    fn hidden(&self, prompts: &[&Prompt], layer: usize) -> Result<Vec<Vec<f32>>, ModelError> {
-        self.table.hidden(prompts, layer)
     }
 }

@@ -128,7 +128,10 @@ fn a_file_of_records_whose_ids_are_taken_keeps_back_no_other() {
     ]
     .join("\n");
     let forged = record(&format!("{file}/well.md"), "A well of copper.");
+    // What is left out has no ids that others repeat.
+    let broken = format!("{vane}\n{{\"id\": ");
     let files = [
+        ("0.jsonl", broken.as_str()),
         ("a.jsonl", vane.as_str()),
         ("b.jsonl", twice.as_str()),
         ("c.jsonl", forged.as_str()),
@@ -137,7 +140,11 @@ fn a_file_of_records_whose_ids_are_taken_keeps_back_no_other() {
     assert_eq!(job["status"], "done", "{job}");
     assert_eq!(
         failed(&job),
-        [("b.jsonl", "duplicate_id"), ("c.jsonl", "forged_id")]
+        [
+            ("0.jsonl", "broken_json"),
+            ("b.jsonl", "duplicate_id"),
+            ("c.jsonl", "forged_id")
+        ]
     );
     assert_eq!(metals(&server), ["vane"]);
 }

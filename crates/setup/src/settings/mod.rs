@@ -77,11 +77,8 @@ impl Settings {
 
     /// The settings file, and who names it.
     pub(crate) fn file(given: Option<&Path>) -> (PathBuf, NamedBy) {
-        let variable = || std::env::var_os(FILE_VARIABLE).filter(|path| !path.is_empty());
-        match given
-            .map(Path::to_owned)
-            .or_else(|| variable().map(PathBuf::from))
-        {
+        let variable = std::env::var_os(FILE_VARIABLE).filter(|path| !path.is_empty());
+        match given.map(Path::to_owned).or(variable.map(PathBuf::from)) {
             Some(path) => (path, NamedBy::Person),
             None => (DEFAULT_FILE.into(), NamedBy::Data),
         }

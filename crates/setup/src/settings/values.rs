@@ -216,15 +216,13 @@ impl FromStr for Bytes {
             Some(b'G' | b'g') => (&text[..text.len() - 1], 30),
             _ => (text, 0),
         };
-        number
-            .parse::<u64>()
-            .ok()
-            .and_then(|number| number.checked_mul(1 << shift))
-            .filter(|&bytes| bytes > 0)
-            .map(Self)
-            .ok_or_else(|| {
-                "it must be a number of bytes, at least 1, such as 500K, 64M or 2G".to_owned()
-            })
+        let number = number.parse().ok();
+        match number.and_then(|number: u64| number.checked_mul(1 << shift)) {
+            Some(bytes @ 1..) => Ok(Self(bytes)),
+            _ => {
+                Err("it must be a number of bytes, at least 1, such as 500K, 64M or 2G".to_owned())
+            }
+        }
     }
 }
 

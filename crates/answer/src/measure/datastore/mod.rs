@@ -52,6 +52,20 @@ pub struct Entry {
     pub by: By,
 }
 
+impl Entry {
+    /// An entry whose vote is all for its source.
+    #[must_use]
+    pub fn new(id: &str, question: &str, source: &str, by: By) -> Self {
+        Self {
+            id: id.to_owned(),
+            question: question.to_owned(),
+            source: source.to_owned(),
+            shares: None,
+            by,
+        }
+    }
+}
+
 /// The origin of an entry's source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -316,13 +330,7 @@ impl Datastore {
             return Ok(id);
         }
         let id = id_of(question);
-        let entry = Entry {
-            id: id.clone(),
-            question: question.to_owned(),
-            source: source.to_owned(),
-            shares: None,
-            by: By::Person,
-        };
+        let entry = Entry::new(&id, question, source, By::Person);
         self.change(&BTreeMap::new(), vec![entry], &[state.to_vec()])?;
         Ok(id)
     }

@@ -7,13 +7,7 @@ use super::*;
 const CORPORA: [&str; 2] = ["notes", "wiki"];
 
 fn entry(id: &str, source: &str) -> Entry {
-    Entry {
-        id: id.to_owned(),
-        question: format!("who is {id}?"),
-        source: source.to_owned(),
-        shares: None,
-        by: By::Measured,
-    }
+    Entry::new(id, &format!("who is {id}?"), source, By::Measured)
 }
 
 fn keyed_by() -> KeyedBy {

@@ -46,20 +46,15 @@ fn likelihood() -> Reranker {
 }
 
 fn found(number: usize, title: &str, text: &str) -> SearchResult {
-    SearchResult {
-        passage: Passage {
-            id: PassageId::new("d", number),
-            doc_id: "d".to_owned(),
-            title: title.to_owned(),
-            location: Default::default(),
-            text: text.to_owned(),
-            metadata: Default::default(),
-        },
+    let passage = Passage {
+        id: PassageId::new("d", number),
+        doc_id: "d".to_owned(),
+        title: title.to_owned(),
+        location: Default::default(),
         text: text.to_owned(),
-        chunk: None,
-        score: 1.0 / (number + 1) as f32,
-        corpus: None,
-    }
+        metadata: Default::default(),
+    };
+    SearchResult::of(passage, 1.0 / (number + 1) as f32)
 }
 
 fn all_found(texts: &[impl AsRef<str>]) -> Vec<SearchResult> {

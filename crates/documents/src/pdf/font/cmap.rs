@@ -225,16 +225,10 @@ fn units(target: &Token<'_>) -> Vec<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pdf::font::listed;
 
-    fn characters_of(text: &str) -> Vec<(u32, String)> {
-        let mut characters: Vec<_> = CMap::read(text.as_bytes()).characters.into_iter().collect();
-        characters.sort();
-        characters
-    }
-
-    fn owned(expected: &[(u32, &str)]) -> Vec<(u32, String)> {
-        let owned = expected.iter().map(|&(code, text)| (code, text.to_owned()));
-        owned.collect()
+    fn characters_of(text: &str) -> HashMap<u32, String> {
+        CMap::read(text.as_bytes()).characters
     }
 
     #[test]
@@ -242,7 +236,7 @@ mod tests {
         let text = "/CMapName /My Font,0 def 9 beginbfchar % a comment\r<01> <0041>\n<02> <>\n<03> <0>\
                     <04> /eacute <05> /mystery <06> <D83DDE00> <0 7> <00 42> def <08> <43>";
         let expected = [(1, "A"), (2, ""), (4, "é"), (6, "😀"), (7, "B"), (8, "C")];
-        assert_eq!(characters_of(text), owned(&expected));
+        assert_eq!(characters_of(text), listed(&expected));
     }
 
     #[test]
@@ -259,7 +253,7 @@ mod tests {
             (0x23, "C"),
             (0x30, "x"),
         ];
-        assert_eq!(characters_of(text), owned(&expected));
+        assert_eq!(characters_of(text), listed(&expected));
     }
 
     #[test]

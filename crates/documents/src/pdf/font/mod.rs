@@ -24,7 +24,6 @@ use self::cmap::CMap;
 use self::collection::Collections;
 use self::composite::Composite;
 use self::simple::Simple;
-pub(super) use self::token::hexadecimal;
 use super::work::Work;
 use crate::error::ReadError;
 
@@ -168,4 +167,11 @@ pub(super) fn number(pdf: &Pdf, object: &Object) -> f32 {
     pdf.dereference(object)
         .and_then(|(_, object)| object.as_float())
         .unwrap_or(0.0)
+}
+
+/// What a font's codes are said to be, as tests write it.
+#[cfg(test)]
+fn listed<C: Copy + Eq + std::hash::Hash>(codes: &[(C, &str)]) -> HashMap<C, String> {
+    let codes = codes.iter().map(|&(code, text)| (code, text.to_owned()));
+    codes.collect()
 }

@@ -1,5 +1,7 @@
 //! Tokens of PostScript, as far as maps of codes and encodings of fonts need them.
 
+use crate::pdf::scanner::{Scanner, ends_word};
+
 /// One word.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Token<'a> {
@@ -41,51 +43,11 @@ pub(super) fn number_of(code: &[u8]) -> u32 {
 }
 
 /// The words of a text; comments are left out.
-pub(super) struct Tokens<'a> {
-    rest: &'a [u8],
-}
+pub(super) struct Tokens<'a>(Scanner<'a>);
 
 impl<'a> Tokens<'a> {
     pub(super) fn of(text: &'a [u8]) -> Self {
-        Self { rest: text }
-    }
-
-    /// Takes the bytes before the first for which `ends` is true.
-    fn take_until(&mut self, ends: impl Fn(u8) -> bool) -> &'a [u8] {
-        let end = self.rest.iter().position(|&byte| ends(byte));
-        let (taken, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
-        self.rest = rest;
-        taken
-    }
-
-    fn skip(&mut self, bytes: usize) {
-        self.rest = self.rest.get(bytes..).unwrap_or_default();
-    }
-
-    fn literal(&mut self) -> Vec<u8> {
-        let mut text = Vec::new();
-        let mut depth = 1;
-        let mut taken = 0;
-        let mut bytes = self.rest.iter();
-        while let Some(&byte) = bytes.next() {
-            taken += 1;
-            match byte {
-                b'\\' => {
-                    taken += 1;
-                    text.extend(bytes.next());
-                    continue;
-                }
-                b'(' => depth += 1,
-                b')' => depth -= 1,
-                _ => {}
-            }
-            if depth == 0 {
-                break;
-            }
-            text.push(byte);
-        }
-        self.skip(taken);
-        text
+        Self(Scanner { rest: text })
     }
 }
 
@@ -94,26 +56,20 @@ impl<'a> Iterator for Tokens<'a> {
 
     fn next(&mut self) -> Option<Token<'a>> {
         loop {
-            self.take_until(|byte| !is_space(byte));
-            let &first = self.rest.first()?;
+            let first = self.0.peek()?;
             match first {
-                b'%' => {
-                    self.take_until(|byte| matches!(byte, b'\n' | b'\r'));
-                }
-                b'<' if self.rest.get(1) == Some(&b'<') => self.skip(2),
-                b'>' | b'{' | b'}' | b')' => self.skip(1),
+                b'<' if self.0.rest.get(1) == Some(&b'<') => self.0.skip(2),
+                b'>' | b'{' | b'}' | b')' => self.0.skip(1),
                 b'<' => {
-                    self.skip(1);
-                    let digits = self.take_until(|byte| matches!(byte, b'>'));
-                    self.skip(1);
-                    return Some(Token::Text(hexadecimal(digits)));
+                    self.0.skip(1);
+                    return Some(Token::Text(self.0.hexadecimal()));
                 }
                 b'(' => {
-                    self.skip(1);
-                    return Some(Token::Text(self.literal()));
+                    self.0.skip(1);
+                    return Some(Token::Text(self.0.literal()));
                 }
                 b'[' | b']' => {
-                    self.skip(1);
+                    self.0.skip(1);
                     return Some(if first == b'[' {
                         Token::Open
                     } else {
@@ -121,39 +77,13 @@ impl<'a> Iterator for Tokens<'a> {
                     });
                 }
                 b'/' => {
-                    self.skip(1);
-                    return Some(Token::Name(self.take_until(ends_word)));
+                    self.0.skip(1);
+                    return Some(Token::Name(self.0.take_until(ends_word)));
                 }
-                _ => return Some(Token::Word(self.take_until(ends_word))),
+                _ => return Some(Token::Word(self.0.take_until(ends_word))),
             }
         }
     }
-}
-
-fn is_space(byte: u8) -> bool {
-    matches!(byte, b'\0' | b'\t'..=b'\r' | b' ')
-}
-
-fn ends_word(byte: u8) -> bool {
-    is_space(byte)
-        || matches!(
-            byte,
-            b'(' | b')' | b'<' | b'>' | b'[' | b']' | b'{' | b'}' | b'/' | b'%'
-        )
-}
-
-/// The bytes of hexadecimal digits. Other characters among them are skipped, and a last single digit is the
-/// high one.
-pub(in crate::pdf) fn hexadecimal(digits: &[u8]) -> Vec<u8> {
-    let digits: Vec<u8> = digits
-        .iter()
-        .filter_map(|&digit| char::from(digit).to_digit(16))
-        .filter_map(|digit| u8::try_from(digit).ok())
-        .collect();
-    digits
-        .chunks(2)
-        .map(|pair| pair[0] << 4 | pair.get(1).copied().unwrap_or(0))
-        .collect()
 }
 
 #[cfg(test)]

@@ -48,19 +48,10 @@ pub(super) fn encoding(program: &[u8]) -> Option<HashMap<u8, String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pdf::font::listed;
 
-    fn read(program: &str) -> Vec<(u8, String)> {
-        let mut codes: Vec<_> = encoding(program.as_bytes())
-            .unwrap_or_default()
-            .into_iter()
-            .collect();
-        codes.sort();
-        codes
-    }
-
-    fn owned(codes: &[(u8, &str)]) -> Vec<(u8, String)> {
-        let owned = codes.iter().map(|&(code, text)| (code, text.to_owned()));
-        owned.collect()
+    fn read(program: &str) -> Option<HashMap<u8, String>> {
+        encoding(program.as_bytes())
     }
 
     #[test]
@@ -68,12 +59,11 @@ mod tests {
         let loops = "%!PS\n/Encoding 256 array\n0 1 255 {1 index exch /.notdef put} for\n\
                      dup 12/fi put\ndup 8#101 /A put dup 16#42 /B put\ndup 7 /.notdef put\n\
                      dup 300 /C put readonly def dup 9 /D put";
-        assert_eq!(read(loops), owned(&[(12, "ﬁ"), (65, "A"), (66, "B")]));
-        assert_eq!(
-            read("/Encoding [/.notdef /a/b] def"),
-            owned(&[(1, "a"), (2, "b")])
-        );
-        assert_eq!(read("/Encoding StandardEncoding def dup 1 /a put"), []);
-        assert_eq!(read("nothing"), []);
+        let expected = listed(&[(12, "ﬁ"), (65, "A"), (66, "B")]);
+        assert_eq!(read(loops), Some(expected));
+        let expected = listed(&[(1, "a"), (2, "b")]);
+        assert_eq!(read("/Encoding [/.notdef /a/b] def"), Some(expected));
+        assert_eq!(read("/Encoding StandardEncoding def dup 1 /a put"), None);
+        assert_eq!(read("nothing"), None);
     }
 }

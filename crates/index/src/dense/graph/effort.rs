@@ -103,14 +103,15 @@ impl Efforts {
         let mut all = [[0.0; LISTS.len()]; DEPTHS.len()];
         let measured = recalls.chunks((recalls.len() / DEPTHS.len()).max(1));
         for (row, measured) in all.iter_mut().zip(measured) {
+            row.fill(measured.last().copied().unwrap_or_default());
             let lengths = measured.len().min(row.len());
             row[..lengths].copy_from_slice(&measured[..lengths]);
         }
         Self { recalls: all }
     }
 
-    /// The length of the candidate list that finds the `k` nearest at a recall; the longest measured one
-    /// if none reaches the recall.
+    /// The length of the candidate list that finds the `k` nearest at a recall; the shortest that finds the most, if
+    /// none reaches the recall.
     pub(super) fn list(&self, k: usize, recall: Recall) -> usize {
         let [shallow, deep] = self
             .recalls
@@ -134,6 +135,8 @@ fn lengths(depth: usize) -> impl Iterator<Item = usize> {
 /// The multiple of the depth at which a recall is reached, interpolated linearly between those of [`LISTS`].
 fn reached(recalls: &[f32; LISTS.len()], wanted: f64) -> f64 {
     let points = || recalls.iter().map(|&recall| f64::from(recall)).zip(LISTS);
+    let most = points().map(|(recall, _)| recall).fold(0.0, f64::max);
+    let wanted = wanted.min(most);
     let Some((above, times)) = points().find(|(recall, _)| *recall >= wanted) else {
         return LISTS[LISTS.len() - 1];
     };
@@ -237,7 +240,8 @@ mod tests {
     fn the_list_is_as_long_as_the_recall_requires() {
         let mut shallow = [1.0; LISTS.len()];
         shallow[..5].copy_from_slice(&[0.5, 0.5625, 0.625, 0.75, 0.875]);
-        let deep = [0.875; LISTS.len()];
+        let mut deep = [0.75; LISTS.len()];
+        deep[12..].fill(0.875);
         let efforts = Efforts {
             recalls: [shallow, deep],
         };
@@ -246,11 +250,11 @@ mod tests {
         assert_eq!(efforts.list(10, recall(0.8125)), 25);
         assert_eq!(efforts.list(3, recall(0.75)), 20);
         assert_eq!(efforts.list(10, recall(1.0)), 40);
-        assert_eq!(efforts.list(100, recall(0.875)), 100);
-        assert_eq!(efforts.list(55, recall(0.875)), 165);
-        // Not reached: the longest.
-        assert_eq!(efforts.list(100, recall(0.95)), 12_800);
-        assert_eq!(efforts.list(200, recall(0.95)), 25_600);
+        assert_eq!(efforts.list(100, recall(0.75)), 100);
+        assert_eq!(efforts.list(55, recall(0.75)), 110);
+        // Not reached: the shortest that finds the most.
+        assert_eq!(efforts.list(100, recall(0.95)), 6400);
+        assert_eq!(efforts.list(200, recall(0.95)), 12_800);
     }
 
     #[test]
@@ -261,6 +265,6 @@ mod tests {
         let efforts = Efforts::read(&recalls);
         assert_eq!(efforts.list(10, recall(0.75)), 320);
         assert_eq!(efforts.list(100, recall(0.5)), 3200);
-        assert_eq!(efforts.list(10, recall(0.9)), 1280);
+        assert_eq!(efforts.list(10, recall(0.9)), 320);
     }
 }

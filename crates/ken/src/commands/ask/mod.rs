@@ -29,19 +29,12 @@ pub(crate) fn run(arguments: &AskArguments, session: &Session<'_>) -> Result<()>
     let mut pipeline = session.opening(|setup| setup.pipeline())?;
     session.settings.answer_people(&mut pipeline)?;
     let choices = arguments.choices.as_slice();
-    let unlettered = choices
-        .len()
-        .checked_sub(1)
-        .is_some_and(|last| letter(last).is_none());
-    if unlettered {
-        return Err(Failure::refused(
-            "too_many_choices",
-            format!(
-                "{} choices are given, and there are letters for 26",
-                choices.len()
-            ),
-            "leave out choices",
-        ));
+    let count = choices.len();
+    let last = count.checked_sub(1);
+    if last.is_some_and(|last| letter(last).is_none()) {
+        let message = format!("{count} choices are given, and there are letters for 26");
+        let hint = "leave out choices";
+        return Err(Failure::refused("too_many_choices", message, hint));
     }
     recommend_another(session);
     let form = Form::of(session.quiet, arguments.verbose);
@@ -52,12 +45,10 @@ pub(crate) fn run(arguments: &AskArguments, session: &Session<'_>) -> Result<()>
             "choices are those of one question",
             "name the question in place of -; `ken eval` takes a file of questions with choices",
         )),
-        question => answer(
-            &pipeline,
-            QuestionPrompt { question, choices },
-            form,
-            session,
-        ),
+        question => {
+            let question = QuestionPrompt { question, choices };
+            answer(&pipeline, question, form, session)
+        }
     }
 }
 

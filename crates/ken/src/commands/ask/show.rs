@@ -95,11 +95,8 @@ fn summary(answer: &Answer) -> String {
         1 => "; 1 passage read".to_owned(),
         count => format!("; {count} passages read"),
     };
-    let total = answer
-        .timing_ms
-        .iter()
-        .find(|(stage, _)| **stage == *"total");
-    let time = total.map_or(String::new(), |(_, ms)| format!("; {:.1} s", ms / 1000.0));
+    let total = answer.timing_ms.get("total");
+    let time = total.map_or(String::new(), |ms| format!("; {:.1} s", ms / 1000.0));
     format!(
         "route: {} ({}){read}{time}; -v tells more",
         answer.route, answer.policy

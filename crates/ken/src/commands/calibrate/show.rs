@@ -294,26 +294,25 @@ fn show_grades(chosen: &Chosen<'_>) -> Result<()> {
     if calibration.each_k.is_empty() {
         return Ok(());
     }
-    let mut rows = vec![output::head(
-        "k|where memory is right with|signal up to|questions|memory right|accuracy|always",
-    )];
     let thresholds = calibration.policy.retrieve.thresholds().unwrap_or_default();
     let last = thresholds.len();
     let grades = calibration.each_k.iter().enumerate();
-    for (grade, at_k) in grades.filter(|(grade, at_k)| at_k.share > 0.0 || *grade == last) {
+    let grades = grades.filter(|(grade, at_k)| at_k.share > 0.0 || *grade == last);
+    let rows = grades.map(|(grade, at_k)| {
         let threshold = thresholds.get(grade).filter(|value| value.is_finite());
-        rows.push(vec![
+        let least = at_k.least_probability;
+        vec![
             at_k.k.to_string(),
-            at_k.least_probability
-                .map_or_else(|| "less".to_owned(), |least| format!("at least {least:.3}")),
+            least.map_or("less".to_owned(), |least| format!("at least {least:.3}")),
             threshold.map_or_else(|| "-".to_owned(), f64::to_string),
             percent(at_k.share),
             share(at_k.memory),
             share(at_k.accuracy),
             share(at_k.always),
-        ]);
-    }
-    output::table(&rows)
+        ]
+    });
+    let names = "k|where memory is right with|signal up to|questions|memory right|accuracy|always";
+    output::columns(names, rows)
 }
 
 /// Shows the questions that do not count for a threshold, and those of which a signal cannot tell.

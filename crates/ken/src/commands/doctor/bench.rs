@@ -97,14 +97,19 @@ pub(super) fn measure(
     clients: &[NonZeroUsize],
 ) -> Result<Bench> {
     let workload = workload()?;
+    let options = |precision| LoadOptions {
+        precision,
+        adapter: adapter.map(Path::to_path_buf),
+        ..LoadOptions::default()
+    };
     let rates = [Precision::F32, Precision::Int8]
         .into_iter()
-        .map(|precision| rates(model, embedder, &options(precision, adapter), &workload))
+        .map(|precision| rates(model, embedder, &options(precision), &workload))
         .collect::<Result<Vec<_>>>()?;
     let clients = match clients {
         [] => Vec::new(),
         clients => {
-            let model = Decoder::load(model, &options(Precision::Auto, adapter))?;
+            let model = Decoder::load(model, &options(Precision::Auto))?;
             let asked = clients.iter();
             let asked = asked.map(|clients| workload.asked.ask(&model, clients.get()));
             asked.collect::<Result<Vec<_>>>()?
@@ -117,45 +122,24 @@ pub(super) fn measure(
     })
 }
 
-fn options(precision: Precision, adapter: Option<&Path>) -> LoadOptions {
-    LoadOptions {
-        precision,
-        adapter: adapter.map(Path::to_path_buf),
-        ..LoadOptions::default()
-    }
-}
-
 fn workload() -> Result<Workload> {
     let questions = demo::questions(None)?;
     let passages = demo::passages()?;
     let words: Vec<&str> = passages.iter().flat_map(|p| p.split_whitespace()).collect();
     let long = words[..LONG_WORDS.min(words.len())].join(" ");
     let contexts: Vec<String> = words.chunks(CONTEXT_WORDS).map(|w| w.join(" ")).collect();
-    let scored = questions
-        .iter()
-        .take(SCORED)
-        .enumerate()
-        .map(|(index, question)| Scored {
-            contexts: contexts
-                .iter()
-                .cycle()
-                .skip(index * CONTEXTS)
-                .take(CONTEXTS)
-                .cloned()
-                .collect(),
-            question: question.question.clone(),
-            answer: question.golden_answers.concat(),
-        })
-        .collect();
+    let mut next = contexts.iter().cycle().cloned();
+    let scored = questions.iter().take(SCORED).map(|question| Scored {
+        contexts: next.by_ref().take(CONTEXTS).collect(),
+        question: question.question.clone(),
+        answer: question.golden_answers.concat(),
+    });
+    let scored = scored.collect();
     let asked: Vec<String> = questions.iter().map(|q| ask(&q.question)).collect();
     Ok(Workload {
         asked: Asked::new(SHARED, &asked, &contexts),
         shared: SHARED,
-        sampled: questions
-            .iter()
-            .take(SAMPLED)
-            .map(|q| ask(&q.question))
-            .collect(),
+        sampled: asked.iter().take(SAMPLED).cloned().collect(),
         samples: SAMPLES,
         sample_tokens: SAMPLE_TOKENS,
         long,
@@ -203,11 +187,7 @@ fn sample(model: &Decoder, workload: &Workload) -> Result<f64> {
         .collect::<Result<Vec<_>, _>>()?;
     let requests: Vec<_> = prompts
         .iter()
-        .map(|prompt| GenerateRequest {
-            prompt,
-            samples: workload.samples,
-            options: &options,
-        })
+        .map(|prompt| GenerateRequest::new(prompt, workload.samples, &options))
         .collect();
     let (answers, time) =
         timed(|| model.generate_many(&requests, &mut |_| ControlFlow::Continue(())))?;
@@ -234,10 +214,7 @@ fn score(model: &Decoder, workload: &Workload) -> Result<f64> {
     let requests: Vec<_> = prompts
         .iter()
         .zip(&answers)
-        .map(|(prompt, continuations)| ScoreRequest {
-            prompt,
-            continuations,
-        })
+        .map(|(prompt, continuations)| ScoreRequest::new(prompt, continuations))
         .collect();
     let (_, time) = timed(|| model.score_many(&requests))?;
     Ok(rate(requests.len(), time))

@@ -49,9 +49,9 @@ fn total_bytes(meminfo: &str) -> Option<u64> {
     kibibytes.checked_mul(1024)
 }
 
-#[cfg(target_arch = "x86_64")]
 fn features() -> Vec<&'static str> {
-    let features = [
+    #[cfg(target_arch = "x86_64")]
+    let known = [
         ("avx2", is_x86_feature_detected!("avx2")),
         ("fma", is_x86_feature_detected!("fma")),
         ("f16c", is_x86_feature_detected!("f16c")),
@@ -59,32 +59,20 @@ fn features() -> Vec<&'static str> {
         ("avx512f", is_x86_feature_detected!("avx512f")),
         ("avx512vnni", is_x86_feature_detected!("avx512vnni")),
     ];
-    present(&features)
-}
-
-#[cfg(target_arch = "aarch64")]
-fn features() -> Vec<&'static str> {
-    use std::arch::is_aarch64_feature_detected;
-    let features = [
-        ("neon", is_aarch64_feature_detected!("neon")),
-        ("dotprod", is_aarch64_feature_detected!("dotprod")),
-        ("fp16", is_aarch64_feature_detected!("fp16")),
-        ("i8mm", is_aarch64_feature_detected!("i8mm")),
+    #[cfg(target_arch = "aarch64")]
+    let known = [
+        ("neon", std::arch::is_aarch64_feature_detected!("neon")),
+        (
+            "dotprod",
+            std::arch::is_aarch64_feature_detected!("dotprod"),
+        ),
+        ("fp16", std::arch::is_aarch64_feature_detected!("fp16")),
+        ("i8mm", std::arch::is_aarch64_feature_detected!("i8mm")),
     ];
-    present(&features)
-}
-
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-fn features() -> Vec<&'static str> {
-    present(&[])
-}
-
-fn present(features: &[(&'static str, bool)]) -> Vec<&'static str> {
-    features
-        .iter()
-        .filter(|(_, present)| *present)
-        .map(|(name, _)| *name)
-        .collect()
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let known: [(&str, bool); 0] = [];
+    let present = known.into_iter().filter(|(_, is_present)| *is_present);
+    present.map(|(name, _)| name).collect()
 }
 
 #[cfg(test)]

@@ -79,14 +79,9 @@ pub(crate) fn run(arguments: &DoctorArguments, session: &Session<'_>) -> Result<
             version: missing.to_string(),
         },
     };
-    let (model, embedder) = (
-        ready(
-            &settings.model,
-            settings.model_name.clone(),
-            session.setup(),
-        ),
-        ready(&settings.embedder, None, session.setup()),
-    );
+    let name = settings.model_name.clone();
+    let model = ready(&settings.model, name, session.setup());
+    let embedder = ready(&settings.embedder, None, session.setup());
     let bench = match (&model.path, &embedder.path) {
         _ if !arguments.bench => None,
         (Some(model), Some(embedder)) => {
@@ -120,20 +115,12 @@ pub(crate) fn run(arguments: &DoctorArguments, session: &Session<'_>) -> Result<
 
 fn program(command: &str, arguments: &[&str]) -> Program {
     let outcome = std::process::Command::new(command).args(arguments).output();
-    match outcome {
-        Ok(output) if output.status.success() => Program {
-            found: true,
-            version: first_line(&output.stdout),
-        },
-        Ok(output) => Program {
-            found: false,
-            version: first_line(&output.stderr),
-        },
-        Err(cause) => Program {
-            found: false,
-            version: format!("{command}: {cause}"),
-        },
-    }
+    let (found, version) = match outcome {
+        Ok(output) if output.status.success() => (true, first_line(&output.stdout)),
+        Ok(output) => (false, first_line(&output.stderr)),
+        Err(cause) => (false, format!("{command}: {cause}")),
+    };
+    Program { found, version }
 }
 
 fn first_line(bytes: &[u8]) -> String {
@@ -143,21 +130,16 @@ fn first_line(bytes: &[u8]) -> String {
 
 fn cache() -> Cache {
     let home = Environment::of_process().ken_home();
-    let mut models = Vec::new();
-    let mut problem = None;
-    match ModelCache::of_user().and_then(|cache| cache.list()) {
-        Ok(listed) => {
-            for record in listed {
-                match record {
-                    Ok(record) => models.push(CachedModel {
-                        reference: record.reference.to_string(),
-                        bytes: record.bytes(),
-                    }),
-                    Err(error) => problem = Some(error.to_string()),
-                }
-            }
+    let (mut models, mut problem) = (Vec::new(), None);
+    let listed = ModelCache::of_user().and_then(|cache| cache.list());
+    for record in listed.unwrap_or_else(|error| vec![Err(error)]) {
+        match record {
+            Ok(record) => models.push(CachedModel {
+                reference: record.reference.to_string(),
+                bytes: record.bytes(),
+            }),
+            Err(error) => problem = Some(error.to_string()),
         }
-        Err(error) => problem = Some(error.to_string()),
     }
     Cache {
         free_bytes: home.as_deref().and_then(machine::free_bytes),

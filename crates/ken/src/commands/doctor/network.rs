@@ -32,10 +32,8 @@ impl fmt::Display for Reach {
 /// Tries the hub that `HF_ENDPOINT` names, else Hugging Face's own.
 pub(in crate::commands) fn reach_hub() -> Reach {
     let endpoint = std::env::var("HF_ENDPOINT").ok();
-    let endpoint = endpoint.filter(|endpoint| !endpoint.is_empty());
-    reach(&host_and_port(
-        endpoint.as_deref().unwrap_or(DEFAULT_ENDPOINT),
-    ))
+    let endpoint = endpoint.as_deref().filter(|endpoint| !endpoint.is_empty());
+    reach(&host_and_port(endpoint.unwrap_or(DEFAULT_ENDPOINT)))
 }
 
 fn reach(host: &str) -> Reach {
@@ -70,13 +68,9 @@ fn connect(host: &str) -> Result<(), String> {
 fn host_and_port(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("https", url));
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = authority
-        .rsplit_once('@')
-        .map_or(authority, |(_, host)| host);
-    let has_port = host
-        .rsplit_once(':')
-        .is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-    match (has_port, scheme) {
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let port = host.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
+    match (matches!(port, Some(Ok(_))), scheme) {
         (true, _) => host.to_owned(),
         (false, "http") => format!("{host}:80"),
         (false, _) => format!("{host}:443"),

@@ -19,8 +19,7 @@ use crate::commands::languages::{self, Share};
 use crate::failure::{Failure, Result};
 use crate::interrupt;
 use crate::output;
-use crate::progress::Display;
-use crate::session::Session;
+use crate::session::{Session, fetch_progress};
 use crate::style::Styled;
 use crate::terminal::remark;
 
@@ -90,13 +89,9 @@ pub(crate) fn run(
     }
     show(&findings)?;
     let may_ask = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-    match findings.models.iter().any(|offer| offer.obstacle.is_none()) && may_ask {
-        true => match asked()? {
-            Some(name) => take(&name),
-            None => Ok(()),
-        },
-        false => Ok(()),
-    }
+    let fits = findings.models.iter().any(|offer| offer.obstacle.is_none());
+    let chosen = if fits && may_ask { asked()? } else { None };
+    chosen.map_or(Ok(()), |name| take(&name))
 }
 
 fn look(room: Room, cache: &ModelCache, session: &Session<'_>) -> Result<Findings> {
@@ -107,9 +102,8 @@ fn look(room: Room, cache: &ModelCache, session: &Session<'_>) -> Result<Finding
     };
     let hub = std::thread::spawn(network::reach_hub);
     let weight_bytes_per_s = weight_rate(MEASURED);
-    let hub = hub
-        .join()
-        .map_err(|_| Failure::stopped("looking for the hub failed"))?;
+    let hub = hub.join();
+    let hub = hub.map_err(|_| Failure::stopped("looking for the hub failed"))?;
     let offer = |model: &OpenModel| offer(model, room, cache, weight_bytes_per_s, &languages);
     let mut models: Vec<Offer> = open_models().iter().map(offer).collect();
     recommend(&mut models);
@@ -132,10 +126,8 @@ fn offer(
     languages: &[Share],
 ) -> Offer {
     let known = model.known;
-    let fetched = known
-        .reference
-        .parse()
-        .is_ok_and(|reference| cache.holds(&reference));
+    let reference = known.reference.parse();
+    let fetched = reference.is_ok_and(|reference| cache.holds(&reference));
     let languages = languages.iter().map(|share| share.language);
     Offer {
         name: known.name,
@@ -187,14 +179,11 @@ fn show(findings: &Findings) -> Result<()> {
     if !findings.languages.is_empty() {
         let shares = findings.languages.iter();
         let shares = shares.map(|share| format!("{} {:.0} %", share.language, 100.0 * share.share));
-        say(&format!(
-            "corpus: {}",
-            shares.collect::<Vec<_>>().join(", ")
-        ))?;
+        let shares = shares.collect::<Vec<_>>().join(", ");
+        say(&format!("corpus: {shares}"))?;
     }
-    let head = output::head("\n  model|file|tokens/s|licence|languages");
-    let rows = std::iter::once(head).chain(findings.models.iter().map(row));
-    output::table(&rows.collect::<Vec<_>>())?;
+    let rows = findings.models.iter().map(row);
+    output::columns("\n  model|file|tokens/s|licence|languages", rows)?;
     say("")?;
     say(&format!(
         "* the largest that fits, knows the languages and writes fluently; list of {LISTED_ON}"
@@ -251,25 +240,15 @@ fn take(
         let names = open_models().iter().map(|model| model.known.name);
         let names = names.collect::<Vec<_>>().join(", ");
         let message = format!("there is no {name} in the list");
-        return Err(Failure::refused(
-            "unknown_model",
-            message,
-            format!("there are {names}"),
-        ));
+        let hint = format!("there are {names}");
+        return Err(Failure::refused("unknown_model", message, hint));
     };
     let reference = model.known.reference.parse()?;
     if let Some(obstacle) = obstacle(model, room, cache.holds(&reference)) {
         let message = format!("{name} {obstacle}");
         return Err(Failure::refused("does_not_fit", message, fitting(room)));
     }
-    let pulled = {
-        let mut display = Display::new();
-        cache.pull(
-            &reference,
-            &mut |step| display.show_hub(&step),
-            session.stop,
-        )
-    };
+    let pulled = cache.pull(&reference, &mut fetch_progress(), session.stop);
     pulled.map_err(not_reached)?;
     let path = cache.resolve(&reference)?;
     // A model that cannot be read must not become the default.
@@ -287,9 +266,8 @@ fn take(
 
 /// The models that fit, in words.
 fn fitting(room: Room) -> String {
-    let fits = open_models()
-        .iter()
-        .filter(|model| obstacle(model, room, false).is_none());
+    let models = open_models().iter();
+    let fits = models.filter(|model| obstacle(model, room, false).is_none());
     let fits: Vec<&str> = fits.map(|model| model.known.name).collect();
     match fits.is_empty() {
         true => "nothing of the list fits: end other programs, free some space, or name a model behind an endpoint by --model URL".to_owned(),

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ken_hub::{
-    DEFAULT_EMBEDDER, DEFAULT_GENERATOR, FileState, ModelCache, ModelRecord, ModelReference,
-    Verification,
+    DEFAULT_EMBEDDER, DEFAULT_GENERATOR, FileCheck, FileState, ModelCache, ModelRecord,
+    ModelReference, Verification,
 };
 use ken_model::Precision;
 use ken_model::decoder::Footprint;
@@ -20,7 +20,7 @@ use crate::arguments::model::PlainModelVerb;
 use crate::commands::score;
 use crate::failure::{self, Context, Failure, Result};
 use crate::output;
-use crate::progress::Display;
+use crate::session::fetch_progress;
 
 /// A model as `pull`, `list` and `info` show it.
 #[derive(Debug, Serialize)]
@@ -73,10 +73,7 @@ fn pull(
         named => named,
     };
     for reference in models {
-        let record = {
-            let mut display = Display::new();
-            cache.pull(reference, &mut |step| display.show_hub(&step), stop)?
-        };
+        let record = cache.pull(reference, &mut fetch_progress(), stop)?;
         let shown = shown_record(cache, &record)?;
         if json {
             output::json(&shown)?;
@@ -106,7 +103,7 @@ fn list(cache: &ModelCache, json: bool) -> Result<()> {
             Err(error) => failure::warn(&error),
         }
     }
-    output::table(&rows)
+    output::table(rows)
 }
 
 fn info(cache: &ModelCache, reference: &ModelReference, json: bool) -> Result<()> {
@@ -127,11 +124,9 @@ fn info(cache: &ModelCache, reference: &ModelReference, json: bool) -> Result<()
     if let Some(decoder) = shown.footprint {
         let memory = output::size(decoder.weight_bytes);
         let cache = output::size(1000 * decoder.bytes_per_token);
+        let millions = decoder.parameters as f64 / 1e6;
         rows.extend([
-            (
-                "parameters",
-                format!("{:.0} million", decoder.parameters as f64 / 1e6),
-            ),
+            ("parameters", format!("{millions:.0} million")),
             ("stored as", decoder.stored_as.join(", ")),
             ("memory", format!("{memory}, and {cache} per 1,000 tokens")),
             ("context", format!("{} tokens", decoder.context_tokens)),
@@ -140,9 +135,8 @@ fn info(cache: &ModelCache, reference: &ModelReference, json: bool) -> Result<()
     rows.extend(shown.commit.map(|commit| ("commit", commit)));
     rows.extend(shown.pulled_at.map(|time| ("pulled", time)));
     for file in shown.files {
-        let checksum = file
-            .sha256
-            .map_or_else(String::new, |sha256| format!("  {sha256}"));
+        let checksum = file.sha256.map(|sha256| format!("  {sha256}"));
+        let checksum = checksum.unwrap_or_default();
         let text = format!("{}  {}{checksum}", file.path, output::size(file.bytes));
         rows.push(("file", text));
     }
@@ -155,21 +149,17 @@ fn verify(
     json: bool,
     stop: &Arc<AtomicBool>,
 ) -> Result<()> {
-    let references = match model {
+    let references: Vec<ModelReference> = match model {
         Some(reference) => vec![reference.clone()],
         None => {
             let listed = cache.list()?.into_iter();
-            listed
-                .map(|listed| Ok(listed?.reference))
-                .collect::<Result<_>>()?
+            let references = listed.map(|listed| Ok(listed?.reference));
+            references.collect::<Result<_>>()?
         }
     };
     let mut damaged = Vec::new();
     for reference in &references {
-        let verification = {
-            let mut display = Display::new();
-            cache.verify(reference, &mut |step| display.show_hub(&step), stop)?
-        };
+        let verification = cache.verify(reference, &mut fetch_progress(), stop)?;
         show_verification(&verification, json)?;
         if !verification.is_intact() {
             damaged.push(reference.to_string());
@@ -186,31 +176,25 @@ fn verify(
 }
 
 fn show_verification(verification: &Verification, json: bool) -> Result<()> {
-    let files: Vec<(&str, String)> = verification
-        .files
-        .iter()
-        .map(|file| {
-            let state = match &file.state {
-                FileState::Intact => "intact".to_owned(),
-                FileState::Missing => "missing".to_owned(),
-                FileState::Damaged { expected, got } => {
-                    format!("damaged: expected sha256 {expected}, got {got}")
-                }
-            };
-            (file.path.as_str(), state)
-        })
-        .collect();
+    let state = |file: &FileCheck| match &file.state {
+        FileState::Intact => "intact".to_owned(),
+        FileState::Missing => "missing".to_owned(),
+        FileState::Damaged { expected, got } => {
+            format!("damaged: expected sha256 {expected}, got {got}")
+        }
+    };
+    let files = verification.files.iter();
     if json {
-        let file = |(path, state): &(&str, String)| json!({ "path": path, "state": state });
+        let files = files.map(|file| json!({ "path": file.path, "state": state(file) }));
         return output::json(&json!({
             "reference": verification.reference,
             "intact": verification.is_intact(),
-            "files": files.iter().map(file).collect::<Vec<_>>(),
+            "files": files.collect::<Vec<_>>(),
         }));
     }
     output::line(&verification.reference)?;
-    for (path, state) in files {
-        output::line(format!("  {path}  {state}"))?;
+    for file in files {
+        output::line(format!("  {}  {}", file.path, state(file)))?;
     }
     Ok(())
 }
@@ -270,14 +254,11 @@ fn shown_path(reference: &ModelReference, path: PathBuf) -> Result<ShownModel> {
 }
 
 fn shown_file(path: &Path) -> Result<ShownFile> {
-    let attributes =
-        std::fs::metadata(path).context(|| format!("cannot read {}", path.display()))?;
+    let cannot_read = || format!("cannot read {}", path.display());
+    let attributes = std::fs::metadata(path).context(cannot_read)?;
+    let name = path.file_name().unwrap_or_default();
     Ok(ShownFile {
-        path: path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned(),
+        path: name.to_string_lossy().into_owned(),
         bytes: attributes.len(),
         sha256: None,
     })

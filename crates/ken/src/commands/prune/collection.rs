@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ken_corpus::{Active, CorpusInfo, PassageId, PruneMark};
 use ken_lab::pruning::{Basis, applied, check_embedder, read_marks, read_scores};
-use ken_milvus::{Mark, MilvusAddress, mark, score};
+use ken_milvus::{Mark, MilvusAddress, Missing, mark, score};
 use ken_policy::Head;
 
 use super::basis;
@@ -17,7 +17,8 @@ use crate::session::Session;
 pub(super) fn run(verb: &PruneVerb, address: &MilvusAddress, session: &Session<'_>) -> Result<()> {
     let info = match verb {
         PruneVerb::Apply(PruneApplyArguments { ids: Some(ids), .. }) => {
-            marked(Mark::Prune, &read_marks(ids)?, address, session)?
+            let marks = read_marks(ids)?;
+            marked(Mark::Prune, &marks, Missing::Refused, address, session)?
         }
         PruneVerb::Score(arguments) => scored(arguments, address, session)?,
         _ => return needs_folder(session),
@@ -30,13 +31,15 @@ pub(super) fn run(verb: &PruneVerb, address: &MilvusAddress, session: &Session<'
 fn marked(
     what: Mark<'_>,
     passages: &[PruneMark],
+    missing: Missing,
     address: &MilvusAddress,
     session: &Session<'_>,
 ) -> Result<Option<CorpusInfo>> {
     let token = session.setup().milvus_token(address)?;
     let progress = &mut counting("marked");
     let (token, stop) = (token.as_ref(), session.stop);
-    Ok(mark(address, token, what, passages, progress, stop)?)
+    let info = mark(address, token, what, passages, missing, progress, stop);
+    Ok(info?)
 }
 
 /// Keeps scores that are listed, were measured, or follow from the vectors.
@@ -47,12 +50,16 @@ fn scored(
 ) -> Result<Option<CorpusInfo>> {
     let name = Mark::Score(&arguments.name);
     if let Some(path) = &arguments.scores {
-        return marked(name, &read_scores(path)?, address, session);
+        let scores = read_scores(path)?;
+        return marked(name, &scores, Missing::Refused, address, session);
     }
     let method = basis::method(&arguments.ranking)?;
     let basis = basis::read(&arguments.ranking)?;
     match (method, &basis.head) {
-        (PruneMethod::Measured, _) => marked(name, &basis.measured(), address, session),
+        (PruneMethod::Measured, _) => {
+            let scores = basis.measured();
+            marked(name, &scores, Missing::Skipped, address, session)
+        }
         (PruneMethod::Pruner, Some(head)) if !basis.has_passages_read() => {
             predicted(&arguments.name, head, &basis, address, session)
         }

@@ -14,7 +14,7 @@ use ken_lab::pruning::{
 };
 use ken_lab::{PruningError, pruning};
 use ken_language::LanguageModel;
-use ken_setup::{CorpusAddress, Settings, Setup};
+use ken_setup::{CorpusAddress, Settings};
 use serde_json::json;
 
 use super::{basis, questions};
@@ -53,11 +53,12 @@ pub(super) fn run(arguments: &PruneReportArguments, session: &Session<'_>) -> Re
     let (rows, ends) = measuring.rows(arguments, basis)?;
     let name = session.settings.folder()?.display();
     let answering = session.settings.answering();
+    let [policy, mode] = [answering.policy.to_string(), answering.mode.to_string()];
     let settings = [
         ("model", model.fingerprint().to_owned()),
-        ("policy", session.settings.answering().policy.to_string()),
+        ("policy", policy.clone()),
         ("k", answering.k.to_string()),
-        ("mode", answering.mode.to_string()),
+        ("mode", mode.clone()),
         ("seed", session.settings.seed.to_string()),
     ];
     let settings = settings.map(|(name, value)| (name.to_owned(), value));
@@ -68,8 +69,8 @@ pub(super) fn run(arguments: &PruneReportArguments, session: &Session<'_>) -> Re
         return output::json(&json!({
             "n": questions.len(),
             "k": answering.k,
-            "mode": answering.mode.to_string(),
-            "policy": session.settings.answering().policy.to_string(),
+            "mode": mode,
+            "policy": policy,
             "always_unpruned": ends.as_ref().map(|ends| &ends.whole),
             "no_corpus": ends.as_ref().map(|ends| &ends.none),
             "rows": rows,
@@ -259,10 +260,7 @@ impl Measuring<'_> {
             policy: policy.into(),
             ..self.session.settings.clone()
         };
-        let setup = Setup {
-            settings: &settings,
-            ..self.session.setup()
-        };
+        let setup = self.session.setup_with(&settings);
         let pipeline = setup.pipeline_by(Arc::clone(self.model))?;
         let path = self.out.join(format!("{name}.jsonl"));
         let mut run_settings = settings.identity(&pipeline);

@@ -55,8 +55,7 @@ pub(super) fn run(
         let filter = format!("--filter \"NOT {name}>={}\"", threshold.score);
         vec![format!("{share:.1}%"), filter]
     });
-    let head = std::iter::once(output::head("left out|by"));
-    output::table(&head.chain(rows).collect::<Vec<_>>())
+    output::columns("left out|by", rows)
 }
 
 /// Keeps the scores of a file.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ken_corpus::{Cut, Settings as CorpusSettings};
-use ken_diagnostic::Diagnostic;
 use ken_documents::{Budget, ReadError, ReadOptions, read_documents_with};
 use ken_ingest::{Ingest, ingest};
 use ken_server::{Destination, Intake, ReadFiles, Taken, ToolError};
@@ -37,20 +36,14 @@ impl Documents {
     ) -> Result<ken_documents::Documents, ToolError> {
         let options = ReadOptions {
             metadata,
-            follow_links: false,
-            format: None,
             budget: self.budget,
             stop: Arc::clone(stop),
             copies: true,
             ..ReadOptions::default()
         };
         let paths: [PathBuf; 1] = [path.to_owned()];
-        read_documents_with(&paths, options).map_err(|error| refused(&error))
+        read_documents_with(&paths, options).map_err(|error| ToolError::of(&error))
     }
-}
-
-fn refused(error: &dyn Diagnostic) -> ToolError {
-    ToolError::of(error)
 }
 
 impl Intake for Documents {
@@ -59,21 +52,35 @@ impl Intake for Documents {
     }
 
     fn documents(&self, folder: &Path, stop: &Arc<AtomicBool>) -> Result<ReadFiles, ToolError> {
-        let mut documents = self.read(folder, Map::new(), stop)?;
-        let paths = documents.files().map(Path::to_owned);
-        let mut files: ReadFiles = paths.map(|path| (path, Ok(Vec::new()))).collect();
-        while let Some(document) = documents.next() {
-            let file = documents.current_file();
-            let file = file.and_then(|path| files.get_mut(path));
-            match (document, file) {
-                (Err(error @ ReadError::Stopped), _) => return Err(refused(&error)),
-                (Ok(document), Some(Ok(ids))) => ids.push(document.id),
-                (Err(error), Some(file)) if file.is_ok() => *file = Err(refused(&error)),
-                // More of a file that cannot be read.
-                _ => {}
+        let mut broken = ReadFiles::new();
+        loop {
+            let mut documents = self.read(folder, Map::new(), stop)?;
+            documents.retain_files(|path| !broken.contains_key(path));
+            let paths = documents.files().map(Path::to_owned);
+            let mut files: ReadFiles = paths.map(|path| (path, Ok(Vec::new()))).collect();
+            let (already, mut repeats) = (broken.len(), false);
+            while let Some(document) = documents.next() {
+                let path = documents.current_file().unwrap_or(folder);
+                match (document, files.get_mut(path)) {
+                    (Err(error @ ReadError::Stopped), _) => return Err(ToolError::of(&error)),
+                    (Ok(document), Some(Ok(ids))) => ids.push(document.id),
+                    (Err(error), Some(file)) if file.is_ok() => {
+                        *file = Err(ToolError::of(&error));
+                        match error {
+                            ReadError::DuplicateId { .. } => repeats = true,
+                            _ => drop(broken.insert(path.to_owned(), file.clone())),
+                        }
+                    }
+                    // More of a file that cannot be read.
+                    _ => {}
+                }
+            }
+            // A file may well repeat the documents of one that is left out.
+            if !repeats || broken.len() == already {
+                files.extend(broken);
+                return Ok(files);
             }
         }
-        Ok(files)
     }
 
     fn take(
@@ -84,7 +91,7 @@ impl Intake for Documents {
         progress: &mut dyn FnMut(Taken),
         stop: &Arc<AtomicBool>,
     ) -> Result<Taken, ToolError> {
-        let known = CorpusSettings::of(into.corpus).map_err(|error| refused(&error))?;
+        let known = CorpusSettings::of(into.corpus).map_err(|error| ToolError::of(&error))?;
         let own = known.and_then(|known| known.segmentation.parse().ok());
         let mut documents = self.read(folder, into.metadata.clone(), stop)?;
         documents.retain_files(|path| !left_out.iter().any(|left_out| left_out == path));
@@ -111,7 +118,7 @@ impl Intake for Documents {
             };
             progress(taken);
         };
-        let report = ingest(work, &mut watch, stop).map_err(|error| refused(&error))?;
+        let report = ingest(work, &mut watch, stop).map_err(|error| ToolError::of(&error))?;
         Ok(Taken {
             added: report.added,
             replaced: report.replaced,

@@ -24,10 +24,10 @@ pub(crate) fn run(verb: &KeyVerb, session: &Session<'_>) -> Result<()> {
                 false => output::line(key),
             }
         }
-        KeyVerb::List(_) => list(&keys, session.json),
-        KeyVerb::Revoke(revoke) => {
-            if !keys.revoke(&revoke.id) {
-                let (id, path) = (revoke.id.clone(), path.clone());
+        KeyVerb::List => list(&keys, session.json),
+        KeyVerb::Revoke { id } => {
+            if !keys.revoke(id) {
+                let (id, path) = (id.clone(), path.clone());
                 return Err(KeysError::UnknownKey { id, path }.into());
             }
             Ok(keys.write(path)?)
@@ -56,34 +56,28 @@ fn seconds(time: OffsetDateTime) -> u64 {
 
 fn list(keys: &Keys, json: bool) -> Result<()> {
     if json {
-        let keys = keys.keys.iter().map(
-            |KeyRecord {
-                 id, created, grant, ..
-             }| { json!({ "id": id, "created": created, "grant": grant }) },
-        );
+        let keys = keys
+            .keys
+            .iter()
+            .map(|key| json!({ "id": key.id, "created": key.created, "grant": key.grant }));
         return output::json(&json!({ "keys": keys.collect::<Vec<_>>() }));
     }
-    let mut rows = vec![output::head(
-        "id|name|scopes|corpora|expires|requests/min|tokens/day",
-    )];
-    for KeyRecord { id, grant, .. } in &keys.keys {
+    let rows = keys.keys.iter().map(|KeyRecord { id, grant, .. }| {
         let scopes: Vec<String> = grant.scopes.iter().map(ToString::to_string).collect();
-        let number =
-            |most: Option<u64>| most.map_or_else(|| "-".to_owned(), |most| most.to_string());
-        rows.push(vec![
+        let corpora = grant.corpora.as_ref().map(|names| names.join(","));
+        let number = |most: Option<u64>| most.map_or("-".to_owned(), |most| most.to_string());
+        vec![
             id.clone(),
             grant.name.clone(),
             scopes.join(","),
-            grant
-                .corpora
-                .as_ref()
-                .map_or_else(|| "all".to_owned(), |names| names.join(",")),
+            corpora.unwrap_or_else(|| "all".to_owned()),
             grant.expires.map_or_else(|| "never".to_owned(), day),
             number(grant.requests_per_minute.map(u64::from)),
             number(grant.tokens_per_day),
-        ]);
-    }
-    output::table(&rows)
+        ]
+    });
+    let names = "id|name|scopes|corpora|expires|requests/min|tokens/day";
+    output::columns(names, rows)
 }
 
 /// The day of a time in seconds since 1970 (UTC).

@@ -26,12 +26,11 @@ impl Measurer for Policies {
         purpose: &Purpose,
         pipeline: &Pipeline,
     ) -> Result<(), ToolError> {
-        let asked = read_questions(questions).map_err(|error| refused(&error))?;
+        let asked = read_questions(questions).map_err(refused)?;
         match purpose {
             Purpose::Compare(_) if asked.iter().all(|one| one.golden_answers.is_empty()) => {
                 let path = questions.to_owned();
-                let error = DatasetError::NoGoldenAnswers { path };
-                Err(ToolError::of(&error))
+                Err(ToolError::of(&DatasetError::NoGoldenAnswers { path }))
             }
             Purpose::Compare(_) => Ok(()),
             Purpose::Tune if pipeline.settings.abstain.is_some() => Err(ToolError {
@@ -41,9 +40,8 @@ impl Measurer for Policies {
                 hint: None,
             }),
             Purpose::Tune => {
-                let (_, labels) = usable(asked).map_err(|error| refused(&error))?;
-                let checked = labels.check(pipeline.settings.style);
-                checked.map_err(|error| refused(&error))
+                let (_, labels) = usable(asked).map_err(refused)?;
+                labels.check(pipeline.settings.style).map_err(refused)
             }
         }
     }
@@ -54,7 +52,7 @@ impl Measurer for Policies {
         progress: &mut dyn FnMut(Measured),
         stop: &AtomicBool,
     ) -> Result<Option<Policy>, ToolError> {
-        let questions = read_questions(work.questions).map_err(|error| refused(&error))?;
+        let questions = read_questions(work.questions).map_err(refused)?;
         match work.purpose {
             Purpose::Tune => tuned(work, questions, progress, stop).map(Some),
             Purpose::Compare(policies) => {
@@ -99,7 +97,7 @@ fn compared(
     };
     let runs = Runs::new(answers.runs(pipeline), progress);
     let done = comparison.run(pipeline, &|_| runs.begin(stop));
-    done.map(drop).map_err(|error| refused(&error))
+    done.map(drop).map_err(refused)
 }
 
 /// Writes the report of tuning, and keeps the policy that was chosen beside it, as `ken tune --write` writes it.
@@ -111,7 +109,7 @@ fn tuned(
 ) -> Result<Policy, ToolError> {
     let pipeline = &mut work.pipeline;
     let given = questions.len();
-    let (questions, labels) = usable(questions).map_err(|error| refused(&error))?;
+    let (questions, labels) = usable(questions).map_err(refused)?;
     let candidates = candidates(pipeline.model.capabilities(), pipeline.settings.memory);
     let settings = work.settings;
     let identity = |pipeline: &Pipeline| settings.identity(pipeline);
@@ -136,17 +134,15 @@ fn tuned(
         style: pipeline.settings.style,
         labels,
         max_loss: MAX_LOSS,
-        tuned: tuned.map_err(|error| refused(&error))?,
+        tuned: tuned.map_err(refused)?,
         candidates,
         confirmed: None,
     };
     let report = tune::report(&format!("Tuned on {}", work.name), &findings);
-    let written = write_report(&report.measured_with(provenance), work.folder);
-    written.map_err(|error| refused(&error))?;
+    write_report(&report.measured_with(provenance), work.folder).map_err(refused)?;
     let policy = findings.chosen().policy;
     let chosen = Chosen::of(policy, findings.tuned.guarantee, settings, work.pipeline);
-    let kept = chosen.keep(work.folder);
-    kept.map_err(|error| refused(&error))?;
+    chosen.keep(work.folder).map_err(refused)?;
     Ok(policy)
 }
 
@@ -180,8 +176,9 @@ impl<'a> Runs<'a> {
 }
 
 /// An error with its hint in the message.
-fn refused(error: &dyn Diagnostic) -> ToolError {
-    let mut error = ToolError::of(error);
+#[allow(clippy::needless_pass_by_value, reason = "as map_err gives it")]
+fn refused(error: impl Diagnostic) -> ToolError {
+    let mut error = ToolError::of(&error);
     if let Some(hint) = error.hint.take() {
         error.message = format!("{}; {hint}", error.message);
     }

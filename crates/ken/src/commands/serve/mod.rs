@@ -25,7 +25,7 @@ use self::measure::Policies;
 use crate::arguments::serve::{ServeArguments, ServeVerb};
 use crate::failure::{Failure, Result};
 use crate::output;
-use crate::session::{Session, fetch_progress, warn_once};
+use crate::session::Session;
 use crate::terminal;
 
 /// How often it is looked whether opening is to stop.
@@ -38,8 +38,8 @@ const RETRY: Duration = Duration::from_secs(1);
 pub(crate) fn run(arguments: &ServeArguments, session: &Session<'_>, source: Source) -> Result<()> {
     match &arguments.verb {
         None => serve(session, source),
-        Some(ServeVerb::Key(key)) => keys::run(&key.verb, session),
-        Some(ServeVerb::Mcp(_)) => mcp::run(session),
+        Some(ServeVerb::Key(verb)) => keys::run(verb, session),
+        Some(ServeVerb::Mcp) => mcp::run(session),
     }
 }
 
@@ -79,10 +79,8 @@ fn open(session: &Session<'_>, tools: Option<&Tools>) -> Result<Served> {
             }
         });
         let setup = Setup {
-            settings: session.settings,
             stop: &halted,
-            watch: &fetch_progress,
-            withheld: &warn_once,
+            ..session.setup()
         };
         let served = open_patiently(&setup, tools, &halted);
         opening.store(false, Ordering::Relaxed);

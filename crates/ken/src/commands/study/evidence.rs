@@ -13,7 +13,7 @@ use ken_scale::study::{
     Condition, Evidence, Order, PruneRatio, Retrieval, StudiedCondition, evidence_file,
     find_evidence,
 };
-use ken_setup::{CorpusAddress, Settings, Setup};
+use ken_setup::{CorpusAddress, Settings};
 
 use super::grid::{QuestionSet, retrievals, settings_of};
 use crate::arguments::prune::{PruneMethod, PruneRanking};
@@ -108,9 +108,8 @@ fn kept(
     arguments: &StudyRunArguments,
     session: &Session<'_>,
 ) -> Result<PathBuf> {
-    let path = arguments
-        .folder()
-        .join(evidence_file(&set.name, &condition));
+    let name = evidence_file(&set.name, &condition);
+    let path = arguments.folder().join(name);
     let mut file = ResultsFile::open(&path, identity.clone())?;
     let (mode, k) = (session.settings.mode, condition.retrieval.k);
     let alone = set.questions.get(..set.timed).unwrap_or(&set.questions);
@@ -174,11 +173,7 @@ impl Searched {
             active,
             ..session.settings.clone()
         };
-        let setup = Setup {
-            settings: &settings,
-            ..session.setup()
-        };
-        Ok(setup.retriever()?)
+        Ok(session.setup_with(&settings).retriever()?)
     }
 
     /// What the results depend on.
@@ -219,13 +214,8 @@ fn plan(folder: &Path, arguments: &StudyRunArguments, session: &Session<'_>) -> 
         true => Some(reader(&basis, arguments, session)?),
         false => None,
     };
-    basis::plan(
-        folder,
-        PruneMethod::Pruner,
-        &basis,
-        reader.as_deref(),
-        session,
-    )
+    let (method, reader) = (PruneMethod::Pruner, reader.as_deref());
+    basis::plan(folder, method, &basis, reader, session)
 }
 
 /// The studied model that read the passages when the pruner was trained; if there is none, that of the settings,
@@ -237,11 +227,7 @@ fn reader(
 ) -> Result<Arc<dyn LanguageModel>> {
     for model in &arguments.model {
         let settings = settings_of(model, session);
-        let setup = Setup {
-            settings: &settings,
-            ..session.setup()
-        };
-        let opened = setup.language_model()?;
+        let opened = session.setup_with(&settings).language_model()?;
         if basis.is_read_by(&*opened) {
             return Ok(opened);
         }

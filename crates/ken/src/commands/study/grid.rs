@@ -8,7 +8,7 @@ use ken_eval::{Question, RunSettings, default_file};
 use ken_language::LanguageModel;
 use ken_policy::Rule;
 use ken_scale::study::{Dataset, Order, Retrieval, ScalingError, StudiedModel};
-use ken_setup::{Settings, Setup};
+use ken_setup::Settings;
 
 use crate::arguments::study::{NamedModel, StudyRunArguments};
 use crate::commands::records;
@@ -51,14 +51,8 @@ pub(super) fn question_sets(
 /// The name of a file of questions: without its ending, and with only what file names may have.
 fn name_of(path: &Path) -> String {
     let name = default_file(path, "").display().to_string();
-    let kept = |c: char| {
-        if c.is_ascii_alphanumeric() || "-_.".contains(c) {
-            c
-        } else {
-            '_'
-        }
-    };
-    name.trim_end_matches('.').chars().map(kept).collect()
+    let is_kept = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    name.trim_end_matches('.').replace(|c| !is_kept(c), "_")
 }
 
 /// Refuses what a study cannot compare.
@@ -134,28 +128,22 @@ pub(super) fn opened(
     session: &Session<'_>,
 ) -> Result<(Arc<dyn LanguageModel>, StudiedModel)> {
     let settings = settings_of(model, session);
-    let setup = Setup {
-        settings: &settings,
-        ..session.setup()
-    };
-    let declared = arguments
-        .parameters
-        .iter()
-        .find(|size| size.name == model.name);
+    let setup = session.setup_with(&settings);
+    let mut sizes = arguments.parameters.iter();
+    let declared = sizes.find(|size| size.name == model.name);
     let footprint = match model.reference {
         ken_hub::ModelReference::Remote { .. } => None,
         _ => Some(setup.footprint()?),
     };
+    let footprint = footprint.as_ref();
     let parameters = declared.map(|declared| declared.parameters);
-    let parameters = parameters.or(footprint.as_ref().map(|footprint| footprint.parameters));
+    let parameters = parameters.or(footprint.map(|footprint| footprint.parameters));
     let Some(parameters) = parameters else {
+        let name = &model.name;
         return Err(Failure::refused(
             "parameters_not_declared",
-            format!(
-                "the endpoint of {} does not tell how many parameters its model has",
-                model.name
-            ),
-            format!("add --parameters {}=N", model.name),
+            format!("the endpoint of {name} does not tell how many parameters its model has"),
+            format!("add --parameters {name}=N"),
         ));
     };
     let opened = setup.language_model()?;
@@ -164,39 +152,23 @@ pub(super) fn opened(
         adapter: model.adapter.clone(),
         fingerprint: opened.fingerprint().to_owned(),
         parameters,
-        weight_bytes: footprint.as_ref().map(|footprint| footprint.weight_bytes),
-        bytes_per_token: footprint
-            .as_ref()
-            .map(|footprint| footprint.bytes_per_token),
+        weight_bytes: footprint.map(|footprint| footprint.weight_bytes),
+        bytes_per_token: footprint.map(|footprint| footprint.bytes_per_token),
     };
     Ok((opened, studied))
 }
 
 /// What all cells have in common, as the keys of `ken.toml`.
 pub(super) fn common(settings: &Settings) -> Result<RunSettings> {
-    const KEYS: [&str; 13] = [
-        "mode",
-        "recall",
-        "rerank",
-        "rerank_depth",
-        "rerank_chunk",
-        "evidence_tokens",
-        "neighbors",
-        "prompt_form",
-        "precision",
-        "device",
-        "max_tokens",
-        "temperature",
-        "samples",
-    ];
+    const KEYS: &str = "mode recall rerank rerank_depth rerank_chunk evidence_tokens neighbors \
+        prompt_form precision device max_tokens temperature samples";
     let all = serde_json::to_value(settings).map_err(Failure::other)?;
     let text = |value: &serde_json::Value| match value {
         serde_json::Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let known = KEYS
-        .into_iter()
-        .filter_map(|key| Some((key.to_owned(), all.get(key)?)));
+    let keys = KEYS.split(' ');
+    let known = keys.filter_map(|key| Some((key.to_owned(), all.get(key)?)));
     let set = known.filter(|(_, value)| !value.is_null());
     let mut common: RunSettings = set.map(|(key, value)| (key, text(value))).collect();
     common.insert("filters".to_owned(), settings.filters_in_words());

@@ -30,10 +30,7 @@ fn joined(arguments: &StudyJoinArguments, session: &Session<'_>) -> Result<()> {
     if session.json {
         return output::json(&serde_json::json!({ "cells": cells, "missing": missing }));
     }
-    let out = arguments.out.display();
-    output::line(format!(
-        "{cells} cells in {out}, {} of them missing",
-        missing.len()
-    ))?;
+    let (out, lacking) = (arguments.out.display(), missing.len());
+    output::line(format!("{cells} cells in {out}, {lacking} of them missing"))?;
     missing.iter().try_for_each(output::line)
 }

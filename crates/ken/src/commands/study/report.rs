@@ -41,11 +41,8 @@ pub(super) fn told(
         (true, None) => {
             let curves = read_table(study)?;
             let name = study.file_stem().unwrap_or_default().to_string_lossy();
-            (
-                StudyReport::of_table(&curves),
-                RunSettings::new(),
-                PathBuf::from(format!("{name}.report")),
-            )
+            let folder = PathBuf::from(format!("{name}.report"));
+            (StudyReport::of_table(&curves), RunSettings::new(), folder)
         }
         (false, by) => {
             let measured = Measured::read(study)?;

@@ -11,7 +11,7 @@ use ken_scale::study::{
     Cell, CellWork, Condition, Evidence, KnownAnswers, Manifest, PASSAGES_READ, PassagesRead,
     ScalingError, as_found, passages_read, signals_file, told,
 };
-use ken_setup::{Settings, Setup};
+use ken_setup::Settings;
 
 use super::evidence::{self, EvidenceFile};
 use super::grid::{self, QuestionSet, settings_of};
@@ -39,16 +39,14 @@ pub(super) fn run(arguments: &StudyRunArguments, session: &Session<'_>) -> Resul
         }
         readers.push((model, read));
     }
+    let datasets = sets.iter().map(|set| (set.name.clone(), set.kept.clone()));
     let manifest = Manifest {
         corpus: session.settings.corpus()?.to_string(),
         corpus_fingerprint,
         settings,
         timed: arguments.timed,
         seed: session.settings.seed,
-        datasets: sets
-            .iter()
-            .map(|set| (set.name.clone(), set.kept.clone()))
-            .collect(),
+        datasets: datasets.collect(),
         models,
         conditions,
         policies: arguments.policy.iter().map(Policy::to_string).collect(),
@@ -82,9 +80,8 @@ fn pipeline(
         ..settings.clone()
     };
     let mut pipeline = Pipeline::new(Arc::clone(model), None, settings.answering());
-    pipeline.found = found
-        .map(|(_, evidence)| as_found(evidence))
-        .unwrap_or_default();
+    let found = found.map(|(_, evidence)| as_found(evidence));
+    pipeline.found = found.unwrap_or_default();
     pipeline
 }
 
@@ -205,24 +202,17 @@ fn signals(
     arguments: &StudyRunArguments,
     session: &Session<'_>,
 ) -> Result<()> {
-    if arguments
-        .policy
-        .iter()
-        .all(|policy| policy.signal().is_none())
-    {
+    let mut policies = arguments.policy.iter();
+    if policies.all(|policy| policy.signal().is_none()) {
         return Ok(());
     }
     let settings = settings_of(model, session);
-    let setup = Setup {
-        settings: &settings,
-        ..session.setup()
-    };
+    let setup = session.setup_with(&settings);
     let pipeline = setup.pipeline_for(Some(opened), true, &arguments.policy)?;
     let required = RequiredSignals::by(&arguments.policy, None, &pipeline);
     for set in sets {
-        let path = arguments
-            .folder()
-            .join(signals_file(&set.name, &model.name));
+        let path = signals_file(&set.name, &model.name);
+        let path = arguments.folder().join(path);
         let mut identity = settings.identity(&pipeline);
         for varied in ["policy", "k", "corpus"] {
             identity.remove(varied);

@@ -22,10 +22,8 @@ pub(super) fn exported(verb: &TrainVerb, session: &Session<'_>) -> Option<Result
     // Other tools split off their own validation set.
     const NONE_VALIDATES: f64 = 0.0;
     let as_values = |examples: &[TrainingExample], form, format| -> Vec<Value> {
-        let examples = examples.iter();
-        examples
-            .map(|example| example_as(example, form, format))
-            .collect()
+        let value = |example: &TrainingExample| example_as(example, form, format);
+        examples.iter().map(value).collect()
     };
     let mut prefers = false;
     let (values, format, out) = match verb {
@@ -65,21 +63,16 @@ pub(super) fn exported(verb: &TrainVerb, session: &Session<'_>) -> Option<Result
         if session.json {
             return output::json(&json!({"out": written, "examples": values.len()}));
         }
-        output::line(format!(
-            "{} examples written to {}",
-            values.len(),
-            written.display()
-        ))
+        let (count, written) = (values.len(), written.display());
+        output::line(format!("{count} examples written to {written}"))
     }))
 }
 
 fn write(values: &[Value], prefers: bool, format: ExampleFormat, out: &Path) -> Result<PathBuf> {
     if format == ExampleFormat::LlamaFactory {
         create_dir_all(out)?;
-        put(
-            &out.join(LLAMA_FACTORY_LIST),
-            &llama_factory_list(prefers).to_string(),
-        )?;
+        let list = llama_factory_list(prefers).to_string();
+        put(&out.join(LLAMA_FACTORY_LIST), &list)?;
         let file = out.join(LLAMA_FACTORY_FILE);
         put(&file, &Value::Array(values.to_vec()).to_string())?;
         return Ok(file);

@@ -108,13 +108,7 @@ pub(crate) fn drawn<'a>(
 }
 
 fn show(report: &TuneReport) -> Result<()> {
-    let losses = |[first, last]: [Option<f64>; 2]| {
-        format!(
-            "{} to {}",
-            output::number(first, 4),
-            output::number(last, 4)
-        )
-    };
+    let losses = |losses: [Option<f64>; 2]| losses.map(|loss| output::number(loss, 4)).join(" to ");
     let kinds = report.by_kind.iter();
     let kinds: Vec<String> = kinds
         .map(|(kind, count)| format!("{count} {kind}"))
@@ -125,10 +119,8 @@ fn show(report: &TuneReport) -> Result<()> {
     };
     let mut rows = vec![("examples", examples)];
     if report.without_evidence > 0 {
-        let lost = format!(
-            "{} questions, whose evidence was not found again",
-            report.without_evidence
-        );
+        let lost = report.without_evidence;
+        let lost = format!("{lost} questions, whose evidence was not found again");
         rows.push(("without evidence", lost));
     }
     let validation = [report.first_validation_loss, report.best_validation_loss];
@@ -141,10 +133,8 @@ fn show(report: &TuneReport) -> Result<()> {
         ("written to", report.out.display().to_string()),
     ]);
     if let Some(threshold) = report.threshold {
-        rows.push((
-            "threshold of its policy",
-            format!("{threshold:.3}, by the questions that validate"),
-        ));
+        let threshold = format!("{threshold:.3}, by the questions that validate");
+        rows.push(("threshold of its policy", threshold));
     }
     output::pairs(rows)
 }

@@ -31,10 +31,8 @@ pub(super) fn run(arguments: &TrainGateArguments, session: &Session<'_>) -> Resu
             learn_gate(&labels, candidates, embedder.fingerprint(), options, watch)
         })?);
     }
-    let usage = format!(
-        "ken ask --policy evidence:gate --gate {}",
-        arguments.out.display()
-    );
+    let out = arguments.out.display();
+    let usage = format!("ken ask --policy evidence:gate --gate {out}");
     GATE.finish(&learned, &arguments.out, None, Some(usage), session)
 }
 
@@ -52,28 +50,20 @@ const GATE: Kind<GateMeasures> = Kind {
 
 fn rows(report: &GateReport) -> Vec<Row> {
     let of = &report.measured;
+    let questions = format!(
+        "trained on {}, of which evidence helps {} and harms {}; held out {}, left out {}",
+        report.learned_from, of.helped, of.harmed, report.held_out, report.left_out
+    );
+    let arms = [of.never_em, of.always_em].map(share).join(", ");
+    let above_better = share(of.vs_better) + &output::interval(of.vs_better_interval);
+    let above_always = share(of.vs_always) + &output::interval(of.vs_always_interval);
     vec![
         trained(report),
-        (
-            "questions",
-            format!(
-                "trained on {}, of which evidence helps {} and harms {}; held out {}, left out {}",
-                report.learned_from, of.helped, of.harmed, report.held_out, report.left_out
-            ),
-        ),
-        (
-            "exact match, never and always",
-            [of.never_em, of.always_em].map(share).join(", "),
-        ),
+        ("questions", questions),
+        ("exact match, never and always", arms),
         ("exact match with the gate", share(of.em)),
-        (
-            "above the better of these",
-            share(of.vs_better) + &output::interval(of.vs_better_interval),
-        ),
-        (
-            "above always",
-            share(of.vs_always) + &output::interval(of.vs_always_interval),
-        ),
+        ("above the better of these", above_better),
+        ("above always", above_always),
         ("evidence used", share(of.evidence_ratio)),
         ("AUROC of helps against harms", share(of.auroc)),
     ]

@@ -34,8 +34,8 @@ pub(super) struct Kind<M: 'static> {
 }
 
 impl<M: Serialize> Kind<M> {
-    /// Writes the head of the first seed, and shows how good it is and how the seeds spread. `controls` are a table
-    /// and its JSON, `usage` says how to use the head.
+    /// Writes the head of the first seed, and shows how good it is and how the seeds spread. `controls` are the rows of
+    /// a table and its JSON, `usage` says how to use the head.
     pub(super) fn finish(
         &self,
         learned: &[(Head, HeadReport<M>)],
@@ -55,7 +55,7 @@ impl<M: Serialize> Kind<M> {
             (*name, Spread::of(values.collect()))
         });
         let spreads: Vec<(&str, Spread)> = spreads.collect();
-        let (table, controls) = controls.unzip();
+        let (rows_of_controls, controls) = controls.unzip();
         if session.json {
             let mut shown = json!({ (self.name): out, "report": report });
             if !self.measures.is_empty() {
@@ -77,8 +77,8 @@ impl<M: Serialize> Kind<M> {
         rows.extend(losses(&report.candidates));
         output::pairs(rows)?;
         show_spreads(spreads)?;
-        if let Some(table) = table.filter(|table| table.len() > 1) {
-            output::table(&table)?;
+        if let Some(rows) = rows_of_controls.filter(|rows| !rows.is_empty()) {
+            output::columns("control|AUROC|of the router's lead over chance", rows)?;
         }
         usage.map_or(Ok(()), |usage| output::line(format!("to use it: {usage}")))
     }
@@ -126,8 +126,7 @@ fn show_spreads(spreads: Vec<(&str, Spread)>) -> Result<()> {
     if spreads.is_empty() {
         return Ok(());
     }
-    let mut rows = vec![output::head("over all seeds|mean|standard deviation|each")];
-    rows.extend(spreads.into_iter().map(|(name, spread)| {
+    let rows = spreads.into_iter().map(|(name, spread)| {
         let values = spread.each.iter().map(|value| output::number(*value, 3));
         vec![
             name.to_owned(),
@@ -135,8 +134,8 @@ fn show_spreads(spreads: Vec<(&str, Spread)>) -> Result<()> {
             output::number(spread.deviation, 3),
             values.collect::<Vec<_>>().join(" "),
         ]
-    }));
-    output::table(&rows)
+    });
+    output::columns("over all seeds|mean|standard deviation|each", rows)
 }
 
 /// A head's input in words.

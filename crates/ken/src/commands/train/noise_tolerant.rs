@@ -41,13 +41,8 @@ pub(crate) fn taught(
     let [training, validation] = split_noise_tolerant(questions, split);
     let known = match &flags.records {
         Some(path) => {
-            let asked = training.iter().chain(&validation);
-            Some(known_questions(
-                read_results(path)?,
-                path,
-                asked,
-                &model()?,
-            )?)
+            let (records, asked) = (read_results(path)?, training.iter().chain(&validation));
+            Some(known_questions(records, path, asked, &model()?)?)
         }
         None => None,
     };

@@ -56,35 +56,22 @@ const PRUNER: Kind<PrunerMeasures> = Kind {
 
 fn rows(report: &PrunerReport) -> Vec<Row> {
     let of = &report.measured;
-    let error = |value: Option<f64>| output::number(value, 4);
+    let errors = [of.squared_error, of.squared_error_of_mean];
+    let [error, of_mean] = errors.map(|value| output::number(value, 4));
+    let correlation = with_interval(of.rank_correlation, of.rank_correlation_interval);
+    let (learned, held_out) = (report.learned_from, report.held_out);
+    let sentences = format!(
+        "{} with a mastery, {} without",
+        of.sentences, report.left_out
+    );
+    let passages = format!("trained on {learned}, held out {held_out}");
+    let errors = format!("{error}; of predicting the mean {of_mean}");
     vec![
         trained(report),
-        (
-            "sentences",
-            format!(
-                "{} with a mastery, {} without",
-                of.sentences, report.left_out
-            ),
-        ),
-        (
-            "passages",
-            format!(
-                "trained on {}, held out {}",
-                report.learned_from, report.held_out
-            ),
-        ),
+        ("sentences", sentences),
+        ("passages", passages),
         ("mastery of those held out", share(of.mastery)),
-        (
-            "rank correlation",
-            with_interval(of.rank_correlation, of.rank_correlation_interval),
-        ),
-        (
-            "squared error",
-            format!(
-                "{}; of predicting the mean {}",
-                error(of.squared_error),
-                error(of.squared_error_of_mean)
-            ),
-        ),
+        ("rank correlation", correlation),
+        ("squared error", errors),
     ]
 }

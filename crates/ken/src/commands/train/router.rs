@@ -17,7 +17,7 @@ use serde_json::json;
 use super::head::{Kind, Row, learning, options, trained, with_interval};
 use crate::arguments::train::{ControlSource, TrainRouterArguments, VectorSource};
 use crate::failure::{Failure, Result};
-use crate::output::{self, share};
+use crate::output::share;
 use crate::progress::counting;
 use crate::session::Session;
 
@@ -70,14 +70,8 @@ pub(super) fn run(arguments: &TrainRouterArguments, session: &Session<'_>) -> Re
     let controls: Vec<Control> = controls.collect::<Result<_>>()?;
     let kbm = session.settings.kbm.as_deref();
     let usage = usage(report.input, &arguments.out, kbm);
-    let controls = (table(&controls), json!(controls));
-    ROUTER.finish(
-        &learned,
-        &arguments.out,
-        Some(controls),
-        Some(usage),
-        session,
-    )
+    let controls = Some((rows_of(&controls), json!(controls)));
+    ROUTER.finish(&learned, &arguments.out, controls, Some(usage), session)
 }
 
 /// The model of the policy `kbm`, without the questions among the labels that it was taught.
@@ -199,40 +193,30 @@ impl Learner<'_> {
 
 fn rows(report: &RouterReport) -> Vec<Row> {
     let of = &report.measured;
+    let questions = format!(
+        "trained on {}, held out {}, left out {}",
+        report.learned_from, report.held_out, report.left_out
+    );
+    let auroc = with_interval(of.auroc, of.auroc_interval);
     vec![
         ("predicts", of.predicts.to_string()),
         trained(report),
-        (
-            "questions",
-            format!(
-                "trained on {}, held out {}, left out {}",
-                report.learned_from, report.held_out, report.left_out
-            ),
-        ),
+        ("questions", questions),
         ("AUROC of what it predicts", share(of.target_auroc)),
         ("known of those held out", share(of.mastered)),
-        (
-            "AUROC of \"memory is right\"",
-            with_interval(of.auroc, of.auroc_interval),
-        ),
+        ("AUROC of \"memory is right\"", auroc),
         ("AUPRC of the known", share(of.auprc)),
         ("calibration error", share(of.ece)),
     ]
 }
 
-fn table(controls: &[Control]) -> Vec<Vec<String>> {
-    let mut rows = vec![output::head(
-        "control|AUROC|of the router's lead over chance",
-    )];
-    rows.extend(controls.iter().map(|control| {
+fn rows_of(controls: &[Control]) -> Vec<Vec<String>> {
+    let rows = controls.iter().map(|control| {
         let of = &control.report.measured;
-        vec![
-            control.reads.clone(),
-            with_interval(of.auroc, of.auroc_interval),
-            share(control.reaches),
-        ]
-    }));
-    rows
+        let auroc = with_interval(of.auroc, of.auroc_interval);
+        vec![control.reads.clone(), auroc, share(control.reaches)]
+    });
+    rows.collect()
 }
 
 fn usage(input: Input, out: &Path, kbm: Option<&Path>) -> String {
@@ -240,8 +224,6 @@ fn usage(input: Input, out: &Path, kbm: Option<&Path>) -> String {
         (Input::FirstTokenAndMastery, Some(kbm)) => format!(" --kbm {}", kbm.display()),
         _ => String::new(),
     };
-    format!(
-        "ken ask --policy router@0.5 --router {}{kbm}",
-        out.display()
-    )
+    let out = out.display();
+    format!("ken ask --policy router@0.5 --router {out}{kbm}")
 }

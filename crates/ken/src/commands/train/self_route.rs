@@ -55,11 +55,7 @@ fn trained(flags: &TuningFlags, session: &Session<'_>) -> Result<Arc<dyn Languag
     } else {
         settings.adapter = Some(out);
     }
-    let session = Session {
-        settings: &settings,
-        ..*session
-    };
-    Ok(session.setup().language_model()?)
+    Ok(session.setup_with(&settings).language_model()?)
 }
 
 fn stage(flags: &SelfRouteExampleFlags, prefers: bool) -> RoutingStage {
@@ -90,9 +86,6 @@ pub(crate) fn texts(
     session: &Session<'_>,
 ) -> Result<Vec<TextExample>> {
     let (checkpoint, taught) = taught(flags, session)?;
-    Ok(routing_texts(
-        &checkpoint,
-        &taught,
-        stage(flags, preferences),
-    )?)
+    let stage = stage(flags, preferences);
+    Ok(routing_texts(&checkpoint, &taught, stage)?)
 }

@@ -2,7 +2,6 @@
 //! `ken.toml`.
 
 mod show;
-mod words;
 mod write;
 
 use std::ffi::OsString;

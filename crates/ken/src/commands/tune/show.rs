@@ -1,14 +1,14 @@
 //! What tuning found, as one table and a few sentences, or as JSON.
 
+use ken_answer::Policy;
 use ken_eval::compare::Arm;
 use ken_eval::tune::{
     Confirmed, Findings, Labels, LeftOut, Row, Stakes, Verdict, measured, more_accurate,
-    most_accurate, named, why,
+    most_accurate, named, promised, why,
 };
 use ken_policy::Guarantee;
 use serde::Serialize;
 
-use super::words::limits;
 use super::write::Written;
 use crate::commands::training_questions;
 use crate::failure::Result;
@@ -106,14 +106,26 @@ pub(super) fn text(
     }
 }
 
+/// What the chosen policy promises for other questions; `None` of an arm, in which nothing was chosen.
+fn limits(findings: &Findings) -> Option<String> {
+    let policy = findings.chosen().policy;
+    match promised(findings) {
+        Some(promise) => Some(promise),
+        None if [Policy::NEVER, Policy::ALWAYS].contains(&policy) => None,
+        None if findings.confirmed.is_some() => Some("No guarantee.".to_owned()),
+        None => Some(
+            "No guarantee: it was chosen on these questions; --confirm FILE tries it on others."
+                .to_owned(),
+        ),
+    }
+}
+
 fn table<'a>(
     first: &str,
     better: Arm,
     rows: impl IntoIterator<Item = (String, &'a Row)>,
 ) -> Result<()> {
-    let mut head = output::head("|right|against|searches|tokens|ms");
-    head[0] = first.to_owned();
-    head[2] = format!("against {better}");
+    let names = format!("{first}|right|against {better}|searches|tokens|ms");
     let rows = rows.into_iter().map(|(name, row)| {
         let difference = row.vs_better;
         vec![
@@ -128,8 +140,7 @@ fn table<'a>(
             output::number(row.ms, 0),
         ]
     });
-    let rows: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
-    output::table(&rows)
+    output::columns(&names, rows)
 }
 
 fn show_written(findings: &Findings, written: &Written) -> Result<()> {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use ken_setup::{Chosen, Key, Settings};
 
 use crate::commands::provenance::for_a_shell;
+use crate::config::keys;
 use crate::failure::Result;
 use crate::terminal::remark;
 
@@ -45,11 +46,7 @@ pub(super) fn write(
 
 /// A setting as the flag that gave it, where what is answered depends on it.
 fn flag((key, value): &(Key, OsString)) -> Option<String> {
-    let everywhere = [
-        Key::allow_plaintext_keys,
-        Key::trust_corpus_embedder,
-        Key::threads,
-    ];
+    let everywhere = keys![allow_plaintext_keys trust_corpus_embedder threads];
     if everywhere.contains(key) {
         return None;
     }

@@ -6,9 +6,8 @@ use std::path::Path;
 
 use ken_eval::sample;
 use ken_world::{
-    SourceAccuracy, TruthRecord, TruthRow, World, WorldSettings, WorldSummary, accuracy_of_truth,
-    measure_truth, read_world, training_text_of, truth_table, world_questions, write_untrained,
-    write_world,
+    SourceAccuracy, TruthRow, World, WorldSettings, WorldSummary, accuracy_of_truth, measure_truth,
+    read_world, training_text_of, truth_table, world_questions, write_untrained, write_world,
 };
 use serde_json::json;
 
@@ -77,12 +76,11 @@ fn show_world(summary: &WorldSummary, out: &Path) -> Result<()> {
 
 /// What models get from each source.
 fn show_sources(sources: &[SourceAccuracy]) -> Result<()> {
-    let mut table = vec![output::head("known|never|always|oracle")];
-    table.extend(sources.iter().map(|source| {
+    let rows = sources.iter().map(|source| {
         let shares = [source.known, source.never, source.always, source.oracle];
         shares.map(|value| share(Some(value))).to_vec()
-    }));
-    output::table(&table)
+    });
+    output::columns("known|never|always|oracle", rows)
 }
 
 fn mix(world: &Path, from: u64, limit: u64, session: &Session<'_>) -> Result<()> {
@@ -127,27 +125,20 @@ fn truth(arguments: &WorldTruthArguments, session: &Session<'_>) -> Result<()> {
         questions = sample(questions, limit, world.settings().seed);
     }
     let model = session.setup().language_model()?;
+    let all = questions.len();
     let records = {
         let mut display = Display::new();
-        let mut progress = |done| display.show_items("measured", done, questions.len());
-        measure_truth(
-            model.as_ref(),
-            &world,
-            &questions,
-            &mut progress,
-            session.stop,
-        )?
+        let mut progress = |done| display.show_items("measured", done, all);
+        let model = model.as_ref();
+        measure_truth(model, &world, &questions, &mut progress, session.stop)?
     };
-    if records.len() < questions.len() {
-        let message = format!(
-            "stopped after {} of {} questions",
-            records.len(),
-            questions.len()
-        );
+    if records.len() < all {
+        let message = format!("stopped after {} of {all} questions", records.len());
         return Err(Failure::stopped(message));
     }
     if let Some(out) = &arguments.out {
-        write_records(&records, out)?;
+        let lines = records.iter().map(|record| format!("{}\n", json!(record)));
+        ken_storage::output(out, lines.collect::<String>().as_bytes())?;
     }
     if session.json {
         records.iter().try_for_each(output::json)
@@ -157,19 +148,8 @@ fn truth(arguments: &WorldTruthArguments, session: &Session<'_>) -> Result<()> {
     }
 }
 
-fn write_records(records: &[TruthRecord], out: &Path) -> Result<()> {
-    let lines: String = records
-        .iter()
-        .map(|record| format!("{}\n", json!(record)))
-        .collect();
-    Ok(ken_storage::output(out, lines.as_bytes())?)
-}
-
 fn show_truth(rows: &[TruthRow]) -> Result<()> {
-    let mut table = vec![output::head(
-        "questions|n|told|asked|not asked|one wording|evidence|misled|stranger|former",
-    )];
-    for row in rows {
+    let rows = rows.iter().map(|row| {
         let exposure = output::number(row.exposure, 1);
         let means = [
             row.asked,
@@ -182,7 +162,8 @@ fn show_truth(rows: &[TruthRow]) -> Result<()> {
         ];
         let mut cells = vec![row.what.clone(), row.questions.to_string(), exposure];
         cells.extend(means.map(share));
-        table.push(cells);
-    }
-    output::table(&table)
+        cells
+    });
+    let names = "questions|n|told|asked|not asked|one wording|evidence|misled|stranger|former";
+    output::columns(names, rows)
 }

@@ -30,6 +30,7 @@ fn show(parameters: usize, history: &History, out: &Path, json: bool) -> Result<
     let loss = history.steps.last().map(|step| step.loss);
     let seconds: f64 = history.steps.iter().map(|step| step.seconds).sum();
     let tokens: usize = history.steps.iter().map(|step| step.tokens).sum();
+    let per_second = history.tokens_per_second();
     if json {
         return output::json(&json!({
             "model": out.display().to_string(),
@@ -38,7 +39,7 @@ fn show(parameters: usize, history: &History, out: &Path, json: bool) -> Result<
             "tokens": tokens,
             "loss": loss,
             "seconds": seconds,
-            "tokens_per_second": history.tokens_per_second(),
+            "tokens_per_second": per_second,
         }));
     }
     output::pairs([
@@ -48,9 +49,6 @@ fn show(parameters: usize, history: &History, out: &Path, json: bool) -> Result<
         ("tokens", tokens.to_string()),
         ("last loss", output::number(loss, 3)),
         ("seconds", format!("{seconds:.0}")),
-        (
-            "tokens a second",
-            format!("{:.0}", history.tokens_per_second()),
-        ),
+        ("tokens a second", format!("{per_second:.0}")),
     ])
 }

@@ -32,10 +32,7 @@ impl DecoderConfig {
         rope_factors: Option<Vec<f32>>,
     ) -> Result<Self, DecoderError> {
         let path = metadata.path();
-        let invalid = |reason: String| DecoderError::InvalidConfig {
-            path: path.to_path_buf(),
-            reason,
-        };
+        let invalid = |reason: String| DecoderError::invalid(path, reason);
         let architecture = metadata.string("general.architecture")?;
         let family =
             Family::parse(architecture).ok_or_else(|| DecoderError::UnknownArchitecture {
@@ -170,12 +167,11 @@ fn rope_scaling(
                 magnitude: magnitude * optional("rope.scaling.attn_factor").unwrap_or(1.0),
             })
         }
-        Some(other) => Err(DecoderError::InvalidConfig {
-            path: metadata.path().to_path_buf(),
-            reason: format!(
-                "rotary scaling `{other}` is not supported (none, linear and yarn are)"
-            ),
-        }),
+        Some(other) => {
+            let reason =
+                format!("rotary scaling `{other}` is not supported (none, linear and yarn are)");
+            Err(DecoderError::invalid(metadata.path(), reason))
+        }
     }
 }
 

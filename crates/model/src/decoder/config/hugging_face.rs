@@ -12,8 +12,8 @@ use super::rope::{RopeParameters, RopeScaling};
 use super::{DecoderConfig, PARTIAL, embedding_scale, query_scalar};
 use crate::decoder::config::family::Family;
 use crate::decoder::error::DecoderError;
+use crate::decoder::files::settings_file;
 use crate::decoder::text::text_part;
-use crate::small_file::{self, MOST_SETTINGS_BYTES};
 
 /// The keys of a `config.json` that matter here.
 #[derive(Deserialize)]
@@ -101,13 +101,8 @@ impl DecoderConfig {
     /// # Errors
     /// An unreadable file, a missing key, or an architecture or rotary scaling that is not supported.
     pub fn from_hugging_face(path: &Path) -> Result<Self, DecoderError> {
-        let invalid = |reason: String| DecoderError::InvalidConfig {
-            path: path.to_path_buf(),
-            reason,
-        };
-        let text = small_file::text(path, MOST_SETTINGS_BYTES)
-            .map_err(|source| DecoderError::io(path, source))?;
-        let mut value: Value = serde_json::from_str(&text).map_err(|e| invalid(e.to_string()))?;
+        let invalid = |reason: String| DecoderError::invalid(path, reason);
+        let mut value: Value = settings_file::read(path)?;
         let mut family = family_of(path, &value)?;
         if let Some(text) = text_part::config(&value) {
             value = text.clone();

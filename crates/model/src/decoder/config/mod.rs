@@ -115,10 +115,10 @@ impl DecoderConfig {
     ) -> Result<(), DecoderError> {
         match self.layers > tensors {
             false => Ok(()),
-            true => Err(DecoderError::InvalidConfig {
-                path: path.to_path_buf(),
-                reason: format!("it has {} blocks and {tensors} tensors", self.layers),
-            }),
+            true => {
+                let reason = format!("it has {} blocks and {tensors} tensors", self.layers);
+                Err(DecoderError::invalid(path, reason))
+            }
         }
     }
 
@@ -231,10 +231,7 @@ impl DecoderConfig {
         };
         match reason {
             None => Ok(self),
-            Some(reason) => Err(DecoderError::InvalidConfig {
-                path: path.to_path_buf(),
-                reason,
-            }),
+            Some(reason) => Err(DecoderError::invalid(path, reason)),
         }
     }
 

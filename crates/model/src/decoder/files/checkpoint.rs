@@ -342,10 +342,8 @@ fn gguf_headers(path: &Path) -> Result<(DecoderConfig, GgufFile), DecoderError> 
     let config = DecoderConfig::from_gguf(&metadata, vocabulary, factors)?;
     config.check_tensors(path, file.tensors())?;
     if let Some(bias) = unknown_bias(&config, &file) {
-        return Err(DecoderError::InvalidConfig {
-            path: path.to_path_buf(),
-            reason: format!("its bias `{bias}` is not supported"),
-        });
+        let reason = format!("its bias `{bias}` is not supported");
+        return Err(DecoderError::invalid(path, reason));
     }
     Ok((config, file))
 }

@@ -20,10 +20,10 @@ use crate::decoder::files::checkpoint::Checkpoint;
 use crate::decoder::files::file_names::{CONFIG_FILE, COPIED, ORIGIN_FILE, WEIGHTS_FILE};
 use crate::decoder::files::origin::Origin;
 use crate::decoder::files::replacement::Replacement;
+use crate::decoder::files::settings_file;
 use crate::decoder::text::prompt_form::{FIELD, PromptForm};
 use crate::decoder::text::text_part;
 use crate::kernels::UnknownName;
-use crate::small_file::{self, MOST_SETTINGS_BYTES};
 
 /// The precision in which weights are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -119,8 +119,8 @@ impl Checkpoint {
                 }
             }
         }
-        let mut config = match self.folder() {
-            Some(source) => read_json(&source.join(CONFIG_FILE))?,
+        let mut config: Value = match self.folder() {
+            Some(source) => settings_file::read(&source.join(CONFIG_FILE))?,
             None => self.config_json(),
         };
         // Of a multimodal model only the text part is written.
@@ -375,13 +375,4 @@ fn stage_copy(files: &mut Replacement, source: &Path, name: &str) -> Result<(), 
         Err(error) if error.source.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error.into()),
     }
-}
-
-fn read_json(path: &Path) -> Result<Value, DecoderError> {
-    let text = small_file::text(path, MOST_SETTINGS_BYTES)
-        .map_err(|source| DecoderError::io(path, source))?;
-    serde_json::from_str(&text).map_err(|e| DecoderError::InvalidConfig {
-        path: path.to_path_buf(),
-        reason: e.to_string(),
-    })
 }

@@ -8,6 +8,7 @@ pub(in crate::decoder) mod gguf;
 pub(in crate::decoder) mod gguf_header;
 pub(in crate::decoder) mod origin;
 pub(in crate::decoder) mod replacement;
+pub(in crate::decoder) mod settings_file;
 pub(in crate::decoder) mod shards;
 pub(in crate::decoder) mod size;
 pub(in crate::decoder) mod stored_weights;

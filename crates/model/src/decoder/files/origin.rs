@@ -1,14 +1,15 @@
 //! ken's record of a training, beyond the formats of others: a file beside the weights or the adapter.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::decoder::error::DecoderError;
 use crate::decoder::files::file_names::ORIGIN_FILE;
+use crate::decoder::files::settings_file;
 use crate::decoder::sources::tokens::SourceTokens;
 use crate::decoder::text::prompt_form::PromptForm;
-use crate::small_file::{self, MOST_SETTINGS_BYTES};
 
 /// What a model was trained on and for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -52,19 +53,12 @@ impl Origin {
     /// # Errors
     /// A broken file.
     pub fn read(folder: &Path) -> Result<Option<Self>, DecoderError> {
-        let path = folder.join(ORIGIN_FILE);
-        let text = match small_file::text(&path, MOST_SETTINGS_BYTES) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(DecoderError::io(&path, error)),
-        };
-        let origin = serde_json::from_str(&text);
-        Ok(Some(origin.map_err(|error| {
-            DecoderError::InvalidConfig {
-                path,
-                reason: error.to_string(),
+        match settings_file::read(&folder.join(ORIGIN_FILE)) {
+            Err(DecoderError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+                Ok(None)
             }
-        })?))
+            origin => origin.map(Some),
+        }
     }
 
     /// Writes it into the folder of a model or an adapter, atomically.

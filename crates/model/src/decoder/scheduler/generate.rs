@@ -55,11 +55,7 @@ impl Decoder {
         options: &GenerateOptions,
         on_text: &mut dyn FnMut(&str) -> ControlFlow<()>,
     ) -> Result<Generation, DecoderError> {
-        let request = GenerateRequest {
-            prompt,
-            samples: 1,
-            options,
-        };
+        let request = GenerateRequest::new(prompt, 1, options);
         let answers = self.generate_many(&[request], &mut |progress| match progress {
             Progress::Text(piece) => on_text(piece.text),
             Progress::Reading { .. } => ControlFlow::Continue(()),

@@ -38,10 +38,7 @@ impl Decoder {
         prompt: &Prompt,
         continuations: &[&str],
     ) -> Result<Vec<Score>, DecoderError> {
-        let request = ScoreRequest {
-            prompt,
-            continuations,
-        };
+        let request = ScoreRequest::new(prompt, continuations);
         let scores = self.score_many(&[request])?;
         Ok(scores.into_iter().next().unwrap_or_default())
     }

@@ -75,11 +75,7 @@ fn write(
     on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
 ) -> Result<Vec<Generation>, DecoderError> {
     let options = sampled(20);
-    let request = GenerateRequest {
-        prompt,
-        samples,
-        options: &options,
-    };
+    let request = GenerateRequest::new(prompt, samples, &options);
     Ok(decoder.generate_many(&[request], on_progress)?.remove(0))
 }
 
@@ -109,11 +105,9 @@ fn beside_others(decoder: &Decoder, work: impl FnOnce()) {
         scope.spawn(|| {
             let prompts: Vec<Prompt> = (0..2000).map(|first| prompt(first, 9)).collect();
             let options = sampled(300);
-            let requests = prompts.iter().map(|prompt| GenerateRequest {
-                prompt,
-                samples: 4,
-                options: &options,
-            });
+            let requests = prompts
+                .iter()
+                .map(|prompt| GenerateRequest::new(prompt, 4, &options));
             let requests: Vec<_> = requests.collect();
             let mut until_done = |_: Progress<'_>| {
                 started.store(true, Ordering::Relaxed);
@@ -207,18 +201,9 @@ fn a_caller_that_goes_away_while_its_prompt_is_read_frees_its_place() {
 fn scoring_that_nobody_waits_for_ends_and_leaves_the_batch() {
     let decoder = new(&LoadOptions::default());
     let text: String = "w3 w5 w7 ".repeat(1000);
-    let prompt = ken_language::Prompt {
-        instruction: "".into(),
-        examples: ken_language::Examples::Fixed(&[]),
-        input: text.trim().to_owned(),
-        begun: String::new(),
-        reply: ken_language::Reply::Line,
-        sourced: None,
-    };
-    let request = || ScoreRequest {
-        prompt: &prompt,
-        continuations: &[" w2"],
-    };
+    let examples = ken_language::Examples::Fixed(&[]);
+    let prompt = ken_language::Prompt::new("", examples, text.trim().to_owned());
+    let request = || ScoreRequest::new(&prompt, &[" w2"]);
     // Set from its first check on, once the call has begun.
     let looks = AtomicUsize::new(0);
     let token = CancelToken::when(move || looks.fetch_add(1, Ordering::SeqCst) > 0);

@@ -52,11 +52,7 @@ mod tests {
     /// How many of a prompt's tokens need not be read again.
     fn known(decoder: &Decoder, prompt: &Prompt) -> usize {
         let options = GenerateOptions::new(Sampling::Greedy, 1);
-        let request = GenerateRequest {
-            prompt,
-            samples: 1,
-            options: &options,
-        };
+        let request = GenerateRequest::new(prompt, 1, &options);
         let mut known = None;
         let mut cancel = |progress: Progress<'_>| {
             if let Progress::Reading { read, .. } = progress {

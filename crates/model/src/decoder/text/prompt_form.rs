@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::decoder::error::DecoderError;
+use crate::decoder::files::settings_file;
 use crate::kernels::UnknownName;
-use crate::small_file::{self, MOST_SETTINGS_BYTES};
 
 /// The field of `config.json`. Tools that train or convert a checkpoint keep unknown fields, so it stays with the
 /// model.
@@ -67,19 +67,12 @@ impl PromptForm {
     /// # Errors
     /// An unknown form.
     pub(in crate::decoder) fn from_hugging_face(path: &Path) -> Result<Self, DecoderError> {
-        let text =
-            small_file::text(path, MOST_SETTINGS_BYTES).map_err(|e| DecoderError::io(path, e))?;
-        let invalid = |reason: String| DecoderError::InvalidConfig {
-            path: path.to_path_buf(),
-            reason,
-        };
-        let config: Value = serde_json::from_str(&text).map_err(|e| invalid(e.to_string()))?;
+        let config: Value = settings_file::read(path)?;
         match config.get(FIELD) {
             None | Some(Value::Null) => Ok(Self::default()),
             Some(form) => Self::deserialize(form).map_err(|_| {
-                invalid(format!(
-                    "`{FIELD}` is {form}; it can be \"examples\" or \"bare\""
-                ))
+                let reason = format!("`{FIELD}` is {form}; it can be \"examples\" or \"bare\"");
+                DecoderError::invalid(path, reason)
             }),
         }
     }

@@ -101,7 +101,9 @@ impl Jobs {
         work: Work,
         key: Option<&str>,
     ) -> Result<Arc<Job>, Refusal> {
-        self.submit_where(Known::check_room, id, corpus, work, key)
+        self.taken_on(Known::check_room, |known| {
+            self.add(known, id, corpus, work, key)
+        })
     }
 
     /// Takes a job on where none is open.
@@ -115,24 +117,9 @@ impl Jobs {
         work: Work,
         key: Option<&str>,
     ) -> Result<Arc<Job>, Refusal> {
-        self.submit_where(Known::check_none_open, id, corpus, work, key)
-    }
-
-    fn submit_where(
-        &self,
-        check: fn(&Known) -> Result<(), Refusal>,
-        id: String,
-        corpus: &str,
-        work: Work,
-        key: Option<&str>,
-    ) -> Result<Arc<Job>, Refusal> {
-        let mut known = self.lock();
-        check(&known)?;
-        let job = self.add(&mut known, id, corpus, work, key)?;
-        known.tell_places();
-        drop(known);
-        self.wake.notify_all();
-        Ok(job)
+        self.taken_on(Known::check_none_open, |known| {
+            self.add(known, id, corpus, work, key)
+        })
     }
 
     /// Takes several jobs on, or none where too many wait: these may be more than wait otherwise.
@@ -145,11 +132,22 @@ impl Jobs {
         works: impl Iterator<Item = (String, Work)>,
         key: Option<&str>,
     ) -> Result<(), Refusal> {
+        self.taken_on(Known::check_room, |known| {
+            works
+                .into_iter()
+                .try_for_each(|(id, work)| self.add(known, id, corpus, work, key).map(drop))
+        })
+    }
+
+    /// Adds jobs, and tells those that wait and the worker.
+    fn taken_on<T>(
+        &self,
+        check: fn(&Known) -> Result<(), Refusal>,
+        add: impl FnOnce(&mut Known) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
         let mut known = self.lock();
-        known.check_room()?;
-        let added = works
-            .into_iter()
-            .try_for_each(|(id, work)| self.add(&mut known, id, corpus, work, key).map(drop));
+        check(&known)?;
+        let added = add(&mut known);
         known.tell_places();
         drop(known);
         self.wake.notify_all();
