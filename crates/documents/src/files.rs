@@ -291,8 +291,6 @@ pub(crate) fn escaped(name: &[u8]) -> String {
 mod tests {
     use std::os::unix::fs::symlink;
 
-    use ken_testing::has;
-
     use super::*;
 
     fn found_in(folder: &Path) -> Result<Found, ReadError> {

@@ -281,7 +281,7 @@ mod tests {
     use crate::indicators::{certainty, confidence};
     use crate::{Correctness, Golden, are_right, types_by_string};
     use ken_language::Examples;
-    use ken_testing::{Fact, TableModel};
+    use ken_testing::{Fact, TableModel, with};
     use proptest::prelude::*;
 
     const OPTIONS: SampleOptions = SampleOptions {

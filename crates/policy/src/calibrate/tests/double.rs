@@ -1,5 +1,7 @@
 //! One threshold of two judgments.
 
+use ken_testing::with;
+
 use super::{candidates, guarantee};
 use crate::calibrate::{Calibration, Goal, Observation, Tally, calibrate};
 use crate::{Policy, Rule, Signal};

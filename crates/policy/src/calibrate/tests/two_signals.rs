@@ -1,5 +1,7 @@
 //! Two thresholds: of the question, and of the evidence.
 
+use ken_testing::with;
+
 use super::guarantee;
 use crate::calibrate::{Calibration, Goal, Observation, Tally, calibrate};
 use crate::{Policy, Rule, Signal};
