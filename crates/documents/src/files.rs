@@ -291,6 +291,8 @@ pub(crate) fn escaped(name: &[u8]) -> String {
 mod tests {
     use std::os::unix::fs::symlink;
 
+    use ken_testing::has;
+
     use super::*;
 
     fn found_in(folder: &Path) -> Result<Found, ReadError> {
@@ -413,10 +415,6 @@ mod tests {
             fs::write(dir.path().join(name), "x").unwrap();
         }
         let found = found_in(dir.path()).unwrap();
-        assert_eq!(found.files.len(), 1);
-        assert_eq!(
-            found.unread.to_string(),
-            "2 .doc, 1 .png, 1 without extension"
-        );
+        has!(found, files.len(): 1, unread.to_string(): "2 .doc, 1 .png, 1 without extension");
     }
 }

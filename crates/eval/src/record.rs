@@ -247,16 +247,13 @@ fn coverage(hits: &[Retrieved], golds: &[String]) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::with;
+
     use super::*;
 
     fn hit(doc_id: &str, n: usize, text: &str, in_prompt: bool) -> Retrieved {
-        Retrieved {
-            passage_id: format!("{doc_id}#{n}"),
-            doc_id: doc_id.to_owned(),
-            text: text.to_owned(),
-            in_prompt,
-            ..Retrieved::default()
-        }
+        with!(Retrieved::default(), passage_id: format!("{doc_id}#{n}"), doc_id: doc_id.to_owned(),
+            text: text.to_owned(), in_prompt: in_prompt)
     }
 
     #[test]

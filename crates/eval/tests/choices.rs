@@ -11,7 +11,7 @@ use ken_answer::{Pipeline, Policy, QuestionPrompt, Signal, Style, prompt};
 use ken_eval::{Question, observe, signal_scores, summarize};
 use ken_lab::heads::Target;
 use ken_lab::heads::router::router_labels;
-use ken_testing::{Fact, FnEmbedder, TableModel};
+use ken_testing::{Fact, FnEmbedder, TableModel, has};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -100,9 +100,8 @@ fn an_answer_is_right_by_the_choice_that_it_names() {
     let answer = pipeline.answer(question.prompt(), go_on).unwrap();
     let shown = prompt::from_memory(question.prompt());
     // The table counts the words of the part that differs between prompts.
-    assert_eq!(answer.tokens.prompt, shown.input.split_whitespace().count());
-    assert_eq!((answer.style, answer.choice), (Style::Short, Some('B')));
-    assert_eq!(answer.choices, question.choices);
+    has!(answer, tokens.prompt: shown.input.split_whitespace().count(), style: Style::Short,
+        choice: Some('B'), choices: question.choices);
     let open = pipeline.answer(question.question.as_str(), go_on).unwrap();
     assert_eq!((open.style, open.choice), (Style::Full, None));
 }

@@ -13,7 +13,7 @@ use ken_eval::compare::{
     to_csv,
 };
 use ken_eval::{Question, ResultsFile, Run, RunProgress, RunSettings, Summary, summarize};
-use ken_testing::{Fact, FnEmbedder};
+use ken_testing::{Fact, FnEmbedder, has};
 use tempfile::TempDir;
 
 use fixture::{
@@ -223,14 +223,7 @@ fn statistics_are_those_of_the_set_boundary() {
     let comparison = compared(&folder, &mut pipeline, &policies, &questions(), &[], BATCH);
     // Greedy answers: of kinds 0 and 2 known from memory, and 3 too (0.4 against twice 0.3); with
     // evidence 0, 1 and 3 right, 2 misled.
-    assert_eq!(
-        (comparison.never_em, comparison.always_em),
-        (Some(0.6), Some(0.6))
-    );
-    assert_eq!(
-        (comparison.beneficial, comparison.harmful),
-        (Some(0.2), Some(0.2))
-    );
+    has!(comparison, never_em: Some(0.6), always_em: Some(0.6), beneficial: Some(0.2), harmful: Some(0.2));
     let of = |name: &str| {
         let result = comparison
             .policies
@@ -239,18 +232,10 @@ fn statistics_are_those_of_the_set_boundary() {
         result.unwrap_or_else(|| panic!("{name}"))
     };
     let oracle = of("oracle");
-    assert_eq!(oracle.summary.em, Some(0.8));
-    assert_eq!(oracle.summary.retrieval_ratio, Some(0.2));
-    assert_eq!(
-        (oracle.not_harming, oracle.strict_preference),
-        (Some(1.0), Some(1.0))
-    );
+    has!(oracle, summary.em: Some(0.8), summary.retrieval_ratio: Some(0.2), not_harming: Some(1.0),
+        strict_preference: Some(1.0));
     // It reads only beneficial evidence, all for questions that memory answers wrong.
-    assert_eq!(
-        (oracle.trusted_right, oracle.doubted_right),
-        (Some(0.75), Some(0.0))
-    );
-    assert_eq!(oracle.needless_searches, Some(0.0));
+    has!(oracle, trusted_right: Some(0.75), doubted_right: Some(0.0), needless_searches: Some(0.0));
     assert_eq!(of("always").needless_searches, Some(0.6));
     assert_eq!(of("never").needless_searches, None);
     let tokens = |name: &str| {
@@ -305,15 +290,8 @@ fn statistics_are_those_of_the_set_boundary() {
     let (skipped, lost) = spares("uncertainty:perplexity");
     assert!(skipped > 0.3 && lost <= 0.1, "{skipped} {lost}");
     let always = of("always");
-    assert_eq!(always.vs_always.em, Some(0.0));
-    assert_eq!(
-        (always.trusted_right, always.doubted_right),
-        (None, Some(0.6))
-    );
-    assert_eq!(
-        (always.not_harming, always.strict_preference),
-        (Some(0.8), Some(0.2))
-    );
+    has!(always, vs_always.em: Some(0.0), trusted_right: None, doubted_right: Some(0.6),
+        not_harming: Some(0.8), strict_preference: Some(0.2));
     let chance = of("random:0.5").random;
     assert!((chance.em.unwrap() - 0.6).abs() < 0.02, "{chance:?}");
     // The needy answer with one of two: less surely than two kinds, and more surely than two.
@@ -334,8 +312,7 @@ fn statistics_are_those_of_the_set_boundary() {
     let curve = &certainty.curve;
     let (first, last) = (curve[0], curve[curve.len() - 1]);
     assert_eq!((first.retrieval_ratio, first.em), (0.0, 0.6));
-    assert_eq!((last.retrieval_ratio, last.em), (1.0, 0.6));
-    assert_eq!(last.threshold, None);
+    has!(last, retrieval_ratio: 1.0, em: 0.6, threshold: None);
 
     let csv = to_csv(&comparison);
     assert_eq!(csv.lines().count(), 1 + policies.len());
@@ -444,8 +421,7 @@ fn answers_are_not_written_again_to_be_measured() {
             assert!(taken.greedy.is_some(), "{taken:?}");
             assert_eq!(taken.greedy, measured.greedy);
             let [measured, taken] = [measured, taken].map(|measured| measured.costs[&Step::Greedy]);
-            assert_eq!(taken.tokens, measured.tokens);
-            assert_eq!(taken.calls, measured.calls);
+            has!(taken, tokens: measured.tokens, calls: measured.calls);
             let answering = record.timing_ms["read"] + record.timing_ms["write"];
             assert_eq!(taken.ms, answering, "the time is that of the answer");
         }

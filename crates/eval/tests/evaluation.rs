@@ -13,7 +13,7 @@ use ken_eval::{
     RunSettings, Summary, Task, evaluate, paired, read_results, summarize,
 };
 use ken_policy::Source;
-use ken_testing::has;
+use ken_testing::{has, with};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -40,12 +40,9 @@ fn questions(n: usize) -> Vec<Question> {
 /// second or not at all.
 fn answer(question: &Question) -> Result<Answer, AnswerError> {
     let i: usize = question.id[1..].parse().unwrap();
-    let hit = |doc: String, text: String, in_prompt| Retrieved {
-        passage_id: format!("{doc}#0"),
-        doc_id: doc,
-        text,
-        in_prompt,
-        ..Retrieved::default()
+    let hit = |doc: String, text: String, in_prompt| {
+        with!(Retrieved::default(),
+            passage_id: format!("{doc}#0"), doc_id: doc, text: text, in_prompt: in_prompt)
     };
     let gold = hit(format!("d{i}"), format!("This is the Number {i}."), true);
     let other = hit("other".to_owned(), "Nothing.".to_owned(), true);

@@ -10,7 +10,7 @@ use std::time::Duration;
 use ken_answer::Policy;
 use ken_answer::{Pipeline, Step};
 use ken_eval::{Comparison, ProbeRecord, Question, Summary, summarize};
-use ken_testing::{Call, Fact, FnEmbedder, TableModel};
+use ken_testing::{Call, Fact, FnEmbedder, TableModel, has};
 use tempfile::TempDir;
 
 use fixture::{about_clock, clocks, live, probed, questions_of, with_corpus};
@@ -135,8 +135,7 @@ fn fewer_samples_than_were_probed_cost_less() {
     let taken = ken_eval::calibration::recorded(&records[1], 3);
     let cost = taken.costs[&Step::Sample];
     let first: usize = samples.iter().take(3).map(|sample| sample.written).sum();
-    assert_eq!((cost.calls.model, cost.tokens.completion), (3, first));
-    assert_eq!(cost.tokens.prompt, costs[&Step::Sample].tokens.prompt);
+    has!(cost, calls.model: 3, tokens.completion: first, tokens.prompt: costs[&Step::Sample].tokens.prompt);
     let (part, whole) = (cost.ms, costs[&Step::Sample].ms);
     assert!((part - whole / 4.0).abs() < 1e-9);
     assert_eq!(taken.costs[&Step::Greedy], costs[&Step::Greedy]);

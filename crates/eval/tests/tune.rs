@@ -15,7 +15,7 @@ use ken_eval::compare::{AnswersWork, Arm};
 use ken_eval::tune::{Labels, Row, TuneError, TuneWork, Tuned, Verdict, tell_apart, usable};
 use ken_eval::{Question, Record, Run, RunSettings};
 use ken_policy::{CalibratedOn, Promise};
-use ken_testing::{Fact, FnEmbedder};
+use ken_testing::{Fact, FnEmbedder, has};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -166,10 +166,7 @@ fn the_policy_that_pays_is_found_promised_and_confirmed() {
     tuned(&work, &mut pipeline, questions, &candidates, labels);
     forget_times(&work);
     let findings = tuned(&work, &mut pipeline, questions, &candidates, labels);
-    assert_eq!(
-        (findings.better, findings.choice.verdict),
-        (Arm::Always, Verdict::Pays)
-    );
+    has!(findings, better: Arm::Always, choice.verdict: Verdict::Pays);
     let chosen = &findings.rows[findings.choice.row];
     assert_eq!(chosen.policy.signal(), candidates[2].signal());
     assert_eq!((chosen.accuracy, chosen.searches), (Some(1.0), Some(0.5)));
@@ -191,9 +188,8 @@ fn the_policy_that_pays_is_found_promised_and_confirmed() {
             .unwrap()
             .unwrap()
     });
-    assert_eq!((confirmed.n, confirmed.arm.policy), (40, Policy::ALWAYS));
-    assert_eq!(confirmed.chosen.policy, policy[0]);
-    assert_eq!(confirmed.chosen.vs_better.difference, Some(0.0));
+    has!(confirmed, n: 40, arm.policy: Policy::ALWAYS, chosen.policy: policy[0],
+        chosen.vs_better.difference: Some(0.0));
 }
 
 #[test]
@@ -207,10 +203,9 @@ fn where_memory_knows_little_nothing_is_at_stake() {
     let questions = questions_of(&facts);
     let work = folder.path().join("tune");
     let findings = tuned(&work, &mut pipeline, &questions, &candidates, labels);
-    assert_eq!(findings.choice.verdict, Verdict::NothingAtStake);
-    assert_eq!(findings.rows[findings.choice.row].policy, Policy::ALWAYS);
-    assert_eq!((findings.stakes.known, findings.stakes.lead), (0.1, 0.0));
-    assert_eq!(findings.guarantee, None);
+    has!(findings, choice.verdict: Verdict::NothingAtStake,
+        rows[findings.choice.row].policy: Policy::ALWAYS, stakes.known: 0.1, stakes.lead: 0.0,
+        guarantee: None);
 }
 
 #[test]

@@ -18,7 +18,7 @@ use ken_eval::{Fold, ProbeRecord, Question, Run, RunSettings, observe, signal_sc
 use ken_lab::LearnOptions;
 use ken_lab::heads::gate::{GateReport, cross_fitted_worth, gate_labels, gate_scores, learn_gate};
 use ken_policy::{Head, Input, Source};
-use ken_testing::{Fact, FnEmbedder};
+use ken_testing::{Fact, FnEmbedder, has, says, with};
 use ken_train::heads::{HeadOptions, Shape};
 use tempfile::TempDir;
 
@@ -104,10 +104,7 @@ fn a_gate_refuses_what_misleads() {
             "it tells nothing of what it learned from"
         );
         pipeline = pipeline
-            .with(RoutingModels {
-                gate: Some(Arc::new(gate.into())),
-                ..RoutingModels::default()
-            })
+            .with(with!(RoutingModels::default(), gate: Some(Arc::new(gate.into()))))
             .unwrap();
         let policies = policies("evidence:gate,uncertainty:perplexity@1.2+evidence:gate@0.5");
         // With and without the probe records, the results are the same.
@@ -125,8 +122,7 @@ fn a_gate_refuses_what_misleads() {
             let mut summary = put_together.summary.clone();
             summary.latency_ms = done.latency_ms.clone();
             assert_eq!(summary, done, "{policy}");
-            assert_eq!(again.summary.em, done.em);
-            assert_eq!(again.summary.tokens, done.tokens);
+            has!(again, summary.em: done.em, summary.tokens: done.tokens);
             assert!(done.em > comparison.always_em, "{done:?}");
             assert!(done.evidence_ratio < done.retrieval_ratio, "{done:?}");
         }
@@ -196,15 +192,8 @@ fn refused_evidence_leaves_the_answer_from_memory() {
     };
     let known = &facts[1];
     let refused = answer(&known.question);
-    assert_eq!(
-        (refused.route, refused.answer.as_str()),
-        (Source::SelfKnowledge, known.answer.as_str())
-    );
-    assert!(
-        refused
-            .reason
-            .contains("not above 1000, so the evidence is dropped")
-    );
+    has!(refused, route: Source::SelfKnowledge, answer.as_str(): known.answer.as_str());
+    says!(refused.reason => "not above 1000, so the evidence is dropped");
     assert!(refused.retrieved.iter().all(|passage| !passage.in_prompt));
     assert!(!refused.retrieved.is_empty() && refused.citations.is_empty());
     // One search for the passages and two to rate them.

@@ -24,7 +24,7 @@ use ken_lab::pruning::{
 use ken_lab::{LearnError, MasteryRecord, PruningError};
 use ken_language::{Embedder, Role};
 use ken_policy::Head;
-use ken_testing::FnEmbedder;
+use ken_testing::{FnEmbedder, with};
 use ken_train::heads::{HeadOptions, Shape};
 use serde_json::json;
 use tempfile::TempDir;
@@ -396,10 +396,7 @@ fn a_guarantee_that_cannot_be_kept_says_how_many_questions_would_do() {
     let mut open = few.clone();
     open.iter_mut()
         .for_each(|asked| asked.golden_answers.clear());
-    let guarantee = Guarantee {
-        confidence: 0.9,
-        ..guarantee(0.1, by_lot.len())
-    };
+    let guarantee = with!(guarantee(0.1, by_lot.len()), confidence: 0.9);
     let error = try_largest(&index, &by_lot, &open, guarantee, false);
     assert_eq!(error.unwrap_err().kind(), "no_golden_answers");
     let stopped = try_largest(&index, &by_lot, &few, guarantee, true);

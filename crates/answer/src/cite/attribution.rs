@@ -154,17 +154,13 @@ fn needs_no_blank(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use ken_testing::cases;
+    use ken_testing::{cases, with};
     use proptest::prelude::*;
 
     use super::*;
 
     fn passage(text: &str, in_prompt: bool) -> Retrieved {
-        Retrieved {
-            text: text.to_owned(),
-            in_prompt,
-            ..Retrieved::default()
-        }
+        with!(Retrieved::default(), text: text.to_owned(), in_prompt: in_prompt)
     }
 
     fn passages() -> [Retrieved; 4] {

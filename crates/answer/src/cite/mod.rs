@@ -156,16 +156,13 @@ pub fn is_han(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::with;
+
     use super::*;
 
     fn passage(id: &str, text: &str, in_prompt: bool) -> Retrieved {
-        Retrieved {
-            passage_id: id.to_owned(),
-            doc_id: id.to_owned(),
-            text: text.to_owned(),
-            in_prompt,
-            ..Retrieved::default()
-        }
+        with!(Retrieved::default(), passage_id: id.to_owned(), doc_id: id.to_owned(),
+            text: text.to_owned(), in_prompt: in_prompt)
     }
 
     fn numbers(answer: &str, passages: &[Retrieved]) -> Vec<usize> {

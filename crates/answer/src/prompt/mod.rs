@@ -343,17 +343,12 @@ pub fn verbalize_fingerprint() -> String {
 
 #[cfg(test)]
 mod tests {
-    use ken_testing::has;
+    use ken_testing::{has, with};
 
     use super::*;
 
     pub(super) fn passage(title: &str, text: &str) -> Retrieved {
-        Retrieved {
-            title: title.to_owned(),
-            text: text.to_owned(),
-            in_prompt: true,
-            ..Retrieved::default()
-        }
+        with!(Retrieved::default(), title: title.to_owned(), text: text.to_owned(), in_prompt: true)
     }
 
     #[test]

@@ -215,6 +215,8 @@ fn unescaped(name: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use ken_testing::has;
+
     use super::*;
 
     fn read(content: &[u8]) -> Vec<(String, Vec<Object>)> {
@@ -275,8 +277,7 @@ mod tests {
             .remove(0)
             .1;
         let properties = operands[1].as_dict().unwrap();
-        assert_eq!(properties.get(b"ActualText").unwrap(), &text(b"x"));
-        assert_eq!(properties.len(), 3);
+        has!(properties, get(b"ActualText").unwrap(): &text(b"x"), len(): 3);
     }
 
     #[test]

@@ -163,13 +163,8 @@ mod tests {
     use super::*;
 
     fn passage(id: usize, title: &str, text: &str) -> Retrieved {
-        Retrieved {
-            passage_id: id.to_string(),
-            doc_id: id.to_string(),
-            title: title.to_owned(),
-            text: text.to_owned(),
-            ..Retrieved::default()
-        }
+        with!(Retrieved::default(), passage_id: id.to_string(), doc_id: id.to_string(),
+            title: title.to_owned(), text: text.to_owned())
     }
 
     #[test]

@@ -37,10 +37,8 @@ fn tiny() -> Tiny {
 
 fn options(seed: u64, max_tokens: usize) -> GenerateOptions {
     GenerateOptions {
-        sampling: Sampling::at(1.0, seed),
-        max_tokens,
         stop: vec!["e".to_owned()],
-        schema: None,
+        ..GenerateOptions::new(Sampling::at(1.0, seed), max_tokens)
     }
 }
 

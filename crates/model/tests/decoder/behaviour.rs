@@ -335,8 +335,7 @@ fn empty_texts_are_refused() {
     );
     for texts in [&[""][..], &["a", ""], &["Ж"]] {
         let error = decoder().score(&prompt, texts).unwrap_err();
-        assert_eq!(error.to_string(), "the continuation is empty");
-        assert_eq!(error.kind(), "empty_text");
+        has!(error, to_string(): "the continuation is empty", kind(): "empty_text");
     }
     assert_eq!(decoder().score(&prompt, &[]).unwrap(), []);
 }

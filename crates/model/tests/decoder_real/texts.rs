@@ -76,10 +76,7 @@ fn a_schema_constrains_a_text() {
         .unwrap();
     let plain = GenerateOptions::new(Sampling::Greedy, 8);
     for sampling in [Sampling::Greedy, Sampling::at(1.5, 3)] {
-        let options = GenerateOptions {
-            schema: schema.clone(),
-            ..GenerateOptions::new(sampling, 120)
-        };
+        let options = with!(GenerateOptions::new(sampling, 120), schema: schema.clone());
         let request = |options, samples| GenerateRequest::new(&prompt, samples, options);
         let requests = [request(&options, 3), request(&plain, 1)];
         let texts = decoder.generate_many(&requests, &mut |_| ControlFlow::Continue(()));

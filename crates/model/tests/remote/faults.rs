@@ -54,11 +54,8 @@ pub(crate) fn scripted(
 ) -> (Server, RemoteModel) {
     let number = AtomicUsize::new(0);
     let server = serving(move |request| script(request, number.fetch_add(1, Ordering::SeqCst)));
-    let model = RemoteModel::connect(Endpoint {
-        settings: settings(),
-        ..Endpoint::new(&server.url)
-    })
-    .unwrap();
+    let model =
+        RemoteModel::connect(with!(Endpoint::new(&server.url), settings: settings())).unwrap();
     (server, model)
 }
 

@@ -24,10 +24,7 @@ fn choices(texts: &[String]) -> Reply {
 }
 
 fn sampled() -> GenerateOptions {
-    GenerateOptions {
-        sampling: Sampling::at(1.0, 100),
-        ..greedy()
-    }
+    with!(greedy(), sampling: Sampling::at(1.0, 100))
 }
 
 /// One text, after its seed.
@@ -88,10 +85,7 @@ fn requests_in_flight_are_as_many_as_allowed() {
     });
     let prompt = prompt();
     let options: Vec<GenerateOptions> = (0..9)
-        .map(|seed| GenerateOptions {
-            sampling: Sampling::at(1.0, seed),
-            ..greedy()
-        })
+        .map(|seed| with!(greedy(), sampling: Sampling::at(1.0, seed)))
         .collect();
     let requests: Vec<_> = options
         .iter()

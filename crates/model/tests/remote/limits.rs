@@ -35,11 +35,8 @@ fn endless(media: &str, bytes: &[u8]) -> Reply {
 /// The error of generating with a server that always gives the same response.
 fn outcome(reply: impl Fn() -> Reply + Send + Sync + 'static) -> ModelError {
     let server = serving(move |_| reply());
-    let model = RemoteModel::connect(Endpoint {
-        settings: limited(),
-        ..Endpoint::new(&server.url)
-    })
-    .unwrap();
+    let model =
+        RemoteModel::connect(with!(Endpoint::new(&server.url), settings: limited())).unwrap();
     let begun = Instant::now();
     let error = text_of(&model, &prompt()).unwrap_err();
     assert!(begun.elapsed() < Duration::from_secs(30));

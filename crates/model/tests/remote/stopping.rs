@@ -28,10 +28,8 @@ fn connected(
 ) -> (Server, RemoteModel, Arc<AtomicBool>) {
     let stop = Arc::new(AtomicBool::new(false));
     let server = serving(script);
-    let model = RemoteModel::connect(Endpoint {
-        cancel: CancelToken::raised_by(stop.clone()),
-        ..Endpoint::new(&server.url)
-    })
+    let model = RemoteModel::connect(with!(Endpoint::new(&server.url),
+        cancel: CancelToken::raised_by(stop.clone())))
     .unwrap();
     (server, model, stop)
 }
