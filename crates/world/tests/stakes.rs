@@ -7,6 +7,7 @@ mod fixture;
 use std::collections::{HashMap, HashSet};
 
 use ken_corpus::{Assigner, Sharding};
+use ken_testing::with;
 use ken_world::{
     Account, Group, Holding, Kind, Query, Relation, Subject, TextKind, TrainingText, World,
     WorldQuestion, WorldSettings, accuracy_of_world, training_text_of, world_questions,
@@ -211,11 +212,7 @@ fn documents_follow_a_long_tail_and_tell_the_same_in_other_words() {
 #[test]
 fn coverage_saturates_by_the_number_of_documents() {
     const SHARDS: u32 = 8;
-    let world = World::new(WorldSettings {
-        people: 6_000,
-        ..WorldSettings::default()
-    })
-    .unwrap();
+    let world = World::new(with!(WorldSettings::default(), people: 6_000)).unwrap();
     let sharding = Sharding {
         count: SHARDS,
         seed: 3,
@@ -269,11 +266,7 @@ fn parts(text: &TrainingText) -> (String, String) {
 #[test]
 fn beside_passages_beside_the_point_the_answer_comes_from_memory() {
     for share in [0.0, 0.2, 1.0] {
-        let world = World::new(WorldSettings {
-            irrelevant: share,
-            ..settings(5)
-        })
-        .unwrap();
+        let world = World::new(with!(settings(5), irrelevant: share)).unwrap();
         let subjects: HashMap<&str, usize> = world
             .subjects()
             .iter()
@@ -327,11 +320,7 @@ fn beside_passages_beside_the_point_the_answer_comes_from_memory() {
 #[test]
 fn retrieving_always_stays_a_tenth_below_the_better_source() {
     for seed in 0..4 {
-        let world = World::new(WorldSettings {
-            seed,
-            ..WorldSettings::default()
-        })
-        .unwrap();
+        let world = World::new(with!(WorldSettings::default(), seed: seed)).unwrap();
         let questions = world_questions(&world);
         for known in [0.2, 0.5, 0.8] {
             let sources = accuracy_of_world(&questions, known);

@@ -12,6 +12,7 @@ use ken_eval::read_questions;
 use ken_language::LanguageModel;
 use ken_model::decoder::{Checkpoint, Decoder, LoadOptions};
 use ken_probe::right_choices;
+use ken_testing::with;
 use ken_world::{
     Account, Group, Holding, Kind, QUESTIONS_FILE, Query, QuestionKind, Size, Subject, TextKind,
     TrainingText, World, WorldError, WorldQuestion, WorldSettings, measure_truth, read_world,
@@ -101,52 +102,17 @@ fn settings_of_which_no_world_can_be_made_are_refused() {
     let base = settings(0);
     for bad in [
         WorldSettings { people: 3, ..base },
-        WorldSettings {
-            unseen: usize::MAX,
-            ..base
-        },
-        WorldSettings {
-            exponent: -0.1,
-            ..base
-        },
-        WorldSettings {
-            exponent: f64::NAN,
-            ..base
-        },
-        WorldSettings {
-            sequences: 0,
-            ..base
-        },
-        WorldSettings {
-            documents: 0,
-            ..base
-        },
-        WorldSettings {
-            documents: 65,
-            ..base
-        },
-        WorldSettings {
-            irrelevant: 1.1,
-            ..base
-        },
-        WorldSettings {
-            wrong: f64::NAN,
-            ..base
-        },
-        WorldSettings {
-            look_alikes: 0.6,
-            outdated: 0.5,
-            ..base
-        },
+        with!(base, unseen: usize::MAX),
+        with!(base, exponent: -0.1),
+        with!(base, exponent: f64::NAN),
+        with!(base, sequences: 0),
+        with!(base, documents: 0),
+        with!(base, documents: 65),
+        with!(base, irrelevant: 1.1),
+        with!(base, wrong: f64::NAN),
+        with!(base, look_alikes: 0.6, outdated: 0.5),
         // More books, with their false versions, than there are titles.
-        WorldSettings {
-            people: 39_900,
-            unseen: 50,
-            strangers: 50,
-            wrong: 1.0,
-            documents: 1,
-            ..base.without_stakes()
-        },
+        with!(base.without_stakes(), people: 39_900, unseen: 50, strangers: 50, wrong: 1.0, documents: 1),
     ] {
         let error = World::new(bad).unwrap_err();
         assert!(error.remedy().is_some(), "{error}");
