@@ -443,10 +443,7 @@ mod tests {
 
     #[test]
     fn lower_temperatures_sharpen() {
-        let cold = SampleOptions {
-            temperature: 0.2,
-            ..OPTIONS
-        };
+        let cold = with!(OPTIONS, temperature: 0.2);
         let right = sampled(0.5, cold)
             .iter()
             .flatten()

@@ -380,10 +380,7 @@ fn a_datastore_is_made_of_what_the_model_was_not_taught() {
         .collect();
     let all: BTreeSet<u64> = all.into_iter().collect();
     let all: Vec<u64> = all.into_iter().collect();
-    let taught = MakeOptions {
-        taught: &all,
-        ..MAKING
-    };
+    let taught = with!(MAKING, taught: &all);
     let error = made(&voting, taught, &store).unwrap_err();
     assert_eq!(error.kind(), "all_taught");
     assert!(!store.exists());
@@ -393,12 +390,7 @@ fn a_datastore_is_made_of_what_the_model_was_not_taught() {
         .filter(|record| place_in_split(record.subject()) >= 0.6);
     let taught: BTreeSet<u64> = taught.map(|record| digest_of(&record.question)).collect();
     let taught: Vec<u64> = taught.into_iter().collect();
-    let some = MakeOptions {
-        held_out: 0.2,
-        taught: &taught,
-        soft: true,
-        ..MAKING
-    };
+    let some = with!(MAKING, held_out: 0.2, taught: &taught, soft: true);
     let half = folder.path().join("half");
     let few = made(&voting, some, &half).unwrap();
     assert_eq!(few.entries + few.left_out, 90);

@@ -2,10 +2,7 @@
 
 use ken_answer::datastore::SELF;
 use ken_answer::{QuestionPrompt, prompt};
-use ken_lab::{
-    ExamplesError, RoutingExample, RoutingExampleOptions, RoutingStage, SourceRecord,
-    routing_examples,
-};
+use ken_lab::{ExamplesError, RoutingExample, RoutingStage, SourceRecord, routing_examples};
 use ken_language::{LanguageModel, ScoreRequest};
 use ken_model::decoder::{Checkpoint, Decoder, LoadOptions, Origin};
 use ken_testing::with;
@@ -92,10 +89,7 @@ fn each_stage_teaches_its_tokens() {
     );
 
     // Without verbalizing, the end of the knowledge follows the source at once.
-    let making = RoutingExampleOptions {
-        verbalizes: false,
-        ..SUM
-    };
+    let making = with!(SUM, verbalizes: false);
     let silent = routing_examples(&records, making, checkpoint.fingerprint()).unwrap();
     // Labeled by the answer without retrieval and with the first passage, whatever the texts are worth.
     let sources = silent

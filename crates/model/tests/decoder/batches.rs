@@ -36,10 +36,7 @@ fn tiny() -> Tiny {
 }
 
 fn options(seed: u64, max_tokens: usize) -> GenerateOptions {
-    GenerateOptions {
-        stop: vec!["e".to_owned()],
-        ..GenerateOptions::new(Sampling::at(1.0, seed), max_tokens)
-    }
+    with!(GenerateOptions::new(Sampling::at(1.0, seed), max_tokens), stop: vec!["e".to_owned()])
 }
 
 fn same(a: &Generation, b: &Generation) -> bool {

@@ -8,6 +8,7 @@ use ken_language::{
     TokenLogprob,
 };
 use ken_model::decoder::Decoder;
+use ken_testing::with;
 use proptest::prelude::*;
 
 use super::batches::TINY;
@@ -116,10 +117,7 @@ fn log_probabilities_come_only_on_request_and_bad_tokens_are_refused() {
     let tokens = decoder.encode("ab cd", true).unwrap();
     let plain = continued(decoder, std::slice::from_ref(&tokens), 4, None);
     assert!(plain[0].prompt.is_empty() && plain[0].samples[0].1.is_empty());
-    let only_written = LogprobOptions {
-        prompt: false,
-        ..SCORED
-    };
+    let only_written = with!(SCORED, prompt: false);
     let written = continued(
         decoder,
         std::slice::from_ref(&tokens),

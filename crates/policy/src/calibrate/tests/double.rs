@@ -16,10 +16,10 @@ const OPEN: Policy = Policy {
 
 /// Without a threshold, every question is answered with evidence.
 fn double(threshold: Option<f64>) -> Policy {
-    threshold.map_or(Policy::ALWAYS, |_| Policy {
-        retrieve: Rule::above(Signal::MASTERY, threshold),
-        ..OPEN
-    })
+    threshold.map_or(
+        Policy::ALWAYS,
+        |_| with!(OPEN, retrieve: Rule::above(Signal::MASTERY, threshold)),
+    )
 }
 
 fn calibrated(observations: &[Observation], goal: Goal) -> Calibration {
