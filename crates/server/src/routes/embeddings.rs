@@ -8,7 +8,6 @@ use ken_language::Embedder;
 use super::call::{Call, JsonBody};
 use super::reply::Reply;
 use crate::service::cancel::Cancel;
-use crate::service::gate::Gate;
 use crate::service::resources::Served;
 use crate::service::search_options::SearchOptions;
 use crate::service::{policies, readable, work};
@@ -49,7 +48,7 @@ pub(crate) async fn embed(
         let starts = (0..texts.len()).step_by(at_once);
         starts.map(|start| start..(start + at_once).min(texts.len()))
     };
-    let deadline = work::deadline(&call.served);
+    let (gate, deadline) = (&call.served.embeddings, work::deadline(&call.served));
     // Counts all texts before embedding any, so that a refused request costs nothing.
     let (own, given) = (Arc::clone(&corpus), Arc::clone(&texts));
     let count = move |_: &Served, _: &Cancel, piece: Range<usize>| {
@@ -92,10 +91,6 @@ fn texts(input: Input) -> Result<Arc<[String]>, Refusal> {
         return Err(Refusal::bad("invalid_value", message).of("input"));
     }
     Ok(texts)
-}
-
-fn gate(served: &Served) -> &Gate {
-    &served.embeddings
 }
 
 /// The number of tokens of a text, or of its words if an endpoint does not show its tokens.

@@ -85,15 +85,11 @@ pub(crate) async fn list(
     let page = call.page()?;
     let Corpus(name) = &call.path;
     let corpus = SearchOptions::of(Some(name.clone())).some_corpus(&call.served, call.caller())?;
-    let listed = work::run(
-        &call.served,
-        |served| &served.searches,
-        move |_, _| {
-            let documents = corpus.retriever.back_end().pruned_documents()?;
-            let documents = documents.into_iter().map(PrunedDocumentObject::from);
-            let documents: Vec<PrunedDocumentObject> = documents.collect();
-            Ok(page.of(documents, |document| &document.doc_id))
-        },
-    );
+    let listed = work::run(&call.served, &call.served.searches, move |_, _| {
+        let documents = corpus.retriever.back_end().pruned_documents()?;
+        let documents = documents.into_iter().map(PrunedDocumentObject::from);
+        let documents: Vec<PrunedDocumentObject> = documents.collect();
+        Ok(page.of(documents, |document| &document.doc_id))
+    });
     Ok(Reply::json(&listed.await?))
 }

@@ -7,7 +7,6 @@ use super::call::{Call, JsonBody};
 use super::embeddings::counted;
 use super::reply::Reply;
 use crate::service::cancel::Cancel;
-use crate::service::gate::Gate;
 use crate::service::resources::Served;
 use crate::service::search_options::SearchOptions;
 use crate::service::{policies, readable, work};
@@ -38,7 +37,7 @@ pub(crate) async fn rerank(
         let starts = (0..texts.len()).step_by(SLICE);
         starts.map(|start| start..(start + SLICE).min(texts.len()))
     };
-    let deadline = work::deadline(&call.served);
+    let (gate, deadline) = (&call.served.searches, work::deadline(&call.served));
     // Counts all texts before scoring any, so that a refused request costs nothing.
     let (own, query, given) = (Arc::clone(&corpus), asked.query.clone(), Arc::clone(&texts));
     let count = move |_: &Served, _: &Cancel, slice: Range<usize>| {
@@ -99,8 +98,4 @@ fn refuse_unreadable(texts: &[String], query: &str, most: Option<usize>) -> Resu
             .map_err(|refusal| refusal.of(&format!("documents[{index}]")))?;
     }
     Ok(())
-}
-
-fn gate(served: &Served) -> &Gate {
-    &served.searches
 }

@@ -44,16 +44,12 @@ pub(crate) async fn apply(
     }
     let question = correction.question.clone();
     let asked = Arc::clone(&datastore);
-    let state = work::run(
-        served,
-        |served| &served.answers,
-        move |served, cancel| {
-            let model = bound_model(Arc::clone(&served.pipeline.model), &cancel.token());
-            let states = question_states(&asked, &[question.as_str()], model.as_ref());
-            let states = states.map_err(|error| cancel.refusal(error))?;
-            states.into_iter().next().ok_or_else(work::broken)
-        },
-    )
+    let state = work::run(served, &served.answers, move |served, cancel| {
+        let model = bound_model(Arc::clone(&served.pipeline.model), &cancel.token());
+        let states = question_states(&asked, &[question.as_str()], model.as_ref());
+        let states = states.map_err(|error| cancel.refusal(error))?;
+        states.into_iter().next().ok_or_else(work::broken)
+    })
     .await?;
     let correction = correction.clone();
     let votes = blocking(move || {

@@ -24,7 +24,6 @@ use super::tokens::text_model;
 use crate::access::caller::Reserved;
 use crate::service::cancel::Cancel;
 use crate::service::clock::unix_seconds;
-use crate::service::gate::Gate;
 use crate::service::options::SamplingOptions;
 use crate::service::resources::Served;
 use crate::service::{policies, readable, work};
@@ -80,7 +79,7 @@ pub(crate) async fn complete(
     let reserved = call.caller().reserve(asked.estimate())?;
     let served = Arc::clone(&call.served);
     if !is_streamed {
-        let done = work::run(&served, gate, move |served, cancel| {
+        let done = work::run(&served, &served.answers, move |served, cancel| {
             asked.write(served, cancel, reserved, &mut |_| ControlFlow::Continue(()))
         });
         let (choices, used) = done.await?;
@@ -104,7 +103,7 @@ fn write_in_background(
     let (tell, news) = unbounded_channel();
     tokio::spawn(async move {
         let (pieces, gone) = (tell.clone(), tell.clone());
-        let work = work::run(&served, gate, move |served, cancel| {
+        let work = work::run(&served, &served.answers, move |served, cancel| {
             asked.write(served, cancel, reserved, &mut |piece| match pieces
                 .send(CompletionNews::Text(piece))
             {
@@ -119,10 +118,6 @@ fn write_in_background(
         }
     });
     news
-}
-
-fn gate(served: &Served) -> &Gate {
-    &served.answers
 }
 
 /// Reports how the work ended. A client that has gone needs no news.

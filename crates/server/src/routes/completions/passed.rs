@@ -7,7 +7,7 @@ use ken_language::{Api, bound_model};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc::unbounded_channel;
 
-use super::{Chunks, CompletionNews, gate};
+use super::{Chunks, CompletionNews};
 use crate::access::caller::Reserved;
 use crate::routes::call::Call;
 use crate::routes::reply::Reply;
@@ -36,7 +36,7 @@ pub(super) async fn pass_on(
     let reserved = call.caller().reserve(read.saturating_add(written))?;
     let served = Arc::clone(&call.served);
     let Some(chunks) = chunks else {
-        let done = work::run(&served, gate, move |served, cancel| {
+        let done = work::run(&served, &served.answers, move |served, cancel| {
             let mut last = Value::Null;
             ask(served, cancel, request, reserved, &mut |reply| last = reply)?;
             Ok(last)
@@ -46,7 +46,7 @@ pub(super) async fn pass_on(
     let (tell, news) = unbounded_channel();
     tokio::spawn(async move {
         let (pieces, gone) = (tell.clone(), tell.clone());
-        let work = work::run(&served, gate, move |served, cancel| {
+        let work = work::run(&served, &served.answers, move |served, cancel| {
             ask(served, cancel, request, reserved, &mut |reply| {
                 // A client that has gone ends the work by that.
                 let _ = pieces.send(CompletionNews::Said(Box::new(reply)));
