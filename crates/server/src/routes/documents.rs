@@ -18,9 +18,9 @@ pub(crate) async fn list(call: Call<Corpus>) -> Result<Reply<Listed<DocumentObje
         let corpus = back_end.corpus().ok_or_else(not_listed)?;
         let documents = corpus.documents(page.after(), page.newest_first());
         // Reading many documents ends when the request is cancelled.
-        let documents = documents.map(|document| match cancel.reason() {
-            Some(refusal) => Err(refusal),
-            None => document.map_err(|error| Refusal::failed(&error)),
+        let documents = documents.map(|document| {
+            cancel.check()?;
+            document.map_err(|error| Refusal::failed(&error))
         });
         let chosen = documents.filter(|document| match document {
             Ok(document) => document.id.starts_with(&prefix) && back_end.admits(&document.metadata),

@@ -54,7 +54,7 @@ pub(crate) async fn judge(
         let known = pipeline.knows(question.as_str(), policy);
         let known = known.map_err(|error| cancel.refusal(error))?;
         // Samples that were broken off say nothing.
-        cancel.reason().map_or(Ok(()), Err)?;
+        cancel.check()?;
         let [prompt, completion] = known.tokens;
         reserved.settle(prompt + completion);
         Ok(KnowsResponse {

@@ -51,9 +51,9 @@ pub(crate) async fn in_pieces<I: Send + 'static, T: Send + 'static>(
     for piece in pieces {
         let place = ticket.enter(deadline).await?;
         let work = Arc::clone(&work);
-        let work = move |served: &Served, cancel: &Cancel| match cancel.reason() {
-            Some(reason) => Err(reason),
-            None => work(served, cancel, piece),
+        let work = move |served: &Served, cancel: &Cancel| {
+            cancel.check()?;
+            work(served, cancel, piece)
         };
         done.push(at_place(served, place, deadline, work).await?);
         ticket = gate.queue_again();

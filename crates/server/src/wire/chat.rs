@@ -174,6 +174,17 @@ pub(crate) struct Usage {
     pub(crate) total_tokens: usize,
 }
 
+impl Usage {
+    /// Tokens read and written.
+    pub(crate) fn of([prompt_tokens, completion_tokens]: [usize; 2]) -> Self {
+        Self {
+            prompt_tokens,
+            completion_tokens,
+            total_tokens: prompt_tokens + completion_tokens,
+        }
+    }
+}
+
 /// A passage that the answer rests on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Annotation {

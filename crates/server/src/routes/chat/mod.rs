@@ -72,7 +72,7 @@ struct Reply {
 fn completion(reply: Reply, answered: Completion) -> ChatCompletion {
     let annotations = annotations(&answered, &reply.addresses);
     let finish_reason = finish_reason(&answered);
-    let usage = usage(&answered);
+    let usage = Usage::of(answered.tokens);
     let Completion {
         text,
         refusal,
@@ -108,15 +108,6 @@ fn finish_reason(answered: &Completion) -> &'static str {
     }
 }
 
-fn usage(answered: &Completion) -> Usage {
-    let [prompt_tokens, completion_tokens] = answered.tokens;
-    Usage {
-        prompt_tokens,
-        completion_tokens,
-        total_tokens: prompt_tokens + completion_tokens,
-    }
-}
-
 fn annotations(answered: &Completion, addresses: &Addresses) -> Vec<Annotation> {
     let annotations = cited(answered).into_iter().map(|cited| {
         let url = addresses.passage(
@@ -144,7 +135,6 @@ impl Wording for Reply {
             AnswerEvent::Reply(chunk) => self.pass(*chunk),
             AnswerEvent::Done(answered) if self.is_passed => self.end_passed(&answered),
             AnswerEvent::Done(answered) => self.end(&answered),
-            AnswerEvent::Failed(refusal) => vec![events::data(&refusal.body()), events::done()],
         }
     }
 }
@@ -185,7 +175,7 @@ impl Reply {
         let last = choice(Delta::default(), Some(finish_reason(answered)));
         events.push(self.chunk(vec![last], None, Some(&answered.trace)));
         if self.usage {
-            events.push(self.chunk(Vec::new(), Some(usage(answered)), None));
+            events.push(self.chunk(Vec::new(), Some(Usage::of(answered.tokens)), None));
         }
         events.push(events::done());
         events

@@ -290,20 +290,6 @@ impl Reply {
         sent.push(self.of_response(&kind));
         sent
     }
-
-    /// Clients that only read the response, and those that only look for errors, both get them.
-    fn fail(&mut self, refusal: &Refusal) -> Vec<Bytes> {
-        let error = refusal.object();
-        self.response.status = "failed";
-        self.response.error = Some(error.clone());
-        let failed = self.of_response("response.failed");
-        let happening = Happening::Error {
-            code: error.code,
-            message: &error.message,
-            param: error.param.as_deref(),
-        };
-        vec![failed, self.event("error", happening)]
-    }
 }
 
 impl Wording for Reply {
@@ -311,6 +297,22 @@ impl Wording for Reply {
 
     fn settle(&mut self) -> impl Future<Output = ()> + Send {
         self.keep()
+    }
+
+    /// Clients that only read the response, and those that only look for errors, both get them.
+    fn fail(&mut self, refusal: &Refusal) -> Vec<Bytes> {
+        let mut sent = self.create();
+        let error = refusal.object();
+        self.response.status = "failed";
+        self.response.error = Some(error.clone());
+        sent.push(self.of_response("response.failed"));
+        let happening = Happening::Error {
+            code: error.code,
+            message: &error.message,
+            param: error.param.as_deref(),
+        };
+        sent.push(self.event("error", happening));
+        sent
     }
 
     fn word(&mut self, news: AnswerEvent) -> Vec<Bytes> {
@@ -330,7 +332,6 @@ impl Wording for Reply {
                 sent.extend(self.begin());
                 sent.extend(self.end(*answered));
             }
-            AnswerEvent::Failed(refusal) => sent.extend(self.fail(&refusal)),
             // Only chat completions are passed on.
             AnswerEvent::Reply(_) => {}
         }
