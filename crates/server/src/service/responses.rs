@@ -15,6 +15,9 @@ use super::record::{self, RecordError};
 /// Their folder in that of the server.
 pub(crate) const FOLDER: &str = "responses";
 
+/// How ids of responses begin.
+const START: &str = "resp_";
+
 /// The most responses.
 const MOST: usize = 10_000;
 
@@ -78,12 +81,6 @@ struct OnDisk {
     bytes: u64,
 }
 
-/// Whether a text can be the id of a response, and so the name of a file.
-fn is_id(id: &str) -> bool {
-    let rest = id.strip_prefix("resp_").unwrap_or_default();
-    !rest.is_empty() && rest.len() <= 64 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric())
-}
-
 impl Responses {
     /// The responses in a folder, which is created if it is missing. It removes those that are too old.
     ///
@@ -93,7 +90,9 @@ impl Responses {
         ken_storage::create_plain_dir_all(&folder)?;
         let mut all = Vec::new();
         for name in ken_storage::names(&folder)? {
-            let id = name.strip_suffix(record::ENDING).filter(|id| is_id(id));
+            let id = name
+                .strip_suffix(record::ENDING)
+                .filter(|id| record::is_id(id, START));
             let about = std::fs::symlink_metadata(folder.join(&name));
             if let (Some(id), Ok(about)) = (id, about) {
                 let written = about.modified().ok();
@@ -131,10 +130,7 @@ impl Responses {
         key: Option<&str>,
         now: u64,
     ) -> Result<Option<KeptResponse>, RecordError> {
-        if !is_id(id) {
-            return Ok(None);
-        }
-        let response: Option<KeptResponse> = record::read(&record::path(&self.folder, id))?;
+        let response: Option<KeptResponse> = record::find(&self.folder, id, START)?;
         let is_own = |kept: &KeptResponse| kept.key.as_deref() == key;
         Ok(response.filter(|kept| is_own(kept) && now < kept.created.saturating_add(KEPT)))
     }

@@ -100,7 +100,7 @@ pub(crate) async fn complete(
 /// Does the work in a task of its own, which ends when the receiver is dropped.
 fn in_background(
     served: Arc<Served>,
-    work: impl FnOnce(&Served, &Cancel, &Sender) -> Result<CompletionNews, Refusal> + Send + 'static,
+    work: impl FnOnce(&Served, &Cancel, &Tell) -> Result<CompletionNews, Refusal> + Send + 'static,
 ) -> Events<CompletionNews> {
     let (tell, news) = unbounded_channel();
     tokio::spawn(async move {
@@ -267,7 +267,7 @@ impl Asked {
         served: &Served,
         cancel: &Cancel,
         reserved: Reserved,
-        tell: &Sender,
+        tell: &Tell,
     ) -> Result<CompletionNews, Refusal> {
         let mut send = |piece| match tell.send(Ok(CompletionNews::Text(piece))) {
             Ok(()) => ControlFlow::Continue(()),
@@ -423,7 +423,7 @@ impl News for CompletionNews {
 }
 
 /// Sends them to the response.
-type Sender = UnboundedSender<Result<CompletionNews, Refusal>>;
+type Tell = UnboundedSender<Result<CompletionNews, Refusal>>;
 
 /// What all chunks of a response share.
 struct Heading {

@@ -188,10 +188,7 @@ impl Stores {
     /// # Errors
     /// As [`Stores::files`].
     pub(crate) fn file(&self, corpus: &str, file: &str) -> Result<Option<StoreFile>, RecordError> {
-        match super::files::is_id(file) {
-            true => record::read(&record::path(&self.members(corpus), file)),
-            false => Ok(None),
-        }
+        record::find(&self.members(corpus), file, super::files::START)
     }
 
     /// Notes how a file of a corpus is.
