@@ -31,7 +31,7 @@ pub(crate) async fn embed(
     let dimensions = corpus.retriever.embedder().dimensions();
     if asked.dimensions.is_some_and(|wanted| wanted != dimensions) {
         let message = format!("vectors of this embedder have {dimensions} dimensions");
-        return Err(Refusal::bad("invalid_value", message).of("dimensions"));
+        return Err(Refusal::invalid("dimensions", message));
     }
     let role = match asked.ken.role {
         Role::Query => ken_language::Role::Query,
@@ -88,7 +88,7 @@ fn texts(input: Input) -> Result<Arc<[String]>, Refusal> {
     };
     if texts.is_empty() || texts.len() > MOST_TEXTS || texts.iter().any(String::is_empty) {
         let message = format!("it must be 1 to {MOST_TEXTS} texts, none of them empty");
-        return Err(Refusal::bad("invalid_value", message).of("input"));
+        return Err(Refusal::invalid("input", message));
     }
     Ok(texts)
 }

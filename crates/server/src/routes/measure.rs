@@ -95,7 +95,7 @@ fn write(call: &Call, given: Option<String>, folder: &Path) -> Result<(), Refusa
 
 /// What is to be measured, under a name of its own.
 fn evaluation(asked: &MeasureRequest, id: &str) -> Result<Evaluation, Refusal> {
-    let bad = |param: &str, message: &str| Err(Refusal::bad("invalid_value", message).of(param));
+    let bad = |param: &str, message: &str| Err(Refusal::invalid(param, message));
     let count = asked.policies.len();
     let kind = match asked.kind {
         MeasureKind::Tune if count > 0 => {

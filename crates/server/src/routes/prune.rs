@@ -49,7 +49,7 @@ pub(crate) async fn prune(
 fn check(reason: &str) -> Result<(), Refusal> {
     if reason.trim().is_empty() || reason.len() > LONGEST_REASON {
         let message = format!("it must have from 1 to {LONGEST_REASON} bytes");
-        Err(Refusal::bad("invalid_value", message).of("reason"))
+        Err(Refusal::invalid("reason", message))
     } else {
         Ok(())
     }

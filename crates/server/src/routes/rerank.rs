@@ -82,10 +82,10 @@ pub(crate) async fn rerank(
 fn refuse_empty(texts: &[String], query: &str) -> Result<(), Refusal> {
     if texts.is_empty() || texts.len() > MOST_TEXTS || texts.iter().any(String::is_empty) {
         let message = format!("it must be 1 to {MOST_TEXTS} texts, none of them empty");
-        return Err(Refusal::bad("invalid_value", message).of("documents"));
+        return Err(Refusal::invalid("documents", message));
     }
     match query.trim().is_empty() {
-        true => Err(Refusal::bad("invalid_value", "it must not be empty").of("query")),
+        true => Err(Refusal::invalid("query", "it must not be empty")),
         false => Ok(()),
     }
 }

@@ -121,7 +121,7 @@ impl SearchOptions {
         match self.k {
             Some(k) if !(1..=MOST_PASSAGES).contains(&k) => {
                 let message = format!("it must be a number from 1 to {MOST_PASSAGES}");
-                Err(Refusal::bad("invalid_value", message).of(param))
+                Err(Refusal::invalid(param, message))
             }
             _ => Ok(self),
         }
@@ -176,14 +176,13 @@ impl SearchOptions {
                 Err(refusal) => return Err(refusal),
             }
         }
-        let bad = |param, message: String| Refusal::bad("invalid_value", message).of(param);
         if opened.len() > MOST_CORPORA {
             let message = format!("at most {MOST_CORPORA} corpora are searched at once");
-            return Err(bad("corpus", message));
+            return Err(Refusal::invalid("corpus", message));
         }
         if opened.len() > 1 && self.generation.is_some() {
-            let message = "a generation is one of a single corpus".to_owned();
-            return Err(bad("generation", message));
+            let message = "a generation is one of a single corpus";
+            return Err(Refusal::invalid("generation", message));
         }
         match (opened.is_empty(), empty) {
             (true, Some(refusal)) => Err(refusal),
@@ -340,5 +339,5 @@ pub(super) fn parsed<T: FromStr<Err: ToString>>(
     text: Option<&str>,
 ) -> Result<Option<T>, Refusal> {
     let parsed = text.map(str::parse::<T>).transpose();
-    parsed.map_err(|error| Refusal::bad("invalid_value", error.to_string()).of(param))
+    parsed.map_err(|error| Refusal::invalid(param, error.to_string()))
 }

@@ -132,7 +132,7 @@ impl Wanted {
 
     /// Takes a parameter; returns whether it selects traces.
     fn take(&mut self, name: &str, value: &str) -> Result<bool, Refusal> {
-        let refused = |message: &str| Refusal::bad("invalid_value", message).of(name);
+        let refused = |message: &str| Refusal::invalid(name, message);
         match name {
             "policy" => self.policy = Some(value.to_owned()),
             "route" => self.route = Some(value.to_owned()),

@@ -139,8 +139,7 @@ impl Asked {
     /// # Errors
     /// A value out of range, or one that would be ignored; a model that does not show its tokens.
     fn read(given: CompletionRequest, served: &Served) -> Result<Self, Refusal> {
-        let bad =
-            |message: String, param: &str| Err(Refusal::bad("invalid_value", message).of(param));
+        let bad = |message: String, param: &str| Err(Refusal::invalid(param, message));
         let samples = given.n.unwrap_or(1);
         let stop = others::stop(given.others.get("stop"))?;
         others::refuse(&given.others, |name, value| match name {
@@ -317,7 +316,7 @@ impl Asked {
         };
         if (written + scored) * (logprobs.top + 1) > MOST_LOGPROBS {
             let message = "these are too many log probabilities for one response; send fewer prompts at once, or ask for fewer tokens";
-            Err(Refusal::bad("invalid_value", message).of("logprobs"))
+            Err(Refusal::invalid("logprobs", message))
         } else {
             Ok(())
         }

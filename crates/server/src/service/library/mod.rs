@@ -194,7 +194,7 @@ impl Library {
     pub(crate) fn make(&self, corpora: &Corpora, made: &MadeCorpus) -> Result<(), Refusal> {
         if !is_name(&made.name) {
             let message = "a name has up to 64 letters, digits, `-` and `_`, and begins with none of these signs";
-            return Err(Refusal::bad("invalid_value", message).of("name"));
+            return Err(Refusal::invalid("name", message));
         }
         if self.place(corpora, &made.name).is_ok()
             || corpora.all().iter().any(|one| one.name == made.name)
