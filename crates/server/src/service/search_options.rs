@@ -29,7 +29,7 @@ const EMPTY: &str = "empty_corpus";
 const MOST_COMPARISONS: usize = 256;
 
 /// How a client wants passages found.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct SearchOptions {
     /// By name; empty for the first.
     corpora: Vec<String>,
@@ -134,20 +134,14 @@ impl SearchOptions {
 
     /// Whether only the first corpus is searched, as the settings say.
     pub(super) fn is_as_set(&self, served: &Served) -> bool {
-        let Self {
-            corpora,
-            generation,
-            k,
-            mode,
-            filters,
-            rerank,
-            least,
-        } = self;
         let all = served.corpora.all();
         let first = all.first().map(|first| first.name.as_str());
-        let is_first = corpora.iter().all(|name| Some(name.as_str()) == first);
-        let is_set = k.is_none() && mode.is_none() && rerank.is_none() && least.is_none();
-        is_first && is_set && generation.is_none() && filters.is_empty()
+        let names = self.corpora.iter().map(String::as_str);
+        let others = Self {
+            corpora: Vec::new(),
+            ..self.clone()
+        };
+        names.map(Some).all(|name| name == first) && others == Self::default()
     }
 
     /// The corpora to search, each once; empty if none is served and none is named. Of several, empty ones are left
