@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::clock::unix_seconds;
 use super::record::{self, RecordError};
+use crate::lock::lock;
 
 /// Their folder in that of the server.
 pub(crate) const FOLDER: &str = "responses";
@@ -112,12 +113,8 @@ impl Responses {
                 all: all.into(),
             }),
         };
-        responses.forget_old(&mut responses.lock(), unix_seconds())?;
+        responses.forget_old(&mut lock(&responses.known), unix_seconds())?;
         Ok(responses)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A response of this key.
@@ -143,7 +140,7 @@ impl Responses {
         let path = record::path(&self.folder, &kept.id);
         record::write(&path, kept)?;
         let bytes = std::fs::symlink_metadata(&path).map_or(0, |about| about.len());
-        let mut known = self.lock();
+        let mut known = lock(&self.known);
         known.bytes += bytes;
         known.all.push_back(OnDisk {
             id: kept.id.clone(),
@@ -173,7 +170,7 @@ impl Responses {
     /// # Errors
     /// A file that cannot be removed.
     pub(crate) fn remove(&self, id: &str) -> Result<(), RecordError> {
-        let mut known = self.lock();
+        let mut known = lock(&self.known);
         if let Some(index) = known.all.iter().position(|response| response.id == id)
             && let Some(gone) = known.all.remove(index)
         {
@@ -221,7 +218,7 @@ mod tests {
         }
         responses.remove("resp_1").unwrap();
         assert_eq!(find("resp_1", Some("a"), 1000), None);
-        assert_eq!(responses.lock().bytes, 0);
+        assert_eq!(lock(&responses.known).bytes, 0);
     }
 
     #[test]
@@ -237,7 +234,7 @@ mod tests {
         };
         assert_eq!([1, 2, 3].map(is_there), [false, true, true]);
         // With one more there are a few too many.
-        responses.lock().bytes = MOST_BYTES - 100;
+        lock(&responses.known).bytes = MOST_BYTES - 100;
         responses.keep(&kept(4, 11 + KEPT)).unwrap();
         assert_eq!([2, 3, 4].map(is_there), [false, true, true]);
     }

@@ -4,12 +4,13 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use ken_storage::StorageError;
 
 use super::job::{Job, Order, Status, Work};
+use crate::lock::lock;
 use crate::service::clock::unix_seconds;
 use crate::service::gate::Load;
 use crate::service::record;
@@ -77,10 +78,6 @@ impl Jobs {
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The folder for what is sent with a job.
     pub(crate) fn sent(&self, id: &str) -> PathBuf {
         self.folder.join(id)
@@ -126,7 +123,7 @@ impl Jobs {
         work: Work,
         key: Option<&str>,
     ) -> Result<Arc<Job>, Refusal> {
-        let mut known = self.lock();
+        let mut known = lock(&self.known);
         check(&known)?;
         let job = self.add(&mut known, id, corpus, work, key)?;
         known.tell_places();
@@ -145,7 +142,7 @@ impl Jobs {
         works: impl Iterator<Item = (String, Work)>,
         key: Option<&str>,
     ) -> Result<(), Refusal> {
-        let mut known = self.lock();
+        let mut known = lock(&self.known);
         known.check_room()?;
         let added = works
             .into_iter()
@@ -191,18 +188,18 @@ impl Jobs {
 
     /// All that are remembered, newest first.
     pub(crate) fn all(&self) -> Vec<Arc<Job>> {
-        self.lock().all.iter().rev().cloned().collect()
+        lock(&self.known).all.iter().rev().cloned().collect()
     }
 
     /// One of them.
     pub(crate) fn find(&self, id: &str) -> Option<Arc<Job>> {
-        let known = self.lock();
+        let known = lock(&self.known);
         known.all.iter().find(|job| job.order.id == id).cloned()
     }
 
     /// Those of a corpus that are not over.
     pub(crate) fn open_of(&self, corpus: &str) -> Vec<Arc<Job>> {
-        let known = self.lock();
+        let known = lock(&self.known);
         let of = known.all.iter().filter(|job| job.order.corpus == corpus);
         of.filter(|job| !job.state().status.is_over())
             .cloned()
@@ -212,7 +209,7 @@ impl Jobs {
     /// Cancels one. One that waits is over at once, one that runs soon.
     pub(crate) fn cancel(&self, job: &Job) {
         job.stop.store(true, Ordering::Relaxed);
-        let mut known = self.lock();
+        let mut known = lock(&self.known);
         let waits = known
             .waiting
             .iter()
@@ -229,7 +226,7 @@ impl Jobs {
 
     /// The next one, for which it waits for a time.
     pub(crate) fn next(&self, within: Duration) -> Option<Arc<Job>> {
-        let known = self.lock();
+        let known = lock(&self.known);
         let waited = self
             .wake
             .wait_timeout_while(known, within, |known| known.waiting.is_empty());
@@ -243,12 +240,12 @@ impl Jobs {
 
     /// Tells that the one that ran is over.
     pub(crate) fn ended(&self) {
-        self.lock().running = 0;
+        lock(&self.known).running = 0;
     }
 
     /// How the one worker is.
     pub(crate) fn load(&self) -> Load {
-        let known = self.lock();
+        let known = lock(&self.known);
         Load {
             working: known.running,
             places: 1,

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::lock::lock;
 use crate::service::record::{self, RecordError};
 
 /// What is kept of a corpus that a client made.
@@ -217,11 +218,7 @@ impl Stores {
     }
 
     fn changed(&self, corpus: &str) {
-        self.lock().remove(corpus);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, HashMap<String, Origin>>> {
-        self.origins.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.origins).remove(corpus);
     }
 
     /// The file by which a document of a corpus came, the last of several.
@@ -234,7 +231,7 @@ impl Stores {
         document: &str,
     ) -> Result<Option<Origin>, RecordError> {
         // Held while records are read, so that what changes meanwhile is not forgotten.
-        let mut all = self.lock();
+        let mut all = lock(&self.origins);
         if !all.contains_key(corpus) {
             let mut files = self.files(corpus)?;
             files.sort_by(|one, other| (one.created, &one.file).cmp(&(other.created, &other.file)));
