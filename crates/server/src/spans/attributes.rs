@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::stages::{Stage, Timed};
 use super::{Outcome, QuestionSpan};
+use crate::wire::chat::finish_reason;
 use crate::wire::ken::Trace;
 
 const OPERATION: &str = "gen_ai.operation.name";
@@ -65,11 +66,7 @@ pub(super) fn of_question(asked: &QuestionSpan<'_>, content: bool) -> Vec<KeyVal
             trace,
             ..
         } => {
-            let finish = match trace.lack.as_deref() {
-                _ if truncated => "length",
-                Some("filtered") => "content_filter",
-                _ => "stop",
-            };
+            let finish = finish_reason(truncated, trace.lack.as_deref());
             let finished = opentelemetry::Array::String(vec![finish.into()]);
             attributes.extend([
                 KeyValue::new(RESPONSE_MODEL, format!("ken/{}", trace.policy)),

@@ -206,6 +206,15 @@ pub(crate) struct UrlCitation {
     title: String,
 }
 
+/// Why a model stopped: it was cut off, or lacks what this names.
+pub(crate) fn finish_reason(is_cut_off: bool, lack: Option<&str>) -> &'static str {
+    match lack {
+        _ if is_cut_off => "length",
+        Some("filtered") => "content_filter",
+        _ => "stop",
+    }
+}
+
 impl Annotation {
     pub(crate) fn new(place: std::ops::Range<usize>, url: String, title: String) -> Self {
         Self {

@@ -20,6 +20,7 @@ use crate::service::policies;
 use crate::wire::body;
 use crate::wire::chat::{
     self, Annotation, ChatCompletion, ChatRequest, Choice, Chunk, ChunkChoice, Delta, Usage,
+    finish_reason,
 };
 use crate::wire::ken::Trace;
 use crate::wire::refusal::Refusal;
@@ -71,7 +72,7 @@ struct Reply {
 
 fn completion(reply: Reply, answered: Completion) -> ChatCompletion {
     let annotations = annotations(&answered, &reply.addresses);
-    let finish_reason = finish_reason(&answered);
+    let finish_reason = finish_reason(answered.truncated, answered.trace.lack.as_deref());
     let usage = Usage::of(answered.tokens);
     let Completion {
         text,
@@ -97,14 +98,6 @@ fn completion(reply: Reply, answered: Completion) -> ChatCompletion {
         }],
         usage,
         ken: trace,
-    }
-}
-
-fn finish_reason(answered: &Completion) -> &'static str {
-    match answered.trace.lack.as_deref() {
-        _ if answered.truncated => "length",
-        Some("filtered") => "content_filter",
-        _ => "stop",
     }
 }
 
@@ -154,25 +147,30 @@ impl Reply {
         self.chunk(vec![choice(delta, None)], None, None)
     }
 
+    /// The annotations, if there are any.
+    fn annotate(&self, answered: &Completion) -> Option<Bytes> {
+        let annotations = annotations(answered, &self.addresses);
+        let delta = (!annotations.is_empty()).then(|| Delta {
+            annotations,
+            ..Delta::default()
+        });
+        delta.map(|delta| self.delta(delta))
+    }
+
     fn end(&mut self, answered: &Completion) -> Vec<Bytes> {
         let mut events = Vec::new();
         if !self.begun {
             events.push(self.begin(None));
         }
-        let annotations = annotations(answered, &self.addresses);
-        if !annotations.is_empty() {
-            events.push(self.delta(Delta {
-                annotations,
-                ..Delta::default()
-            }));
-        }
+        events.extend(self.annotate(answered));
         if let Some(refusal) = &answered.refusal {
             events.push(self.delta(Delta {
                 refusal: Some(refusal),
                 ..Delta::default()
             }));
         }
-        let last = choice(Delta::default(), Some(finish_reason(answered)));
+        let reason = finish_reason(answered.truncated, answered.trace.lack.as_deref());
+        let last = choice(Delta::default(), Some(reason));
         events.push(self.chunk(vec![last], None, Some(&answered.trace)));
         if self.usage {
             events.push(self.chunk(Vec::new(), Some(Usage::of(answered.tokens)), None));
