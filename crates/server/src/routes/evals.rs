@@ -7,6 +7,7 @@ use super::collection::{NamedQuestion, remove};
 use super::reply::{Lines, Reply};
 use crate::service::clock::unix_seconds;
 use crate::service::evals::EvalQuestion;
+use crate::wire::feedback::check_answers;
 use crate::wire::files::Deleted;
 use crate::wire::refusal::Refusal;
 use crate::wire::traces::MakeEvalQuestion;
@@ -38,7 +39,7 @@ pub(crate) async fn make(
     if !golden_answers.is_empty() {
         question.golden_answers = golden_answers;
     }
-    MakeEvalQuestion::check(&question.golden_answers)?;
+    check_answers("golden_answers", &question.golden_answers)?;
     let kept = call.blocking(|call| {
         let evals = &call.served.evals;
         evals.put(question.clone(), corpora, call.caller(), unix_seconds())?;

@@ -15,6 +15,9 @@ use crate::access::caller::Caller;
 use crate::wire::corrections::{Neighbor, Votes};
 use crate::wire::refusal::Refusal;
 
+/// The most of the nearest questions that are shown.
+const SHOWN: usize = 10;
+
 /// Has a question vote for the source that was right, if a datastore votes: durably, and from the next question on.
 /// Returns the votes on that question from then on; `None` if there is no datastore.
 ///
@@ -86,7 +89,7 @@ fn votes_of(datastore: &Datastore, state: &[f32]) -> Result<Votes, DatastoreErro
     Ok(Votes {
         shares: shares.collect::<BTreeMap<_, _>>(),
         neighbors: nearest
-            .take(Votes::SHOWN)
+            .take(SHOWN)
             .map(|(entry, cosine)| Neighbor {
                 id: entry.id.clone(),
                 question: entry.question.clone(),

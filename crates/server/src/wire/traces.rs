@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::feedback::check_answers;
 use super::ken::Trace;
 use super::page::Page;
 use super::query::{self, Parameter};
@@ -189,13 +188,3 @@ pub(crate) struct MakeEvalQuestion {
 
 /// The longest question, in bytes.
 pub(crate) const LONGEST_QUESTION: usize = 64 << 10;
-
-impl MakeEvalQuestion {
-    /// Checks right answers, which may be those of a trace's feedback.
-    ///
-    /// # Errors
-    /// Invalid answers.
-    pub(crate) fn check(answers: &[String]) -> Result<(), Refusal> {
-        check_answers("golden_answers", answers)
-    }
-}
