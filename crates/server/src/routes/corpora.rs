@@ -20,7 +20,7 @@ pub(crate) async fn list(call: Call) -> Result<Reply<CorpusList>, Refusal> {
             match listed {
                 Some(listed) => listed.title = made.title,
                 None if call.caller().may_read(&made.name) => {
-                    let empty = CorpusSummary::empty(made.name, &shown(library.reference()));
+                    let empty = CorpusSummary::empty(made.name, &shown(&library.reference));
                     corpora.push(CorpusSummary {
                         title: made.title,
                         ..empty

@@ -237,7 +237,7 @@ impl Served {
         }
         for (name, address) in made {
             if self.corpora.all().iter().all(|opened| opened.name != name) {
-                let embedder = library.embedder();
+                let embedder = Arc::clone(&library.embedder);
                 let retriever = setup.retriever_by(&address, embedder, &self.pipeline.model)?;
                 let address = Some(address);
                 self.corpora.insert(Opened {

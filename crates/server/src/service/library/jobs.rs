@@ -29,6 +29,8 @@ const BUSY: Duration = Duration::from_secs(5);
 pub(crate) struct Jobs {
     /// A record of each that is not over, and a folder with what was sent with it.
     folder: PathBuf,
+    /// Whether one more can be taken on.
+    check: fn(&Known) -> Result<(), Refusal>,
     known: Mutex<Known>,
     wake: Condvar,
 }
@@ -73,9 +75,18 @@ impl Jobs {
         known.tell_places();
         Ok(Self {
             folder,
+            check: Known::check_room,
             known: Mutex::new(known),
             wake: Condvar::new(),
         })
+    }
+
+    /// Takes a job on only if none is open.
+    pub(crate) fn one_at_a_time(self) -> Self {
+        Self {
+            check: Known::check_none_open,
+            ..self
+        }
     }
 
     /// The folder for what is sent with a job.
@@ -90,7 +101,7 @@ impl Jobs {
     /// Takes a job on.
     ///
     /// # Errors
-    /// Too many that wait; a disk that takes no more.
+    /// Too many that wait, or one that is open; a disk that takes no more.
     pub(crate) fn submit(
         &self,
         id: String,
@@ -98,33 +109,8 @@ impl Jobs {
         work: Work,
         key: Option<&str>,
     ) -> Result<Arc<Job>, Refusal> {
-        self.submit_where(Known::check_room, id, corpus, work, key)
-    }
-
-    /// Takes a job on where none is open.
-    ///
-    /// # Errors
-    /// One that is open; a disk that takes no more.
-    pub(crate) fn submit_alone(
-        &self,
-        id: String,
-        corpus: &str,
-        work: Work,
-        key: Option<&str>,
-    ) -> Result<Arc<Job>, Refusal> {
-        self.submit_where(Known::check_none_open, id, corpus, work, key)
-    }
-
-    fn submit_where(
-        &self,
-        check: fn(&Known) -> Result<(), Refusal>,
-        id: String,
-        corpus: &str,
-        work: Work,
-        key: Option<&str>,
-    ) -> Result<Arc<Job>, Refusal> {
         let mut known = lock(&self.known);
-        check(&known)?;
+        (self.check)(&known)?;
         let job = self.add(&mut known, id, corpus, work, key)?;
         known.tell_places();
         drop(known);

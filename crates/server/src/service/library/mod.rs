@@ -44,11 +44,11 @@ pub struct Library {
     pub(crate) jobs: Jobs,
     /// What is measured on them, which keeps no change waiting.
     pub(crate) measurements: Jobs,
-    tools: Tools,
+    pub(crate) tools: Tools,
     /// Embeds what is put into new corpora.
-    embedder: Arc<dyn Embedder>,
+    pub(crate) embedder: Arc<dyn Embedder>,
     /// Its name.
-    reference: String,
+    pub(crate) reference: String,
 }
 
 /// What does for a server what that does not link.
@@ -117,31 +117,11 @@ impl Library {
             files: Files::open(folder.join("files"))?,
             stores: Stores::open(folder)?,
             jobs: Jobs::open(folder.join("jobs"))?,
-            measurements: Jobs::open(folder.join("measurements"))?,
+            measurements: Jobs::open(folder.join("measurements"))?.one_at_a_time(),
             tools,
             embedder,
             reference,
         })
-    }
-
-    /// What takes documents in.
-    pub(crate) fn intake(&self) -> &dyn Intake {
-        self.tools.intake.as_ref()
-    }
-
-    /// What measures policies.
-    pub(crate) fn measurer(&self) -> &dyn Measurer {
-        self.tools.measurer.as_ref()
-    }
-
-    /// The embedder of new corpora.
-    pub(crate) fn embedder(&self) -> Arc<dyn Embedder> {
-        Arc::clone(&self.embedder)
-    }
-
-    /// The name of the embedder of new corpora.
-    pub(crate) fn reference(&self) -> &str {
-        &self.reference
     }
 
     /// Looks at the names of what was uploaded.
@@ -149,7 +129,7 @@ impl Library {
     /// # Errors
     /// Formats that are not read.
     pub(crate) fn recognize(&self, folder: &Path) -> Result<(), Refusal> {
-        self.intake().recognize(folder).map_err(|error| {
+        self.tools.intake.recognize(folder).map_err(|error| {
             let error = error.without(folder);
             let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
             Refusal::new(status, "unsupported_format", error.message).of("file")

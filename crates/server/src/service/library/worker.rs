@@ -271,7 +271,7 @@ impl Running<'_> {
             folder: &folder,
             settings: setup.settings,
         };
-        let measurer = self.library.measurer();
+        let measurer = self.library.tools.measurer.as_ref();
         let chosen = measuring::run(measurer, work, self.job, &served.answers, self.runtime);
         let chosen = chosen.map_err(|error| self.refused(&folder)(error.without(self.sent)));
         if let Some(policy) = chosen? {
@@ -333,7 +333,7 @@ impl Running<'_> {
             bytes_total: lengths.sum(),
             ..Taken::default()
         });
-        let files = self.library.intake().documents(folder, &self.job.stop);
+        let files = self.library.tools.intake.documents(folder, &self.job.stop);
         files.map_err(self.refused(folder))
     }
 
@@ -347,7 +347,7 @@ impl Running<'_> {
     /// Takes in the files that can be read to their ends. Of the others nothing is published, and the job says why.
     fn take(&self, folder: &Path, place: &Path) -> Result<(), Trouble> {
         let mut files = self.files(folder)?;
-        let intake = self.library.intake();
+        let intake = &self.library.tools.intake;
         for (path, _) in files_below(folder) {
             let file = files.entry(path);
             file.or_insert_with_key(|path| intake.recognize(path).map(|()| Vec::new()));
@@ -403,7 +403,7 @@ impl Running<'_> {
             metadata,
         };
         let mut progress = |taken| self.job.progress(taken);
-        let (intake, stop) = (self.library.intake(), &self.job.stop);
+        let (intake, stop) = (&self.library.tools.intake, &self.job.stop);
         let taken = intake.take(folder, left_out, into, &mut progress, stop);
         self.job.progress(taken.map_err(self.refused(folder))?);
         match self.job.is_cancelled() {
