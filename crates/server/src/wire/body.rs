@@ -135,11 +135,7 @@ pub(crate) async fn bytes(body: Body) -> Result<Bytes, Refusal> {
 pub(crate) async fn bytes_or_none(body: Body) -> Result<Bytes, Refusal> {
     refuse_larger(&body, LARGEST as u64)?;
     let received = tokio::time::timeout(SENT_WITHIN, received(body)).await;
-    received.unwrap_or_else(|_| {
-        let message = "the body did not arrive in time";
-        let status = StatusCode::REQUEST_TIMEOUT;
-        Err(Refusal::new(status, "body_timeout", message))
-    })
+    received.unwrap_or_else(|_| Err(late()))
 }
 
 async fn received(mut body: Body) -> Result<Bytes, Refusal> {
@@ -202,7 +198,12 @@ pub(crate) fn value<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
     })
 }
 
-fn cut() -> Refusal {
+pub(crate) fn late() -> Refusal {
+    let message = "the body did not arrive in time";
+    Refusal::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", message)
+}
+
+pub(crate) fn cut() -> Refusal {
     Refusal::bad("body_cut", "the body was cut off")
 }
 
