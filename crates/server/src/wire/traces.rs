@@ -74,26 +74,26 @@ pub(crate) struct Wanted {
 
 /// The parameters of a page of traces.
 pub(crate) const PAGE: &[Parameter] = &[
-    Parameter::new("limit", "integer", "Traces of a page"),
-    Parameter::new(
+    Parameter("limit", "integer", "Traces of a page"),
+    Parameter(
         "after",
         "string",
         "The id of the last trace before the page",
     ),
-    Parameter::new("order", "string", "`desc`, newest first, or `asc`"),
+    Parameter("order", "string", "`desc`, newest first, or `asc`"),
 ];
 
 /// The parameters that select traces.
 pub(crate) const FILTERS: &[Parameter] = &[
-    Parameter::new(
+    Parameter(
         "policy",
         "string",
         "A policy, or a kind of it, as `certainty`",
     ),
-    Parameter::new("route", "string", "`self` or `corpus`"),
-    Parameter::new("corpus", "string", "A corpus, by its name"),
-    Parameter::new("slower_than_ms", "number", "Milliseconds"),
-    Parameter::new("rating", "string", "`good` or `bad`"),
+    Parameter("route", "string", "`self` or `corpus`"),
+    Parameter("corpus", "string", "A corpus, by its name"),
+    Parameter("slower_than_ms", "number", "Milliseconds"),
+    Parameter("rating", "string", "`good` or `bad`"),
 ];
 
 /// Their names, for messages.
