@@ -188,23 +188,13 @@ impl Live {
 
 /// A setting that has changed and that only a restart can change.
 fn fixed(old: &Settings, new: &Settings) -> Option<&'static str> {
-    let same = [
-        ("listen", old.listen == new.listen),
-        ("server_keys", old.server_keys == new.server_keys),
-        ("server_data", old.server_data == new.server_data),
-        ("keep_questions", old.keep_questions == new.keep_questions),
-        ("otlp_endpoint", old.otlp_endpoint == new.otlp_endpoint),
-        ("otlp_content", old.otlp_content == new.otlp_content),
-        ("watch_judge", old.watch_judge == new.watch_judge),
-        ("parallel", old.parallel == new.parallel),
-        ("queue", old.queue == new.queue),
-        ("threads", old.threads == new.threads),
-        ("segment", old.segment == new.segment),
-        (
-            "max_document_bytes",
-            old.max_document_bytes == new.max_document_bytes,
-        ),
-    ];
+    macro_rules! compared {
+        ($($key:ident)*) => { [$((stringify!($key), old.$key == new.$key)),*] };
+    }
+    let same = compared! {
+        listen server_keys server_data keep_questions otlp_endpoint otlp_content watch_judge
+        parallel queue threads segment max_document_bytes
+    };
     let changed = same.into_iter().find(|(_, is_same)| !is_same);
     changed.map(|(key, _)| key)
 }

@@ -4,12 +4,11 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::clock::unix_seconds;
+use super::clock::{seconds_of, unix_seconds};
 use super::record::{self, RecordError};
 use crate::lock::lock;
 
@@ -96,11 +95,9 @@ impl Responses {
                 .filter(|id| record::is_id(id, START));
             let about = std::fs::symlink_metadata(folder.join(&name));
             if let (Some(id), Ok(about)) = (id, about) {
-                let written = about.modified().ok();
-                let since = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
                 all.push(OnDisk {
                     id: id.to_owned(),
-                    created: since.map_or(0, |since| since.as_secs()),
+                    created: about.modified().map_or(0, seconds_of),
                     bytes: about.len(),
                 });
             }

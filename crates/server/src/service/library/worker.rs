@@ -313,10 +313,9 @@ impl Running<'_> {
         let folder = folder.to_owned();
         move |error| match error.kind {
             // Kinds of the server's own troubles: the disk, the embedder.
-            "io" | "disk_full" | "corpus_damaged" | "corpus_file_missing" => {
+            "io" | "disk_full" | "corpus_damaged" | "corpus_file_missing" | "bad_embeddings" => {
                 Trouble::Own(error.kind, error.message)
             }
-            "bad_embeddings" => Trouble::Own(error.kind, error.message),
             kind if kind.starts_with("endpoint_") => Trouble::Own(error.kind, error.message),
             "context_exceeded" => {
                 let message = "a passage is too long for the embedder; cut documents smaller";

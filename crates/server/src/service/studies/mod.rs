@@ -7,12 +7,12 @@ mod summary;
 use std::fs::{DirEntry, FileType, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use ken_setup::{Chosen, Tuned};
 use ken_storage::StorageError;
 
 use self::summary::{Manifest, Report};
+use super::clock::seconds_of;
 use crate::wire::refusal::Refusal;
 use crate::wire::studies::{StudyFile, StudyObject};
 
@@ -194,9 +194,7 @@ impl Entry {
 
     /// Records when a file changed.
     fn note_time(&mut self, known: &Metadata) {
-        let changed = known.modified().ok();
-        let changed = changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        let changed = changed.map_or(0, |since| since.as_secs());
+        let changed = known.modified().map_or(0, seconds_of);
         self.object.changed_at = self.object.changed_at.max(changed);
     }
 
