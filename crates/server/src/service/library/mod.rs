@@ -30,7 +30,7 @@ use self::intake::Intake;
 use self::job::{Job, Status, Work};
 use self::jobs::Jobs;
 use self::measurer::Measurer;
-use self::stores::{MadeCorpus, Membership, Origin, StoreFile, Stores, is_name};
+use self::stores::{MadeCorpus, Membership, StoreFile, Stores, is_name};
 use super::clock::unix_seconds;
 use super::corpora::{self, Corpora, Opened};
 use super::record::RecordError;
@@ -278,7 +278,7 @@ impl Library {
     pub(crate) fn named(&self, corpus: &str, doc_id: &str, title: String) -> (String, String) {
         // What cannot be read is none, as in every list of files.
         match self.stores.origin(corpus, doc_id) {
-            Ok(Some(Origin { file, filename })) => (file, filename),
+            Ok(Some(origin)) => origin,
             _ => unfiled(doc_id, title),
         }
     }
