@@ -66,20 +66,11 @@ pub(crate) trait Wording: Send + 'static {
 /// # Errors
 /// Whatever keeps it from being complete.
 pub(crate) async fn whole(news: Events<AnswerEvent>) -> Result<Completion, Refusal> {
-    Ok(whole_with_reply(news).await?.0)
+    Ok(whole_watched(news, |_| {}).await?.0)
 }
 
-/// Waits for the whole answer, and for the reply of the model's own server if that was asked.
-///
-/// # Errors
-/// Whatever keeps it from being complete.
-pub(crate) async fn whole_with_reply(
-    news: Events<AnswerEvent>,
-) -> Result<(Completion, Option<Value>), Refusal> {
-    whole_watched(news, |_| {}).await
-}
-
-/// Waits for the whole answer; `watch` sees all events on the way.
+/// Waits for the whole answer, and for the reply of the model's own server if that was asked; `watch` sees all events
+/// on the way.
 ///
 /// # Errors
 /// Whatever keeps it from being complete.

@@ -389,7 +389,8 @@ impl Job {
         let untold = (trace.cannot_tell && searches_by.is_some()).then_some(f64::NAN);
         let score = trace.score.or(untold);
         let wanted = self.asked.policy.unwrap_or(watch.policy);
-        let is_as_set = self.asked.is_searched_as_set(&self.served)
+        let is_as_set = self.asked.passages.is_empty()
+            && self.asked.search.is_as_set(&self.served)
             && pipeline.settings.abstain == self.served.pipeline.settings.abstain;
         if wanted != watch.policy || !is_as_set {
             return (None, None);

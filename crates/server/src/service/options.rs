@@ -160,11 +160,6 @@ impl RequestOptions {
         }
     }
 
-    /// Whether only the first corpus is searched, as the settings say.
-    pub(crate) fn is_searched_as_set(&self, served: &Served) -> bool {
-        self.passages.is_empty() && self.search.is_as_set(served)
-    }
-
     /// The policy and the pipeline by which it is answered, over some corpora.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ use super::call::{Call, JsonBody};
 use super::citations::cited;
 use super::events;
 use super::reply::Reply as Response;
-use super::stream::{Wording, streamed, whole_with_reply};
+use super::stream::{Wording, streamed, whole_watched};
 use crate::service::answers::{AnswerEvent, Completion, start};
 use crate::service::clock::unix_seconds;
 use crate::service::policies;
@@ -47,7 +47,7 @@ pub(crate) async fn complete(
     let news = start(&call.served, asked, call.request)?;
     match chat.stream.unwrap_or(false) {
         true => Ok(streamed(reply, news).await?.into()),
-        false => match whole_with_reply(news).await? {
+        false => match whole_watched(news, |_| {}).await? {
             (answered, Some(raw)) => Ok(body::json(&passed(&reply, raw, &answered)).into()),
             (answered, None) => Ok(Response::json(&completion(reply, answered))),
         },
@@ -74,12 +74,6 @@ fn completion(reply: Reply, answered: Completion) -> ChatCompletion {
     let annotations = annotations(&answered, &reply.addresses);
     let finish_reason = finish_reason(answered.truncated, answered.trace.lack.as_deref());
     let usage = Usage::of(answered.tokens);
-    let Completion {
-        text,
-        refusal,
-        trace,
-        ..
-    } = answered;
     ChatCompletion {
         id: reply.id,
         object: "chat.completion",
@@ -89,15 +83,15 @@ fn completion(reply: Reply, answered: Completion) -> ChatCompletion {
             index: 0,
             message: chat::Answered {
                 role: "assistant",
-                content: text,
-                refusal,
+                content: answered.text,
+                refusal: answered.refusal,
                 annotations,
             },
             logprobs: None,
             finish_reason,
         }],
         usage,
-        ken: trace,
+        ken: answered.trace,
     }
 }
 

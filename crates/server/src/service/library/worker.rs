@@ -432,13 +432,10 @@ impl Running<'_> {
             Ok(()) => (Membership::Completed, None),
             Err(_) if self.job.is_cancelled() => (Membership::Cancelled, None),
             Err(trouble) => {
-                let JobError {
-                    code,
-                    message,
-                    hint,
-                } = trouble.shown();
-                let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
-                (Membership::Failed, Some((code.to_owned(), message + &hint)))
+                let error = trouble.shown();
+                let hint = error.hint.map(|hint| format!("; {hint}"));
+                let message = error.message + &hint.unwrap_or_default();
+                (Membership::Failed, Some((error.code.to_owned(), message)))
             }
         };
         // `completed` means searchable.

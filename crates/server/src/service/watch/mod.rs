@@ -121,7 +121,8 @@ pub(crate) struct Watch {
     pub(crate) guarantee: Guarantee,
     /// The guarantee's policy.
     pub(crate) policy: Policy,
-    share: f64,
+    /// The share of questions that are drawn.
+    pub(crate) share: f64,
     seed: u64,
     /// The file of the findings; `None` to keep them in memory only.
     file: Option<PathBuf>,
@@ -284,11 +285,6 @@ impl Watch {
                 after: kept.drifted_after,
             })
         })
-    }
-
-    /// The share of questions that are drawn.
-    pub(crate) fn share(&self) -> f64 {
-        self.share
     }
 
     /// The evidence at which one of the tests of the promise rejects.
