@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::address::MilvusAddress;
-use crate::connection::{Connection, LONG, SEARCH_ATTEMPTS, SHORT, call};
+use crate::connection::{Connection, LONG, SEARCH_ATTEMPTS, SHORT, call, text};
 use crate::error::{Failure, MilvusError};
 use crate::facets::Condition;
 use crate::identity::Identity;
@@ -313,11 +313,7 @@ impl Collection {
             .output_fields(PASSAGE)
             .limit(most as i64)
             .consistency_level(ConsistencyLevel::Bounded);
-        let response = self.connection.query("read passages", SHORT, request)?;
-        let rows = response.results().rows();
-        let rows = rows.map_err(|error| self.connection.unreadable(&error))?;
-        rows.map(|row| passage(&row).map_err(|error| self.connection.unreadable(&error)))
-            .collect()
+        self.connection.rows("read passages", request, passage)
     }
 }
 
@@ -361,15 +357,11 @@ fn location(row: &ResultRow<'_>) -> Result<Location, String> {
 
 /// The passage in a row with the fields [`PASSAGE`].
 pub(crate) fn passage(row: &ResultRow<'_>) -> Result<Passage, String> {
-    let text = |name| {
-        let text = row.get_str(name).map(str::to_owned);
-        text.map_err(|error| error.to_string())
-    };
     Ok(Passage {
-        id: PassageId(text(ID)?),
-        doc_id: text(DOC_ID)?,
-        title: text(TITLE)?,
-        text: text(TEXT)?,
+        id: PassageId(text(row, ID)?),
+        doc_id: text(row, DOC_ID)?,
+        title: text(row, TITLE)?,
+        text: text(row, TEXT)?,
         location: location(row)?,
         metadata: match row.get(METADATA).map_err(|error| error.to_string())? {
             ResultValue::Json(Value::Object(metadata)) => metadata.clone(),

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use milvus::v2::error::Error as SdkError;
 use milvus::v2::prelude::{
-    ClientV2, ConnectConfig, QueryRequestBuilder, QueryResponse, RetryConfig, TelemetryConfig,
+    ClientV2, ConnectConfig, QueryRequestBuilder, QueryResponse, ResultRow, RetryConfig,
+    TelemetryConfig,
 };
 use tokio::runtime::Runtime;
 
@@ -95,11 +96,6 @@ impl Connection {
         })
     }
 
-    /// The server, for people.
-    pub(crate) fn server(&self) -> String {
-        self.address.server()
-    }
-
     pub(crate) fn collection(&self) -> &str {
         &self.collection
     }
@@ -147,6 +143,20 @@ impl Connection {
         self.wait(action, limit, async |client| client.query(request?).await)
     }
 
+    /// The rows that a query finds, each as `read` reads it.
+    pub(crate) fn rows<T, C: FromIterator<T>>(
+        &self,
+        action: &'static str,
+        request: QueryRequestBuilder,
+        read: impl Fn(&ResultRow<'_>) -> Result<T, String>,
+    ) -> Result<C, MilvusError> {
+        let response = self.query(action, SHORT, request)?;
+        let rows = response.results().rows();
+        let rows = rows.map_err(|error| self.unreadable(&error))?;
+        rows.map(|row| read(&row).map_err(|reason| self.unreadable(&reason)))
+            .collect()
+    }
+
     /// The error for an answer that cannot be parsed.
     pub(crate) fn unreadable(&self, reason: &dyn std::fmt::Display) -> MilvusError {
         MilvusError::Unreadable {
@@ -154,6 +164,12 @@ impl Connection {
             reason: reason.to_string(),
         }
     }
+}
+
+/// A text of a row.
+pub(crate) fn text(row: &ResultRow<'_>, name: &str) -> Result<String, String> {
+    let text = row.get_str(name).map(str::to_owned);
+    text.map_err(|error| error.to_string())
 }
 
 /// The result of a call about the collection, as [`Connection::wait`] returns it. The request's builder names no

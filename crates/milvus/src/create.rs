@@ -87,7 +87,7 @@ fn refuse_unknown(connection: &Connection, index: VectorIndex) -> Result<(), Mil
     match version.starts_with(LITE) {
         false => Ok(()),
         true => Err(MilvusError::IndexUnsupported {
-            server: connection.server(),
+            server: connection.address.server(),
             index,
             reason: format!("it is {version}, which builds no such index"),
         }),

@@ -31,47 +31,29 @@ impl Collection {
     pub fn within(self, _filters: &[Filter]) -> Result<Self, MilvusError> {
         match self {}
     }
+}
 
-    pub fn address(&self) -> &MilvusAddress {
-        match *self {}
-    }
+/// What only an open collection can do.
+macro_rules! methods {
+    ($($name:ident($($argument:ty),*) -> $result:ty;)*) => {
+        impl Collection {
+            $(pub fn $name(&self $(, _: $argument)*) -> $result {
+                match *self {}
+            })*
+        }
+    };
+}
 
-    pub fn info(&self) -> &CorpusInfo {
-        match *self {}
-    }
-
-    pub fn embedder(&self) -> &EmbedderIdentity {
-        match *self {}
-    }
-
-    pub fn passage_count(&self) -> usize {
-        match *self {}
-    }
-
-    pub fn fingerprint(&self) -> String {
-        match *self {}
-    }
-
-    pub fn content(&self) -> String {
-        match *self {}
-    }
-
-    pub fn sample(
-        &self,
-        _limit: Option<usize>,
-        _seed: u64,
-        _read: &mut dyn FnMut(Passage),
-    ) -> Result<(), MilvusError> {
-        match *self {}
-    }
-
-    pub fn find(&self, _id: &str) -> Result<Option<Passage>, MilvusError> {
-        match *self {}
-    }
-
-    pub fn search(&self, _: &Query<'_>, _: Mode, _k: usize) -> Result<Vec<Hit>, MilvusError> {
-        match *self {}
-    }
+methods! {
+    address() -> &MilvusAddress;
+    info() -> &CorpusInfo;
+    embedder() -> &EmbedderIdentity;
+    passage_count() -> usize;
+    fingerprint() -> String;
+    content() -> String;
+    sample(Option<usize>, u64, &mut dyn FnMut(Passage)) -> Result<(), MilvusError>;
+    find(&str) -> Result<Option<Passage>, MilvusError>;
+    search(&Query<'_>, Mode, usize) -> Result<Vec<Hit>, MilvusError>;
 }
 
 pub fn push(

@@ -4,7 +4,7 @@
 use ken_corpus::PassageId;
 use milvus::v2::prelude::{ConsistencyLevel, QueryRequest};
 
-use crate::connection::{Connection, SHORT};
+use crate::connection::{Connection, text};
 use crate::error::MilvusError;
 use crate::row::piece;
 use crate::schema::{ID, PIECE};
@@ -72,15 +72,8 @@ impl<'a> Pieces<'a> {
             .output_fields([ID])
             .limit(QUERIED_AT_ONCE)
             .consistency_level(ConsistencyLevel::Strong);
-        let response = self
-            .connection
-            .query("list what it holds", SHORT, request)?;
-        let rows = response.results().rows();
-        let rows = rows.map_err(|error| self.connection.unreadable(&error))?;
-        rows.map(|row| {
-            let id = row.get_str(ID).map(|id| PassageId(id.to_owned()));
-            id.map_err(|error| self.connection.unreadable(&error))
+        self.connection.rows("list what it holds", request, |row| {
+            Ok(PassageId(text(row, ID)?))
         })
-        .collect()
     }
 }

@@ -15,7 +15,7 @@ use milvus::v2::prelude::{ConsistencyLevel, QueryRequest};
 
 use crate::address::MilvusAddress;
 use crate::collection::load;
-use crate::connection::{Connection, PUSH_ATTEMPTS, SHORT};
+use crate::connection::{Connection, PUSH_ATTEMPTS, text};
 use crate::create::{complete_parts, create};
 use crate::error::MilvusError;
 use crate::identity::{Identity, resolved, state};
@@ -328,17 +328,9 @@ impl Push<'_> {
             .output_fields([ID, DIGEST])
             .limit(passages as i64)
             .consistency_level(ConsistencyLevel::Strong);
-        let response = self.connection.query("compare passages", SHORT, request)?;
-        let rows = response.results().rows();
-        let mut existing = HashMap::new();
-        for row in rows.map_err(|error| self.connection.unreadable(&error))? {
-            let text = |name| {
-                let text = row.get_str(name).map(str::to_owned);
-                text.map_err(|error| self.connection.unreadable(&error))
-            };
-            existing.insert(text(ID)?, text(DIGEST)?);
-        }
-        Ok(existing)
+        self.connection.rows("compare passages", request, |row| {
+            Ok((text(row, ID)?, text(row, DIGEST)?))
+        })
     }
 
     fn report(&mut self) {

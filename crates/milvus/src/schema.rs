@@ -47,23 +47,19 @@ pub(crate) const MOST_HITS: usize = 16_384;
 impl VectorIndex {
     /// The vector index.
     pub(crate) fn parameters(self) -> IndexParam {
+        let refined = [
+            ("nlist", "1024"),
+            ("refine", "true"),
+            ("refine_type", "SQ8"),
+        ];
         let (kind, params) = match self.kind {
-            IndexKind::AutoIndex => (IndexType::AutoIndex, HashMap::new()),
+            IndexKind::AutoIndex => (IndexType::AutoIndex, params([])),
             IndexKind::Hnsw => {
-                let params = [("M", "16"), ("efConstruction", "200")];
-                let params = params.map(|(name, value)| (name.into(), value.into()));
-                (IndexType::Hnsw, HashMap::from(params))
+                let params = params([("M", "16"), ("efConstruction", "200")]);
+                (IndexType::Hnsw, params)
             }
-            IndexKind::DiskAnn => (IndexType::DiskAnn, HashMap::new()),
-            IndexKind::IvfRabitq => {
-                let params = [
-                    ("nlist", "1024"),
-                    ("refine", "true"),
-                    ("refine_type", "SQ8"),
-                ];
-                let params = params.map(|(name, value)| (name.into(), value.into()));
-                (IndexType::IvfRabitq, HashMap::from(params))
-            }
+            IndexKind::DiskAnn => (IndexType::DiskAnn, params([])),
+            IndexKind::IvfRabitq => (IndexType::IvfRabitq, params(refined)),
         };
         IndexParam::new()
             .field_name(VECTOR)
@@ -79,15 +75,10 @@ impl IndexKind {
     pub(crate) fn search_params(self, k: usize) -> HashMap<String, String> {
         let width = k.max(100).to_string();
         match self {
-            Self::AutoIndex => HashMap::new(),
-            Self::Hnsw => HashMap::from([("ef".to_owned(), width)]),
-            Self::DiskAnn => HashMap::from([("search_list".to_owned(), width)]),
-            Self::IvfRabitq => {
-                let params = [("nprobe", "64"), ("refine_k", "4")];
-                params
-                    .map(|(name, value)| (name.into(), value.into()))
-                    .into()
-            }
+            Self::AutoIndex => params([]),
+            Self::Hnsw => params([("ef", width.as_str())]),
+            Self::DiskAnn => params([("search_list", width.as_str())]),
+            Self::IvfRabitq => params([("nprobe", "64"), ("refine_k", "4")]),
         }
     }
 }
@@ -95,16 +86,17 @@ impl IndexKind {
 /// The lexical index.
 pub(crate) fn lexical_index() -> IndexParam {
     // As in ken's own BM25.
-    let values = [("bm25_k1", "1.2"), ("bm25_b", "0.75")];
     IndexParam::new()
         .field_name(WORD_COUNTS)
         .index_type(IndexType::SparseInvertedIndex)
         .metric_type(MetricType::Bm25)
-        .extra_params(
-            values
-                .map(|(name, value)| (name.into(), value.into()))
-                .into(),
-        )
+        .extra_params(params([("bm25_k1", "1.2"), ("bm25_b", "0.75")]))
+}
+
+fn params<const N: usize>(pairs: [(&str, &str); N]) -> HashMap<String, String> {
+    pairs
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into()
 }
 
 /// The partition of a shard.

@@ -11,7 +11,7 @@ use milvus::v2::prelude::{ConsistencyLevel, QueryRequest, ResultRow};
 
 use crate::address::MilvusAddress;
 use crate::collection::{PASSAGE, in_halves, load, passage};
-use crate::connection::{Connection, PUSH_ATTEMPTS, SHORT};
+use crate::connection::{Connection, PUSH_ATTEMPTS, text};
 use crate::error::MilvusError;
 use crate::identity::{Identity, resolved};
 use crate::literal::id_in;
@@ -192,14 +192,8 @@ fn check(connection: &Connection, ids: &[&PassageId]) -> Result<(), MilvusError>
             .output_fields([ID])
             .limit(ids.len() as i64)
             .consistency_level(ConsistencyLevel::Strong);
-        let response = connection.query("look for passages", SHORT, request)?;
-        let rows = response.results().rows();
-        let rows = rows.map_err(|error| connection.unreadable(&error))?;
-        let found = rows.map(|row| {
-            let id = row.get_str(ID).map(str::to_owned);
-            id.map_err(|error| connection.unreadable(&error))
-        });
-        let found = found.collect::<Result<BTreeSet<String>, MilvusError>>()?;
+        let found: BTreeSet<String> =
+            connection.rows("look for passages", request, |row| text(row, ID))?;
         let missing = ids.iter().find(|id| !found.contains(id.as_str()));
         if let Some(missing) = missing {
             let id = missing.as_str().to_owned();
@@ -223,11 +217,7 @@ fn held(connection: &Connection, shard: u32, ids: &[&PassageId]) -> Result<Vec<H
         .output_fields(PASSAGE.into_iter().chain([VECTOR, PRUNED]))
         .limit(ids.len() as i64)
         .consistency_level(ConsistencyLevel::Strong);
-    let response = connection.query("read passages", SHORT, request)?;
-    let rows = response.results().rows();
-    let rows = rows.map_err(|error| connection.unreadable(&error))?;
-    rows.map(|row| Held::of(&row).map_err(|error| connection.unreadable(&error)))
-        .collect()
+    connection.rows("read passages", request, Held::of)
 }
 
 impl Held {

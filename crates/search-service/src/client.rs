@@ -10,7 +10,7 @@ use ken_http::{
 };
 use serde_json::Value;
 use ureq::http::{Response, StatusCode};
-use ureq::{Agent, Body, Error};
+use ureq::{Agent, Body, Error, RequestBuilder};
 
 use crate::address::ServiceAddress;
 use crate::error::ServiceError;
@@ -82,20 +82,18 @@ impl Client {
     fn send(&self, url: &str, body: Option<&Value>) -> Result<Response<Body>, Error> {
         match body {
             Some(body) => {
-                let mut request = self.agent.post(url);
-                if let Some((name, value)) = &self.authorization {
-                    request = request.header(*name, value);
-                }
+                let request = self.authorized(self.agent.post(url));
                 let request = request.header("Content-Type", "application/json");
                 request.send(body.to_string())
             }
-            None => {
-                let mut request = self.agent.get(url);
-                if let Some((name, value)) = &self.authorization {
-                    request = request.header(*name, value);
-                }
-                request.call()
-            }
+            None => self.authorized(self.agent.get(url)).call(),
+        }
+    }
+
+    fn authorized<B>(&self, request: RequestBuilder<B>) -> RequestBuilder<B> {
+        match &self.authorization {
+            Some((name, value)) => request.header(*name, value),
+            None => request,
         }
     }
 }
@@ -123,10 +121,15 @@ fn read(address: &ServiceAddress, status: StatusCode, text: &str) -> Result<Valu
             message: message.chars().take(SHOWN).collect(),
         });
     }
-    value.ok_or_else(|| ServiceError::OtherService {
+    value.ok_or_else(|| other_service(address))
+}
+
+/// The error for an answer that no service of this kind gives.
+pub(crate) fn other_service(address: &ServiceAddress) -> ServiceError {
+    ServiceError::OtherService {
         address: address.to_string(),
         expected: address.kind.said(),
-    })
+    }
 }
 
 /// The message of an error, from the places where these services put it.
@@ -158,10 +161,7 @@ fn failure(address: &ServiceAddress, error: &Error) -> Failed<ServiceError> {
             server,
             seconds: SILENCE.as_secs(),
         }),
-        Error::BodyExceedsLimit(_) => Failed::lasting(ServiceError::OtherService {
-            address: address.to_string(),
-            expected: address.kind.said(),
-        }),
+        Error::BodyExceedsLimit(_) => Failed::lasting(other_service(address)),
         other => Failed {
             passing: matches!(
                 other,

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::address::ServiceAddress;
-use crate::client::Client;
+use crate::client::{Client, other_service};
 use crate::error::ServiceError;
 use crate::kind::Kind;
 use crate::record::ServiceRecord;
@@ -44,13 +44,6 @@ pub(crate) fn search(
     records(address.kind, &answer).ok_or_else(|| other_service(address))
 }
 
-fn other_service(address: &ServiceAddress) -> ServiceError {
-    ServiceError::OtherService {
-        address: address.to_string(),
-        expected: address.kind.said(),
-    }
-}
-
 /// The path and the body of a search.
 fn request(
     address: &ServiceAddress,
@@ -60,6 +53,10 @@ fn request(
 ) -> (&'static str, Value) {
     let options = &address.options;
     let vector_field = options.vector.as_deref().unwrap_or_default();
+    let elastic = |by: &str, search: Value| {
+        let body = json!({ "size": k, by: search, "_source": source(vector_field) });
+        ("/_search", body)
+    };
     match (address.kind, question) {
         (Kind::Retrieve, Question::Words(text)) => (
             "",
@@ -80,11 +77,7 @@ fn request(
             if !filters.is_empty() {
                 near["filter"] = json!({ "bool": { "filter": filters } });
             }
-            let query = json!({ "knn": { vector_field: near } });
-            (
-                "/_search",
-                json!({ "size": k, "query": query, "_source": source(vector_field) }),
-            )
+            elastic("query", json!({ "knn": { vector_field: near } }))
         }
         (_, Question::Vector(vector)) => {
             let near = json!({
@@ -94,10 +87,7 @@ fn request(
                 "num_candidates": CANDIDATES.max(k.saturating_mul(2)),
                 "filter": filters,
             });
-            (
-                "/_search",
-                json!({ "size": k, "knn": near, "_source": source(vector_field) }),
-            )
+            elastic("knn", near)
         }
         (Kind::Elasticsearch | Kind::OpenSearch, Question::Words(text)) => {
             let mut matched = json!({ "query": text });
@@ -107,10 +97,7 @@ fn request(
             let query = json!({
                 "bool": { "must": [{ "multi_match": matched }], "filter": filters },
             });
-            (
-                "/_search",
-                json!({ "size": k, "query": query, "_source": source(vector_field) }),
-            )
+            elastic("query", query)
         }
         (_, Question::Words(text)) => {
             let k = k.clamp(1, MOST_OF_VECTOR_STORE);
@@ -290,13 +277,7 @@ fn mapped_size(
     let place = field.replace('.', "/properties/");
     let place = format!("/mappings/properties/{place}");
     let indexes = mappings.as_object().into_iter().flatten();
-    let mut sizes = indexes.filter_map(|(_, index)| {
-        let field = index.pointer(&place)?;
-        field
-            .get("dims")
-            .or_else(|| field.get("dimension"))?
-            .as_u64()
-    });
+    let mut sizes = indexes.filter_map(|(_, index)| dimensions(index.pointer(&place)?)?.as_u64());
     let size = sizes.next().map(|size| size as usize);
     size.ok_or_else(|| {
         let indexes = mappings.as_object().into_iter().flatten();
@@ -304,18 +285,20 @@ fn mapped_size(
             let properties = index.pointer("/mappings/properties")?.as_object()?;
             Some(properties.iter())
         });
-        let vectors = properties.flatten().filter(|(_, field)| {
-            field
-                .get("dims")
-                .or_else(|| field.get("dimension"))
-                .is_some()
-        });
+        let vectors = properties
+            .flatten()
+            .filter(|(_, field)| dimensions(field).is_some());
         let names: Vec<&str> = vectors.map(|(name, _)| name.as_str()).collect();
         ServiceError::NoVectors {
             address: address.to_string(),
             names: names.join(", "),
         }
     })
+}
+
+/// The length of vectors in the mapping of a field: the one name is Elasticsearch's, the other OpenSearch's.
+fn dimensions(field: &Value) -> Option<&Value> {
+    field.get("dims").or_else(|| field.get("dimension"))
 }
 
 #[cfg(test)]

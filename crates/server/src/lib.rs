@@ -21,6 +21,7 @@
 mod access;
 mod connections;
 mod listen;
+mod lock;
 mod log;
 mod mcp;
 mod metrics;

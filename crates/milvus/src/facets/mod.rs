@@ -11,6 +11,7 @@
 //! There and in expressions, keys and values are digests and hexadecimal: nothing in a filter can end the literal
 //! that it becomes.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 
@@ -95,17 +96,16 @@ fn as_text(value: &Value) -> Option<String> {
 }
 
 fn widen(bounds: &mut BTreeMap<String, String>, key: &str, among: Among, value: &str) {
-    let least = bounds
-        .entry(bound(key, among, End::Least))
-        .or_insert_with(|| value.to_owned());
-    if value < least.as_str() {
-        value.clone_into(least);
-    }
-    let greatest = bounds
-        .entry(bound(key, among, End::Greatest))
-        .or_insert_with(|| value.to_owned());
-    if value > greatest.as_str() {
-        value.clone_into(greatest);
+    for (end, wider) in [
+        (End::Least, Ordering::Less),
+        (End::Greatest, Ordering::Greater),
+    ] {
+        let kept = bounds
+            .entry(bound(key, among, end))
+            .or_insert_with(|| value.to_owned());
+        if value.cmp(kept.as_str()) == wider {
+            value.clone_into(kept);
+        }
     }
 }
 

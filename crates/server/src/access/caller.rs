@@ -1,8 +1,7 @@
 //! Who makes a request, and whether they may.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 use std::time::{Instant, SystemTime};
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
@@ -11,14 +10,13 @@ use ken_setup::Origins;
 use super::host;
 use super::keys::{KeyRecord, Keys, KeysError, Scope};
 use super::quota::Quotas;
+use crate::lock::{read, write};
 use crate::wire::refusal::Refusal;
 
 /// The keys of a server, and what each has used.
 pub struct Access {
     path: PathBuf,
     known: RwLock<Known>,
-    /// Whether there ever were keys: a server does not open up when the last one is revoked.
-    guarded: AtomicBool,
     quotas: Arc<Quotas>,
     /// Origins of pages besides its own that may use the server.
     origins: Origins,
@@ -26,6 +24,8 @@ pub struct Access {
 
 struct Known {
     keys: Arc<Keys>,
+    /// Whether there ever were keys: a server does not open up when the last one is revoked.
+    guarded: bool,
     /// When their file was last modified.
     changed: Option<SystemTime>,
 }
@@ -46,10 +46,14 @@ impl Access {
     pub fn open(path: PathBuf) -> Result<Self, KeysError> {
         let changed = changed(&path);
         let keys = Arc::new(Keys::read(&path)?);
+        let known = Known {
+            guarded: !keys.keys.is_empty(),
+            keys,
+            changed,
+        };
         Ok(Self {
             path,
-            guarded: AtomicBool::new(!keys.keys.is_empty()),
-            known: RwLock::new(Known { keys, changed }),
+            known: RwLock::new(known),
             quotas: Arc::default(),
             origins: Origins::default(),
         })
@@ -67,28 +71,23 @@ impl Access {
     /// A file that cannot be read; the keys stay as they are.
     pub(crate) fn refresh(&self) -> Result<(), KeysError> {
         let changed = changed(&self.path);
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        if known.changed == changed {
+        if read(&self.known).changed == changed {
             return Ok(());
         }
-        drop(known);
         let keys = Arc::new(Keys::read(&self.path)?);
-        if !keys.keys.is_empty() {
-            self.guarded.store(true, Ordering::Relaxed);
-        }
-        *self.known.write().unwrap_or_else(PoisonError::into_inner) = Known { keys, changed };
+        let known = Known {
+            guarded: self.has_keys() || !keys.keys.is_empty(),
+            keys,
+            changed,
+        };
+        *write(&self.known) = known;
         Ok(())
     }
 
     /// Whether requests need a key: there are keys, or there were.
     #[must_use]
     pub fn has_keys(&self) -> bool {
-        self.guarded.load(Ordering::Relaxed)
-    }
-
-    fn keys(&self) -> Arc<Keys> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&known.keys)
+        read(&self.known).guarded
     }
 
     /// Checks host and origin.
@@ -124,7 +123,7 @@ impl Access {
         if !self.has_keys() {
             return Ok(self.anyone());
         }
-        let keys = self.keys();
+        let keys = Arc::clone(&read(&self.known).keys);
         let quotas = Arc::clone(&self.quotas);
         let unauthorized = |code, message| Refusal::new(StatusCode::UNAUTHORIZED, code, message);
         let given = headers.get(header::AUTHORIZATION);

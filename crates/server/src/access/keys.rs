@@ -39,12 +39,7 @@ impl Scope {
 
 impl fmt::Display for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Ask => "ask",
-            Self::Search => "search",
-            Self::Write => "write",
-            Self::Admin => "admin",
-        })
+        self.serialize(f)
     }
 }
 

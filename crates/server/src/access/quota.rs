@@ -1,12 +1,13 @@
 //! Quotas of keys: requests a minute and tokens a day, counted in memory from the start of the server.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
 
 use super::keys::KeyRecord;
+use crate::lock::lock;
 use crate::wire::refusal::Refusal;
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -54,7 +55,7 @@ impl Quotas {
             since: now,
             used: 0,
         };
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.0);
         let used = all.entry(key.to_owned()).or_insert_with(|| Used {
             requests: window(),
             tokens: window(),

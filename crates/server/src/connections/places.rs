@@ -2,9 +2,12 @@
 //! longest, among those with no request in progress: clients that send nothing, or little, cannot keep others out.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::Notify;
+
+use crate::lock::lock;
 
 /// All places.
 pub(crate) struct Places {
@@ -27,8 +30,8 @@ struct Taken {
 /// A connection's place. Dropping it gives it back.
 pub(crate) struct Place {
     places: Arc<Places>,
-    /// Its number among the waiting ones; `None` while a request is being answered.
-    number: Mutex<Option<u64>>,
+    /// Its number among the waiting ones; 0 while a request is being answered. It changes under the lock of all places.
+    number: AtomicU64,
     end: Arc<Notify>,
 }
 
@@ -41,14 +44,10 @@ impl Places {
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Taken> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Takes a place. If none is free, asks a waiting connection to end: then one may be free soon, which
     /// [`Places::freed`] tells.
     pub(crate) fn take(self: &Arc<Self>) -> Option<Arc<Place>> {
-        let mut taken = self.lock();
+        let mut taken = lock(&self.taken);
         if taken.count >= self.most {
             if let Some((_, silent)) = taken.waiting.pop_first() {
                 silent.notify_one();
@@ -59,7 +58,7 @@ impl Places {
         drop(taken);
         let place = Place {
             places: Arc::clone(self),
-            number: Mutex::default(),
+            number: AtomicU64::default(),
             end: Arc::default(),
         };
         place.hears();
@@ -73,28 +72,22 @@ impl Places {
 }
 
 impl Place {
-    fn number(&self) -> MutexGuard<'_, Option<u64>> {
-        self.number.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The server waits for the client, which it heard from just now.
     pub(crate) fn hears(&self) {
-        let mut number = self.number();
-        let mut taken = self.places.lock();
-        if let Some(before) = number.take() {
-            taken.waiting.remove(&before);
-        }
+        let mut taken = lock(&self.places.taken);
+        taken.waiting.remove(&self.number.load(Ordering::Relaxed));
         taken.heard += 1;
         let heard = taken.heard;
         taken.waiting.insert(heard, Arc::clone(&self.end));
-        *number = Some(heard);
+        self.number.store(heard, Ordering::Relaxed);
     }
 
     /// The server answers a request of the client: the connection keeps its place.
     pub(crate) fn answers(&self) {
-        if let Some(before) = self.number().take() {
-            self.places.lock().waiting.remove(&before);
-        }
+        let mut taken = lock(&self.places.taken);
+        taken
+            .waiting
+            .remove(&self.number.swap(0, Ordering::Relaxed));
     }
 
     /// Waits until a newcomer wants the place.
@@ -106,7 +99,7 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         self.answers();
-        self.places.lock().count -= 1;
+        lock(&self.places.taken).count -= 1;
         self.places.free.notify_one();
     }
 }
@@ -148,7 +141,7 @@ mod tests {
         one.hears();
         assert!(places.take().is_none() && is_wanted(&one));
         drop((one, two, newcomer));
-        let taken = places.lock();
+        let taken = lock(&places.taken);
         assert!(taken.count == 0 && taken.waiting.is_empty());
     }
 }

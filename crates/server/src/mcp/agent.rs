@@ -2,7 +2,7 @@
 //! cancelled.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rand::Rng;
 use serde_json::Value;
@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 use super::progress::Tell;
 use super::protocol::{Message, Sent, respond, too_long};
 use crate::access::caller::Access;
+use crate::lock::lock;
 use crate::routes::address::Addresses;
 use crate::service::answers::Request;
 use crate::service::resources::Served;
@@ -129,8 +130,4 @@ impl Agent {
             spans.end();
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

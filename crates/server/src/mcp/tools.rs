@@ -291,7 +291,7 @@ async fn fetch(
 ) -> Result<Fetched, Refusal> {
     let asked: FetchArguments = taken(arguments)?;
     let Some((corpus, passage)) = asked.id.split_once('/') else {
-        return Err(Refusal::bad("invalid_value", "an id is CORPUS/PASSAGE").of("id"));
+        return Err(Refusal::invalid("id", "an id is CORPUS/PASSAGE"));
     };
     let (name, passage) = (corpus.to_owned(), passage.to_owned());
     let response = corpora::read(served, name, passage, request).await?;

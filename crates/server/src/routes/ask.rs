@@ -5,7 +5,7 @@ use ken_answer::Exchange;
 use super::call::{Call, JsonBody};
 use super::reply::Reply;
 use super::stream::whole_watched;
-use crate::service::answers::{AnswerEvent, Completion, Request, start};
+use crate::service::answers::{AnswerEvent, Request, start};
 use crate::service::options::{RequestOptions, SamplingOptions};
 use crate::service::resources::Served;
 use crate::wire::ken::{AskRequest, AskResponse, Said};
@@ -43,16 +43,10 @@ pub(crate) async fn answer(
         ..RequestOptions::by(None, &asked.ken)?
     };
     let (completion, _) = whole_watched(start(served, asked, request)?, watch).await?;
-    let Completion {
-        text,
-        truncated,
-        trace,
-        ..
-    } = completion;
     Ok(AskResponse {
-        answer: text,
-        truncated,
-        trace,
+        answer: completion.text,
+        truncated: completion.truncated,
+        trace: completion.trace,
     })
 }
 

@@ -17,13 +17,8 @@ pub(crate) struct Cited<'a> {
 impl Cited<'_> {
     /// The document's title, or else its id, with the page.
     pub(crate) fn title(&self) -> String {
-        let Citation {
-            location,
-            title,
-            doc_id,
-            ..
-        } = self.citation;
-        location.named(title, doc_id)
+        let citation = self.citation;
+        (citation.location).named(&citation.title, &citation.doc_id)
     }
 }
 

@@ -60,7 +60,7 @@ impl NamedQuestion {
         };
         if !(1..=LONGEST_QUESTION).contains(&question.question.trim().len()) {
             let message = format!("a question of 1 to {LONGEST_QUESTION} bytes is expected");
-            return Err(Refusal::bad("invalid_value", message).of("question"));
+            return Err(Refusal::invalid("question", message));
         }
         Ok((question, corpora))
     }
@@ -81,7 +81,7 @@ fn asked_of(caller: &Caller, named: Option<String>) -> Result<Vec<String>, Refus
         (None, Some([only])) => Ok(vec![only.clone()]),
         (None, Some(_)) => {
             let message = "the key is for some corpora: name the one that the question is asked of";
-            Err(Refusal::bad("invalid_value", message).of("corpus"))
+            Err(Refusal::invalid("corpus", message))
         }
     }
 }

@@ -5,12 +5,12 @@
 use std::sync::LazyLock;
 
 use axum::body::Bytes;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use sha2::{Digest, Sha256};
 
 use super::call::{Call, Names};
-use super::reply::{File, Reply};
+use super::reply::{File, Reply, secured};
 use crate::access::caller::Caller;
 use crate::wire::refusal::Refusal;
 
@@ -19,14 +19,6 @@ use crate::wire::refusal::Refusal;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
                       require-trusted-types-for 'script'; trusted-types 'none'";
-
-/// The headers of every file.
-const AROUND: &[(&str, &str)] = &[
-    ("content-security-policy", POLICY),
-    ("referrer-policy", "no-referrer"),
-    ("cross-origin-opener-policy", "same-origin"),
-    ("cross-origin-resource-policy", "same-origin"),
-];
 
 /// One year: for files that never change at their address.
 const FOR_GOOD: &str = "public, max-age=31536000, immutable";
@@ -166,17 +158,12 @@ fn respond(
         let mut tags = known.split(',').map(str::trim);
         tags.any(|one| one == "*" || one.trim_start_matches("W/") == tag)
     });
-    let mut response = match is_known {
+    let response = match is_known {
         true => StatusCode::NOT_MODIFIED.into_response(),
         false => ([(header::CONTENT_TYPE, kind)], bytes).into_response(),
     };
+    let mut response = secured(response, POLICY);
     let all = response.headers_mut();
-    for (name, value) in AROUND {
-        all.insert(
-            HeaderName::from_static(name),
-            HeaderValue::from_static(value),
-        );
-    }
     all.insert(header::CACHE_CONTROL, HeaderValue::from_static(kept));
     if let Ok(tag) = HeaderValue::from_str(&tag) {
         all.insert(header::ETAG, tag);

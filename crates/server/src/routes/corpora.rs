@@ -20,7 +20,7 @@ pub(crate) async fn list(call: Call) -> Result<Reply<CorpusList>, Refusal> {
             match listed {
                 Some(listed) => listed.title = made.title,
                 None if call.caller().may_read(&made.name) => {
-                    let empty = CorpusSummary::empty(made.name, &shown(library.reference()));
+                    let empty = CorpusSummary::empty(made.name, &shown(&library.reference));
                     corpora.push(CorpusSummary {
                         title: made.title,
                         ..empty
@@ -74,26 +74,22 @@ pub(crate) async fn read(
     request: &Request,
 ) -> Result<PassageResponse, Refusal> {
     let corpus = SearchOptions::of(Some(corpus)).some_corpus(served, &request.caller)?;
-    work::run(
-        served,
-        |served| &served.searches,
-        move |_, _| {
-            let passage = corpus.retriever.back_end().find(&id)?;
-            let passage = passage.ok_or_else(|| {
-                let message = format!("there is no passage {id:?}");
-                Refusal::not_found("unknown_passage", message)
-            })?;
-            Ok(PassageResponse {
-                corpus: corpus.state(),
-                passage_id: passage.id.0,
-                doc_id: passage.doc_id,
-                title: passage.title,
-                location: passage.location.into(),
-                text: passage.text,
-                metadata: passage.metadata,
-            })
-        },
-    )
+    work::run(served, &served.searches, move |_, _| {
+        let passage = corpus.retriever.back_end().find(&id)?;
+        let passage = passage.ok_or_else(|| {
+            let message = format!("there is no passage {id:?}");
+            Refusal::not_found("unknown_passage", message)
+        })?;
+        Ok(PassageResponse {
+            corpus: corpus.state(),
+            passage_id: passage.id.0,
+            doc_id: passage.doc_id,
+            title: passage.title,
+            location: passage.location.into(),
+            text: passage.text,
+            metadata: passage.metadata,
+        })
+    })
     .await
 }
 

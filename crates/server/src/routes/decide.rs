@@ -4,7 +4,7 @@ use super::ask::exchanges;
 use super::call::{Call, JsonBody};
 use super::reply::Reply;
 use super::stream::whole;
-use crate::service::answers::{Completion, start};
+use crate::service::answers::start;
 use crate::service::options::RequestOptions;
 use crate::wire::ken::{DecideRequest, DecideResponse};
 use crate::wire::refusal::Refusal;
@@ -21,13 +21,11 @@ pub(crate) async fn decide(
         traced: given.ken.trace.unwrap_or(true),
         ..RequestOptions::by(None, &given.ken)?
     };
-    let Completion {
-        evidence, trace, ..
-    } = whole(start(&call.served, asked, call.request)?).await?;
-    let evidence = evidence.unwrap_or_default();
+    let completion = whole(start(&call.served, asked, call.request)?).await?;
+    let evidence = completion.evidence.unwrap_or_default();
     Ok(Reply::json(&DecideResponse {
         retrieve: !evidence.is_empty(),
         evidence,
-        trace,
+        trace: completion.trace,
     }))
 }

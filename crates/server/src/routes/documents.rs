@@ -13,28 +13,22 @@ pub(crate) async fn list(call: Call<Corpus>) -> Result<Reply<Listed<DocumentObje
     let (prefix, page) = paged(call.query(), "prefix")?;
     let Corpus(name) = &call.path;
     let opened = SearchOptions::of(Some(name.clone())).some_corpus(&call.served, call.caller())?;
-    let listed = work::run(
-        &call.served,
-        |served| &served.searches,
-        move |_, cancel| {
-            let back_end = opened.retriever.back_end();
-            let corpus = back_end.corpus().ok_or_else(not_listed)?;
-            let documents = corpus.documents(page.after(), page.newest_first());
-            // Reading many documents ends when the request is cancelled.
-            let documents = documents.map(|document| match cancel.reason() {
-                Some(refusal) => Err(refusal),
-                None => document.map_err(|error| Refusal::failed(&error)),
-            });
-            let chosen = documents.filter(|document| match document {
-                Ok(document) => {
-                    document.id.starts_with(&prefix) && back_end.admits(&document.metadata)
-                }
-                Err(_) => true,
-            });
-            let shown = chosen.map(|document| document.map(DocumentObject::from));
-            page.first(shown, |document| &document.doc_id)
-        },
-    );
+    let listed = work::run(&call.served, &call.served.searches, move |_, cancel| {
+        let back_end = opened.retriever.back_end();
+        let corpus = back_end.corpus().ok_or_else(not_listed)?;
+        let documents = corpus.documents(page.after(), page.newest_first());
+        // Reading many documents ends when the request is cancelled.
+        let documents = documents.map(|document| {
+            cancel.check()?;
+            document.map_err(|error| Refusal::failed(&error))
+        });
+        let chosen = documents.filter(|document| match document {
+            Ok(document) => document.id.starts_with(&prefix) && back_end.admits(&document.metadata),
+            Err(_) => true,
+        });
+        let shown = chosen.map(|document| document.map(DocumentObject::from));
+        page.first(shown, |document| &document.doc_id)
+    });
     Ok(Reply::json(&listed.await?))
 }
 
@@ -47,30 +41,26 @@ pub(crate) async fn passages(call: Call<Corpus>) -> Result<Reply<Listed<PassageO
         let message = "it has to name the document whose passages are listed";
         return Err(Refusal::bad("missing_parameter", message).of("document"));
     }
-    let listed = work::run(
-        &call.served,
-        |served| &served.searches,
-        move |_, _| {
-            let back_end = opened.retriever.back_end();
-            let corpus = back_end.corpus().ok_or_else(not_listed)?;
-            let passages = corpus
-                .passages_of(&document, page.after())
-                .map_err(|error| Refusal::failed(&error))?;
-            let passages = passages.ok_or_else(|| {
-                let message = format!("there is no document {document:?}");
-                Refusal::not_found("unknown_document", message)
-            })?;
-            let admitted = passages.filter(|passage| match passage {
-                Ok((passage, _)) => back_end.admits(&passage.metadata),
-                Err(_) => true,
-            });
-            let shown = admitted.map(|passage| {
-                let (passage, is_live) = passage.map_err(|error| Refusal::failed(&error))?;
-                Ok(PassageObject::of(passage, is_live))
-            });
-            page.first(shown, |passage| &passage.passage_id)
-        },
-    );
+    let listed = work::run(&call.served, &call.served.searches, move |_, _| {
+        let back_end = opened.retriever.back_end();
+        let corpus = back_end.corpus().ok_or_else(not_listed)?;
+        let passages = corpus
+            .passages_of(&document, page.after())
+            .map_err(|error| Refusal::failed(&error))?;
+        let passages = passages.ok_or_else(|| {
+            let message = format!("there is no document {document:?}");
+            Refusal::not_found("unknown_document", message)
+        })?;
+        let admitted = passages.filter(|passage| match passage {
+            Ok((passage, _)) => back_end.admits(&passage.metadata),
+            Err(_) => true,
+        });
+        let shown = admitted.map(|passage| {
+            let (passage, is_live) = passage.map_err(|error| Refusal::failed(&error))?;
+            Ok(PassageObject::of(passage, is_live))
+        });
+        page.first(shown, |passage| &passage.passage_id)
+    });
     Ok(Reply::json(&listed.await?))
 }
 

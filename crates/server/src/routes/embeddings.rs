@@ -8,7 +8,6 @@ use ken_language::Embedder;
 use super::call::{Call, JsonBody};
 use super::reply::Reply;
 use crate::service::cancel::Cancel;
-use crate::service::gate::Gate;
 use crate::service::resources::Served;
 use crate::service::search_options::SearchOptions;
 use crate::service::{policies, readable, work};
@@ -32,7 +31,7 @@ pub(crate) async fn embed(
     let dimensions = corpus.retriever.embedder().dimensions();
     if asked.dimensions.is_some_and(|wanted| wanted != dimensions) {
         let message = format!("vectors of this embedder have {dimensions} dimensions");
-        return Err(Refusal::bad("invalid_value", message).of("dimensions"));
+        return Err(Refusal::invalid("dimensions", message));
     }
     let role = match asked.ken.role {
         Role::Query => ken_language::Role::Query,
@@ -49,7 +48,7 @@ pub(crate) async fn embed(
         let starts = (0..texts.len()).step_by(at_once);
         starts.map(|start| start..(start + at_once).min(texts.len()))
     };
-    let deadline = work::deadline(&call.served);
+    let (gate, deadline) = (&call.served.embeddings, work::deadline(&call.served));
     // Counts all texts before embedding any, so that a refused request costs nothing.
     let (own, given) = (Arc::clone(&corpus), Arc::clone(&texts));
     let count = move |_: &Served, _: &Cancel, piece: Range<usize>| {
@@ -89,13 +88,9 @@ fn texts(input: Input) -> Result<Arc<[String]>, Refusal> {
     };
     if texts.is_empty() || texts.len() > MOST_TEXTS || texts.iter().any(String::is_empty) {
         let message = format!("it must be 1 to {MOST_TEXTS} texts, none of them empty");
-        return Err(Refusal::bad("invalid_value", message).of("input"));
+        return Err(Refusal::invalid("input", message));
     }
     Ok(texts)
-}
-
-fn gate(served: &Served) -> &Gate {
-    &served.embeddings
 }
 
 /// The number of tokens of a text, or of its words if an endpoint does not show its tokens.

@@ -7,6 +7,7 @@ use super::collection::{NamedQuestion, remove};
 use super::reply::{Lines, Reply};
 use crate::service::clock::unix_seconds;
 use crate::service::evals::EvalQuestion;
+use crate::wire::feedback::check_answers;
 use crate::wire::files::Deleted;
 use crate::wire::refusal::Refusal;
 use crate::wire::traces::MakeEvalQuestion;
@@ -22,23 +23,18 @@ pub(crate) async fn make(
     call: Call,
     body: JsonBody<MakeEvalQuestion>,
 ) -> Result<Reply<EvalQuestion>, Refusal> {
-    let MakeEvalQuestion {
-        trace,
-        question,
-        corpus,
-        golden_answers,
-    } = body.read().await?;
+    let asked = body.read().await?;
     let named = NamedQuestion {
-        trace,
-        question,
-        corpus,
+        trace: asked.trace,
+        question: asked.question,
+        corpus: asked.corpus,
     };
     let needed = "could be evaluated on";
     let (mut question, corpora) = named.find(&call.served, call.caller(), needed)?;
-    if !golden_answers.is_empty() {
-        question.golden_answers = golden_answers;
+    if !asked.golden_answers.is_empty() {
+        question.golden_answers = asked.golden_answers;
     }
-    MakeEvalQuestion::check(&question.golden_answers)?;
+    check_answers("golden_answers", &question.golden_answers)?;
     let kept = call.blocking(|call| {
         let evals = &call.served.evals;
         evals.put(question.clone(), corpora, call.caller(), unix_seconds())?;

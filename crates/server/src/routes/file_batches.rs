@@ -14,9 +14,8 @@ use crate::wire::vector_stores::{AttachFile, FileBatch, FileCounts, MakeBatch, V
 
 /// The files that a client names, in one of the two ways.
 fn named(asked: MakeBatch) -> Result<(Vec<AttachFile>, &'static str), Refusal> {
-    let is_empty = |files: &[AttachFile]| files.is_empty();
-    let refused = |message, param| Err(Refusal::bad("invalid_value", message).of(param));
-    let (files, param) = match (asked.file_ids, asked.files) {
+    let refused = |message, param| Err(Refusal::invalid(param, message));
+    let (files, param): (Vec<AttachFile>, _) = match (asked.file_ids, asked.files) {
         (Some(_), Some(_)) => {
             return refused("give `file_ids` or `files`, and not both", "files");
         }
@@ -29,7 +28,7 @@ fn named(asked: MakeBatch) -> Result<(Vec<AttachFile>, &'static str), Refusal> {
             (ids.collect(), "file_ids")
         }
     };
-    match is_empty(&files) {
+    match files.is_empty() {
         true => refused("a batch has at least one file", param),
         false => Ok((files, param)),
     }

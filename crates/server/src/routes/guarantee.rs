@@ -11,7 +11,10 @@ use crate::wire::refusal::Refusal;
 pub(crate) async fn report(call: Call) -> Result<Reply<GuaranteeReport>, Refusal> {
     let watch = call.served.watch.as_ref();
     let watch = watch.filter(|_| call.served.may_read_first(call.caller()));
-    let watch = watch.ok_or_else(unwatched)?;
+    let watch = watch.ok_or_else(|| {
+        let message = "no guarantee is watched here, or it is of a corpus that the key is not for";
+        Refusal::not_found("no_guarantee", message)
+    })?;
     let rejects_at = watch.rejects_at();
     let tests = watch.tests().into_iter().map(|(test, state)| TestReport {
         test: test.name(),
@@ -31,15 +34,9 @@ pub(crate) async fn report(call: Call) -> Result<Reply<GuaranteeReport>, Refusal
     });
     Ok(Reply::json(&GuaranteeReport {
         state: stated(watch, call.served.standing(watch)),
-        share: watch.share(),
+        share: watch.share,
         false_alarm: FALSE_ALARM,
         tests: tests.collect(),
         drift,
     }))
-}
-
-/// The refusal if there is none.
-fn unwatched() -> Refusal {
-    let message = "no guarantee is watched here, or it is of a corpus that the key is not for";
-    Refusal::not_found("no_guarantee", message)
 }

@@ -41,39 +41,35 @@ pub(crate) async fn judge(
         .caller
         .reserve(served.prompt_estimate(question.len()))?;
     let caller = request.caller.clone();
-    work::run(
-        served,
-        |served| &served.answers,
-        move |served, cancel| {
-            let started = Instant::now();
-            // A router's embeddings are those of the first corpus that the caller may read.
-            let mut corpora = served.corpora.all().into_iter();
-            let corpus = corpora.find(|corpus| caller.may_read(&corpus.name));
-            let mut pipeline = served.pipeline();
-            if let Some(corpus) = corpus {
-                pipeline = pipeline.over(Some(corpus.retriever.clone()))?;
-            }
-            let pipeline = pipeline.bound(&cancel.token());
-            let known = pipeline.knows(question.as_str(), policy);
-            let known = known.map_err(|error| cancel.refusal(error))?;
-            // Samples that were broken off say nothing.
-            cancel.reason().map_or(Ok(()), Err)?;
-            let [prompt, completion] = known.tokens;
-            reserved.settle(prompt + completion);
-            Ok(KnowsResponse {
-                policy: known.policy,
-                probability: known.probability,
-                score: known.score,
-                threshold: known.threshold,
-                retrieves: known.retrieves,
-                reason: known.reason,
-                measures: known.measures,
-                guarantee: guarantee(served, &caller, policy),
-                learned_with: learned(signal, &pipeline),
-                ms: milliseconds(started.elapsed()),
-            })
-        },
-    )
+    work::run(served, &served.answers, move |served, cancel| {
+        let started = Instant::now();
+        // A router's embeddings are those of the first corpus that the caller may read.
+        let mut corpora = served.corpora.all().into_iter();
+        let corpus = corpora.find(|corpus| caller.may_read(&corpus.name));
+        let mut pipeline = served.pipeline();
+        if let Some(corpus) = corpus {
+            pipeline = pipeline.over(Some(corpus.retriever.clone()))?;
+        }
+        let pipeline = pipeline.bound(&cancel.token());
+        let known = pipeline.knows(question.as_str(), policy);
+        let known = known.map_err(|error| cancel.refusal(error))?;
+        // Samples that were broken off say nothing.
+        cancel.check()?;
+        let [prompt, completion] = known.tokens;
+        reserved.settle(prompt + completion);
+        Ok(KnowsResponse {
+            policy: known.policy,
+            probability: known.probability,
+            score: known.score,
+            threshold: known.threshold,
+            retrieves: known.retrieves,
+            reason: known.reason,
+            measures: known.measures,
+            guarantee: guarantee(served, &caller, policy),
+            learned_with: learned(signal, &pipeline),
+            ms: milliseconds(started.elapsed()),
+        })
+    })
     .await
 }
 

@@ -58,9 +58,8 @@ fn submit(call: &Call, asked: MeasureRequest) -> Result<Arc<Job>, Refusal> {
     }
     let sent = library.measurements.sent(&id);
     let checked = write(call, asked.questions, &sent).and_then(|()| {
-        let checked = library
-            .measurer()
-            .check(&sent.join(QUESTIONS), &purpose, &pipeline);
+        let questions = sent.join(QUESTIONS);
+        let checked = (library.tools.measurer).check(&questions, &purpose, &pipeline);
         checked.map_err(|error| {
             let error = error.without(&sent);
             Refusal::bad(error.kind, error.message).of("questions")
@@ -71,7 +70,7 @@ fn submit(call: &Call, asked: MeasureRequest) -> Result<Arc<Job>, Refusal> {
         Purpose::Compare(_) => Work::Compare(evaluation),
     };
     let (jobs, key) = (&library.measurements, call.caller().key());
-    let job = checked.and_then(|()| jobs.submit_alone(id, &corpus.name, work, key));
+    let job = checked.and_then(|()| jobs.submit(id, &corpus.name, work, key));
     if job.is_err() {
         // What stays is removed when the server starts again.
         let _ = ken_storage::remove(&sent);
@@ -95,7 +94,7 @@ fn write(call: &Call, given: Option<String>, folder: &Path) -> Result<(), Refusa
 
 /// What is to be measured, under a name of its own.
 fn evaluation(asked: &MeasureRequest, id: &str) -> Result<Evaluation, Refusal> {
-    let bad = |param: &str, message: &str| Err(Refusal::bad("invalid_value", message).of(param));
+    let bad = |param: &str, message: &str| Err(Refusal::invalid(param, message));
     let count = asked.policies.len();
     let kind = match asked.kind {
         MeasureKind::Tune if count > 0 => {

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::reply::Content;
 use super::route::Route;
+use crate::wire::query::Parameter;
 use crate::wire::refusal::ErrorBody;
 
 /// Collects the schemas of requests and responses.
@@ -40,12 +41,15 @@ impl Schemas {
         let names = names.map(|name| {
             json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } })
         });
-        let query = route.query.iter().map(|parameter| {
-            json!({
-                "name": parameter.name, "in": "query", "required": false,
-                "description": parameter.description, "schema": { "type": parameter.kind },
-            })
-        });
+        let query = route
+            .query
+            .iter()
+            .map(|Parameter(name, kind, description)| {
+                json!({
+                    "name": name, "in": "query", "required": false,
+                    "description": description, "schema": { "type": kind },
+                })
+            });
         operation["parameters"] = names.chain(query).collect();
         operation["responses"] = done;
         let refused = ErrorBody::described(&mut self.written);

@@ -6,12 +6,12 @@ use super::changes::submit;
 use super::jobs;
 use super::reply::Reply;
 use crate::service::library::job::Work;
-use crate::service::library::pruning::{Mark, Prune, Restore};
+use crate::service::library::pruning::{Prune, Restore};
 use crate::service::search_options::SearchOptions;
 use crate::service::work;
 use crate::wire::jobs::JobObject;
 use crate::wire::page::Listed;
-use crate::wire::prune::{PruneRequest, PrunedDocumentObject, RestoreRequest};
+use crate::wire::prune::{PruneRequest, PrunedDocumentObject};
 use crate::wire::refusal::Refusal;
 
 /// The default reason.
@@ -30,52 +30,42 @@ pub(crate) async fn prune(
         let message = "`documents` or `passages` have to name what is left out";
         return Err(Refusal::bad("invalid_value", message));
     }
-    let reason = checked(asked.reason.unwrap_or_else(|| BY_HAND.to_owned()))?;
-    let passages = asked.passages.into_iter().map(|marked| {
-        Ok(Mark {
-            passage_id: marked.passage_id,
-            score: marked.score,
-            reason: marked.reason.map(checked).transpose()?,
-        })
-    });
+    let reason = asked.reason.unwrap_or_else(|| BY_HAND.to_owned());
+    check(&reason)?;
+    let own = asked
+        .passages
+        .iter()
+        .filter_map(|mark| mark.reason.as_deref());
+    own.map(check).collect::<Result<(), Refusal>>()?;
     let work = Work::Prune(Prune {
         documents: asked.documents,
-        passages: passages.collect::<Result<_, Refusal>>()?,
+        passages: asked.passages,
         reason,
     });
     jobs::outcome(submit(call, work).await?.as_ref()).await
 }
 
-/// A reason that people can read and choose.
-fn checked(reason: String) -> Result<String, Refusal> {
+/// Whether people can read and choose a reason.
+fn check(reason: &str) -> Result<(), Refusal> {
     if reason.trim().is_empty() || reason.len() > LONGEST_REASON {
         let message = format!("it must have from 1 to {LONGEST_REASON} bytes");
-        Err(Refusal::bad("invalid_value", message).of("reason"))
+        Err(Refusal::invalid("reason", message))
     } else {
-        Ok(reason)
+        Ok(())
     }
 }
 
 /// Restores documents, passages, or everything that was left out for a reason.
 pub(crate) async fn restore(
     call: Call<Corpus>,
-    body: JsonBody<RestoreRequest>,
+    body: JsonBody<Restore>,
 ) -> Result<Reply<JobObject>, Refusal> {
-    let RestoreRequest {
-        documents,
-        passages,
-        reasons,
-    } = body.read().await?;
-    if documents.is_empty() && passages.is_empty() && reasons.is_empty() {
+    let asked = body.read().await?;
+    if asked.documents.is_empty() && asked.passages.is_empty() && asked.reasons.is_empty() {
         let message = "`documents`, `passages` or `reasons` have to name what is restored";
         return Err(Refusal::bad("invalid_value", message));
     }
-    let work = Work::Restore(Restore {
-        documents,
-        passages,
-        reasons,
-    });
-    jobs::outcome(submit(call, work).await?.as_ref()).await
+    jobs::outcome(submit(call, Work::Restore(asked)).await?.as_ref()).await
 }
 
 /// The documents with passages that are left out, newest first.
@@ -85,15 +75,11 @@ pub(crate) async fn list(
     let page = call.page()?;
     let Corpus(name) = &call.path;
     let corpus = SearchOptions::of(Some(name.clone())).some_corpus(&call.served, call.caller())?;
-    let listed = work::run(
-        &call.served,
-        |served| &served.searches,
-        move |_, _| {
-            let documents = corpus.retriever.back_end().pruned_documents()?;
-            let documents = documents.into_iter().map(PrunedDocumentObject::from);
-            let documents: Vec<PrunedDocumentObject> = documents.collect();
-            Ok(page.of(documents, |document| &document.doc_id))
-        },
-    );
+    let listed = work::run(&call.served, &call.served.searches, move |_, _| {
+        let documents = corpus.retriever.back_end().pruned_documents()?;
+        let documents = documents.into_iter().map(PrunedDocumentObject::from);
+        let documents: Vec<PrunedDocumentObject> = documents.collect();
+        Ok(page.of(documents, |document| &document.doc_id))
+    });
     Ok(Reply::json(&listed.await?))
 }

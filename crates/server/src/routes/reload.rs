@@ -44,30 +44,19 @@ async fn exchange(
     let live = call.shared.live.clone();
     let reloaded = call.blocking(other).await?;
     let ms = milliseconds(begun.elapsed());
-    let log = &live.now().served.log;
-    match reloaded {
-        Ok(served) => {
-            log(&Entry::Reload {
-                code: None,
-                detail: None,
-                ms,
-            });
-            let corpora = served.corpora();
-            Ok(Reply::json(&Reloaded {
-                models: served.models(),
-                corpora: corpora.iter().map(|corpus| corpus.state()).collect(),
-                ms,
-            }))
-        }
-        Err(error) => {
-            log(&Entry::Reload {
-                code: Some(error.kind()),
-                detail: Some(error.to_string()),
-                ms,
-            });
-            Err(refusal(&error))
-        }
-    }
+    let failure = reloaded.as_ref().err();
+    (live.now().served.log)(&Entry::Reload {
+        code: failure.map(|error| error.kind()),
+        detail: failure.map(ToString::to_string),
+        ms,
+    });
+    let served = reloaded.map_err(|error| refusal(&error))?;
+    let corpora = served.corpora();
+    Ok(Reply::json(&Reloaded {
+        models: served.models(),
+        corpora: corpora.iter().map(|corpus| corpus.state()).collect(),
+        ms,
+    }))
 }
 
 /// What a client is told; errors that name paths stand in the log alone.

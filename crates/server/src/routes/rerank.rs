@@ -7,7 +7,6 @@ use super::call::{Call, JsonBody};
 use super::embeddings::counted;
 use super::reply::Reply;
 use crate::service::cancel::Cancel;
-use crate::service::gate::Gate;
 use crate::service::resources::Served;
 use crate::service::search_options::SearchOptions;
 use crate::service::{policies, readable, work};
@@ -38,7 +37,7 @@ pub(crate) async fn rerank(
         let starts = (0..texts.len()).step_by(SLICE);
         starts.map(|start| start..(start + SLICE).min(texts.len()))
     };
-    let deadline = work::deadline(&call.served);
+    let (gate, deadline) = (&call.served.searches, work::deadline(&call.served));
     // Counts all texts before scoring any, so that a refused request costs nothing.
     let (own, query, given) = (Arc::clone(&corpus), asked.query.clone(), Arc::clone(&texts));
     let count = move |_: &Served, _: &Cancel, slice: Range<usize>| {
@@ -83,10 +82,10 @@ pub(crate) async fn rerank(
 fn refuse_empty(texts: &[String], query: &str) -> Result<(), Refusal> {
     if texts.is_empty() || texts.len() > MOST_TEXTS || texts.iter().any(String::is_empty) {
         let message = format!("it must be 1 to {MOST_TEXTS} texts, none of them empty");
-        return Err(Refusal::bad("invalid_value", message).of("documents"));
+        return Err(Refusal::invalid("documents", message));
     }
     match query.trim().is_empty() {
-        true => Err(Refusal::bad("invalid_value", "it must not be empty").of("query")),
+        true => Err(Refusal::invalid("query", "it must not be empty")),
         false => Ok(()),
     }
 }
@@ -99,8 +98,4 @@ fn refuse_unreadable(texts: &[String], query: &str, most: Option<usize>) -> Resu
             .map_err(|refusal| refusal.of(&format!("documents[{index}]")))?;
     }
     Ok(())
-}
-
-fn gate(served: &Served) -> &Gate {
-    &served.searches
 }

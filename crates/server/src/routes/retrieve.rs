@@ -21,7 +21,7 @@ pub(crate) async fn retrieve(
     let asked = body.read().await?;
     if asked.queries.is_empty() || asked.queries.len() > MOST_QUERIES {
         let message = format!("it must be 1 to {MOST_QUERIES} texts");
-        return Err(Refusal::bad("invalid_value", message).of("queries"));
+        return Err(Refusal::invalid("queries", message));
     }
     let searched = SearchOptions::of(asked.corpus).finding(asked.topk, "topk")?;
     let corpora = searched.some_corpora(&call.served, call.caller())?;

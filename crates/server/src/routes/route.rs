@@ -66,10 +66,6 @@ impl Route {
             }),
         }
     }
-
-    pub(super) fn answer(&self, shared: Shared, request: Request) -> Answer<'static> {
-        (self.handler)(shared, request)
-    }
 }
 
 /// A function that answers the requests of a route, given the call and, if the route takes one, the body.

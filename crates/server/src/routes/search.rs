@@ -39,23 +39,19 @@ pub(crate) async fn find(
     let searched = SearchOptions::by(&asked)?;
     let corpora = searched.some_corpora(served, &request.caller)?;
     check(&corpora, &asked.query).map_err(|refusal| refusal.of("query"))?;
-    work::run(
-        served,
-        |served| &served.searches,
-        move |served, cancel| {
-            let started = Instant::now();
-            let (k, mode) = searched.amount(FOUND, served.pipeline.settings.mode);
-            let hits = searched.hits(served, &corpora, cancel, (&asked.query, mode, k))?;
-            let mut states = corpora.iter().map(|corpus| corpus.state());
-            let corpus = states.next().ok_or(AnswerError::NoCorpus)?;
-            Ok(SearchResponse {
-                corpus,
-                other_corpora: states.collect(),
-                hits: hits.into_iter().map(hit).collect(),
-                ms: milliseconds(started.elapsed()),
-            })
-        },
-    )
+    work::run(served, &served.searches, move |served, cancel| {
+        let started = Instant::now();
+        let (k, mode) = searched.amount(FOUND, served.pipeline.settings.mode);
+        let hits = searched.hits(served, &corpora, cancel, (&asked.query, mode, k))?;
+        let mut states = corpora.iter().map(|corpus| corpus.state());
+        let corpus = states.next().ok_or(AnswerError::NoCorpus)?;
+        Ok(SearchResponse {
+            corpus,
+            other_corpora: states.collect(),
+            hits: hits.into_iter().map(hit).collect(),
+            ms: milliseconds(started.elapsed()),
+        })
+    })
     .await
 }
 
@@ -79,7 +75,7 @@ pub(super) async fn find_each<P>(
     let corpora = corpora.to_vec();
     work::in_pieces(
         &call.served,
-        |served| &served.searches,
+        &call.served.searches,
         work::deadline(&call.served),
         queries,
         move |served, cancel, query| searched.hits(served, &corpora, cancel, (&query, mode, k)),

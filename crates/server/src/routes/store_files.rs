@@ -40,7 +40,7 @@ pub(super) fn given(
 ) -> Result<Vec<Attached>, Refusal> {
     let mut all: Vec<Attached> = Vec::new();
     for file in named {
-        let refused = |message: String| Err(Refusal::bad("invalid_value", message).of(param));
+        let refused = |message: String| Err(Refusal::invalid(param, message));
         if all.len() == MOST {
             return refused(format!("at most {MOST} files can be given at once"));
         }

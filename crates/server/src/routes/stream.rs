@@ -5,11 +5,11 @@ use std::time::Duration;
 use axum::body::Bytes;
 use axum::response::Response;
 use serde_json::Value;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::time::Instant;
 
 use super::events;
-use crate::service::answers::{AnswerEvent, Completion};
+use crate::service::answers::{AnswerEvent, Completion, Events};
 use crate::service::work::broken;
 use crate::wire::refusal::Refusal;
 
@@ -22,41 +22,23 @@ const PING: Duration = Duration::from_secs(5);
 const FIRST: Duration = Duration::from_secs(25);
 
 /// News of work in progress.
-pub(crate) trait News: Sized + Send + 'static {
-    /// The news that nothing more comes, and why.
-    fn failed(refusal: Refusal) -> Self;
-
-    /// The news, unless it is a failure.
-    ///
-    /// # Errors
-    /// Why nothing more comes.
-    fn checked(self) -> Result<Self, Refusal>;
-
+pub(crate) trait News: Send + 'static {
     /// Whether it is worth beginning a stream for.
-    fn is_word(&self) -> bool;
+    fn is_word(&self) -> bool {
+        true
+    }
 
     /// Whether nothing follows it.
     fn is_last(&self) -> bool;
 }
 
 impl News for AnswerEvent {
-    fn failed(refusal: Refusal) -> Self {
-        Self::Failed(refusal)
-    }
-
-    fn checked(self) -> Result<Self, Refusal> {
-        match self {
-            Self::Failed(refusal) => Err(refusal),
-            news => Ok(news),
-        }
-    }
-
     fn is_word(&self) -> bool {
         !matches!(self, Self::Retrieved(_) | Self::Begun(_))
     }
 
     fn is_last(&self) -> bool {
-        matches!(self, Self::Done(_) | Self::Failed(_))
+        matches!(self, Self::Done(_))
     }
 }
 
@@ -68,6 +50,11 @@ pub(crate) trait Wording: Send + 'static {
     /// The events of one piece of news. No news follows an end or a failure.
     fn word(&mut self, news: Self::News) -> Vec<Bytes>;
 
+    /// The events of a failure.
+    fn fail(&mut self, refusal: &Refusal) -> Vec<Bytes> {
+        vec![events::data(&refusal.body()), events::done()]
+    }
+
     /// Work to do before the client gets the last events, which are worded by then.
     fn settle(&mut self) -> impl Future<Output = ()> + Send {
         std::future::ready(())
@@ -78,35 +65,25 @@ pub(crate) trait Wording: Send + 'static {
 ///
 /// # Errors
 /// Whatever keeps it from being complete.
-pub(crate) async fn whole(news: UnboundedReceiver<AnswerEvent>) -> Result<Completion, Refusal> {
-    Ok(whole_with_reply(news).await?.0)
+pub(crate) async fn whole(news: Events<AnswerEvent>) -> Result<Completion, Refusal> {
+    Ok(whole_watched(news, |_| {}).await?.0)
 }
 
-/// Waits for the whole answer, and for the reply of the model's own server if that was asked.
-///
-/// # Errors
-/// Whatever keeps it from being complete.
-pub(crate) async fn whole_with_reply(
-    news: UnboundedReceiver<AnswerEvent>,
-) -> Result<(Completion, Option<Value>), Refusal> {
-    whole_watched(news, |_| {}).await
-}
-
-/// Waits for the whole answer; `watch` sees all events on the way.
+/// Waits for the whole answer, and for the reply of the model's own server if that was asked; `watch` sees all events
+/// on the way.
 ///
 /// # Errors
 /// Whatever keeps it from being complete.
 pub(crate) async fn whole_watched(
-    mut news: UnboundedReceiver<AnswerEvent>,
+    mut news: Events<AnswerEvent>,
     mut watch: impl FnMut(&AnswerEvent) + Send,
 ) -> Result<(Completion, Option<Value>), Refusal> {
     let mut reply = None;
     loop {
-        let next = news.recv().await.ok_or_else(broken)?;
+        let next = news.recv().await.ok_or_else(broken)??;
         watch(&next);
         match next {
             AnswerEvent::Done(answered) => return Ok((*answered, reply)),
-            AnswerEvent::Failed(refusal) => return Err(refusal),
             AnswerEvent::Reply(response) => reply = Some(*response),
             AnswerEvent::Retrieved(_) | AnswerEvent::Begun(_) | AnswerEvent::Text(_) => {}
         }
@@ -120,12 +97,12 @@ pub(crate) async fn whole_watched(
 /// Any failure before the first word.
 pub(crate) async fn streamed<W: Wording>(
     wording: W,
-    mut news: UnboundedReceiver<W::News>,
+    mut news: Events<W::News>,
 ) -> Result<Response, Refusal> {
     let mut first = Vec::new();
     let begins = Instant::now() + FIRST;
     while let Ok(next) = tokio::time::timeout_at(begins, news.recv()).await {
-        first.push(next.ok_or_else(broken)?.checked()?);
+        first.push(next.ok_or_else(broken)??);
         if first.last().is_some_and(News::is_word) {
             break;
         }
@@ -139,17 +116,16 @@ pub(crate) async fn streamed<W: Wording>(
 async fn write<W: Wording>(
     mut wording: W,
     first: Vec<W::News>,
-    mut news: UnboundedReceiver<W::News>,
+    mut news: Events<W::News>,
     send: UnboundedSender<Bytes>,
 ) {
     let mut first = first.into_iter();
     loop {
         let next = match first.next() {
-            Some(first) => first,
+            Some(first) => Ok(first),
             None => tokio::select! {
                 next = tokio::time::timeout(PING, news.recv()) => match next {
-                    Ok(Some(next)) => next,
-                    Ok(None) => News::failed(broken()),
+                    Ok(next) => next.unwrap_or_else(|| Err(broken())),
                     Err(_) => {
                         let _ = send.send(events::ping());
                         continue;
@@ -158,8 +134,10 @@ async fn write<W: Wording>(
                 () = send.closed() => return,
             },
         };
-        let ends = next.is_last();
-        let events = wording.word(next);
+        let (ends, events) = match next {
+            Ok(news) => (news.is_last(), wording.word(news)),
+            Err(refusal) => (true, wording.fail(&refusal)),
+        };
         if ends {
             wording.settle().await;
         }

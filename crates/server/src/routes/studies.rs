@@ -1,11 +1,10 @@
 //! `/v1/ken/studies`: studies, comparisons and probes, and their files.
 
-use axum::http::{HeaderName, HeaderValue, header};
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
 use super::call::Call;
-use super::reply::{File, Reply};
-use crate::service::studies::Content;
+use super::reply::{File, Reply, secured};
 use crate::wire::refusal::Refusal;
 use crate::wire::studies::StudyList;
 
@@ -13,15 +12,6 @@ use crate::wire::studies::StudyList;
 /// nothing in it reads the console or reaches a server.
 const POLICY: &str = "sandbox allow-scripts allow-downloads; default-src 'none'; style-src 'unsafe-inline'; \
                       script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
-/// The headers of every file.
-const AROUND: &[(&str, &str)] = &[
-    ("content-security-policy", POLICY),
-    ("referrer-policy", "no-referrer"),
-    ("cross-origin-opener-policy", "same-origin"),
-    ("cross-origin-resource-policy", "same-origin"),
-    ("cache-control", "no-store"),
-];
 
 /// All of them.
 pub(crate) async fn list(call: Call) -> Result<Reply<StudyList>, Refusal> {
@@ -33,14 +23,15 @@ pub(crate) async fn list(call: Call) -> Result<Reply<StudyList>, Refusal> {
 /// A file of one of them.
 pub(crate) async fn file(call: Call<(String, String)>) -> Result<Reply<File>, Refusal> {
     call.caller().must_read_all("studies are")?;
-    let content = call.blocking(|call| {
+    let file = call.path.1.clone();
+    let bytes = call.blocking(|call| {
         let (name, file) = &call.path;
         call.served.studies()?.file(name, file)
     });
-    Ok(sent(content.await?).into())
+    Ok(sent(&file, bytes.await?).into())
 }
 
-fn sent(Content { name, bytes }: Content) -> Response {
+fn sent(name: &str, bytes: Vec<u8>) -> Response {
     let (kind, shown) = match name.rsplit('.').next() {
         Some("html") => ("text/html; charset=utf-8", "inline"),
         Some("csv") => ("text/csv; charset=utf-8", "attachment"),
@@ -51,13 +42,7 @@ fn sent(Content { name, bytes }: Content) -> Response {
     let headers = [
         (header::CONTENT_TYPE, kind),
         (header::CONTENT_DISPOSITION, shown),
+        (header::CACHE_CONTROL, "no-store"),
     ];
-    let mut response = (headers, bytes).into_response();
-    for (name, value) in AROUND {
-        response.headers_mut().insert(
-            HeaderName::from_static(name),
-            HeaderValue::from_static(value),
-        );
-    }
-    response
+    secured((headers, bytes).into_response(), POLICY)
 }

@@ -245,7 +245,7 @@ pub(super) fn router() -> Router<Shared> {
         };
         let path = route.path;
         let answer =
-            move |State(shared): State<Shared>, request: Request| route.answer(shared, request);
+            move |State(shared): State<Shared>, request: Request| (route.handler)(shared, request);
         router.route(path, on(method, answer))
     })
 }

@@ -31,14 +31,10 @@ pub(crate) async fn tokenize(
     text_model(&call.served)?;
     let context = call.served.pipeline.model.context_tokens();
     readable::check(&asked.prompt, Some(context)).map_err(|refusal| refusal.of("prompt"))?;
-    let tokens = work::run(
-        &call.served,
-        |served| &served.searches,
-        move |served, _| {
-            let tokens = text_model(served)?.encode(&asked.prompt, asked.add_special_tokens);
-            tokens.map_err(|error| Refusal::of_model(&error))
-        },
-    );
+    let tokens = work::run(&call.served, &call.served.searches, move |served, _| {
+        let tokens = text_model(served)?.encode(&asked.prompt, asked.add_special_tokens);
+        tokens.map_err(|error| Refusal::of_model(&error))
+    });
     let tokens = tokens.await?;
     Ok(Reply::json(&TokenizeResponse {
         count: tokens.len(),
@@ -54,14 +50,10 @@ pub(crate) async fn detokenize(
 ) -> Result<Reply<DetokenizeResponse>, Refusal> {
     let asked = body.read().await?;
     text_model(&call.served)?;
-    let text = work::run(
-        &call.served,
-        |served| &served.searches,
-        move |served, _| {
-            let text = text_model(served)?.decode(&asked.tokens);
-            text.map_err(|error| Refusal::of_model(&error).of("tokens"))
-        },
-    );
+    let text = work::run(&call.served, &call.served.searches, move |served, _| {
+        let text = text_model(served)?.decode(&asked.tokens);
+        text.map_err(|error| Refusal::of_model(&error).of("tokens"))
+    });
     let text = text.await?;
     Ok(Reply::json(&DetokenizeResponse {
         prompt: text.clone(),

@@ -18,7 +18,7 @@ use ken_storage::{AtomicFile, StorageError};
 use multer::{Constraints, Field, Multipart, SizeLimit};
 
 use crate::service::work::{blocking, broken};
-use crate::wire::body::{refuse_larger, too_large};
+use crate::wire::body::{cut, late, refuse_larger, too_large};
 use crate::wire::refusal::Refusal;
 
 /// The largest body, in bytes, as for files of OpenAI's API.
@@ -95,7 +95,7 @@ async fn files_of(
         let Some(part) = timely(parts.next_field()).await? else {
             return Ok(received);
         };
-        held.none();
+        held.store(0, Ordering::Relaxed);
         let name = part.name().unwrap_or_default().to_owned();
         match part.file_name().map(str::to_owned) {
             Some(given) => {
@@ -138,27 +138,12 @@ async fn timely<T>(sent: impl Future<Output = multer::Result<T>>) -> Result<T, R
     match tokio::time::timeout(PIECE_WITHIN, sent).await {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(refused(&error)),
-        Err(_) => {
-            let message = "the body did not arrive in time";
-            Err(Refusal::new(
-                StatusCode::REQUEST_TIMEOUT,
-                "body_timeout",
-                message,
-            ))
-        }
+        Err(_) => Err(late()),
     }
 }
 
-/// How many bytes of a body the parser got without returning anything yet: a preamble, or the head of a part.
-#[derive(Clone, Default)]
-struct Held(Arc<AtomicUsize>);
-
-impl Held {
-    /// The parser has returned something.
-    fn none(&self) {
-        self.0.store(0, Ordering::Relaxed);
-    }
-}
+/// How many bytes of a body the parser got since it last returned something: a preamble, or the head of a part.
+type Held = Arc<AtomicUsize>;
 
 /// A body that hands over a little at a time, and fails once the parser holds too much: the parser takes everything
 /// that there is, and keeps it until it knows what it is.
@@ -184,7 +169,7 @@ impl<S: Stream<Item = Result<Bytes, axum::Error>> + Unpin> Stream for Bounded<S>
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        let held = self.held.0.load(Ordering::Relaxed);
+        let held = self.held.load(Ordering::Relaxed);
         if held > LONGEST_HEAD {
             return Poll::Ready(Some(Err(TooLongHead.into())));
         }
@@ -197,7 +182,7 @@ impl<S: Stream<Item = Result<Bytes, axum::Error>> + Unpin> Stream for Bounded<S>
         }
         let length = self.rest.len().min(LONGEST_HEAD);
         let piece = self.rest.split_to(length);
-        self.held.0.fetch_add(length, Ordering::Relaxed);
+        self.held.fetch_add(length, Ordering::Relaxed);
         self.pauses = true;
         Poll::Ready(Some(Ok(piece)))
     }
@@ -215,9 +200,7 @@ fn refused(error: &multer::Error) -> Refusal {
         multer::Error::StreamReadFailed(_)
         | multer::Error::IncompleteStream
         | multer::Error::IncompleteHeaders
-        | multer::Error::IncompleteFieldData { .. } => {
-            Refusal::bad("body_cut", "the body was cut off")
-        }
+        | multer::Error::IncompleteFieldData { .. } => cut(),
         _ => Refusal::bad("invalid_multipart", "the body is no multipart/form-data"),
     }
 }
@@ -225,7 +208,7 @@ fn refused(error: &multer::Error) -> Refusal {
 async fn text(mut part: Field<'_>, held: &Held) -> Result<String, Refusal> {
     let mut bytes = Vec::new();
     while let Some(piece) = timely(part.chunk()).await? {
-        held.none();
+        held.store(0, Ordering::Relaxed);
         bytes.extend_from_slice(&piece);
         if bytes.len() as u64 > LONGEST_TEXT {
             let message = format!("a field that is no file has at most {LONGEST_TEXT} bytes");
@@ -254,7 +237,7 @@ async fn to_disk(
     .await?;
     let mut bytes = 0;
     while let Some(piece) = timely(part.chunk()).await? {
-        held.none();
+        held.store(0, Ordering::Relaxed);
         bytes += piece.len() as u64;
         let place = path.clone();
         file = on_disk(move || {

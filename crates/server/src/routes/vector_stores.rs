@@ -129,7 +129,7 @@ fn checked(
         .is_some_and(|name| name.chars().count() > LONGEST_NAME)
     {
         let message = format!("a name has at most {LONGEST_NAME} characters");
-        return Err(Refusal::bad("invalid_value", message).of("name"));
+        return Err(Refusal::invalid("name", message));
     }
     Ok(name)
 }
@@ -185,7 +185,7 @@ pub(crate) async fn search(
     let queries = Vec::from(asked.query);
     if queries.is_empty() || queries.len() > MOST_QUERIES {
         let message = format!("it must be 1 to {MOST_QUERIES} texts");
-        return Err(Refusal::bad("invalid_value", message).of("query"));
+        return Err(Refusal::invalid("query", message));
     }
     let least = others::threshold(asked.ranking_options.as_ref())?;
     let filters = asked.filters.as_ref().map(|filter| filter.read());

@@ -43,9 +43,10 @@ pub(crate) enum AnswerEvent {
     Reply(Box<Value>),
     /// The answer is complete.
     Done(Box<Completion>),
-    /// There is no answer, or no more of it.
-    Failed(Refusal),
 }
+
+/// Events of work in progress. An error is the last: there is no answer, or no more of it.
+pub(crate) type Events<E> = UnboundedReceiver<Result<E, Refusal>>;
 
 /// A complete answer.
 pub(crate) struct Completion {
@@ -81,7 +82,7 @@ pub(crate) fn start(
     served: &Arc<Served>,
     asked: RequestOptions,
     request: Request,
-) -> Result<UnboundedReceiver<AnswerEvent>, Refusal> {
+) -> Result<Events<AnswerEvent>, Refusal> {
     let settings = asked.settings(served)?;
     let corpora = asked.corpora(served, &request.caller)?;
     let shows_tokens = served.pipeline.model.text_model().is_some();
@@ -114,7 +115,7 @@ pub(crate) fn start(
 
 /// Waits until a moment after the client is gone, or after the deadline: by then, work that checks for these has
 /// ended.
-async fn unwanted(tell: &UnboundedSender<AnswerEvent>, deadline: Instant) {
+async fn unwanted(tell: &UnboundedSender<Result<AnswerEvent, Refusal>>, deadline: Instant) {
     // The deadline ends the wait as well.
     let _ = tokio::time::timeout_at(deadline.into(), tell.closed()).await;
     tokio::time::sleep(GRACE).await;
@@ -138,7 +139,7 @@ struct Job {
     request: Request,
     started: Instant,
     deadline: Instant,
-    tell: UnboundedSender<AnswerEvent>,
+    tell: UnboundedSender<Result<AnswerEvent, Refusal>>,
 }
 
 impl Job {
@@ -159,7 +160,7 @@ impl Job {
             _ = tokio::task::spawn_blocking(move || self.work(reserved)) => {}
             // Tells a client that is still there; the work logs how it ended, when it does.
             () = unwanted(&heard, deadline) => {
-                let _ = heard.send(AnswerEvent::Failed(Refusal::too_late()));
+                let _ = heard.send(Err(Refusal::too_late()));
             }
         }
         // Given back when the work is done or unwanted, not when the client has read everything.
@@ -186,7 +187,7 @@ impl Job {
 
     fn send(&self, event: AnswerEvent) {
         // A client that has gone needs no events.
-        let _ = self.tell.send(event);
+        let _ = self.tell.send(Ok(event));
     }
 
     /// Reports a question that is not answered.
@@ -198,7 +199,7 @@ impl Job {
             detail: refusal.detail.clone(),
         });
         self.span(spans::Outcome::Failed(refusal.code()));
-        self.send(AnswerEvent::Failed(refusal));
+        let _ = self.tell.send(Err(refusal));
     }
 
     /// Gives a question that is over to the collector, if there is one.
@@ -243,9 +244,7 @@ impl Job {
         };
         let answered = self.answered(&pipeline, &standalone.question, &mut watch);
         let (answer, evidence) = answered.map_err(stopped)?;
-        if let Some(reason) = cancel.reason() {
-            return Err(reason);
-        }
+        cancel.check()?;
         let rewritten = [standalone.tokens.prompt, standalone.tokens.completion];
         let mut answered = finished(progress.trace, answer, rewritten);
         answered.evidence = evidence;
@@ -390,7 +389,8 @@ impl Job {
         let untold = (trace.cannot_tell && searches_by.is_some()).then_some(f64::NAN);
         let score = trace.score.or(untold);
         let wanted = self.asked.policy.unwrap_or(watch.policy);
-        let is_as_set = self.asked.is_searched_as_set(&self.served)
+        let is_as_set = self.asked.passages.is_empty()
+            && self.asked.search.is_as_set(&self.served)
             && pipeline.settings.abstain == self.served.pipeline.settings.abstain;
         if wanted != watch.policy || !is_as_set {
             return (None, None);

@@ -45,6 +45,12 @@ impl Cancel {
         }
     }
 
+    /// # Errors
+    /// Why the work should end.
+    pub(crate) fn check(&self) -> Result<(), Refusal> {
+        self.reason().map_or(Ok(()), Err)
+    }
+
     /// The refusal for failed work: why it had to end, if it had to, or else what failed.
     pub(crate) fn refusal(&self, error: impl Into<Refusal>) -> Refusal {
         let error = error.into();

@@ -2,13 +2,14 @@
 //! a file of its own.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::record::{self, RecordError};
 use crate::access::caller::Caller;
+use crate::lock::lock;
 use crate::wire::refusal::Refusal;
 
 /// The most items of a kind.
@@ -77,16 +78,12 @@ impl<T: Item> Collection<T> {
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Kept<T>>> {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Checks that a caller may put an item with this id.
     ///
     /// # Errors
     /// An existing item that is not for the caller.
     pub(crate) fn check(&self, id: &str, caller: &Caller) -> Result<(), Refusal> {
-        let all = self.lock();
+        let all = lock(&self.all);
         let mut others = all.iter().filter(|kept| !kept.is_for(caller));
         if others.any(|kept| kept.item.id() == id) {
             let message = "the question is kept already, by a key for other corpora";
@@ -108,7 +105,7 @@ impl<T: Item> Collection<T> {
         now: u64,
     ) -> Result<(), Refusal> {
         self.check(item.id(), caller)?;
-        let mut all = self.lock();
+        let mut all = lock(&self.all);
         let place = all.iter().position(|kept| kept.item.id() == item.id());
         let bytes: usize = all.iter().map(|kept| kept.item.bytes()).sum();
         let is_full = place.is_none() && all.len() >= MOST;
@@ -137,7 +134,7 @@ impl<T: Item> Collection<T> {
     /// # Errors
     /// A file that cannot be removed.
     pub(crate) fn remove(&self, id: &str, caller: &Caller) -> Result<bool, Refusal> {
-        let mut all = self.lock();
+        let mut all = lock(&self.all);
         let is_it = |kept: &Kept<T>| kept.item.id() == id && kept.is_for(caller);
         let Some(place) = all.iter().position(is_it) else {
             return Ok(false);
@@ -151,7 +148,7 @@ impl<T: Item> Collection<T> {
 
     /// All items for the caller, oldest first.
     pub(crate) fn all(&self, caller: &Caller) -> Vec<T> {
-        let all = self.lock();
+        let all = lock(&self.all);
         let own = all.iter().filter(|kept| kept.is_for(caller));
         own.map(|kept| kept.item.clone()).collect()
     }

@@ -1,11 +1,12 @@
 //! The served corpora, by name. A newly published generation is opened beside the old one and takes its place; work
 //! on the old one keeps it.
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, RwLock};
 
 use ken_answer::Retriever;
 use ken_setup::{CorpusAddress, Settings, Setup, SetupError};
 
+use crate::lock::{lock, read, write};
 use crate::wire::ken::CorpusState;
 use crate::wire::refusal::Refusal;
 
@@ -48,8 +49,7 @@ impl Corpora {
 
     /// All corpora as they are now.
     pub(crate) fn all(&self) -> Vec<Arc<Opened>> {
-        let opened = self.opened.read();
-        opened.unwrap_or_else(PoisonError::into_inner).clone()
+        read(&self.opened).clone()
     }
 
     /// The corpus of a name, or the first; `None` if there is no corpus at all and none is named.
@@ -103,7 +103,7 @@ impl Corpora {
         setup: &Setup<'_>,
         name: &str,
     ) -> Result<Option<CorpusState>, SetupError> {
-        let _alone = self.renewing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = lock(&self.renewing);
         let opened = self.all().into_iter().find(|opened| opened.name == name);
         let Some((opened, address)) = opened.and_then(|opened| {
             let address = opened.address.clone()?;
@@ -125,7 +125,7 @@ impl Corpora {
     pub(crate) fn insert(&self, opened: Opened) -> CorpusState {
         let opened = Arc::new(opened);
         let state = opened.state();
-        let mut all = self.write();
+        let mut all = write(&self.opened);
         // The old corpus is dropped after the lock is released, or when its last reader is done.
         let _old = match all.iter_mut().find(|corpus| corpus.name == opened.name) {
             Some(place) => Some(std::mem::replace(place, opened)),
@@ -140,14 +140,10 @@ impl Corpora {
 
     /// Stops serving a corpus.
     pub(crate) fn remove(&self, name: &str) {
-        let mut all = self.write();
+        let mut all = write(&self.opened);
         let index = all.iter().position(|opened| opened.name == name);
         let _gone = index.map(|index| all.remove(index));
         drop(all);
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, Vec<Arc<Opened>>> {
-        self.opened.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -135,15 +135,11 @@ fn with_evidence(
     let place = match form.place {
         EvidencePlace::Question => messages.iter().rposition(|message| is(message, &["user"])),
         EvidencePlace::System => {
-            if !messages
-                .iter()
-                .any(|message| is(message, &["system", "developer"]))
-            {
+            let is_system = |message: &Value| is(message, &["system", "developer"]);
+            if !messages.iter().any(is_system) {
                 messages.insert(0, json!({"role": "system", "content": ""}));
             }
-            messages
-                .iter()
-                .position(|message| is(message, &["system", "developer"]))
+            messages.iter().position(is_system)
         }
     };
     let content = place.and_then(|place| messages[place].get_mut("content"));

@@ -4,14 +4,14 @@
 //! or gone costs verdicts and nothing else.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ken_answer::Retrieved;
 use ken_language::{LanguageModel, bound_model};
 use ken_probe::{Evidenced, judge_answers};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::cancel::Cancel;
+use super::gate::{Gate, Place};
 use super::watch::comparison::{Compared, Verdict};
 
 /// The most questions put to it at once.
@@ -23,8 +23,7 @@ const MOST_WAITING: usize = 64;
 /// A model that judges.
 pub(crate) struct Judge {
     model: Arc<dyn LanguageModel>,
-    places: Arc<Semaphore>,
-    waiting: Semaphore,
+    gate: Gate,
 }
 
 /// The question to judge.
@@ -63,22 +62,20 @@ impl Judge {
     pub(crate) fn new(model: Arc<dyn LanguageModel>) -> Self {
         Self {
             model,
-            places: Arc::new(Semaphore::new(MOST_AT_ONCE)),
-            waiting: Semaphore::new(MOST_WAITING),
+            gate: Gate::new(MOST_AT_ONCE, MOST_WAITING),
         }
     }
 
     /// Waits for a turn; `None` if none comes in time, or too many wait.
-    pub(crate) async fn turn(&self, within: Duration) -> Option<OwnedSemaphorePermit> {
-        let _waiting = self.waiting.try_acquire().ok()?;
-        let place = Arc::clone(&self.places).acquire_owned();
-        tokio::time::timeout(within, place).await.ok()?.ok()
+    pub(crate) async fn turn(&self, within: Duration) -> Option<Place> {
+        let ticket = self.gate.queue().ok()?;
+        ticket.enter(Instant::now() + within).await.ok()
     }
 
     /// Asks the judge, in the question's turn.
     pub(crate) fn judge(
         &self,
-        turn: Option<OwnedSemaphorePermit>,
+        turn: Option<Place>,
         question: &str,
         dispute: &Dispute,
         cancel: &Cancel,

@@ -2,13 +2,14 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock, TryLockError};
 
-use ken_setup::{Chosen, FetchProgress, Key, Settings, Setup, SetupError};
+use ken_setup::{Chosen, Key, Settings, Setup, SetupError};
 
 use super::corpora::addresses;
 use super::resources::Served;
 use super::setup::{OpenError, Opening};
+use crate::lock::{lock, read, write};
 use crate::log::Entry;
 
 /// The settings of a server, and where they come from.
@@ -55,17 +56,8 @@ impl Now {
     /// Opens more of what the settings name, silently; `None` if there are no settings.
     pub(crate) fn setup(&self) -> Option<Setup<'_>> {
         let settings = self.settings.as_ref()?;
-        Some(Setup {
-            settings,
-            stop: &self.served.halted,
-            watch: &silent,
-            withheld: &|_| {},
-        })
+        Some(Setup::quiet(settings, &self.served.halted))
     }
-}
-
-fn silent() -> FetchProgress {
-    Box::new(|_| {})
 }
 
 /// What is served at the moment.
@@ -116,15 +108,13 @@ impl Live {
 
     /// What is served at the moment.
     pub(crate) fn now(&self) -> Arc<Now> {
-        Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&read(&self.now))
     }
 
     /// Held while another generation or corpus goes into service: meanwhile a reload cannot replace what is served,
     /// so neither change is lost.
     pub(crate) fn publishing(&self) -> MutexGuard<'_, ()> {
-        self.publishing
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        lock(&self.publishing)
     }
 
     /// Reads the settings again, opens what they name, and serves that from now on. A model with unchanged settings
@@ -177,10 +167,8 @@ impl Live {
             });
         };
         let setup = Setup {
-            settings: &settings,
-            stop: &before.served.halted,
-            watch: &silent,
             withheld: &withheld,
+            ..Setup::quiet(&settings, &before.served.halted)
         };
         let model = has_same_model(old, &settings).then(|| &before.served.pipeline.model);
         let opening = Opening::of(&setup, model.cloned())?;
@@ -193,30 +181,20 @@ impl Live {
             served: Arc::clone(&served),
             settings: Some(settings),
         };
-        *self.now.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(now);
+        *write(&self.now) = Arc::new(now);
         Ok(served)
     }
 }
 
 /// A setting that has changed and that only a restart can change.
 fn fixed(old: &Settings, new: &Settings) -> Option<&'static str> {
-    let same = [
-        ("listen", old.listen == new.listen),
-        ("server_keys", old.server_keys == new.server_keys),
-        ("server_data", old.server_data == new.server_data),
-        ("keep_questions", old.keep_questions == new.keep_questions),
-        ("otlp_endpoint", old.otlp_endpoint == new.otlp_endpoint),
-        ("otlp_content", old.otlp_content == new.otlp_content),
-        ("watch_judge", old.watch_judge == new.watch_judge),
-        ("parallel", old.parallel == new.parallel),
-        ("queue", old.queue == new.queue),
-        ("threads", old.threads == new.threads),
-        ("segment", old.segment == new.segment),
-        (
-            "max_document_bytes",
-            old.max_document_bytes == new.max_document_bytes,
-        ),
-    ];
+    macro_rules! compared {
+        ($($key:ident)*) => { [$((stringify!($key), old.$key == new.$key)),*] };
+    }
+    let same = compared! {
+        listen server_keys server_data keep_questions otlp_endpoint otlp_content watch_judge
+        parallel queue threads segment max_document_bytes
+    };
     let changed = same.into_iter().find(|(_, is_same)| !is_same);
     changed.map(|(key, _)| key)
 }

@@ -22,6 +22,7 @@ pub(crate) mod record;
 pub(crate) mod resources;
 pub(crate) mod responses;
 #[cfg(test)]
+#[path = "tests/schedules.rs"]
 mod schedules;
 pub(crate) mod search_options;
 pub(crate) mod setup;

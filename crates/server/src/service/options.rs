@@ -160,11 +160,6 @@ impl RequestOptions {
         }
     }
 
-    /// Whether only the first corpus is searched, as the settings say.
-    pub(crate) fn is_searched_as_set(&self, served: &Served) -> bool {
-        self.passages.is_empty() && self.search.is_as_set(served)
-    }
-
     /// The policy and the pipeline by which it is answered, over some corpora.
     ///
     /// # Errors
@@ -206,7 +201,7 @@ impl RequestOptions {
         let max_tokens = self.sampling.max_tokens;
         let tokens = |most: usize| max_tokens.map_or(most, |wanted| wanted.min(most));
         if max_tokens == Some(0) {
-            return Err(Refusal::bad("invalid_value", "it must be at least 1").of("max_tokens"));
+            return Err(Refusal::invalid("max_tokens", "it must be at least 1"));
         }
         let (k, mode) = self.search.amount(set.k, set.mode);
         Ok(AnswerSettings {
@@ -227,12 +222,12 @@ impl RequestOptions {
 fn passages(given: &[GivenPassage]) -> Result<Vec<SearchResult>, Refusal> {
     if given.len() > MOST_PASSAGES {
         let message = format!("at most {MOST_PASSAGES} passages can be given");
-        return Err(Refusal::bad("invalid_value", message).of("ken.passages"));
+        return Err(Refusal::invalid("ken.passages", message));
     }
     let passages = given.iter().enumerate().map(|(index, given)| {
         if given.text.trim().is_empty() {
             let message = "a passage has to have a text";
-            return Err(Refusal::bad("invalid_value", message).of("ken.passages"));
+            return Err(Refusal::invalid("ken.passages", message));
         }
         let id = given.id.clone().unwrap_or_else(|| (index + 1).to_string());
         let passage = Passage {
@@ -258,7 +253,7 @@ impl SamplingOptions {
         let range = |value: Option<f64>, param, most: f64| match value {
             Some(value) if !(0.0..=most).contains(&value) => {
                 let message = format!("it must be a number from 0 to {most}");
-                Err(Refusal::bad("invalid_value", message).of(param))
+                Err(Refusal::invalid(param, message))
             }
             _ => Ok(()),
         };

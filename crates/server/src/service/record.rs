@@ -28,6 +28,13 @@ pub(crate) fn path(folder: &Path, id: &str) -> PathBuf {
     folder.join(format!("{id}{ENDING}"))
 }
 
+/// Whether a text is an id that the server made: this start, and letters and digits. Only such a text may be part of a
+/// path.
+pub(crate) fn is_id(id: &str, start: &str) -> bool {
+    let rest = id.strip_prefix(start).unwrap_or_default();
+    (1..=64).contains(&rest.len()) && rest.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
 /// Writes a record.
 ///
 /// # Errors
@@ -67,6 +74,21 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Record
         reason: error.to_string(),
     });
     read.map(Some)
+}
+
+/// The record of this id in a folder; none if it is no id that begins so.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn find<T: DeserializeOwned>(
+    folder: &Path,
+    id: &str,
+    start: &str,
+) -> Result<Option<T>, RecordError> {
+    match is_id(id, start) {
+        true => read(&path(folder, id)),
+        false => Ok(None),
+    }
 }
 
 /// All records of a folder, which is created if it is missing, in the order of their names.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 
 use ken_answer::datastore::SELF;
 use ken_answer::{AnswerError, Datastore, Pipeline, Policy, Rerank, Retriever};
@@ -30,6 +30,7 @@ use super::traces::{TraceEvent, Traces};
 use super::upstream::Upstream;
 use super::watch::{NotGuaranteed, Now, Standing, Watch};
 use crate::access::caller::Caller;
+use crate::lock::{read, write};
 use crate::log::{Entry, Log};
 use crate::metrics::Metrics;
 use crate::spans::{Destination, Spans, SpansError};
@@ -236,7 +237,7 @@ impl Served {
         }
         for (name, address) in made {
             if self.corpora.all().iter().all(|opened| opened.name != name) {
-                let embedder = library.embedder();
+                let embedder = Arc::clone(&library.embedder);
                 let retriever = setup.retriever_by(&address, embedder, &self.pipeline.model)?;
                 let address = Some(address);
                 self.corpora.insert(Opened {
@@ -479,8 +480,7 @@ impl Served {
 
     /// The voting datastore as it is now.
     pub(crate) fn datastore(&self) -> Option<Arc<Datastore>> {
-        let corrected = self.corrected.read();
-        let corrected = corrected.unwrap_or_else(PoisonError::into_inner);
+        let corrected = read(&self.corrected);
         let opened = self.pipeline.routing.datastore.as_ref();
         corrected.as_ref().or(opened).cloned()
     }
@@ -501,8 +501,7 @@ impl Served {
 
     /// Replaces the voting datastore.
     pub(crate) fn vote_by(&self, datastore: Datastore) {
-        let corrected = self.corrected.write();
-        *corrected.unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(datastore));
+        *write(&self.corrected) = Some(Arc::new(datastore));
     }
 
     /// The policy of the settings, or `always` if its guarantee does not hold.

@@ -3,17 +3,20 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::UNIX_EPOCH;
+use std::sync::Mutex;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::clock::unix_seconds;
+use super::clock::{seconds_of, unix_seconds};
 use super::record::{self, RecordError};
+use crate::lock::lock;
 
 /// Their folder in that of the server.
 pub(crate) const FOLDER: &str = "responses";
+
+/// How ids of responses begin.
+const START: &str = "resp_";
 
 /// The most responses.
 const MOST: usize = 10_000;
@@ -78,12 +81,6 @@ struct OnDisk {
     bytes: u64,
 }
 
-/// Whether a text can be the id of a response, and so the name of a file.
-fn is_id(id: &str) -> bool {
-    let rest = id.strip_prefix("resp_").unwrap_or_default();
-    !rest.is_empty() && rest.len() <= 64 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric())
-}
-
 impl Responses {
     /// The responses in a folder, which is created if it is missing. It removes those that are too old.
     ///
@@ -93,14 +90,14 @@ impl Responses {
         ken_storage::create_plain_dir_all(&folder)?;
         let mut all = Vec::new();
         for name in ken_storage::names(&folder)? {
-            let id = name.strip_suffix(record::ENDING).filter(|id| is_id(id));
+            let id = name
+                .strip_suffix(record::ENDING)
+                .filter(|id| record::is_id(id, START));
             let about = std::fs::symlink_metadata(folder.join(&name));
             if let (Some(id), Ok(about)) = (id, about) {
-                let written = about.modified().ok();
-                let since = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
                 all.push(OnDisk {
                     id: id.to_owned(),
-                    created: since.map_or(0, |since| since.as_secs()),
+                    created: about.modified().map_or(0, seconds_of),
                     bytes: about.len(),
                 });
             }
@@ -113,12 +110,8 @@ impl Responses {
                 all: all.into(),
             }),
         };
-        responses.forget_old(&mut responses.lock(), unix_seconds())?;
+        responses.forget_old(&mut lock(&responses.known), unix_seconds())?;
         Ok(responses)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A response of this key.
@@ -131,10 +124,7 @@ impl Responses {
         key: Option<&str>,
         now: u64,
     ) -> Result<Option<KeptResponse>, RecordError> {
-        if !is_id(id) {
-            return Ok(None);
-        }
-        let response: Option<KeptResponse> = record::read(&record::path(&self.folder, id))?;
+        let response: Option<KeptResponse> = record::find(&self.folder, id, START)?;
         let is_own = |kept: &KeptResponse| kept.key.as_deref() == key;
         Ok(response.filter(|kept| is_own(kept) && now < kept.created.saturating_add(KEPT)))
     }
@@ -147,7 +137,7 @@ impl Responses {
         let path = record::path(&self.folder, &kept.id);
         record::write(&path, kept)?;
         let bytes = std::fs::symlink_metadata(&path).map_or(0, |about| about.len());
-        let mut known = self.lock();
+        let mut known = lock(&self.known);
         known.bytes += bytes;
         known.all.push_back(OnDisk {
             id: kept.id.clone(),
@@ -177,7 +167,7 @@ impl Responses {
     /// # Errors
     /// A file that cannot be removed.
     pub(crate) fn remove(&self, id: &str) -> Result<(), RecordError> {
-        let mut known = self.lock();
+        let mut known = lock(&self.known);
         if let Some(index) = known.all.iter().position(|response| response.id == id)
             && let Some(gone) = known.all.remove(index)
         {
@@ -225,7 +215,7 @@ mod tests {
         }
         responses.remove("resp_1").unwrap();
         assert_eq!(find("resp_1", Some("a"), 1000), None);
-        assert_eq!(responses.lock().bytes, 0);
+        assert_eq!(lock(&responses.known).bytes, 0);
     }
 
     #[test]
@@ -241,7 +231,7 @@ mod tests {
         };
         assert_eq!([1, 2, 3].map(is_there), [false, true, true]);
         // With one more there are a few too many.
-        responses.lock().bytes = MOST_BYTES - 100;
+        lock(&responses.known).bytes = MOST_BYTES - 100;
         responses.keep(&kept(4, 11 + KEPT)).unwrap();
         assert_eq!([2, 3, 4].map(is_there), [false, true, true]);
     }

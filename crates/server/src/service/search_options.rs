@@ -29,7 +29,7 @@ const EMPTY: &str = "empty_corpus";
 const MOST_COMPARISONS: usize = 256;
 
 /// How a client wants passages found.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct SearchOptions {
     /// By name; empty for the first.
     corpora: Vec<String>,
@@ -121,7 +121,7 @@ impl SearchOptions {
         match self.k {
             Some(k) if !(1..=MOST_PASSAGES).contains(&k) => {
                 let message = format!("it must be a number from 1 to {MOST_PASSAGES}");
-                Err(Refusal::bad("invalid_value", message).of(param))
+                Err(Refusal::invalid(param, message))
             }
             _ => Ok(self),
         }
@@ -134,20 +134,14 @@ impl SearchOptions {
 
     /// Whether only the first corpus is searched, as the settings say.
     pub(super) fn is_as_set(&self, served: &Served) -> bool {
-        let Self {
-            corpora,
-            generation,
-            k,
-            mode,
-            filters,
-            rerank,
-            least,
-        } = self;
         let all = served.corpora.all();
         let first = all.first().map(|first| first.name.as_str());
-        let is_first = corpora.iter().all(|name| Some(name.as_str()) == first);
-        let is_set = k.is_none() && mode.is_none() && rerank.is_none() && least.is_none();
-        is_first && is_set && generation.is_none() && filters.is_empty()
+        let names = self.corpora.iter().map(String::as_str);
+        let others = Self {
+            corpora: Vec::new(),
+            ..self.clone()
+        };
+        names.map(Some).all(|name| name == first) && others == Self::default()
     }
 
     /// The corpora to search, each once; empty if none is served and none is named. Of several, empty ones are left
@@ -176,14 +170,13 @@ impl SearchOptions {
                 Err(refusal) => return Err(refusal),
             }
         }
-        let bad = |param, message: String| Refusal::bad("invalid_value", message).of(param);
         if opened.len() > MOST_CORPORA {
             let message = format!("at most {MOST_CORPORA} corpora are searched at once");
-            return Err(bad("corpus", message));
+            return Err(Refusal::invalid("corpus", message));
         }
         if opened.len() > 1 && self.generation.is_some() {
-            let message = "a generation is one of a single corpus".to_owned();
-            return Err(bad("generation", message));
+            let message = "a generation is one of a single corpus";
+            return Err(Refusal::invalid("generation", message));
         }
         match (opened.is_empty(), empty) {
             (true, Some(refusal)) => Err(refusal),
@@ -340,5 +333,5 @@ pub(super) fn parsed<T: FromStr<Err: ToString>>(
     text: Option<&str>,
 ) -> Result<Option<T>, Refusal> {
     let parsed = text.map(str::parse::<T>).transpose();
-    parsed.map_err(|error| Refusal::bad("invalid_value", error.to_string()).of(param))
+    parsed.map_err(|error| Refusal::invalid(param, error.to_string()))
 }

@@ -15,6 +15,9 @@ use crate::access::caller::Caller;
 use crate::wire::corrections::{Neighbor, Votes};
 use crate::wire::refusal::Refusal;
 
+/// The most of the nearest questions that are shown.
+const SHOWN: usize = 10;
+
 /// Has a question vote for the source that was right, if a datastore votes: durably, and from the next question on.
 /// Returns the votes on that question from then on; `None` if there is no datastore.
 ///
@@ -44,16 +47,12 @@ pub(crate) async fn apply(
     }
     let question = correction.question.clone();
     let asked = Arc::clone(&datastore);
-    let state = work::run(
-        served,
-        |served| &served.answers,
-        move |served, cancel| {
-            let model = bound_model(Arc::clone(&served.pipeline.model), &cancel.token());
-            let states = question_states(&asked, &[question.as_str()], model.as_ref());
-            let states = states.map_err(|error| cancel.refusal(error))?;
-            states.into_iter().next().ok_or_else(work::broken)
-        },
-    )
+    let state = work::run(served, &served.answers, move |served, cancel| {
+        let model = bound_model(Arc::clone(&served.pipeline.model), &cancel.token());
+        let states = question_states(&asked, &[question.as_str()], model.as_ref());
+        let states = states.map_err(|error| cancel.refusal(error))?;
+        states.into_iter().next().ok_or_else(work::broken)
+    })
     .await?;
     let correction = correction.clone();
     let votes = blocking(move || {
@@ -90,7 +89,7 @@ fn votes_of(datastore: &Datastore, state: &[f32]) -> Result<Votes, DatastoreErro
     Ok(Votes {
         shares: shares.collect::<BTreeMap<_, _>>(),
         neighbors: nearest
-            .take(Votes::SHOWN)
+            .take(SHOWN)
             .map(|(entry, cosine)| Neighbor {
                 id: entry.id.clone(),
                 question: entry.question.clone(),

@@ -20,11 +20,11 @@ pub(crate) const GRACE: Duration = Duration::from_millis(250);
 /// A full queue, a deadline, and those of the work.
 pub(crate) async fn run<T: Send + 'static>(
     served: &Arc<Served>,
-    gate: impl Fn(&Served) -> &Gate,
+    gate: &Gate,
     work: impl FnOnce(&Served, &Cancel) -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
     let deadline = deadline(served);
-    let place = gate(served).queue()?.enter(deadline).await?;
+    let place = gate.queue()?.enter(deadline).await?;
     at_place(served, place, deadline, work).await
 }
 
@@ -40,23 +40,23 @@ pub(crate) fn deadline(served: &Served) -> Instant {
 /// As [`run`].
 pub(crate) async fn in_pieces<I: Send + 'static, T: Send + 'static>(
     served: &Arc<Served>,
-    gate: impl Fn(&Served) -> &Gate,
+    gate: &Gate,
     deadline: Instant,
     pieces: impl IntoIterator<Item = I>,
     work: impl Fn(&Served, &Cancel, I) -> Result<T, Refusal> + Send + Sync + 'static,
 ) -> Result<Vec<T>, Refusal> {
     let work = Arc::new(work);
-    let mut ticket = gate(served).queue()?;
+    let mut ticket = gate.queue()?;
     let mut done = Vec::new();
     for piece in pieces {
         let place = ticket.enter(deadline).await?;
         let work = Arc::clone(&work);
-        let work = move |served: &Served, cancel: &Cancel| match cancel.reason() {
-            Some(reason) => Err(reason),
-            None => work(served, cancel, piece),
+        let work = move |served: &Served, cancel: &Cancel| {
+            cancel.check()?;
+            work(served, cancel, piece)
         };
         done.push(at_place(served, place, deadline, work).await?);
-        ticket = gate(served).queue_again();
+        ticket = gate.queue_again();
     }
     Ok(done)
 }

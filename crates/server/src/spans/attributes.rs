@@ -6,23 +6,11 @@ use serde_json::{Value, json};
 
 use super::stages::{Stage, Timed};
 use super::{Outcome, QuestionSpan};
+use crate::wire::chat::finish_reason;
 use crate::wire::ken::Trace;
 
 const OPERATION: &str = "gen_ai.operation.name";
 const PROVIDER: &str = "gen_ai.provider.name";
-const REQUEST_MODEL: &str = "gen_ai.request.model";
-const RESPONSE_MODEL: &str = "gen_ai.response.model";
-const RESPONSE_ID: &str = "gen_ai.response.id";
-const FINISH_REASONS: &str = "gen_ai.response.finish_reasons";
-const INPUT_TOKENS: &str = "gen_ai.usage.input_tokens";
-const OUTPUT_TOKENS: &str = "gen_ai.usage.output_tokens";
-const INPUT_MESSAGES: &str = "gen_ai.input.messages";
-const OUTPUT_MESSAGES: &str = "gen_ai.output.messages";
-const DATA_SOURCE: &str = "gen_ai.data_source.id";
-const TOP_K: &str = "gen_ai.retrieval.top_k";
-const QUERY: &str = "gen_ai.retrieval.query.text";
-const DOCUMENTS: &str = "gen_ai.retrieval.documents";
-const ERROR: &str = "error.type";
 
 /// The operation of a whole question.
 const CHAT: &str = "chat";
@@ -53,11 +41,11 @@ pub(super) fn of_question(asked: &QuestionSpan<'_>, content: bool) -> Vec<KeyVal
     let mut attributes = vec![
         KeyValue::new(OPERATION, CHAT),
         KeyValue::new(PROVIDER, "ken"),
-        KeyValue::new(REQUEST_MODEL, asked.model.to_owned()),
-        KeyValue::new(RESPONSE_ID, asked.request_id.to_owned()),
+        KeyValue::new("gen_ai.request.model", asked.model.to_owned()),
+        KeyValue::new("gen_ai.response.id", asked.request_id.to_owned()),
     ];
     match asked.outcome {
-        Outcome::Failed(code) => attributes.push(KeyValue::new(ERROR, code)),
+        Outcome::Failed(code) => attributes.push(KeyValue::new("error.type", code)),
         Outcome::Answered {
             text,
             truncated,
@@ -65,17 +53,16 @@ pub(super) fn of_question(asked: &QuestionSpan<'_>, content: bool) -> Vec<KeyVal
             trace,
             ..
         } => {
-            let finish = match trace.lack.as_deref() {
-                _ if truncated => "length",
-                Some("filtered") => "content_filter",
-                _ => "stop",
-            };
+            let finish = finish_reason(truncated, trace.lack.as_deref());
             let finished = opentelemetry::Array::String(vec![finish.into()]);
             attributes.extend([
-                KeyValue::new(RESPONSE_MODEL, format!("ken/{}", trace.policy)),
-                KeyValue::new(FINISH_REASONS, opentelemetry::Value::Array(finished)),
-                KeyValue::new(INPUT_TOKENS, whole(read)),
-                KeyValue::new(OUTPUT_TOKENS, whole(written)),
+                KeyValue::new("gen_ai.response.model", format!("ken/{}", trace.policy)),
+                KeyValue::new(
+                    "gen_ai.response.finish_reasons",
+                    opentelemetry::Value::Array(finished),
+                ),
+                KeyValue::new("gen_ai.usage.input_tokens", whole(read)),
+                KeyValue::new("gen_ai.usage.output_tokens", whole(written)),
                 KeyValue::new("ken.policy", trace.policy.clone()),
                 KeyValue::new("ken.searches", whole(trace.searches)),
                 KeyValue::new("ken.model_calls", whole(trace.model_calls)),
@@ -99,8 +86,8 @@ pub(super) fn of_question(asked: &QuestionSpan<'_>, content: bool) -> Vec<KeyVal
                 let answer = json!([{
                     "role": "assistant", "parts": part(text), "finish_reason": finish,
                 }]);
-                attributes.push(KeyValue::new(INPUT_MESSAGES, question.to_string()));
-                attributes.push(KeyValue::new(OUTPUT_MESSAGES, answer.to_string()));
+                attributes.push(KeyValue::new("gen_ai.input.messages", question.to_string()));
+                attributes.push(KeyValue::new("gen_ai.output.messages", answer.to_string()));
             }
         }
     }
@@ -118,14 +105,20 @@ pub(super) fn of_stage(timed: &Timed, trace: &Trace, k: usize, content: bool) ->
         Stage::Retrieve => {
             attributes.push(KeyValue::new(OPERATION, RETRIEVAL));
             attributes.push(KeyValue::new(PROVIDER, "ken"));
-            attributes.push(KeyValue::new(TOP_K, whole(k)));
+            attributes.push(KeyValue::new("gen_ai.retrieval.top_k", whole(k)));
             if let Some(corpus) = &trace.corpus {
-                attributes.push(KeyValue::new(DATA_SOURCE, corpus.name.clone()));
+                attributes.push(KeyValue::new("gen_ai.data_source.id", corpus.name.clone()));
                 attributes.extend(searched(corpus.name.clone(), corpus.generation));
             }
             if content {
-                attributes.push(KeyValue::new(QUERY, trace.question.clone()));
-                attributes.push(KeyValue::new(DOCUMENTS, documents(trace).to_string()));
+                attributes.push(KeyValue::new(
+                    "gen_ai.retrieval.query.text",
+                    trace.question.clone(),
+                ));
+                attributes.push(KeyValue::new(
+                    "gen_ai.retrieval.documents",
+                    documents(trace).to_string(),
+                ));
             }
         }
         Stage::Wait | Stage::Rewrite | Stage::Review | Stage::Generate => {}

@@ -14,6 +14,8 @@ mod not_built;
 #[cfg(feature = "otel")]
 mod stages;
 
+use std::collections::HashMap;
+
 use axum::http::HeaderMap;
 
 #[cfg(feature = "otel")]
@@ -56,22 +58,18 @@ pub(crate) struct Destination<'a> {
 
 /// A client's span that a question belongs to, as its headers name it (W3C Trace Context).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Parent {
-    pub(crate) traceparent: Option<String>,
-    pub(crate) tracestate: Option<String>,
-}
+pub(crate) struct Parent(HashMap<String, String>);
 
 impl Parent {
     /// The span that the headers of a request name.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
-        let text = |name| {
-            let value = headers.get(name)?.to_str().ok()?;
-            (value.len() <= LONGEST_CONTEXT).then(|| value.to_owned())
-        };
-        Self {
-            traceparent: text("traceparent"),
-            tracestate: text("tracestate"),
-        }
+        let pairs = ["traceparent", "tracestate"]
+            .into_iter()
+            .filter_map(|name| {
+                let value = headers.get(name)?.to_str().ok()?;
+                (value.len() <= LONGEST_CONTEXT).then(|| (name.to_owned(), value.to_owned()))
+            });
+        Self(pairs.collect())
     }
 }
 
@@ -117,7 +115,7 @@ mod tests {
         let long = HeaderValue::from_str(&"x".repeat(LONGEST_CONTEXT + 1)).unwrap();
         headers.insert("tracestate", long);
         let parent = Parent::of(&headers);
-        assert_eq!(parent.traceparent.as_deref(), Some("00-ab-cd-01"));
-        assert_eq!(parent.tracestate, None);
+        let expected = ("traceparent".to_owned(), "00-ab-cd-01".to_owned());
+        assert_eq!(parent, Parent([expected].into()));
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn check(attributes: &Map<String, Value>, param: &str) -> Result<(), 
         Value::Number(_) | Value::Bool(_) => Ok(()),
         _ => {
             let message = format!("the value of {key:?} is no text, number or boolean");
-            Err(Refusal::bad("invalid_value", message).of(param))
+            Err(Refusal::invalid(param, message))
         }
     })
 }
@@ -54,13 +54,13 @@ fn check_keys<'a>(
         Some(key) => format!("a key has 1 to {LONGEST_KEY} characters, and {key:?} has not"),
         None => return Ok(()),
     };
-    Err(Refusal::bad("invalid_value", message).of(param))
+    Err(Refusal::invalid(param, message))
 }
 
 fn check_text(key: &str, text: &str, param: &str) -> Result<(), Refusal> {
     if text.chars().count() > LONGEST_TEXT {
         let message = format!("the text of {key:?} has more than {LONGEST_TEXT} characters");
-        Err(Refusal::bad("invalid_value", message).of(param))
+        Err(Refusal::invalid(param, message))
     } else {
         Ok(())
     }

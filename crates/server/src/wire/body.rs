@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 use super::refusal::Refusal;
+use crate::lock::lock;
 use crate::service::gate::Load;
 
 /// The largest body, in bytes.
@@ -57,10 +58,6 @@ struct Place {
 }
 
 impl Large {
-    fn clients(&self) -> MutexGuard<'_, HashMap<String, Arc<Semaphore>>> {
-        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Waits for a place.
     async fn place(&'static self) -> Place {
         /// Counts itself while it waits, however that ends.
@@ -74,7 +71,7 @@ impl Large {
         let _waiting = Waiting(&self.waiting);
         let client = CLIENT.try_with(String::clone).unwrap_or_default();
         let own = {
-            let mut clients = self.clients();
+            let mut clients = lock(&self.clients);
             let new = || Arc::new(Semaphore::new(PLACES_OF_CLIENT));
             Arc::clone(clients.entry(client.clone()).or_insert_with(new))
         };
@@ -93,7 +90,7 @@ impl Large {
 impl Drop for Place {
     fn drop(&mut self) {
         self.own = None;
-        let mut clients = LARGE.clients();
+        let mut clients = lock(&LARGE.clients);
         let own = clients.get(&self.client);
         if own.is_some_and(|own| Arc::strong_count(own) == 1) {
             clients.remove(&self.client);
@@ -138,11 +135,7 @@ pub(crate) async fn bytes(body: Body) -> Result<Bytes, Refusal> {
 pub(crate) async fn bytes_or_none(body: Body) -> Result<Bytes, Refusal> {
     refuse_larger(&body, LARGEST as u64)?;
     let received = tokio::time::timeout(SENT_WITHIN, received(body)).await;
-    received.unwrap_or_else(|_| {
-        let message = "the body did not arrive in time";
-        let status = StatusCode::REQUEST_TIMEOUT;
-        Err(Refusal::new(status, "body_timeout", message))
-    })
+    received.unwrap_or_else(|_| Err(late()))
 }
 
 async fn received(mut body: Body) -> Result<Bytes, Refusal> {
@@ -205,7 +198,12 @@ pub(crate) fn value<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
     })
 }
 
-fn cut() -> Refusal {
+pub(crate) fn late() -> Refusal {
+    let message = "the body did not arrive in time";
+    Refusal::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", message)
+}
+
+pub(crate) fn cut() -> Refusal {
     Refusal::bad("body_cut", "the body was cut off")
 }
 
@@ -310,7 +308,7 @@ mod tests {
             drop(client);
             assert_eq!(body.await.unwrap().unwrap().len(), SMALL + 1);
         }
-        assert!(LARGE.clients().is_empty());
+        assert!(lock(&LARGE.clients).is_empty());
         assert_eq!((load().working, load().waiting), (0, 0));
     }
 }

@@ -174,6 +174,17 @@ pub(crate) struct Usage {
     pub(crate) total_tokens: usize,
 }
 
+impl Usage {
+    /// Tokens read and written.
+    pub(crate) fn of([prompt_tokens, completion_tokens]: [usize; 2]) -> Self {
+        Self {
+            prompt_tokens,
+            completion_tokens,
+            total_tokens: prompt_tokens + completion_tokens,
+        }
+    }
+}
+
 /// A passage that the answer rests on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Annotation {
@@ -193,6 +204,15 @@ pub(crate) struct UrlCitation {
     url: String,
     /// The document's title, or else its id, with the page if there are pages.
     title: String,
+}
+
+/// Why a model stopped: it was cut off, or lacks what this names.
+pub(crate) fn finish_reason(is_cut_off: bool, lack: Option<&str>) -> &'static str {
+    match lack {
+        _ if is_cut_off => "length",
+        Some("filtered") => "content_filter",
+        _ => "stop",
+    }
 }
 
 impl Annotation {

@@ -40,11 +40,6 @@ pub(crate) struct Votes {
     pub(crate) neighbors: Vec<Neighbor>,
 }
 
-impl Votes {
-    /// The most entries that are told.
-    pub(crate) const SHOWN: usize = 10;
-}
-
 /// An entry that votes.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Neighbor {

@@ -65,21 +65,21 @@ impl PassageObject {
 
 /// The parameters of a page of documents.
 pub(crate) const DOCUMENTS: &[Parameter] = &[
-    Parameter::new("prefix", "string", "How the ids of documents begin"),
-    Parameter::new("limit", "integer", "Documents of a page"),
-    Parameter::new(
+    Parameter("prefix", "string", "How the ids of documents begin"),
+    Parameter("limit", "integer", "Documents of a page"),
+    Parameter(
         "after",
         "string",
         "The id of the last document before the page",
     ),
-    Parameter::new("order", "string", "`desc`, newest first, or `asc`"),
+    Parameter("order", "string", "`desc`, newest first, or `asc`"),
 ];
 
 /// The parameters of a page of a document's passages.
 pub(crate) const PASSAGES: &[Parameter] = &[
-    Parameter::new("document", "string", "The document, by its id"),
-    Parameter::new("limit", "integer", "Passages of a page"),
-    Parameter::new(
+    Parameter("document", "string", "The document, by its id"),
+    Parameter("limit", "integer", "Passages of a page"),
+    Parameter(
         "after",
         "string",
         "The id of the last passage before the page",

@@ -46,7 +46,7 @@ pub(crate) fn check_answers(param: &str, answers: &[String]) -> Result<(), Refus
     let is_good = |answer: &String| !answer.trim().is_empty() && answer.len() <= LONGEST;
     if !(1..=MOST).contains(&answers.len()) || !answers.iter().all(is_good) {
         let message = format!("1 to {MOST} answers are expected, of 1 to {LONGEST} bytes each");
-        return Err(Refusal::bad("invalid_value", message).of(param));
+        return Err(Refusal::invalid(param, message));
     }
     Ok(())
 }

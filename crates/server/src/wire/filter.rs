@@ -85,7 +85,7 @@ impl GivenFilter {
 }
 
 fn refused(message: String) -> Refusal {
-    Refusal::bad("invalid_value", message).of("filters")
+    Refusal::invalid("filters", message)
 }
 
 fn one_of(key: &str, value: &Value) -> Result<Filter, Refusal> {

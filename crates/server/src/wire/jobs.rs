@@ -38,7 +38,7 @@ pub(crate) struct JobObject {
     progress: JobProgress,
     /// The files of an upload that cannot be taken in, in the order of their paths. The job takes in the others, and
     /// fails if there are none.
-    failed: Vec<FailedFileObject>,
+    failed: Vec<FailedFile>,
     /// The first generation with the change, or the one on which policies were measured; if it failed, the current
     /// one.
     generation: Option<u64>,
@@ -46,7 +46,7 @@ pub(crate) struct JobObject {
     study: Option<String>,
     /// The policy that was chosen.
     chosen: Option<String>,
-    error: Option<JobFailure>,
+    error: Option<JobError>,
     /// In seconds since 1970 (UTC).
     created_at: u64,
     /// In seconds since 1970 (UTC).
@@ -77,43 +77,6 @@ pub(crate) struct JobProgress {
     questions_total: usize,
 }
 
-/// Why a job, or a file of it, failed.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct JobFailure {
-    code: &'static str,
-    message: String,
-    /// What would help.
-    hint: Option<String>,
-}
-
-impl From<JobError> for JobFailure {
-    fn from(error: JobError) -> Self {
-        Self {
-            code: error.code,
-            message: error.message,
-            hint: error.hint,
-        }
-    }
-}
-
-/// A file of an upload of which nothing is taken in, and why.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct FailedFileObject {
-    /// Its path in the upload.
-    file: String,
-    #[serde(flatten)]
-    failure: JobFailure,
-}
-
-impl From<FailedFile> for FailedFileObject {
-    fn from(failed: FailedFile) -> Self {
-        Self {
-            file: failed.file,
-            failure: failed.error.into(),
-        }
-    }
-}
-
 impl From<&Job> for JobObject {
     fn from(job: &Job) -> Self {
         let state = job.state();
@@ -137,11 +100,11 @@ impl From<&Job> for JobObject {
                 questions_done: state.measured.done,
                 questions_total: state.measured.total,
             },
-            failed: state.failed.into_iter().map(Into::into).collect(),
+            failed: state.failed,
             generation: state.generation,
             study: evaluation.map(|evaluation| evaluation.study.clone()),
             chosen: state.chosen,
-            error: state.error.map(JobFailure::from),
+            error: state.error,
             created_at: job.order.created,
             ended_at: state.ended,
         }

@@ -48,7 +48,7 @@ pub(crate) fn stop(stop: Option<&Value>) -> Result<Vec<String>, Refusal> {
     let texts = texts.ok_or_else(|| {
         let message =
             format!("`stop` is a text or up to {MOST_STOPS}, each of at most {LONGEST_STOP} bytes");
-        Refusal::bad("invalid_value", message).of("stop")
+        Refusal::invalid("stop", message)
     })?;
     Ok(texts.into_iter().filter(|text| !text.is_empty()).collect())
 }
@@ -66,7 +66,7 @@ pub(crate) fn threshold(ranking_options: Option<&Value>) -> Result<Option<f32>, 
         Some(Some(least)) => Ok(Some(least as f32).filter(|least| *least > 0.0)),
         Some(None) => {
             let message = "it must be a number from 0 to 1";
-            Err(Refusal::bad("invalid_value", message).of("ranking_options.score_threshold"))
+            Err(Refusal::invalid("ranking_options.score_threshold", message))
         }
     }
 }

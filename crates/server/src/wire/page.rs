@@ -61,7 +61,7 @@ impl Page {
     /// # Errors
     /// A value that cannot be taken.
     pub(crate) fn take(&mut self, name: &str, value: &str) -> Result<bool, Refusal> {
-        let refused = |message: &str| Err(Refusal::bad("invalid_value", message).of(name));
+        let refused = |message: &str| Err(Refusal::invalid(name, message));
         match (name, value) {
             ("limit", text) => match text.parse() {
                 Ok(limit) if (1..=MOST).contains(&limit) => self.limit = limit,

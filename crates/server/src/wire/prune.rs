@@ -4,6 +4,8 @@ use ken_corpus::{PrunedDocument, Pruning};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::service::library::pruning::Mark;
+
 /// What to leave out of every result. It stays in the corpus, and can be restored.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -13,37 +15,9 @@ pub(crate) struct PruneRequest {
     pub(crate) documents: Vec<String>,
     /// Single passages.
     #[serde(default)]
-    pub(crate) passages: Vec<MarkedPassage>,
+    pub(crate) passages: Vec<Mark>,
     /// The reason for passages without one of their own; `by hand` by default.
     pub(crate) reason: Option<String>,
-}
-
-/// A passage to leave out: a line of what `ken prune apply --dry-run --out` writes.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct MarkedPassage {
-    /// The passage.
-    pub(crate) passage_id: String,
-    /// How well the model knows it without reading it, or any other measure; 0 by default.
-    #[serde(default)]
-    pub(crate) score: f64,
-    /// Why.
-    pub(crate) reason: Option<String>,
-}
-
-/// What to restore.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RestoreRequest {
-    /// Documents, all of whose passages are restored.
-    #[serde(default)]
-    pub(crate) documents: Vec<String>,
-    /// Single passages, by their ids.
-    #[serde(default)]
-    pub(crate) passages: Vec<String>,
-    /// Everything that is left out for one of these reasons.
-    #[serde(default)]
-    pub(crate) reasons: Vec<String>,
 }
 
 /// The passages that are left out for one reason.
@@ -63,19 +37,12 @@ pub(crate) struct PruningObject {
 
 impl From<Pruning> for PruningObject {
     fn from(pruning: Pruning) -> Self {
-        let Pruning {
-            reason,
-            passages,
-            documents,
-            lowest_score,
-            highest_score,
-        } = pruning;
         Self {
-            reason,
-            passages,
-            documents,
-            lowest_score,
-            highest_score,
+            reason: pruning.reason,
+            passages: pruning.passages,
+            documents: pruning.documents,
+            lowest_score: pruning.lowest_score,
+            highest_score: pruning.highest_score,
         }
     }
 }

@@ -2,28 +2,13 @@
 
 use super::refusal::Refusal;
 
-/// A parameter, as it is described.
+/// A parameter: its name, its JSON type, and its description.
 #[derive(Clone, Copy)]
-pub(crate) struct Parameter {
-    pub(crate) name: &'static str,
-    /// Its JSON type.
-    pub(crate) kind: &'static str,
-    pub(crate) description: &'static str,
-}
-
-impl Parameter {
-    pub(crate) const fn new(
-        name: &'static str,
-        kind: &'static str,
-        description: &'static str,
-    ) -> Self {
-        Self {
-            name,
-            kind,
-            description,
-        }
-    }
-}
+pub(crate) struct Parameter(
+    pub(crate) &'static str,
+    pub(crate) &'static str,
+    pub(crate) &'static str,
+);
 
 /// The names and values in a query, decoded.
 pub(crate) fn pairs(query: Option<&str>) -> form_urlencoded::Parse<'_> {

@@ -56,6 +56,11 @@ impl Refusal {
         Self::new(StatusCode::BAD_REQUEST, code, message)
     }
 
+    /// A parameter has a value that it cannot have.
+    pub(crate) fn invalid(param: &str, message: impl Into<String>) -> Self {
+        Self::bad("invalid_value", message).of(param)
+    }
+
     /// Any other refusal.
     pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         let class = match status {

@@ -70,9 +70,9 @@ pub(crate) struct Item {
 
 /// The parameters of a page of these items.
 pub(crate) const INPUT: &[Parameter] = &[
-    Parameter::new("limit", "integer", "Items of a page"),
-    Parameter::new("after", "string", "The id of the last item before the page"),
-    Parameter::new("order", "string", "`desc`, the last first, or `asc`"),
+    Parameter("limit", "integer", "Items of a page"),
+    Parameter("after", "string", "The id of the last item before the page"),
+    Parameter("order", "string", "`desc`, the last first, or `asc`"),
 ];
 
 /// The items of an input as they are stored: messages in parts, each item with an id, which is made from the

@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::feedback::check_answers;
 use super::ken::Trace;
 use super::page::Page;
 use super::query::{self, Parameter};
@@ -75,26 +74,26 @@ pub(crate) struct Wanted {
 
 /// The parameters of a page of traces.
 pub(crate) const PAGE: &[Parameter] = &[
-    Parameter::new("limit", "integer", "Traces of a page"),
-    Parameter::new(
+    Parameter("limit", "integer", "Traces of a page"),
+    Parameter(
         "after",
         "string",
         "The id of the last trace before the page",
     ),
-    Parameter::new("order", "string", "`desc`, newest first, or `asc`"),
+    Parameter("order", "string", "`desc`, newest first, or `asc`"),
 ];
 
 /// The parameters that select traces.
 pub(crate) const FILTERS: &[Parameter] = &[
-    Parameter::new(
+    Parameter(
         "policy",
         "string",
         "A policy, or a kind of it, as `certainty`",
     ),
-    Parameter::new("route", "string", "`self` or `corpus`"),
-    Parameter::new("corpus", "string", "A corpus, by its name"),
-    Parameter::new("slower_than_ms", "number", "Milliseconds"),
-    Parameter::new("rating", "string", "`good` or `bad`"),
+    Parameter("route", "string", "`self` or `corpus`"),
+    Parameter("corpus", "string", "A corpus, by its name"),
+    Parameter("slower_than_ms", "number", "Milliseconds"),
+    Parameter("rating", "string", "`good` or `bad`"),
 ];
 
 /// Their names, for messages.
@@ -132,7 +131,7 @@ impl Wanted {
 
     /// Takes a parameter; returns whether it selects traces.
     fn take(&mut self, name: &str, value: &str) -> Result<bool, Refusal> {
-        let refused = |message: &str| Refusal::bad("invalid_value", message).of(name);
+        let refused = |message: &str| Refusal::invalid(name, message);
         match name {
             "policy" => self.policy = Some(value.to_owned()),
             "route" => self.route = Some(value.to_owned()),
@@ -189,13 +188,3 @@ pub(crate) struct MakeEvalQuestion {
 
 /// The longest question, in bytes.
 pub(crate) const LONGEST_QUESTION: usize = 64 << 10;
-
-impl MakeEvalQuestion {
-    /// Checks right answers, which may be those of a trace's feedback.
-    ///
-    /// # Errors
-    /// Invalid answers.
-    pub(crate) fn check(answers: &[String]) -> Result<(), Refusal> {
-        check_answers("golden_answers", answers)
-    }
-}

@@ -177,14 +177,14 @@ pub(crate) struct VectorStoreFile {
 
 /// The parameters of a page of files.
 pub(crate) const FILES: &[Parameter] = &[
-    Parameter::new(
+    Parameter(
         "filter",
         "string",
         "Those that are `in_progress`, `completed`, `failed` or `cancelled`",
     ),
-    Parameter::new("limit", "integer", "Files of a page"),
-    Parameter::new("after", "string", "The id of the last file before the page"),
-    Parameter::new("order", "string", "`desc`, newest first, or `asc`"),
+    Parameter("limit", "integer", "Files of a page"),
+    Parameter("after", "string", "The id of the last file before the page"),
+    Parameter("order", "string", "`desc`, newest first, or `asc`"),
 ];
 
 /// Why a file was not ingested.

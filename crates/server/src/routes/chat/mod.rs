@@ -13,13 +13,14 @@ use super::call::{Call, JsonBody};
 use super::citations::cited;
 use super::events;
 use super::reply::Reply as Response;
-use super::stream::{Wording, streamed, whole_with_reply};
+use super::stream::{Wording, streamed, whole_watched};
 use crate::service::answers::{AnswerEvent, Completion, start};
 use crate::service::clock::unix_seconds;
 use crate::service::policies;
 use crate::wire::body;
 use crate::wire::chat::{
     self, Annotation, ChatCompletion, ChatRequest, Choice, Chunk, ChunkChoice, Delta, Usage,
+    finish_reason,
 };
 use crate::wire::ken::Trace;
 use crate::wire::refusal::Refusal;
@@ -46,7 +47,7 @@ pub(crate) async fn complete(
     let news = start(&call.served, asked, call.request)?;
     match chat.stream.unwrap_or(false) {
         true => Ok(streamed(reply, news).await?.into()),
-        false => match whole_with_reply(news).await? {
+        false => match whole_watched(news, |_| {}).await? {
             (answered, Some(raw)) => Ok(body::json(&passed(&reply, raw, &answered)).into()),
             (answered, None) => Ok(Response::json(&completion(reply, answered))),
         },
@@ -71,14 +72,8 @@ struct Reply {
 
 fn completion(reply: Reply, answered: Completion) -> ChatCompletion {
     let annotations = annotations(&answered, &reply.addresses);
-    let finish_reason = finish_reason(&answered);
-    let usage = usage(&answered);
-    let Completion {
-        text,
-        refusal,
-        trace,
-        ..
-    } = answered;
+    let finish_reason = finish_reason(answered.truncated, answered.trace.lack.as_deref());
+    let usage = Usage::of(answered.tokens);
     ChatCompletion {
         id: reply.id,
         object: "chat.completion",
@@ -88,32 +83,15 @@ fn completion(reply: Reply, answered: Completion) -> ChatCompletion {
             index: 0,
             message: chat::Answered {
                 role: "assistant",
-                content: text,
-                refusal,
+                content: answered.text,
+                refusal: answered.refusal,
                 annotations,
             },
             logprobs: None,
             finish_reason,
         }],
         usage,
-        ken: trace,
-    }
-}
-
-fn finish_reason(answered: &Completion) -> &'static str {
-    match answered.trace.lack.as_deref() {
-        _ if answered.truncated => "length",
-        Some("filtered") => "content_filter",
-        _ => "stop",
-    }
-}
-
-fn usage(answered: &Completion) -> Usage {
-    let [prompt_tokens, completion_tokens] = answered.tokens;
-    Usage {
-        prompt_tokens,
-        completion_tokens,
-        total_tokens: prompt_tokens + completion_tokens,
+        ken: answered.trace,
     }
 }
 
@@ -144,7 +122,6 @@ impl Wording for Reply {
             AnswerEvent::Reply(chunk) => self.pass(*chunk),
             AnswerEvent::Done(answered) if self.is_passed => self.end_passed(&answered),
             AnswerEvent::Done(answered) => self.end(&answered),
-            AnswerEvent::Failed(refusal) => vec![events::data(&refusal.body()), events::done()],
         }
     }
 }
@@ -164,28 +141,33 @@ impl Reply {
         self.chunk(vec![choice(delta, None)], None, None)
     }
 
+    /// The annotations, if there are any.
+    fn annotate(&self, answered: &Completion) -> Option<Bytes> {
+        let annotations = annotations(answered, &self.addresses);
+        let delta = (!annotations.is_empty()).then(|| Delta {
+            annotations,
+            ..Delta::default()
+        });
+        delta.map(|delta| self.delta(delta))
+    }
+
     fn end(&mut self, answered: &Completion) -> Vec<Bytes> {
         let mut events = Vec::new();
         if !self.begun {
             events.push(self.begin(None));
         }
-        let annotations = annotations(answered, &self.addresses);
-        if !annotations.is_empty() {
-            events.push(self.delta(Delta {
-                annotations,
-                ..Delta::default()
-            }));
-        }
+        events.extend(self.annotate(answered));
         if let Some(refusal) = &answered.refusal {
             events.push(self.delta(Delta {
                 refusal: Some(refusal),
                 ..Delta::default()
             }));
         }
-        let last = choice(Delta::default(), Some(finish_reason(answered)));
+        let reason = finish_reason(answered.truncated, answered.trace.lack.as_deref());
+        let last = choice(Delta::default(), Some(reason));
         events.push(self.chunk(vec![last], None, Some(&answered.trace)));
         if self.usage {
-            events.push(self.chunk(Vec::new(), Some(usage(answered)), None));
+            events.push(self.chunk(Vec::new(), Some(Usage::of(answered.tokens)), None));
         }
         events.push(events::done());
         events

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use super::{Reply, annotations};
 use crate::routes::events;
 use crate::service::answers::Completion;
-use crate::wire::chat::Delta;
 
 /// The reply of the model's own server, with ken's additions.
 pub(super) fn passed(reply: &Reply, mut response: Value, answered: &Completion) -> Value {
@@ -46,14 +45,7 @@ impl Reply {
     }
 
     pub(super) fn end_passed(&mut self, answered: &Completion) -> Vec<Bytes> {
-        let mut sent = Vec::new();
-        let annotations = annotations(answered, &self.addresses);
-        if !annotations.is_empty() {
-            sent.push(self.delta(Delta {
-                annotations,
-                ..Delta::default()
-            }));
-        }
+        let mut sent = Vec::from_iter(self.annotate(answered));
         let mut held = std::mem::take(&mut self.held);
         match held.iter_mut().rev().find(|chunk| !is_of_usage(chunk)) {
             Some(last) => last["ken"] = json!(answered.trace),

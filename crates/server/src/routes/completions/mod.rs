@@ -13,7 +13,7 @@ use ken_language::{
     TextRequest, TokenLogprob,
 };
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use self::passed::pass_on;
 use super::call::{Call, JsonBody};
@@ -22,9 +22,9 @@ use super::reply::Reply;
 use super::stream::{News, Wording, streamed};
 use super::tokens::text_model;
 use crate::access::caller::Reserved;
+use crate::service::answers::Events;
 use crate::service::cancel::Cancel;
 use crate::service::clock::unix_seconds;
-use crate::service::gate::Gate;
 use crate::service::options::SamplingOptions;
 use crate::service::resources::Served;
 use crate::service::{policies, readable, work};
@@ -80,7 +80,7 @@ pub(crate) async fn complete(
     let reserved = call.caller().reserve(asked.estimate())?;
     let served = Arc::clone(&call.served);
     if !is_streamed {
-        let done = work::run(&served, gate, move |served, cancel| {
+        let done = work::run(&served, &served.answers, move |served, cancel| {
             asked.write(served, cancel, reserved, &mut |_| ControlFlow::Continue(()))
         });
         let (choices, used) = done.await?;
@@ -91,56 +91,33 @@ pub(crate) async fn complete(
             "the log probabilities of a prompt are not streamed; leave out `stream` or `echo`";
         return Err(Refusal::bad("unsupported_parameter", message).of("echo"));
     }
-    let news = write_in_background(asked, served, reserved);
+    let news = in_background(served, move |served, cancel, tell| {
+        asked.write_events(served, cancel, reserved, tell)
+    });
     Ok(streamed(Chunks { heading, usage }, news).await?.into())
 }
 
-/// Continues the texts in a task of their own, which ends when the receiver is dropped.
-fn write_in_background(
-    asked: Asked,
+/// Does the work in a task of its own, which ends when the receiver is dropped.
+fn in_background(
     served: Arc<Served>,
-    reserved: Reserved,
-) -> UnboundedReceiver<CompletionNews> {
+    work: impl FnOnce(&Served, &Cancel, &Tell) -> Result<CompletionNews, Refusal> + Send + 'static,
+) -> Events<CompletionNews> {
     let (tell, news) = unbounded_channel();
     tokio::spawn(async move {
-        let (pieces, gone) = (tell.clone(), tell.clone());
-        let work = work::run(&served, gate, move |served, cancel| {
-            asked.write(served, cancel, reserved, &mut |piece| match pieces
-                .send(CompletionNews::Text(piece))
-            {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(_) => ControlFlow::Break(()),
-            })
+        let events = tell.clone();
+        let work = work::run(&served, &served.answers, move |served, cancel| {
+            work(served, cancel, &events)
         });
         // Work ends when the future that waits for it is dropped.
         tokio::select! {
-            done = work => end(&tell, done),
-            () = gone.closed() => {}
+            done = work => {
+                // A client that has gone needs no news.
+                let _ = tell.send(done);
+            }
+            () = tell.closed() => {}
         }
     });
     news
-}
-
-fn gate(served: &Served) -> &Gate {
-    &served.answers
-}
-
-/// Reports how the work ended. A client that has gone needs no news.
-fn end(tell: &UnboundedSender<CompletionNews>, done: Result<(Vec<Continuation>, Usage), Refusal>) {
-    let _ = match done {
-        Ok((choices, usage)) => {
-            for choice in choices {
-                // Its text and log probabilities were sent before.
-                let _ = tell.send(CompletionNews::Text(Continuation {
-                    text: String::new(),
-                    logprobs: None,
-                    ..choice
-                }));
-            }
-            tell.send(CompletionNews::Done(Some(usage)))
-        }
-        Err(refusal) => tell.send(CompletionNews::Failed(refusal)),
-    };
 }
 
 /// A request that was read and checked.
@@ -162,8 +139,7 @@ impl Asked {
     /// # Errors
     /// A value out of range, or one that would be ignored; a model that does not show its tokens.
     fn read(given: CompletionRequest, served: &Served) -> Result<Self, Refusal> {
-        let bad =
-            |message: String, param: &str| Err(Refusal::bad("invalid_value", message).of(param));
+        let bad = |message: String, param: &str| Err(Refusal::invalid(param, message));
         let samples = given.n.unwrap_or(1);
         let stop = others::stop(given.others.get("stop"))?;
         others::refuse(&given.others, |name, value| match name {
@@ -276,16 +252,36 @@ impl Asked {
             }
         });
         let continued = continued.map_err(refused)?;
-        cancel.reason().map_or(Ok(()), Err)?;
+        cancel.check()?;
         let written = continued.iter().flat_map(|continued| &continued.samples);
         let written = written.map(|(text, _)| text.tokens).sum();
         reserved.settle(read + written);
-        let usage = Usage {
-            prompt_tokens: read,
-            completion_tokens: written,
-            total_tokens: read + written,
-        };
+        let usage = Usage::of([read, written]);
         Ok((self.choices(&echoed, continued), usage))
+    }
+
+    /// Writes the texts as events, of which the last is returned.
+    fn write_events(
+        self,
+        served: &Served,
+        cancel: &Cancel,
+        reserved: Reserved,
+        tell: &Tell,
+    ) -> Result<CompletionNews, Refusal> {
+        let mut send = |piece| match tell.send(Ok(CompletionNews::Text(piece))) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        };
+        let (choices, usage) = self.write(served, cancel, reserved, &mut send)?;
+        for choice in choices {
+            // Its text and log probabilities were sent before.
+            let _ = send(Continuation {
+                text: String::new(),
+                logprobs: None,
+                ..choice
+            });
+        }
+        Ok(CompletionNews::Done(Some(usage)))
     }
 
     /// A piece as it is sent; its tokens begin where the earlier ones ended.
@@ -320,7 +316,7 @@ impl Asked {
         };
         if (written + scored) * (logprobs.top + 1) > MOST_LOGPROBS {
             let message = "these are too many log probabilities for one response; send fewer prompts at once, or ask for fewer tokens";
-            Err(Refusal::bad("invalid_value", message).of("logprobs"))
+            Err(Refusal::invalid("logprobs", message))
         } else {
             Ok(())
         }
@@ -417,30 +413,16 @@ enum CompletionNews {
     Said(Box<Value>),
     /// All have ended; with the usage, if it was not sent yet.
     Done(Option<Usage>),
-    /// The work failed; nothing follows.
-    Failed(Refusal),
 }
 
 impl News for CompletionNews {
-    fn failed(refusal: Refusal) -> Self {
-        Self::Failed(refusal)
-    }
-
-    fn checked(self) -> Result<Self, Refusal> {
-        match self {
-            Self::Failed(refusal) => Err(refusal),
-            news => Ok(news),
-        }
-    }
-
-    fn is_word(&self) -> bool {
-        true
-    }
-
     fn is_last(&self) -> bool {
-        !matches!(self, Self::Text(_) | Self::Said(_))
+        matches!(self, Self::Done(_))
     }
 }
+
+/// Sends them to the response.
+type Tell = UnboundedSender<Result<CompletionNews, Refusal>>;
 
 /// What all chunks of a response share.
 struct Heading {
@@ -490,7 +472,6 @@ impl Wording for Chunks {
                 let last = self.usage.then(|| events::data(&last));
                 last.into_iter().chain([events::done()]).collect()
             }
-            CompletionNews::Failed(refusal) => vec![events::data(&refusal.body()), events::done()],
         }
     }
 }

@@ -1,13 +1,11 @@
 //! Completions of the model's own server, which gets the request as it came.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use ken_language::{Api, bound_model};
 use serde_json::{Map, Value};
-use tokio::sync::mpsc::unbounded_channel;
 
-use super::{Chunks, CompletionNews, gate};
+use super::{Chunks, CompletionNews, in_background};
 use crate::access::caller::Reserved;
 use crate::routes::call::Call;
 use crate::routes::reply::Reply;
@@ -36,31 +34,19 @@ pub(super) async fn pass_on(
     let reserved = call.caller().reserve(read.saturating_add(written))?;
     let served = Arc::clone(&call.served);
     let Some(chunks) = chunks else {
-        let done = work::run(&served, gate, move |served, cancel| {
+        let done = work::run(&served, &served.answers, move |served, cancel| {
             let mut last = Value::Null;
             ask(served, cancel, request, reserved, &mut |reply| last = reply)?;
             Ok(last)
         });
         return Ok(body::json(&done.await?).into());
     };
-    let (tell, news) = unbounded_channel();
-    tokio::spawn(async move {
-        let (pieces, gone) = (tell.clone(), tell.clone());
-        let work = work::run(&served, gate, move |served, cancel| {
-            ask(served, cancel, request, reserved, &mut |reply| {
-                // A client that has gone ends the work by that.
-                let _ = pieces.send(CompletionNews::Said(Box::new(reply)));
-            })
-        });
-        tokio::select! {
-            done = work => {
-                let _ = tell.send(match done {
-                    Ok(()) => CompletionNews::Done(None),
-                    Err(refusal) => CompletionNews::Failed(refusal),
-                });
-            }
-            () = gone.closed() => {}
-        }
+    let news = in_background(served, move |served, cancel, tell| {
+        ask(served, cancel, request, reserved, &mut |reply| {
+            // A client that has gone ends the work by that.
+            let _ = tell.send(Ok(CompletionNews::Said(Box::new(reply))));
+        })?;
+        Ok(CompletionNews::Done(None))
     });
     Ok(streamed(chunks, news).await?.into())
 }
@@ -83,15 +69,12 @@ fn ask(
                 .and_then(Value::as_u64)
                 .or(used);
             on_reply(reply);
-            match cancel.reason() {
-                Some(_) => ControlFlow::Break(()),
-                None => ControlFlow::Continue(()),
-            }
+            cancel.flow()
         });
         asked.map_err(|error| cancel.refusal(Refusal::of_model(&error)))?;
     }
     if let Some(used) = used {
         reserved.settle(usize::try_from(used).unwrap_or(usize::MAX));
     }
-    cancel.reason().map_or(Ok(()), Err)
+    cancel.check()
 }

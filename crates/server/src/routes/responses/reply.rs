@@ -13,7 +13,7 @@ use crate::service::answers::{AnswerEvent, Completion};
 use crate::service::resources::Served;
 use crate::service::responses::KeptResponse;
 use crate::service::work::blocking;
-use crate::wire::ken::{Citation, Trace};
+use crate::wire::ken::Trace;
 use crate::wire::refusal::Refusal;
 use crate::wire::responses::{
     FileCitation, FileSearchResult, Happening, IncompleteDetails, OutputItem, OutputPart,
@@ -148,14 +148,9 @@ impl Reply {
 
     fn text(&self, answered: &Completion) -> OutputText {
         let citations = cited(answered).into_iter().map(|cited| {
-            let Citation {
-                doc_id,
-                title,
-                passage_id,
-                location,
-                ..
-            } = cited.citation;
-            let (file_id, filename) = self.served.file_of(cited.corpus, doc_id, title);
+            let (corpus, citation) = (cited.corpus, cited.citation);
+            let (file_id, filename) =
+                (self.served).file_of(corpus, &citation.doc_id, &citation.title);
             FileCitation {
                 kind: "file_citation",
                 file_id,
@@ -163,7 +158,7 @@ impl Reply {
                 index: cited.place.end,
                 start_index: cited.place.start,
                 end_index: cited.place.end,
-                url: self.addresses.passage(cited.corpus, passage_id, location),
+                url: (self.addresses).passage(corpus, &citation.passage_id, &citation.location),
             }
         });
         OutputText::new(answered.text.clone(), citations.collect())
@@ -290,20 +285,6 @@ impl Reply {
         sent.push(self.of_response(&kind));
         sent
     }
-
-    /// Clients that only read the response, and those that only look for errors, both get them.
-    fn fail(&mut self, refusal: &Refusal) -> Vec<Bytes> {
-        let error = refusal.object();
-        self.response.status = "failed";
-        self.response.error = Some(error.clone());
-        let failed = self.of_response("response.failed");
-        let happening = Happening::Error {
-            code: error.code,
-            message: &error.message,
-            param: error.param.as_deref(),
-        };
-        vec![failed, self.event("error", happening)]
-    }
 }
 
 impl Wording for Reply {
@@ -311,6 +292,22 @@ impl Wording for Reply {
 
     fn settle(&mut self) -> impl Future<Output = ()> + Send {
         self.keep()
+    }
+
+    /// Clients that only read the response, and those that only look for errors, both get them.
+    fn fail(&mut self, refusal: &Refusal) -> Vec<Bytes> {
+        let mut sent = self.create();
+        let error = refusal.object();
+        self.response.status = "failed";
+        self.response.error = Some(error.clone());
+        sent.push(self.of_response("response.failed"));
+        let happening = Happening::Error {
+            code: error.code,
+            message: &error.message,
+            param: error.param.as_deref(),
+        };
+        sent.push(self.event("error", happening));
+        sent
     }
 
     fn word(&mut self, news: AnswerEvent) -> Vec<Bytes> {
@@ -330,7 +327,6 @@ impl Wording for Reply {
                 sent.extend(self.begin());
                 sent.extend(self.end(*answered));
             }
-            AnswerEvent::Failed(refusal) => sent.extend(self.fail(&refusal)),
             // Only chat completions are passed on.
             AnswerEvent::Reply(_) => {}
         }

@@ -20,22 +20,13 @@ pub(crate) struct Batch {
 /// What every id of a batch begins with.
 pub(crate) const START: &str = "vsfb_";
 
-/// Whether a text can be the id of a batch, and so a name in a folder.
-fn is_id(id: &str) -> bool {
-    let rest = id.strip_prefix(START).unwrap_or_default();
-    !rest.is_empty() && rest.len() <= 64 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric())
-}
-
 impl Stores {
     /// One of a corpus.
     ///
     /// # Errors
     /// A record that cannot be read.
     pub(crate) fn batch(&self, corpus: &str, id: &str) -> Result<Option<Batch>, RecordError> {
-        match is_id(id) {
-            true => record::read(&record::path(&self.beside(corpus, "batches"), id)),
-            false => Ok(None),
-        }
+        record::find(&self.beside(corpus, "batches"), id, START)
     }
 
     /// Notes one of a corpus.

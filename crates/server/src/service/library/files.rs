@@ -64,10 +64,7 @@ impl Files {
     /// # Errors
     /// A record that cannot be read.
     pub(crate) fn find(&self, id: &str) -> Result<Option<FileRecord>, RecordError> {
-        match is_id(id) {
-            true => record::read(&record::path(&self.folder, id)),
-            false => Ok(None),
-        }
+        record::find(&self.folder, id, START)
     }
 
     /// All of them.
@@ -93,8 +90,7 @@ pub(crate) const START: &str = "file-";
 
 /// Whether a text can be the id of a file, and so a name in a folder.
 pub(crate) fn is_id(id: &str) -> bool {
-    let rest = id.strip_prefix(START).unwrap_or_default();
-    !rest.is_empty() && rest.len() <= 64 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    record::is_id(id, START)
 }
 
 /// The id of a file that a document's id is or begins with. Whether the document came by that file, it does not say.

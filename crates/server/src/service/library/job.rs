@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
@@ -121,8 +122,9 @@ impl Status {
     }
 }
 
-/// Why a job failed.
-#[derive(Debug, Clone)]
+/// Why a job, or a file of it, failed.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "JobFailure")]
 pub(crate) struct JobError {
     pub(crate) code: &'static str,
     pub(crate) message: String,
@@ -140,11 +142,13 @@ impl From<ToolError> for JobError {
     }
 }
 
-/// A file that was sent with a job, and of which nothing is taken in.
-#[derive(Debug, Clone)]
+/// A file of an upload of which nothing is taken in, and why.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "FailedFileObject")]
 pub(crate) struct FailedFile {
     /// Its path in the upload.
     pub(crate) file: String,
+    #[serde(flatten)]
     pub(crate) error: JobError,
 }
 

@@ -4,12 +4,13 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use ken_storage::StorageError;
 
 use super::job::{Job, Order, Status, Work};
+use crate::lock::lock;
 use crate::service::clock::unix_seconds;
 use crate::service::gate::Load;
 use crate::service::record;
@@ -28,6 +29,8 @@ const BUSY: Duration = Duration::from_secs(5);
 pub(crate) struct Jobs {
     /// A record of each that is not over, and a folder with what was sent with it.
     folder: PathBuf,
+    /// Whether one more can be taken on.
+    check: fn(&Known) -> Result<(), Refusal>,
     known: Mutex<Known>,
     wake: Condvar,
 }
@@ -72,13 +75,18 @@ impl Jobs {
         known.tell_places();
         Ok(Self {
             folder,
+            check: Known::check_room,
             known: Mutex::new(known),
             wake: Condvar::new(),
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Takes a job on only if none is open.
+    pub(crate) fn one_at_a_time(self) -> Self {
+        Self {
+            check: Known::check_none_open,
+            ..self
+        }
     }
 
     /// The folder for what is sent with a job.
@@ -93,7 +101,7 @@ impl Jobs {
     /// Takes a job on.
     ///
     /// # Errors
-    /// Too many that wait; a disk that takes no more.
+    /// Too many that wait, or one that is open; a disk that takes no more.
     pub(crate) fn submit(
         &self,
         id: String,
@@ -101,25 +109,7 @@ impl Jobs {
         work: Work,
         key: Option<&str>,
     ) -> Result<Arc<Job>, Refusal> {
-        self.taken_on(Known::check_room, |known| {
-            self.add(known, id, corpus, work, key)
-        })
-    }
-
-    /// Takes a job on where none is open.
-    ///
-    /// # Errors
-    /// One that is open; a disk that takes no more.
-    pub(crate) fn submit_alone(
-        &self,
-        id: String,
-        corpus: &str,
-        work: Work,
-        key: Option<&str>,
-    ) -> Result<Arc<Job>, Refusal> {
-        self.taken_on(Known::check_none_open, |known| {
-            self.add(known, id, corpus, work, key)
-        })
+        self.taken_on(self.check, |known| self.add(known, id, corpus, work, key))
     }
 
     /// Takes several jobs on, or none where too many wait: these may be more than wait otherwise.
@@ -145,7 +135,7 @@ impl Jobs {
         check: fn(&Known) -> Result<(), Refusal>,
         add: impl FnOnce(&mut Known) -> Result<T, Refusal>,
     ) -> Result<T, Refusal> {
-        let mut known = self.lock();
+        let mut known = lock(&self.known);
         check(&known)?;
         let added = add(&mut known);
         known.tell_places();
@@ -189,18 +179,18 @@ impl Jobs {
 
     /// All that are remembered, newest first.
     pub(crate) fn all(&self) -> Vec<Arc<Job>> {
-        self.lock().all.iter().rev().cloned().collect()
+        lock(&self.known).all.iter().rev().cloned().collect()
     }
 
     /// One of them.
     pub(crate) fn find(&self, id: &str) -> Option<Arc<Job>> {
-        let known = self.lock();
+        let known = lock(&self.known);
         known.all.iter().find(|job| job.order.id == id).cloned()
     }
 
     /// Those of a corpus that are not over.
     pub(crate) fn open_of(&self, corpus: &str) -> Vec<Arc<Job>> {
-        let known = self.lock();
+        let known = lock(&self.known);
         let of = known.all.iter().filter(|job| job.order.corpus == corpus);
         of.filter(|job| !job.state().status.is_over())
             .cloned()
@@ -210,7 +200,7 @@ impl Jobs {
     /// Cancels one. One that waits is over at once, one that runs soon.
     pub(crate) fn cancel(&self, job: &Job) {
         job.stop.store(true, Ordering::Relaxed);
-        let mut known = self.lock();
+        let mut known = lock(&self.known);
         let waits = known
             .waiting
             .iter()
@@ -227,7 +217,7 @@ impl Jobs {
 
     /// The next one, for which it waits for a time.
     pub(crate) fn next(&self, within: Duration) -> Option<Arc<Job>> {
-        let known = self.lock();
+        let known = lock(&self.known);
         let waited = self
             .wake
             .wait_timeout_while(known, within, |known| known.waiting.is_empty());
@@ -241,12 +231,12 @@ impl Jobs {
 
     /// Tells that the one that ran is over.
     pub(crate) fn ended(&self) {
-        self.lock().running = 0;
+        lock(&self.known).running = 0;
     }
 
     /// How the one worker is.
     pub(crate) fn load(&self) -> Load {
-        let known = self.lock();
+        let known = lock(&self.known);
         Load {
             working: known.running,
             places: 1,

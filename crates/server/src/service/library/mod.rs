@@ -30,7 +30,7 @@ use self::intake::Intake;
 use self::job::{Job, Status, Work};
 use self::jobs::Jobs;
 use self::measurer::Measurer;
-use self::stores::{MadeCorpus, Membership, Origin, StoreFile, Stores, is_name};
+use self::stores::{MadeCorpus, Membership, StoreFile, Stores, is_name};
 use super::clock::unix_seconds;
 use super::corpora::{self, Corpora, Opened};
 use super::record::RecordError;
@@ -44,11 +44,11 @@ pub struct Library {
     pub(crate) jobs: Jobs,
     /// What is measured on them, which keeps no change waiting.
     pub(crate) measurements: Jobs,
-    tools: Tools,
+    pub(crate) tools: Tools,
     /// Embeds what is put into new corpora.
-    embedder: Arc<dyn Embedder>,
+    pub(crate) embedder: Arc<dyn Embedder>,
     /// Its name.
-    reference: String,
+    pub(crate) reference: String,
 }
 
 /// What does for a server what that does not link.
@@ -117,31 +117,11 @@ impl Library {
             files: Files::open(folder.join("files"))?,
             stores: Stores::open(folder)?,
             jobs: Jobs::open(folder.join("jobs"))?,
-            measurements: Jobs::open(folder.join("measurements"))?,
+            measurements: Jobs::open(folder.join("measurements"))?.one_at_a_time(),
             tools,
             embedder,
             reference,
         })
-    }
-
-    /// What takes documents in.
-    pub(crate) fn intake(&self) -> &dyn Intake {
-        self.tools.intake.as_ref()
-    }
-
-    /// What measures policies.
-    pub(crate) fn measurer(&self) -> &dyn Measurer {
-        self.tools.measurer.as_ref()
-    }
-
-    /// The embedder of new corpora.
-    pub(crate) fn embedder(&self) -> Arc<dyn Embedder> {
-        Arc::clone(&self.embedder)
-    }
-
-    /// The name of the embedder of new corpora.
-    pub(crate) fn reference(&self) -> &str {
-        &self.reference
     }
 
     /// Looks at the names of what was uploaded.
@@ -149,7 +129,7 @@ impl Library {
     /// # Errors
     /// Formats that are not read.
     pub(crate) fn recognize(&self, folder: &Path) -> Result<(), Refusal> {
-        self.intake().recognize(folder).map_err(|error| {
+        self.tools.intake.recognize(folder).map_err(|error| {
             let error = error.without(folder);
             let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
             Refusal::new(status, "unsupported_format", error.message).of("file")
@@ -194,7 +174,7 @@ impl Library {
     pub(crate) fn make(&self, corpora: &Corpora, made: &MadeCorpus) -> Result<(), Refusal> {
         if !is_name(&made.name) {
             let message = "a name has up to 64 letters, digits, `-` and `_`, and begins with none of these signs";
-            return Err(Refusal::bad("invalid_value", message).of("name"));
+            return Err(Refusal::invalid("name", message));
         }
         if self.place(corpora, &made.name).is_ok()
             || corpora.all().iter().any(|one| one.name == made.name)
@@ -298,7 +278,7 @@ impl Library {
     pub(crate) fn named(&self, corpus: &str, doc_id: &str, title: String) -> (String, String) {
         // What cannot be read is none, as in every list of files.
         match self.stores.origin(corpus, doc_id) {
-            Ok(Some(Origin { file, filename })) => (file, filename),
+            Ok(Some(origin)) => origin,
             _ => unfiled(doc_id, title),
         }
     }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use ken_corpus::{CorpusError, PassageId, PruneMark, Writer};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What is to be left out.
@@ -15,20 +16,33 @@ pub(crate) struct Prune {
     pub(crate) reason: String,
 }
 
-/// A passage to be left out.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A passage to leave out: a line of what `ken prune apply --dry-run --out` writes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "MarkedPassage")]
 pub(crate) struct Mark {
+    /// The passage.
     pub(crate) passage_id: String,
+    /// How well the model knows it without reading it, or any other measure; 0 by default.
+    #[serde(default)]
     pub(crate) score: f64,
+    /// Why.
     pub(crate) reason: Option<String>,
 }
 
-/// What is to be restored.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// What to restore.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "RestoreRequest")]
 pub(crate) struct Restore {
-    /// Whole documents.
+    /// Documents, all of whose passages are restored.
+    #[serde(default)]
     pub(crate) documents: Vec<String>,
+    /// Single passages, by their ids.
+    #[serde(default)]
     pub(crate) passages: Vec<String>,
+    /// Everything that is left out for one of these reasons.
+    #[serde(default)]
     pub(crate) reasons: Vec<String>,
 }
 

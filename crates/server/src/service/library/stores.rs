@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::lock::lock;
 use crate::service::record::{self, RecordError};
 
 /// What is kept of a corpus that a client made.
@@ -60,19 +61,12 @@ impl StoreFile {
     }
 }
 
-/// A file by which a document came.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Origin {
-    pub(crate) file: String,
-    pub(crate) filename: String,
-}
-
 /// The folder of the corpora.
 pub(crate) struct Stores {
     folder: PathBuf,
     /// Of corpora that were asked for, by which file each document came. Ids of documents say nothing of that: a
     /// record has whatever id its writer gave it.
-    origins: Mutex<HashMap<String, HashMap<String, Origin>>>,
+    origins: Mutex<HashMap<String, HashMap<String, (String, String)>>>,
 }
 
 /// Whether a text can be the name of a corpus that a client makes, and so of a folder.
@@ -188,10 +182,7 @@ impl Stores {
     /// # Errors
     /// As [`Stores::files`].
     pub(crate) fn file(&self, corpus: &str, file: &str) -> Result<Option<StoreFile>, RecordError> {
-        match super::files::is_id(file) {
-            true => record::read(&record::path(&self.members(corpus), file)),
-            false => Ok(None),
-        }
+        record::find(&self.members(corpus), file, super::files::START)
     }
 
     /// Notes how a file of a corpus is.
@@ -220,14 +211,10 @@ impl Stores {
     }
 
     fn changed(&self, corpus: &str) {
-        self.lock().remove(corpus);
+        lock(&self.origins).remove(corpus);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, HashMap<String, Origin>>> {
-        self.origins.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The file by which a document of a corpus came, the last of several.
+    /// The id and the name of the file by which a document of a corpus came, the last of several.
     ///
     /// # Errors
     /// As [`Stores::files`].
@@ -235,21 +222,16 @@ impl Stores {
         &self,
         corpus: &str,
         document: &str,
-    ) -> Result<Option<Origin>, RecordError> {
+    ) -> Result<Option<(String, String)>, RecordError> {
         // Held while records are read, so that what changes meanwhile is not forgotten.
-        let mut all = self.lock();
+        let mut all = lock(&self.origins);
         if !all.contains_key(corpus) {
             let mut files = self.files(corpus)?;
             files.sort_by(|one, other| (one.created, &one.file).cmp(&(other.created, &other.file)));
             let origins = files.into_iter().flat_map(|member| {
-                let StoreFile {
-                    file,
-                    filename,
-                    documents,
-                    ..
-                } = member;
-                let origin = Origin { file, filename };
-                documents.into_iter().map(move |id| (id, origin.clone()))
+                let origin = (member.file, member.filename);
+                let documents = member.documents.into_iter();
+                documents.map(move |id| (id, origin.clone()))
             });
             all.insert(corpus.to_owned(), origins.collect());
         }
@@ -334,10 +316,7 @@ mod tests {
             member("file-2", &["a", "b"]),
         );
         stores.note("notes", &one).unwrap();
-        let file = |id: &str| {
-            let origin = stores.origin("notes", id).unwrap();
-            origin.map(|origin| (origin.file, origin.filename))
-        };
+        let file = |id: &str| stores.origin("notes", id).unwrap();
         let known = |file: &str| Some((file.to_owned(), "a.jsonl".to_owned()));
         assert_eq!(file("file-1/a.md"), known("file-1"));
         assert_eq!(

@@ -271,7 +271,7 @@ impl Running<'_> {
             folder: &folder,
             settings: setup.settings,
         };
-        let measurer = self.library.measurer();
+        let measurer = self.library.tools.measurer.as_ref();
         let chosen = measuring::run(measurer, work, self.job, &served.answers, self.runtime);
         let chosen = chosen.map_err(|error| self.refused(&folder)(error.without(self.sent)));
         if let Some(policy) = chosen? {
@@ -313,10 +313,9 @@ impl Running<'_> {
         let folder = folder.to_owned();
         move |error| match error.kind {
             // Kinds of the server's own troubles: the disk, the embedder.
-            "io" | "disk_full" | "corpus_damaged" | "corpus_file_missing" => {
+            "io" | "disk_full" | "corpus_damaged" | "corpus_file_missing" | "bad_embeddings" => {
                 Trouble::Own(error.kind, error.message)
             }
-            "bad_embeddings" => Trouble::Own(error.kind, error.message),
             kind if kind.starts_with("endpoint_") => Trouble::Own(error.kind, error.message),
             "context_exceeded" => {
                 let message = "a passage is too long for the embedder; cut documents smaller";
@@ -333,7 +332,7 @@ impl Running<'_> {
             bytes_total: lengths.sum(),
             ..Taken::default()
         });
-        let files = self.library.intake().documents(folder, &self.job.stop);
+        let files = self.library.tools.intake.documents(folder, &self.job.stop);
         files.map_err(self.refused(folder))
     }
 
@@ -347,7 +346,7 @@ impl Running<'_> {
     /// Takes in the files that can be read to their ends. Of the others nothing is published, and the job says why.
     fn take(&self, folder: &Path, place: &Path) -> Result<(), Trouble> {
         let mut files = self.files(folder)?;
-        let intake = self.library.intake();
+        let intake = &self.library.tools.intake;
         for (path, _) in files_below(folder) {
             let file = files.entry(path);
             file.or_insert_with_key(|path| intake.recognize(path).map(|()| Vec::new()));
@@ -403,7 +402,7 @@ impl Running<'_> {
             metadata,
         };
         let mut progress = |taken| self.job.progress(taken);
-        let (intake, stop) = (self.library.intake(), &self.job.stop);
+        let (intake, stop) = (&self.library.tools.intake, &self.job.stop);
         let taken = intake.take(folder, left_out, into, &mut progress, stop);
         self.job.progress(taken.map_err(self.refused(folder))?);
         match self.job.is_cancelled() {
@@ -433,13 +432,10 @@ impl Running<'_> {
             Ok(()) => (Membership::Completed, None),
             Err(_) if self.job.is_cancelled() => (Membership::Cancelled, None),
             Err(trouble) => {
-                let JobError {
-                    code,
-                    message,
-                    hint,
-                } = trouble.shown();
-                let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
-                (Membership::Failed, Some((code.to_owned(), message + &hint)))
+                let error = trouble.shown();
+                let hint = error.hint.map(|hint| format!("; {hint}"));
+                let message = error.message + &hint.unwrap_or_default();
+                (Membership::Failed, Some((error.code.to_owned(), message)))
             }
         };
         // `completed` means searchable.

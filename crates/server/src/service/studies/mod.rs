@@ -7,11 +7,12 @@ mod summary;
 use std::fs::{DirEntry, FileType, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use ken_setup::{Chosen, Tuned};
 use ken_storage::StorageError;
 
+use self::summary::{Manifest, Report};
+use super::clock::seconds_of;
 use crate::wire::refusal::Refusal;
 use crate::wire::studies::{StudyFile, StudyObject};
 
@@ -47,12 +48,6 @@ struct Entry {
     paths: Vec<PathBuf>,
 }
 
-/// A file of an entry.
-pub(crate) struct Content {
-    pub(crate) name: String,
-    pub(crate) bytes: Vec<u8>,
-}
-
 impl Studies {
     pub(crate) fn new(folder: PathBuf) -> Self {
         Self { folder }
@@ -83,8 +78,7 @@ impl Studies {
     /// # Errors
     /// A folder that cannot be read.
     pub(crate) fn all(&self) -> Result<Vec<StudyObject>, Refusal> {
-        let mut all: Vec<StudyObject> = self
-            .entries()?
+        let mut all: Vec<StudyObject> = entries(&self.folder)?
             .iter()
             .filter_map(Entry::read)
             .map(|entry| entry.object)
@@ -97,18 +91,14 @@ impl Studies {
     ///
     /// # Errors
     /// An unknown name; a file that cannot be read.
-    pub(crate) fn file(&self, name: &str, file: &str) -> Result<Content, Refusal> {
+    pub(crate) fn file(&self, name: &str, file: &str) -> Result<Vec<u8>, Refusal> {
         let entry = self.find(name)?;
         let mut files = entry.object.files.iter();
         let index = files.position(|known| known.name == file).ok_or_else(|| {
             let message = format!("the study {name:?} has no file {file:?}");
             Refusal::not_found("unknown_file", message)
         })?;
-        let bytes = read(&entry.paths[index])?;
-        Ok(Content {
-            name: file.to_owned(),
-            bytes,
-        })
+        Ok(read(&entry.paths[index])?)
     }
 
     /// The folder of one in which a policy was chosen.
@@ -126,15 +116,11 @@ impl Studies {
     }
 
     fn find(&self, name: &str) -> Result<Entry, Refusal> {
-        let entries = self.entries()?;
+        let entries = entries(&self.folder)?;
         let entry = entries.iter().find(|entry| entry.file_name() == name);
         entry.and_then(Entry::read).ok_or_else(|| {
             Refusal::not_found("unknown_study", format!("there is no study {name:?}"))
         })
-    }
-
-    fn entries(&self) -> Result<Vec<DirEntry>, Refusal> {
-        Ok(entries(&self.folder)?)
     }
 }
 
@@ -208,9 +194,7 @@ impl Entry {
 
     /// Records when a file changed.
     fn note_time(&mut self, known: &Metadata) {
-        let changed = known.modified().ok();
-        let changed = changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        let changed = changed.map_or(0, |since| since.as_secs());
+        let changed = known.modified().map_or(0, seconds_of);
         self.object.changed_at = self.object.changed_at.max(changed);
     }
 
@@ -222,10 +206,10 @@ impl Entry {
         let tuned = is_tuned.then(|| Tuned::read(&folder.join(Chosen::TUNED)));
         self.object.chosen = tuned.and_then(Result::ok).map(|tuned| tuned.policy);
         let report = has_data
-            .then(|| summary::of_report(&folder.join(DATA)))
+            .then(|| summary::parsed::<Report>(&folder.join(DATA)))
             .flatten();
         let made_of = folder.join(MANIFEST);
-        let manifest = summary::of_manifest(&made_of);
+        let manifest = summary::parsed::<Manifest>(&made_of);
         if let Ok(known) = made_of.symlink_metadata() {
             self.note_time(&known);
         }
@@ -325,7 +309,7 @@ mod tests {
         assert_eq!(names(path), expected);
         let studies = Studies::new(path.to_owned());
         assert_eq!(
-            studies.file("known.jsonl", "known.jsonl").unwrap().bytes,
+            studies.file("known.jsonl", "known.jsonl").unwrap(),
             known.as_bytes()
         );
         for (name, file) in [

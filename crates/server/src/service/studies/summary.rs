@@ -91,18 +91,10 @@ struct Header {
 }
 
 /// The content of a file; `None` if it is missing or something else.
-fn parsed<T: DeserializeOwned>(path: &Path) -> Option<T> {
+pub(super) fn parsed<T: DeserializeOwned>(path: &Path) -> Option<T> {
     let is_file = path.symlink_metadata().is_ok_and(|known| known.is_file());
     let bytes = is_file.then(|| read(path).ok()).flatten()?;
     serde_json::from_slice(&bytes).ok()
-}
-
-pub(super) fn of_report(path: &Path) -> Option<Report> {
-    parsed(path)
-}
-
-pub(super) fn of_manifest(path: &Path) -> Option<Manifest> {
-    parsed(path)
 }
 
 /// The number of questions on which policies were compared.

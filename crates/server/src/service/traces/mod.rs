@@ -7,7 +7,7 @@ pub(crate) mod trace_record;
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use ken_storage::StorageError;
 
@@ -16,6 +16,7 @@ use self::journal::{Journal, JournalContent};
 use self::trace_record::TraceRecord;
 use super::record::RecordError;
 use crate::access::caller::Caller;
+use crate::lock::lock;
 use crate::wire::refusal::Refusal;
 
 /// The most traces.
@@ -179,13 +180,9 @@ impl Traces {
         Ok((traces, unreadable))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Last> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Takes what happened into memory; [`Traces::write`] puts it on disk.
     pub(crate) fn take(&self, happened: TraceEvent) {
-        self.lock().take(happened);
+        lock(&self.last).take(happened);
     }
 
     /// Writes what happened to the journal, if there is one; `synced`, so that it survives a power loss from then on.
@@ -196,14 +193,14 @@ impl Traces {
         let Some(journal) = &self.journal else {
             return Ok(());
         };
-        let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut journal = lock(journal);
         journal.add(happened)?;
         if synced { journal.sync() } else { Ok(()) }
     }
 
     /// A trace by its id.
     pub(crate) fn find(&self, id: &str) -> Option<Arc<TraceRecord>> {
-        let last = self.lock();
+        let last = lock(&self.last);
         let place = last.place(id)?;
         Some(Arc::clone(&last.all[place].past))
     }
@@ -231,7 +228,7 @@ impl Traces {
 
     /// All traces, newest first.
     pub(crate) fn all(&self) -> Vec<Arc<TraceRecord>> {
-        let last = self.lock();
+        let last = lock(&self.last);
         let newest_first = last.all.iter().rev();
         newest_first.map(|kept| Arc::clone(&kept.past)).collect()
     }

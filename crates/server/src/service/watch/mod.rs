@@ -12,7 +12,7 @@ mod fit;
 mod state;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use ken_answer::Policy;
 use ken_policy::{DriftTest, Guarantee, LossTest, Promise};
@@ -24,6 +24,7 @@ use self::comparison::Remembered;
 pub use self::fit::NotGuaranteed;
 pub(crate) use self::fit::Now;
 use self::state::{Kept, Lapse};
+use crate::lock::lock;
 
 /// The probability of a false alarm, ever, over all tests of a promise; also that of the one test of drift.
 pub(crate) const FALSE_ALARM: f64 = 0.05;
@@ -120,7 +121,8 @@ pub(crate) struct Watch {
     pub(crate) guarantee: Guarantee,
     /// The guarantee's policy.
     pub(crate) policy: Policy,
-    share: f64,
+    /// The share of questions that are drawn.
+    pub(crate) share: f64,
     seed: u64,
     /// The file of the findings; `None` to keep them in memory only.
     file: Option<PathBuf>,
@@ -172,9 +174,7 @@ impl Watch {
 
     /// The recent drawn questions.
     pub(crate) fn remembered(&self) -> MutexGuard<'_, Remembered> {
-        self.remembered
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        lock(&self.remembered)
     }
 
     /// Writes the findings so far to the file, if there is one.
@@ -195,7 +195,7 @@ impl Watch {
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut Kept) -> T) -> T {
-        work(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
+        work(&mut lock(&self.kept))
     }
 
     /// The standing of the guarantee, for answers over a corpus with this fingerprint.
@@ -285,11 +285,6 @@ impl Watch {
                 after: kept.drifted_after,
             })
         })
-    }
-
-    /// The share of questions that are drawn.
-    pub(crate) fn share(&self) -> f64 {
-        self.share
     }
 
     /// The evidence at which one of the tests of the promise rejects.
