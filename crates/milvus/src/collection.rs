@@ -329,7 +329,7 @@ pub(crate) fn load(connection: &Connection) -> Result<(), MilvusError> {
 /// What `read` reads of passages, in halves if they do not fit into one answer.
 pub(crate) fn in_halves<I, T>(
     ids: &[I],
-    read: &dyn Fn(&[I]) -> Result<Vec<T>, MilvusError>,
+    read: &impl Fn(&[I]) -> Result<Vec<T>, MilvusError>,
 ) -> Result<Vec<T>, MilvusError> {
     match read(ids) {
         Err(MilvusError::Call {

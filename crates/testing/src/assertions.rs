@@ -97,6 +97,6 @@ mod tests {
     #[test]
     #[should_panic(expected = r#""c" is not in a b"#)]
     fn every_part_is_looked_for() {
-        says!("a b".to_owned() => "a", &format!("{} b", "a"), "c");
+        says!("a b" => "a", &format!("{} b", "a"), "c");
     }
 }

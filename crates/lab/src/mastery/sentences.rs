@@ -42,7 +42,7 @@ pub fn sample_sentences(
     match (corpus, corpus.corpus()) {
         (BackEnd::Milvus(collection), _) => collection.sample(limit, seed, &mut read)?,
         (_, Some(corpus)) => {
-            sample_passages(corpus, limit, seed, &mut read).map_err(IndexError::from)?
+            sample_passages(corpus, limit, seed, &mut read).map_err(IndexError::from)?;
         }
         (_, None) => {
             return Err(AnswerError::NotListed {

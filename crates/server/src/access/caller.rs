@@ -355,6 +355,7 @@ mod tests {
         *access.known.write().unwrap() = Known {
             keys: Arc::default(),
             changed: None,
+            guarded: true,
         };
         access.refresh().unwrap();
         assert_eq!(code(&right, 0).err(), Some("invalid_api_key"));

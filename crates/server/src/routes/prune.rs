@@ -32,11 +32,9 @@ pub(crate) async fn prune(
     }
     let reason = asked.reason.unwrap_or_else(|| BY_HAND.to_owned());
     check(&reason)?;
-    let own = asked
-        .passages
-        .iter()
-        .filter_map(|mark| mark.reason.as_deref());
-    own.map(check).collect::<Result<(), Refusal>>()?;
+    let passages = asked.passages.iter();
+    let mut own = passages.filter_map(|mark| mark.reason.as_deref());
+    own.try_for_each(check)?;
     let work = Work::Prune(Prune {
         documents: asked.documents,
         passages: asked.passages,

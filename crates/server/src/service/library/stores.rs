@@ -61,12 +61,15 @@ impl StoreFile {
     }
 }
 
+/// By the ids of documents, their files and those files' names.
+type Origins = HashMap<String, (String, String)>;
+
 /// The folder of the corpora.
 pub(crate) struct Stores {
     folder: PathBuf,
     /// Of corpora that were asked for, by which file each document came. Ids of documents say nothing of that: a
     /// record has whatever id its writer gave it.
-    origins: Mutex<HashMap<String, HashMap<String, (String, String)>>>,
+    origins: Mutex<HashMap<String, Origins>>,
 }
 
 /// Whether a text can be the name of a corpus that a client makes, and so of a folder.

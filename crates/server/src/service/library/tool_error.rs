@@ -30,12 +30,11 @@ impl ToolError {
     /// The same, without the path of a folder of the server.
     pub(crate) fn without(mut self, folder: &Path) -> Self {
         let folder = folder.display().to_string();
-        let stripped = |text: String| {
-            let text = text.replace(&format!("{folder}/"), "");
-            text.replace(&folder, "the upload")
-        };
-        self.message = stripped(self.message);
-        self.hint = self.hint.map(stripped);
+        for text in std::iter::once(&mut self.message).chain(&mut self.hint) {
+            *text = text
+                .replace(&format!("{folder}/"), "")
+                .replace(&folder, "the upload");
+        }
         self
     }
 }
