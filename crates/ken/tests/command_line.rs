@@ -390,7 +390,7 @@ fn a_capacity_is_planned_without_a_study() {
     let recall = ["plan", "--capacity", "--passages", "22M", "--recall", "1.5"];
     let outcome = ken(folder.path(), &recall);
     assert!(
-        outcome.stderr.contains("between 0 and 1"),
+        outcome.stderr.contains("a number from 0 to 1 is expected"),
         "{}",
         outcome.stderr
     );

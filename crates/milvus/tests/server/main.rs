@@ -46,11 +46,16 @@ fn opened(address: &str) -> Result<Collection, MilvusError> {
 
 /// All passages of a collection, by id.
 fn held(address: &str) -> Vec<Passage> {
+    nearest(address, 5000)
+}
+
+/// The passages of a collection that are nearest to some vector, by id.
+fn nearest(address: &str, k: usize) -> Vec<Passage> {
     let query = Query {
         text: "",
         vector: Some(&invented::Dice::new(1).vector()),
     };
-    let hits = opened(address).unwrap().search(&query, Mode::Dense, 5000);
+    let hits = opened(address).unwrap().search(&query, Mode::Dense, k);
     let mut passages: Vec<Passage> = hits.unwrap().into_iter().map(|hit| hit.passage).collect();
     passages.sort_by(|one, other| one.id.cmp(&other.id));
     passages
