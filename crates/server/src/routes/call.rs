@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::extract::{FromRef, FromRequestParts, Path};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Uri};
-use serde::de::{Deserialize, DeserializeOwned};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::permission::Permission;
@@ -198,11 +198,8 @@ impl<T: DeserializeOwned> JsonBody<T> {
     /// As [`body::read`].
     pub(crate) async fn read_with_source(self) -> Result<(T, Map<String, Value>), Refusal> {
         let bytes = body::bytes(self.body).await?;
-        let source: Map<String, Value> = body::value(&bytes)?;
-        let value = <T as Deserialize<'_>>::deserialize(&source);
-        // Only the text says where in it an error is.
-        let value = value.or_else(|_| body::value(&bytes))?;
-        Ok((value, source))
+        // From the text, since a map would hide a field that appears twice.
+        Ok((body::value(&bytes)?, body::value(&bytes)?))
     }
 
     /// The default if the request has no body.
