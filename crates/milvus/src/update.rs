@@ -264,7 +264,7 @@ fn changed(
     Ok(rows)
 }
 
-/// Counts anew what the shards hold.
+/// Counts the rows of the shards again.
 fn recount(
     connection: &Connection,
     identity: &mut Identity,

@@ -1,6 +1,6 @@
 //! Choosing a set-up: which model over how much of a corpus, pruned how far, under which policy, satisfies bounds on
 //! accuracy and costs. Only measured set-ups are chosen. Accuracy is chosen on one half of the questions and reported
-//! on the other. [`capacity`] needs no study: it tells what a corpus takes that nobody has built.
+//! on the other. [`capacity`] needs no study: it tells what a corpus takes before it is built.
 
 mod buys;
 mod candidate;

@@ -128,7 +128,7 @@ fn a_file_of_records_whose_ids_are_taken_keeps_back_no_other() {
     ]
     .join("\n");
     let forged = record(&format!("{file}/well.md"), "A well of copper.");
-    // What is left out has no ids that others repeat.
+    // A good file may repeat the ids of a broken one.
     let broken = format!("{vane}\n{{\"id\": ");
     let files = [
         ("0.jsonl", broken.as_str()),

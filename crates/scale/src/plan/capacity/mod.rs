@@ -1,5 +1,5 @@
-//! What a corpus of a size that nobody has built takes: disk, memory, hours, cores and money, from what was measured at
-//! smaller sizes. All that was measured stands in `measurements.json`.
+//! The disk, memory, hours, cores and money of a corpus before it is built, from measurements of smaller ones, which are in
+//! `measurements.json`.
 
 mod demand;
 mod entry;
