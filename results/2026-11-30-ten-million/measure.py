@@ -86,4 +86,5 @@ def main(folder, binary, out, threads, *counts):
               flush=True)
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])
