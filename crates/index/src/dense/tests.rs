@@ -295,8 +295,8 @@ fn a_graph_of_the_older_layout_is_searched_and_others_are_refused() {
         let dir = written_with_graph(dimensions, &of[0], ranking);
         let file = dir.path().join(GRAPH_FILE);
         let mut bytes = std::fs::read(&file).unwrap();
-        let rows = bytes.split_off(bytes.len() - 2 * 14 * 4);
-        for recalls in rows.chunks(14 * 4) {
+        let rows = bytes.split_off(bytes.len() - 2 * 16 * 4);
+        for recalls in rows.chunks(16 * 4) {
             bytes.extend(&recalls[..12 * 4]);
         }
         bytes[8] = 2;

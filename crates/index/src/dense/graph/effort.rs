@@ -23,8 +23,8 @@ use crate::{IndexError, Recall};
 const DEPTHS: [usize; 2] = [10, 100];
 
 /// The lengths of candidate lists that are measured, as multiples of the depth.
-const LISTS: [f64; 14] = [
-    1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 64.0, 128.0,
+const LISTS: [f64; 16] = [
+    1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 64.0, 128.0, 256.0, 512.0,
 ];
 
 /// The place in [`LISTS`] from which a recall of [`ENOUGH`] ends the measurement: only large graphs need longer lists,

@@ -8,7 +8,7 @@
 //! four dimensions; the neighbors of each layer, u32 `[nodes of the layer, neighbors]`, that of all
 //! nodes first, padded with 2^32 - 1; where the passages of each node start, u32 `[nodes + 1]`; the
 //! ordinals of the passages, u32 `[passages]`; the recalls of longer and longer candidate lists, f32
-//! `[2, 14]` ([`Efforts`]), `[2, 12]` in layout 2, which is older.
+//! `[2, 16]` ([`Efforts`]), `[2, 12]` in layout 2, which is older.
 //!
 //! Opening a graph checks the sizes that follow from the header; the numbers are never trusted. A search checks
 //! blocks against the corpus's checksums when it first reads them: those of codes and neighbors as the walk gets there,
