@@ -100,7 +100,7 @@ impl Connection {
         &self.collection
     }
 
-    /// The same server, with another collection.
+    /// A collection of another name on this server.
     pub(crate) fn at(&self, collection: &str) -> Self {
         Self {
             collection: collection.to_owned(),

@@ -76,13 +76,13 @@ fn examples_are_learned_and_a_merged_model_answers_as_the_adapter() {
     assert!(score(&ken, "./whole") > score(&ken, "./blank"));
 
     // An adapter is trained on a model only, and nothing is left of what was in its folder.
-    let anew = words("train examples examples.jsonl --overwrite --out");
-    let above = [&anew[..], &["above", "--adapter", "tuned"], &MODEL].concat();
+    let overwrite = words("train examples examples.jsonl --overwrite --out");
+    let above = [&overwrite[..], &["above", "--adapter", "tuned"], &MODEL].concat();
     refuses!(ken, &above => "adapter_on_adapter", "tuned", "ken model export --adapter tuned");
-    ken.refusal(&[&anew[..], &["whole", "--model", "./whole"]].concat())
+    ken.refusal(&[&overwrite[..], &["whole", "--model", "./whole"]].concat())
         .is("out_is_source", "whole", "--out");
     let merged = ["--model", "./merged"];
-    ken.json(&[&anew[..], &["whole"], &merged, &words(SMALL)].concat());
+    ken.json(&[&overwrite[..], &["whole"], &merged, &words(SMALL)].concat());
     assert!(!ken.path("whole/config.json").exists());
     assert!(!ken.path("whole/model.safetensors").exists());
     ken.json(&[&ask[..], &merged, &["--adapter", "whole"]].concat());

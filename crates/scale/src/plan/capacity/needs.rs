@@ -30,7 +30,7 @@ pub struct Capacity {
     /// Whether the machine's memory holds what a search needs, up to the upper end of its interval; `None` if either is
     /// not known.
     pub search_fits: Option<bool>,
-    /// The same of a job that builds one shard.
+    /// The memory of a job that builds one shard.
     pub building_fits: Option<bool>,
     /// The growth that the numbers are from.
     pub growth: Vec<Growth>,
