@@ -8,6 +8,7 @@ pub(crate) mod card;
 pub(crate) mod corpus;
 pub(crate) mod datastore;
 #[cfg(test)]
+#[path = "tests/help.rs"]
 mod help;
 pub(crate) mod join;
 pub(crate) mod label;

@@ -9,6 +9,7 @@ pub(crate) mod elementwise;
 pub(crate) mod low_rank;
 pub(crate) mod matrix;
 #[cfg(test)]
+#[path = "tests/measurement.rs"]
 mod measurement;
 pub(crate) mod norms;
 mod precision;

@@ -20,6 +20,7 @@ mod texts;
 mod turns;
 
 #[cfg(test)]
+#[path = "tests/schedules.rs"]
 mod schedules;
 #[cfg(test)]
 pub(in crate::decoder) mod tests;
