@@ -189,11 +189,8 @@ pub enum DatasetError {
         source: std::io::Error,
     },
     #[error("{path}, line {line}: not valid UTF-8 (byte {column} of the line)")]
-    #[diagnostic(
-        kind = "questions_not_utf8",
-        remedy = "convert the file to UTF-8, for instance with iconv"
-    )]
-    NotUtf8 {
+    #[diagnostic(remedy = "convert the file to UTF-8, for instance with iconv")]
+    QuestionsNotUtf8 {
         path: PathBuf,
         line: usize,
         column: usize,
@@ -207,11 +204,8 @@ pub enum DatasetError {
         reason: String,
     },
     #[error("{path}, line {line}: the id {id:?} is already that of line {first}")]
-    #[diagnostic(
-        kind = "duplicate_question_id",
-        remedy = "give every question an id of its own"
-    )]
-    DuplicateId {
+    #[diagnostic(remedy = "give every question an id of its own")]
+    DuplicateQuestionId {
         path: PathBuf,
         line: usize,
         first: usize,
@@ -250,7 +244,7 @@ impl DatasetError {
         let path = path.to_owned();
         match fault {
             LineFault::Read(source) => Self::Read { path, line, source },
-            LineFault::NotUtf8 { column } => Self::NotUtf8 { path, line, column },
+            LineFault::NotUtf8 { column } => Self::QuestionsNotUtf8 { path, line, column },
         }
     }
 }
@@ -269,7 +263,7 @@ pub fn read_questions(path: &Path) -> Result<Vec<Question>, DatasetError> {
         match line_of_id.entry(question.id.clone()) {
             Entry::Vacant(slot) => slot.insert(line),
             Entry::Occupied(slot) => {
-                return Err(DatasetError::DuplicateId {
+                return Err(DatasetError::DuplicateQuestionId {
                     path: path.to_owned(),
                     line,
                     first: *slot.get(),

@@ -68,11 +68,8 @@ pub enum ResultsError {
         differences: Vec<Difference>,
     },
     #[error("{path}, line {line}, column {column}: not a result: {reason}")]
-    #[diagnostic(
-        kind = "bad_result_line",
-        remedy = "remove that line, and its question is answered again"
-    )]
-    BadLine {
+    #[diagnostic(remedy = "remove that line, and its question is answered again")]
+    BadResultLine {
         path: PathBuf,
         line: usize,
         column: usize,
@@ -310,7 +307,7 @@ fn parse<L: Line>(
     }
     let mut records = HashMap::new();
     for (bytes, line) in numbered.filter(|(bytes, _)| !AppendFile::is_torn(bytes)) {
-        let record: L = json_line::parse(bytes).map_err(|fault| ResultsError::BadLine {
+        let record: L = json_line::parse(bytes).map_err(|fault| ResultsError::BadResultLine {
             path: path.to_owned(),
             line,
             column: fault.column,

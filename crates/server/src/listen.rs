@@ -49,22 +49,17 @@ const RENEW: Duration = Duration::from_secs(1);
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum ListenError {
     #[error("cannot listen on {address}: {source}")]
-    #[diagnostic(
-        kind = "cannot_listen",
-        remedy = "name another address by <listen> IP:PORT"
-    )]
-    Address {
+    #[diagnostic(remedy = "name another address by <listen> IP:PORT")]
+    CannotListen {
         address: SocketAddr,
         source: std::io::Error,
     },
     #[error("{address} can be reached from other machines, and there are no keys")]
     #[diagnostic(
-        kind = "no_server_keys",
         remedy = "make one: <MakeServerKey>, or listen on an address of this machine by <listen> IP:PORT"
     )]
-    NoKeys { address: SocketAddr },
+    NoServerKeys { address: SocketAddr },
     #[error("cannot serve: {0}")]
-    #[diagnostic(kind = "io")]
     Io(#[from] std::io::Error),
 }
 
@@ -74,7 +69,7 @@ pub enum ListenError {
 /// An address that the system denies, or that needs keys.
 pub fn bind(address: SocketAddr, access: &Access) -> Result<TcpListener, ListenError> {
     if !address.ip().is_loopback() && !access.has_keys() {
-        return Err(ListenError::NoKeys { address });
+        return Err(ListenError::NoServerKeys { address });
     }
     let listening = || {
         let listener = TcpListener::bind(address)?;
@@ -82,7 +77,7 @@ pub fn bind(address: SocketAddr, access: &Access) -> Result<TcpListener, ListenE
         SockRef::from(&listener).listen(BACKLOG)?;
         Ok(listener)
     };
-    listening().map_err(|source| ListenError::Address { address, source })
+    listening().map_err(|source| ListenError::CannotListen { address, source })
 }
 
 /// Serves until `stop` is raised, then until the requests in progress are answered, or for ten seconds. With

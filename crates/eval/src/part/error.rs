@@ -26,10 +26,9 @@ pub enum PartError {
     NotAPart { path: PathBuf },
     #[error("{path} cannot be read as a part: {reason}")]
     #[diagnostic(
-        kind = "broken_part",
         remedy = "delete that file and run the command of this part again: no record is lost"
     )]
-    Broken { path: PathBuf, reason: String },
+    BrokenPart { path: PathBuf, reason: String },
     #[error("{path} holds a part of another run: {}", describe(differences))]
     #[diagnostic(
         kind = "other_run",
@@ -44,7 +43,6 @@ pub enum PartError {
         describe(differences)
     )]
     #[diagnostic(
-        kind = "other_run",
         remedy = "join parts of one run only; those of another have to be measured with the questions and settings of this one"
     )]
     OtherRun {

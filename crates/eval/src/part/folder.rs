@@ -148,7 +148,7 @@ impl Manifest {
 
 /// A `part.json` with invalid content.
 pub(super) fn broken(folder: &Path, cause: &serde_json::Error) -> PartError {
-    PartError::Broken {
+    PartError::BrokenPart {
         path: folder.join(FILE),
         reason: cause.to_string(),
     }

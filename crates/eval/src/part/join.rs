@@ -55,7 +55,7 @@ impl Parts {
         let parts = Self { parts };
         match parts.first().1.is_of(&parts.in_order()) {
             true => Ok(parts),
-            false => Err(PartError::Broken {
+            false => Err(PartError::BrokenPart {
                 path: parts.first().0.join(FILE),
                 reason: "its items and those of the other parts are not those of the run"
                     .to_owned(),

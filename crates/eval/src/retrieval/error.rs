@@ -48,7 +48,6 @@ pub enum RetrievalError {
     },
     #[error("the folder {folder} has no qrels/test.tsv")]
     #[diagnostic(
-        kind = "no_qrels",
         remedy = "name the judgments by <qrels>, such as another split in its folder qrels"
     )]
     NoQrels { folder: PathBuf },
@@ -101,20 +100,14 @@ pub enum LineError {
     #[diagnostic(kind = "file_unreadable", remedy = to_read(_0.kind()))]
     Read(std::io::Error),
     #[error("not valid UTF-8 (byte {column} of the line)")]
-    #[diagnostic(
-        kind = "file_not_utf8",
-        remedy = "convert the file to UTF-8, for instance with iconv"
-    )]
-    NotUtf8 { column: usize },
+    #[diagnostic(remedy = "convert the file to UTF-8, for instance with iconv")]
+    FileNotUtf8 { column: usize },
     #[error("not a query: {reason}")]
     #[diagnostic(remedy = Remedy::from(QUERY))]
     NotAQuery { reason: String },
     #[error("the id {id:?} is already that of line {first}")]
-    #[diagnostic(
-        kind = "duplicate_question_id",
-        remedy = "give every query an id of its own"
-    )]
-    DuplicateQuery { first: usize, id: String },
+    #[diagnostic(remedy = "give every query an id of its own")]
+    DuplicateQuestionId { first: usize, id: String },
     #[error("not a judgment: {reason}")]
     #[diagnostic(remedy = Remedy::from(JUDGMENT))]
     NotAJudgment { reason: String },
@@ -150,7 +143,7 @@ impl From<LineFault> for LineError {
     fn from(fault: LineFault) -> Self {
         match fault {
             LineFault::Read(error) => Self::Read(error),
-            LineFault::NotUtf8 { column } => Self::NotUtf8 { column },
+            LineFault::NotUtf8 { column } => Self::FileNotUtf8 { column },
         }
     }
 }

@@ -37,7 +37,7 @@ pub fn read_queries(path: &Path) -> Result<Vec<SearchQuery>, RetrievalError> {
     read_lines(path, |line, text| {
         let query = parse(text).map_err(|reason| LineError::NotAQuery { reason })?;
         if let Some(first) = line_of_id.insert(query.id.clone(), line) {
-            return Err(LineError::DuplicateQuery {
+            return Err(LineError::DuplicateQuestionId {
                 first,
                 id: query.id,
             });

@@ -68,10 +68,9 @@ pub enum RunError {
         "none of the {questions} questions was probed and stands in a passage that it names by metadata.gold_passage"
     )]
     #[diagnostic(
-        kind = "no_labels",
         remedy = "probe these very questions by <Probe>, or leave <questions> out to have some written"
     )]
-    NothingProbed { questions: usize },
+    NoLabels { questions: usize },
     #[error("two sources have the name {name:?}")]
     #[diagnostic(remedy = "name them by <corpus> NAME=DIR, none of them {SELF}")]
     SameName { name: String },

@@ -68,7 +68,7 @@ pub fn assessor_examples(
     making: AssessorExampleOptions<'_>,
 ) -> Result<AssessorExamples, ExamplesError> {
     let usable: Vec<&ProbeRecord> = records.iter().filter(|r| r.error.is_none()).collect();
-    let no_labels = || ExamplesError::NoLabels {
+    let no_labels = || ExamplesError::NothingToLearn {
         records: records.len(),
         labeled_by: Action::Probe,
     };
@@ -77,7 +77,7 @@ pub fn assessor_examples(
     let is_other =
         |r: &&ProbeRecord| (&r.fingerprint.model, &r.fingerprint.prompt) != (model, prompt);
     if usable.iter().any(is_other) {
-        return Err(ExamplesError::Mixed);
+        return Err(ExamplesError::MixedRecords);
     }
     let is_bare = |record: &&ProbeRecord| record.evidence.is_empty();
     if making.evidence.is_some() && usable.iter().all(is_bare) {

@@ -27,22 +27,16 @@ fn other_threshold(indicator: Indicator) -> Remedy {
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum ExamplesError {
     #[error("none of the {records} records has a label")]
-    #[diagnostic(
-        kind = "nothing_to_learn",
-        remedy = "label questions with golden answers first: <*labeled_by>"
-    )]
-    NoLabels { records: usize, labeled_by: Action },
+    #[diagnostic(remedy = "label questions with golden answers first: <*labeled_by>")]
+    NothingToLearn { records: usize, labeled_by: Action },
     #[error("none of the {records} questions was probed with evidence")]
     #[diagnostic(
         remedy = "probe with the corpus: <ProbeWithCorpus>; or leave <corpus> out, to learn from answers from memory alone"
     )]
     NoEvidence { records: usize },
     #[error("the records are of several models, corpora or prompts")]
-    #[diagnostic(
-        kind = "mixed_records",
-        remedy = "make all records with one model and the same corpora, in one file"
-    )]
-    Mixed,
+    #[diagnostic(remedy = "make all records with one model and the same corpora, in one file")]
+    MixedRecords,
     #[error(
         "the sources were labeled with another model: its fingerprint is {expected}, and that of the model to be trained {received}"
     )]
@@ -57,11 +51,8 @@ pub enum ExamplesError {
         indicator: Indicator,
     },
     #[error("all {questions} questions are answered best by {source_name}")]
-    #[diagnostic(
-        kind = "one_class",
-        remedy = "label more questions, or choose the other rule: <rule>"
-    )]
-    OneSource {
+    #[diagnostic(remedy = "label more questions, or choose the other rule: <rule>")]
+    OneClass {
         questions: usize,
         source_name: String,
     },

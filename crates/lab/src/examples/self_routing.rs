@@ -178,12 +178,12 @@ pub fn routing_examples(
         };
         match fingerprint {
             None => fingerprint = Some(&record.fingerprint),
-            Some(first) if *first != record.fingerprint => return Err(ExamplesError::Mixed),
+            Some(first) if *first != record.fingerprint => return Err(ExamplesError::MixedRecords),
             Some(_) => {}
         }
         examples.push(example);
     }
-    let fingerprint = fingerprint.ok_or(ExamplesError::NoLabels {
+    let fingerprint = fingerprint.ok_or(ExamplesError::NothingToLearn {
         records: records.len(),
         labeled_by: Action::LabelSources,
     })?;
@@ -195,7 +195,7 @@ pub fn routing_examples(
     }
     let sources: BTreeSet<&str> = examples.iter().map(|e| e.source.as_str()).collect();
     if let [only] = sources.into_iter().collect::<Vec<_>>().as_slice() {
-        return Err(ExamplesError::OneSource {
+        return Err(ExamplesError::OneClass {
             questions: examples.len(),
             source_name: (*only).to_owned(),
         });

@@ -96,7 +96,6 @@ pub enum MakeError {
     NotAnEntry { path: PathBuf, line: usize },
     #[error("the model was taught all {questions} labeled questions, or they are held out")]
     #[diagnostic(
-        kind = "all_taught",
         remedy = "label questions that its training held out, and hold out fewer here: <LabelSources>, <held_out>; or train with a larger <held_out>: <TrainSelfRoute>"
     )]
     AllTaught { questions: usize },
@@ -104,7 +103,6 @@ pub enum MakeError {
         "the sources were labeled with another model: its fingerprint is {expected}, and that of the one that chooses {received}"
     )]
     #[diagnostic(
-        kind = "other_model",
         remedy = "training changes what a model knows, so label with the trained one, named by <model> or <adapter>: <LabelSources>"
     )]
     OtherModel { expected: String, received: String },
@@ -407,7 +405,7 @@ fn labeled<'r>(
         .filter_map(|record| Some((record, record.preferred_by(options.rule)?)))
         .collect();
     if with_label.is_empty() {
-        return Err(MakeError::Labels(ExamplesError::NoLabels {
+        return Err(MakeError::Labels(ExamplesError::NothingToLearn {
             records: records.len(),
             labeled_by: Action::LabelSources,
         }));

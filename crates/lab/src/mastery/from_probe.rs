@@ -43,10 +43,10 @@ impl MasteryOfProbed {
     /// Writes the records to a file. A file of the same records is completed, without repetitions.
     ///
     /// # Errors
-    /// [`RunError::NothingProbed`], or a file that cannot be written or holds other records.
+    /// [`RunError::NoLabels`], or a file that cannot be written or holds other records.
     pub fn keep(&self, out: &Path, questions: usize) -> Result<(), RunError> {
         let Some(first) = self.records.first() else {
-            return Err(RunError::NothingProbed { questions });
+            return Err(RunError::NoLabels { questions });
         };
         let settings = [
             ("model", first.fingerprint.model.clone()),

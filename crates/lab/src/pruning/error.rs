@@ -15,11 +15,8 @@ pub enum PruningError {
     #[error(
         "the pruner was learned with another embedder: its fingerprint was {expected}, and that of the corpus is {received}"
     )]
-    #[diagnostic(
-        kind = "other_pruner",
-        remedy = "make one for this corpus: <LabelMastery>, then <TrainPruner>"
-    )]
-    OtherEmbedder { expected: String, received: String },
+    #[diagnostic(remedy = "make one for this corpus: <LabelMastery>, then <TrainPruner>")]
+    OtherPruner { expected: String, received: String },
     #[error(
         "the pruner was learned for another model: its fingerprint was {expected}, and now is {received}"
     )]
@@ -71,10 +68,9 @@ pub enum PruningError {
     Marks(#[from] StorageError),
     #[error("{path}:{line}: {source}")]
     #[diagnostic(
-        kind = "bad_prune_line",
         remedy = "a line is {{\"passage_id\": \"a.md#3\", \"score\": 0.9, \"reason\": \"known\"}}; nothing was changed"
     )]
-    BadMark {
+    BadPruneLine {
         path: PathBuf,
         line: usize,
         source: serde_json::Error,

@@ -55,7 +55,7 @@ pub fn read_scores(path: &Path) -> Result<Vec<PruneMark>, PruningError> {
 }
 
 fn lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, PruningError> {
-    json_line::read("read", path, |line, source| PruningError::BadMark {
+    json_line::read("read", path, |line, source| PruningError::BadPruneLine {
         path: path.to_owned(),
         line,
         source,

@@ -153,13 +153,13 @@ fn with_scores(mut all: Vec<Scored>, scores: Vec<f32>) -> Vec<Scored> {
 /// Checks that a pruner takes the vectors that a corpus has.
 ///
 /// # Errors
-/// [`PruningError::OtherEmbedder`].
+/// [`PruningError::OtherPruner`].
 pub fn check_embedder(head: &Head, embedder: &EmbedderIdentity) -> Result<(), PruningError> {
     let expected = head.measured_on.embedder.clone().unwrap_or_default();
     if expected == embedder.fingerprint && head.dimensions() == embedder.dimensions {
         return Ok(());
     }
-    Err(PruningError::OtherEmbedder {
+    Err(PruningError::OtherPruner {
         expected,
         received: embedder.fingerprint.clone(),
     })

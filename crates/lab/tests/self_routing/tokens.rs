@@ -103,7 +103,7 @@ fn each_stage_teaches_its_tokens() {
     assert!((f64::from(weight) - share).abs() < 1e-6, "{weight} {share}");
     let unmeasured = with!(records[0].clone(), null_logprob: None);
     let none = routing_examples(&[unmeasured], making, checkpoint.fingerprint());
-    assert!(matches!(none, Err(ExamplesError::NoLabels { .. })));
+    assert!(matches!(none, Err(ExamplesError::NothingToLearn { .. })));
     for stage in [RoutingStage::Imitate, RoutingStage::Prefer { beta: 0.3 }] {
         let objectives = silent.examples[0]
             .objectives(&checkpoint, &tokens, stage, false)
@@ -122,9 +122,9 @@ fn each_stage_teaches_its_tokens() {
     assert!(matches!(other, Err(ExamplesError::OtherModel { .. })));
     let only: Vec<SourceRecord> = records.iter().step_by(2).cloned().collect();
     let example = routing_examples(&only, SUM, checkpoint.fingerprint());
-    assert!(matches!(example, Err(ExamplesError::OneSource { .. })));
+    assert!(matches!(example, Err(ExamplesError::OneClass { .. })));
     let none = routing_examples(&[], SUM, checkpoint.fingerprint());
-    assert!(matches!(none, Err(ExamplesError::NoLabels { .. })));
+    assert!(matches!(none, Err(ExamplesError::NothingToLearn { .. })));
 }
 
 #[test]

@@ -85,7 +85,7 @@ impl AdapterSettings {
         let text =
             small_file::text(&path, MOST_SETTINGS_BYTES).map_err(|source| match source.kind() {
                 ErrorKind::NotFound if folder.join(TENSORS_FILE).exists() => {
-                    DecoderError::Incomplete {
+                    DecoderError::IncompleteModel {
                         path: folder.to_path_buf(),
                         missing: SETTINGS_FILE,
                     }

@@ -29,10 +29,9 @@ pub enum DecoderError {
         "{path} holds a model that was not written to its end: `{missing}`, which is written last, is not there"
     )]
     #[diagnostic(
-        kind = "incomplete_model",
         remedy = "run the command that writes it again: a training resumes from its last state"
     )]
-    Incomplete {
+    IncompleteModel {
         /// The folder.
         path: PathBuf,
         /// The file that is missing.
@@ -47,11 +46,8 @@ pub enum DecoderError {
     },
     /// The container is broken.
     #[error("{path} is not a readable {format} file: {reason}")]
-    #[diagnostic(
-        kind = "corrupt_model",
-        remedy = "pull the model again: <RemoveModel REF>, then <PullModel REF>"
-    )]
-    Corrupt {
+    #[diagnostic(remedy = "pull the model again: <RemoveModel REF>, then <PullModel REF>")]
+    CorruptModel {
         /// The file.
         path: PathBuf,
         /// "GGUF" or "safetensors".
@@ -61,11 +57,8 @@ pub enum DecoderError {
     },
     /// The file ends before its tensors do.
     #[error("{path} is truncated: its tensors need {expected} bytes, the file has {received}")]
-    #[diagnostic(
-        kind = "truncated_model",
-        remedy = "pull the model again: <RemoveModel REF>, then <PullModel REF>"
-    )]
-    Truncated {
+    #[diagnostic(remedy = "pull the model again: <RemoveModel REF>, then <PullModel REF>")]
+    TruncatedModel {
         /// The file.
         path: PathBuf,
         /// Bytes that the header guarantees.
@@ -225,11 +218,8 @@ pub enum DecoderError {
     },
     /// Another program's request that the model cannot serve unchanged.
     #[error("`{param}`: {reason}")]
-    #[diagnostic(
-        kind = "invalid_value",
-        remedy = "change this parameter, or leave it out"
-    )]
-    Request {
+    #[diagnostic(remedy = "change this parameter, or leave it out")]
+    InvalidValue {
         /// The parameter.
         param: &'static str,
         /// Why the model does not take it.
@@ -299,7 +289,7 @@ pub enum DecoderError {
 
 impl From<DecoderError> for ModelError {
     fn from(error: DecoderError) -> Self {
-        if let DecoderError::Request { param, .. } = error {
+        if let DecoderError::InvalidValue { param, .. } = error {
             return Self::new(error).by(Fault::Request(param));
         }
         use DecoderError::{ContextExceeded, EmptyText, Schema, UnknownToken};

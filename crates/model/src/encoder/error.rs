@@ -44,10 +44,9 @@ pub enum EncoderError {
         "{path} names the architecture \"{architecture}\", which is not a cross-encoder that is known here ({supported})"
     )]
     #[diagnostic(
-        kind = "not_a_cross_encoder",
         remedy = "use a BERT, RoBERTa or XLM-RoBERTa cross-encoder with one output, such as cross-encoder/ms-marco-MiniLM-L6-v2 or BAAI/bge-reranker-base"
     )]
-    NotCrossEncoder {
+    NotACrossEncoder {
         path: PathBuf,
         architecture: String,
         supported: String,

@@ -16,7 +16,8 @@ pub fn origin(url: &str) -> Result<String, RemoteError> {
 }
 
 pub(super) fn parse_base_url(base: &str) -> Result<Url, RemoteError> {
-    let refused = |reason: &str| RemoteError::BadUrl(Failure::at(without_secrets(base), reason));
+    let refused =
+        |reason: &str| RemoteError::BadEndpoint(Failure::at(without_secrets(base), reason));
     // Programs differ in how they read a backslash, and so in which host they see.
     if base.contains('\\') {
         return Err(refused("a URL has no backslash"));

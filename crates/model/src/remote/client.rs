@@ -191,8 +191,9 @@ impl Client {
     pub(super) fn transport_failure(&self, error: &ureq::Error) -> Failed<RemoteError> {
         use ureq::Timeout::{Connect, RecvBody, Resolve};
         let settings = &self.endpoint.settings;
-        let unreachable = |detail| RemoteError::Unreachable(Failure::at(&self.host, detail));
-        let lost = |detail| RemoteError::ConnectionLost(Failure::at(&self.host, detail));
+        let unreachable =
+            |detail| RemoteError::EndpointUnreachable(Failure::at(&self.host, detail));
+        let lost = |detail| RemoteError::EndpointConnectionLost(Failure::at(&self.host, detail));
         let detail = explained(error);
         let (error, passing) = match error {
             ureq::Error::Timeout(Connect | Resolve) => {
@@ -213,7 +214,7 @@ impl Client {
             ),
             ureq::Error::Timeout(_) => {
                 let (host, after) = (self.host.clone(), settings.read_timeout);
-                (RemoteError::Timeout { host, after }, true)
+                (RemoteError::EndpointTimeout { host, after }, true)
             }
             ureq::Error::HostNotFound | ureq::Error::Tls(_) | ureq::Error::Rustls(_) => {
                 (unreachable(detail), false)

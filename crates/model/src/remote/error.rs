@@ -30,16 +30,14 @@ impl Failure {
 pub enum RemoteError {
     #[error("`{}` is not an endpoint: {}", .0.endpoint, .0.detail)]
     #[diagnostic(
-        kind = "bad_endpoint",
         remedy = "give the base URL of an OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1"
     )]
-    BadUrl(Failure),
+    BadEndpoint(Failure),
     #[error("the API key holds characters that no HTTP header can carry")]
     #[diagnostic(
-        kind = "bad_api_key",
         remedy = "check <api_key>, or the variable that <keys> names, for line breaks and spaces"
     )]
-    BadKey,
+    BadApiKey,
     /// The API key would be sent to this host and port, where others can read it.
     #[error("the API key is not sent to {0}: the connection is not encrypted")]
     #[diagnostic(
@@ -50,23 +48,18 @@ pub enum RemoteError {
     Certificates(#[from] BadCertificates),
     /// No connection was made.
     #[error("cannot reach {}: {}", .0.endpoint, .0.detail)]
-    #[diagnostic(
-        kind = "endpoint_unreachable",
-        remedy = "check that the endpoint runs, its address, and the proxy"
-    )]
-    Unreachable(Failure),
+    #[diagnostic(remedy = "check that the endpoint runs, its address, and the proxy")]
+    EndpointUnreachable(Failure),
     #[error("{host} did not answer within {} s", after.as_secs_f32())]
     #[diagnostic(
-        kind = "endpoint_timeout",
         remedy = "the endpoint may be busy or loading its model: try again, or allow more time"
     )]
-    Timeout { host: String, after: Duration },
+    EndpointTimeout { host: String, after: Duration },
     #[error("the connection to {} was lost: {}", .0.endpoint, .0.detail)]
     #[diagnostic(
-        kind = "endpoint_connection_lost",
         remedy = "the endpoint may have been restarted or run out of memory: look at its log and try again"
     )]
-    ConnectionLost(Failure),
+    EndpointConnectionLost(Failure),
     #[error("{url} answered with HTTP status {status}: {message}")]
     #[diagnostic(kind = "endpoint_status", remedy = after_status(*status))]
     Status {
@@ -101,10 +94,9 @@ pub enum RemoteError {
     TooLarge(Failure),
     #[error("the stream of {url} ended in the middle of the answer, after {bytes} bytes of it")]
     #[diagnostic(
-        kind = "endpoint_stream_cut",
         remedy = "the endpoint may have been restarted or run out of memory: look at its log and try again"
     )]
-    StreamCut {
+    EndpointStreamCut {
         url: String,
         /// Length of the text that had arrived.
         bytes: usize,
@@ -163,7 +155,7 @@ impl RemoteError {
     pub fn is_absent(&self) -> bool {
         matches!(
             self,
-            Self::Unreachable(_)
+            Self::EndpointUnreachable(_)
                 | Self::Status {
                     status: 429 | 502 | 503,
                     ..
@@ -244,10 +236,10 @@ impl RemoteError {
                 500 | 502 | 505..=599 => ServerFault::Failed,
                 _ => ServerFault::Denies,
             },
-            Self::Unreachable(_) => ServerFault::Unavailable(None),
-            Self::Timeout { .. } | Self::Interrupted(_) => ServerFault::Late,
-            Self::ConnectionLost(_)
-            | Self::StreamCut { .. }
+            Self::EndpointUnreachable(_) => ServerFault::Unavailable(None),
+            Self::EndpointTimeout { .. } | Self::Interrupted(_) => ServerFault::Late,
+            Self::EndpointConnectionLost(_)
+            | Self::EndpointStreamCut { .. }
             | Self::WebPage(_)
             | Self::BadJson { .. }
             | Self::MissingField { .. }

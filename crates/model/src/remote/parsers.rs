@@ -59,7 +59,7 @@ fn embedder() -> Result<&'static RemoteEmbedder, RemoteError> {
         Ok(RemoteEmbedder::unconnected(client, String::new()))
     });
     let embedder = EMBEDDER.as_ref();
-    embedder.map_err(|error| RemoteError::BadUrl(Failure::at(URL, error.to_string())))
+    embedder.map_err(|error| RemoteError::BadEndpoint(Failure::at(URL, error.to_string())))
 }
 
 /// Parses a stream of server-sent events, and returns the emitted pieces.

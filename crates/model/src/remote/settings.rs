@@ -62,7 +62,7 @@ impl ApiKey {
     pub fn new(key: &str) -> Result<Self, RemoteError> {
         let key = key.trim();
         if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(RemoteError::BadKey);
+            return Err(RemoteError::BadApiKey);
         }
         Ok(Self {
             text: key.to_owned(),

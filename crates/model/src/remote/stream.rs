@@ -208,7 +208,7 @@ pub(super) fn next(
             let failed = client.transport_failure(&error.into());
             return Err(match failed.error {
                 _ if read_bytes == 0 => failed,
-                RemoteError::ConnectionLost(_) => cut(url, read_bytes),
+                RemoteError::EndpointConnectionLost(_) => cut(url, read_bytes),
                 error => error.into(),
             });
         }
@@ -228,7 +228,7 @@ pub(super) fn next(
 
 /// The error of a stream that ended too early: a retry loses nothing if no text had arrived.
 pub(super) fn cut(url: &str, bytes: usize) -> Failed<RemoteError> {
-    let error = RemoteError::StreamCut {
+    let error = RemoteError::EndpointStreamCut {
         url: url.to_owned(),
         bytes,
     };

@@ -81,7 +81,7 @@ fn a_truncated_gguf_is_refused_wherever_it_ends() {
         assert!(error.remedy().is_some());
     }
     let error = gguf_refusal(&bytes[..bytes.len() - 1]);
-    let DecoderError::Truncated {
+    let DecoderError::TruncatedModel {
         expected, received, ..
     } = error
     else {

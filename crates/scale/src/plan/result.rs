@@ -61,26 +61,17 @@ pub struct Promised<'c> {
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum PlanError {
     #[error("nothing that was measured keeps all bounds: {}", described(.0))]
-    #[diagnostic(
-        kind = "no_setup_within_bounds",
-        remedy = "loosen that bound, or study more models and scales: <Study>"
-    )]
-    Unmet(Box<Unmet>),
+    #[diagnostic(remedy = "loosen that bound, or study more models and scales: <Study>")]
+    NoSetupWithinBounds(Box<Unmet>),
     #[error("there is no set-up with a known {quantity}")]
-    #[diagnostic(
-        kind = "quantity_not_measured",
-        remedy = "plan by another quantity, or from the folder of a study: <Study>"
-    )]
-    NotMeasured { quantity: Quantity },
+    #[diagnostic(remedy = "plan by another quantity, or from the folder of a study: <Study>")]
+    QuantityNotMeasured { quantity: Quantity },
     #[error("no set-up is called {name} (known are {known})")]
     #[diagnostic(kind = "unknown_setup", remedy = "name one of these")]
     Unknown { name: String, known: String },
     #[error("a promise is tested question by question, and a table holds averages only")]
-    #[diagnostic(
-        kind = "promise_of_table",
-        remedy = "plan from the folder of a study: <Study>"
-    )]
-    OfTable,
+    #[diagnostic(remedy = "plan from the folder of a study: <Study>")]
+    PromiseOfTable,
 }
 
 fn described(unmet: &Unmet) -> String {
@@ -114,8 +105,8 @@ impl<'c> Plan<'c> {
             Goal::Best(quantity, bounds) => {
                 let chosen =
                     choose(candidates, bounds, *quantity).map_err(|unmet| match unmet {
-                        Some(unmet) => PlanError::Unmet(unmet),
-                        None => PlanError::NotMeasured {
+                        Some(unmet) => PlanError::NoSetupWithinBounds(unmet),
+                        None => PlanError::QuantityNotMeasured {
                             quantity: *quantity,
                         },
                     })?;
@@ -162,10 +153,10 @@ fn promised<'c>(
             PlanError::Unknown { name, known }
         })?;
     if reference.answers.is_empty() {
-        return Err(PlanError::OfTable);
+        return Err(PlanError::PromiseOfTable);
     }
     if reference.value(promise.cost).is_none() {
-        return Err(PlanError::NotMeasured {
+        return Err(PlanError::QuantityNotMeasured {
             quantity: promise.cost,
         });
     }

@@ -65,7 +65,7 @@ fn copy(parts: &[PathBuf], out: &Path, file: &Path, cell: &str) -> Result<bool, 
             Some((_, known)) if bytes.starts_with(&known) => (part.to_owned(), bytes),
             Some((owner, _)) => {
                 let (cell, other) = (cell.to_owned(), part.to_owned());
-                return Err(ScalingError::CellTwice {
+                return Err(ScalingError::CellsOverlap {
                     cell,
                     one: owner,
                     other,

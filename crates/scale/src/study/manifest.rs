@@ -122,7 +122,7 @@ impl Manifest {
         match ken_storage::read(&path) {
             Ok(bytes) => match serde_json::from_slice(&bytes) {
                 Ok(manifest) => Ok(Some(manifest)),
-                Err(cause) => Err(ScalingError::BrokenManifest {
+                Err(cause) => Err(ScalingError::BrokenStudy {
                     path,
                     reason: cause.to_string(),
                 }),
@@ -179,7 +179,7 @@ impl Manifest {
         let timed = |manifest: &Self| format!("{} of seed {}", manifest.timed, manifest.seed);
         if timed(&self) != timed(&other) {
             let (was, now) = (timed(&self), timed(&other));
-            return Err(ScalingError::OtherSetting {
+            return Err(ScalingError::OtherSettings {
                 name: "timed".to_owned(),
                 was,
                 now,
@@ -189,7 +189,7 @@ impl Manifest {
             let value = |settings: &RunSettings| settings.get(name).cloned().unwrap_or_default();
             let (was, now) = (value(&self.settings), value(&other.settings));
             if was != now {
-                return Err(ScalingError::OtherSetting {
+                return Err(ScalingError::OtherSettings {
                     name: name.clone(),
                     was,
                     now,
@@ -212,7 +212,7 @@ impl Manifest {
                 .or_insert_with(|| model.clone());
             if known.fingerprint != model.fingerprint || known.parameters != model.parameters {
                 let (one, other) = (known.reference.clone(), model.reference);
-                return Err(ScalingError::SameModel { name, one, other });
+                return Err(ScalingError::TwoModelsOfOneName { name, one, other });
             }
         }
         for condition in other.conditions {

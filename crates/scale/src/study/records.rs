@@ -268,7 +268,7 @@ fn check_questions(
     };
     match ids(first) == ids(records) {
         true => Ok(()),
-        false => Err(ScalingError::CellsDiffer {
+        false => Err(ScalingError::CellsOfOtherQuestions {
             cell: cell.to_string(),
             other: other.to_string(),
         }),

@@ -55,10 +55,9 @@ pub enum TableError {
     },
     #[error("{path}, line {line}: {model} has {now} parameters here and {before} above")]
     #[diagnostic(
-        kind = "two_models_of_one_name",
         remedy = "give each model a name of its own, and one model one number of parameters"
     )]
-    TwoSizes {
+    TwoModelsOfOneName {
         path: PathBuf,
         line: u64,
         model: String,
@@ -95,7 +94,7 @@ pub fn read_table(path: &Path) -> Result<Vec<Curve>, TableError> {
         let before = *sizes.entry(model.clone()).or_insert(parameters);
         if before != parameters {
             let (path, now) = (path.to_owned(), parameters);
-            return Err(TableError::TwoSizes {
+            return Err(TableError::TwoModelsOfOneName {
                 path,
                 line,
                 model,

@@ -103,20 +103,14 @@ pub struct Keys {
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum KeysError {
     #[error("cannot read the keys in {path}: {source}")]
-    #[diagnostic(
-        kind = "server_keys_unreadable",
-        remedy = "check the path after <server_keys>"
-    )]
-    Unreadable {
+    #[diagnostic(remedy = "check the path after <server_keys>")]
+    ServerKeysUnreadable {
         path: PathBuf,
         source: std::io::Error,
     },
     #[error("{path} holds no keys of a server: {reason}")]
-    #[diagnostic(
-        kind = "server_keys_broken",
-        remedy = "bring the file back, or remove it and make keys anew"
-    )]
-    Broken { path: PathBuf, reason: String },
+    #[diagnostic(remedy = "bring the file back, or remove it and make keys anew")]
+    ServerKeysBroken { path: PathBuf, reason: String },
     #[error("there is no key {id} in {path}")]
     UnknownKey { id: String, path: PathBuf },
     #[error(transparent)]
@@ -137,13 +131,13 @@ impl Keys {
                 return Ok(Self::default());
             }
             Err(error) => {
-                return Err(KeysError::Unreadable {
+                return Err(KeysError::ServerKeysUnreadable {
                     path: path.to_owned(),
                     source: error.source,
                 });
             }
         };
-        serde_json::from_slice(&text).map_err(|error| KeysError::Broken {
+        serde_json::from_slice(&text).map_err(|error| KeysError::ServerKeysBroken {
             path: path.to_owned(),
             reason: error.to_string(),
         })
@@ -154,10 +148,11 @@ impl Keys {
     /// # Errors
     /// A file that cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), KeysError> {
-        let mut text = serde_json::to_vec_pretty(self).map_err(|error| KeysError::Broken {
-            path: path.to_owned(),
-            reason: error.to_string(),
-        })?;
+        let mut text =
+            serde_json::to_vec_pretty(self).map_err(|error| KeysError::ServerKeysBroken {
+                path: path.to_owned(),
+                reason: error.to_string(),
+            })?;
         text.push(b'\n');
         Ok(ken_storage::replace_private(path, &text)?)
     }

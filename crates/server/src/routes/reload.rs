@@ -63,9 +63,9 @@ async fn exchange(
 fn refusal(error: &ReloadError) -> Refusal {
     let message = match error {
         ReloadError::Running
-        | ReloadError::NoSettings
-        | ReloadError::Fixed { .. }
-        | ReloadError::Given { .. } => error.to_string(),
+        | ReloadError::NotReloadable
+        | ReloadError::NeedsRestart { .. }
+        | ReloadError::PolicyGiven { .. } => error.to_string(),
         ReloadError::Open(
             OpenError::NotGuaranteed(_) | OpenError::Setup(SetupError::TunedOtherwise { .. }),
         ) => format!("{error}; nothing has changed"),

@@ -20,11 +20,8 @@ pub(crate) struct DataFolder {
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum DataFolderError {
     #[error("another server keeps what clients put in in {path}")]
-    #[diagnostic(
-        kind = "server_data_in_use",
-        remedy = "end that server, or name another folder by <server_data> DIR"
-    )]
-    InUse { path: PathBuf },
+    #[diagnostic(remedy = "end that server, or name another folder by <server_data> DIR")]
+    ServerDataInUse { path: PathBuf },
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
@@ -41,7 +38,7 @@ impl DataFolder {
         let path = path.to_owned();
         match ken_storage::try_lock(&path.join(LOCK))? {
             Some(lock) => Ok(Self { path, _lock: lock }),
-            None => Err(DataFolderError::InUse { path }),
+            None => Err(DataFolderError::ServerDataInUse { path }),
         }
     }
 
@@ -60,7 +57,7 @@ mod tests {
         let data = folder.path().join("data");
         let taken = DataFolder::take(&data).unwrap();
         let refused = DataFolder::take(&data).err().unwrap();
-        assert!(matches!(refused, DataFolderError::InUse { .. }));
+        assert!(matches!(refused, DataFolderError::ServerDataInUse { .. }));
         drop(taken);
         assert!(DataFolder::take(&data).is_ok());
     }

@@ -40,7 +40,7 @@ impl Source {
     fn choosing(&self, chosen: &Chosen, folder: &Path) -> Result<Settings, ReloadError> {
         if let Some(key) = Chosen::preceded(&self.given) {
             let key = key.setting().key;
-            return Err(ReloadError::Given { key });
+            return Err(ReloadError::PolicyGiven { key });
         }
         Ok(chosen.resolve(folder, self.file.as_deref(), self.given.clone())?)
     }
@@ -76,16 +76,13 @@ pub(crate) enum ReloadError {
     #[diagnostic(kind = "reload_running")]
     Running,
     #[error("this server has no settings to read again")]
-    #[diagnostic(kind = "not_reloadable")]
-    NoSettings,
+    NotReloadable,
     #[error("the setting `{key}` has changed, which takes a restart")]
-    #[diagnostic(kind = "needs_restart")]
-    Fixed { key: &'static str },
+    NeedsRestart { key: &'static str },
     #[error(
         "the setting `{key}` comes from a flag or a variable, which goes before the settings file: start the server without"
     )]
-    #[diagnostic(kind = "policy_given")]
-    Given { key: &'static str },
+    PolicyGiven { key: &'static str },
     #[error(transparent)]
     Settings(#[from] SetupError),
     #[error(transparent)]
@@ -155,11 +152,11 @@ impl Live {
         };
         let before = self.now();
         let (Some(source), Some(old)) = (&self.source, &before.settings) else {
-            return Err(ReloadError::NoSettings);
+            return Err(ReloadError::NotReloadable);
         };
         let settings = settings(source)?;
         if let Some(key) = fixed(old, &settings) {
-            return Err(ReloadError::Fixed { key });
+            return Err(ReloadError::NeedsRestart { key });
         }
         let withheld = |error: &SetupError| {
             (before.served.log)(&Entry::Withheld {

@@ -15,10 +15,9 @@ pub(crate) const ENDING: &str = ".json";
 pub enum RecordError {
     #[error("{path} is no record of a server: {reason}")]
     #[diagnostic(
-        kind = "server_record_broken",
         remedy = "bring the file back from a copy, or remove it: what it tells of is then unknown"
     )]
-    Broken { path: PathBuf, reason: String },
+    ServerRecordBroken { path: PathBuf, reason: String },
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
@@ -40,7 +39,7 @@ pub(crate) fn is_id(id: &str, start: &str) -> bool {
 /// # Errors
 /// A file that cannot be written.
 pub(crate) fn write(path: &Path, value: &impl Serialize) -> Result<(), RecordError> {
-    let text = serde_json::to_vec(value).map_err(|error| RecordError::Broken {
+    let text = serde_json::to_vec(value).map_err(|error| RecordError::ServerRecordBroken {
         path: path.to_owned(),
         reason: error.to_string(),
     })?;
@@ -69,7 +68,7 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Record
         Err(error) if error.source.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    let read = serde_json::from_slice(&text).map_err(|error| RecordError::Broken {
+    let read = serde_json::from_slice(&text).map_err(|error| RecordError::ServerRecordBroken {
         path: path.to_owned(),
         reason: error.to_string(),
     });

@@ -45,7 +45,7 @@ impl Spans {
         let Some(endpoint) = endpoint(to.endpoint, variable) else {
             return Ok(None);
         };
-        let refused = |reason: String| SpansError::Endpoint {
+        let refused = |reason: String| SpansError::OtlpEndpoint {
             endpoint: without_secrets(&endpoint).to_owned(),
             reason,
         };

@@ -32,17 +32,13 @@ const LONGEST_CONTEXT: usize = 512;
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum SpansError {
     #[error("spans cannot be sent to {endpoint}: this build has no OpenTelemetry")]
-    #[diagnostic(
-        kind = "built_without_otel",
-        remedy = "build with the feature `otel`, or leave <otlp_endpoint> out"
-    )]
-    NotBuilt { endpoint: String },
+    #[diagnostic(remedy = "build with the feature `otel`, or leave <otlp_endpoint> out")]
+    BuiltWithoutOtel { endpoint: String },
     #[error("spans cannot be sent to {endpoint}: {reason}")]
     #[diagnostic(
-        kind = "otlp_endpoint",
         remedy = "name a collector's address by <otlp_endpoint> or OTEL_EXPORTER_OTLP_ENDPOINT, such as http://127.0.0.1:4318"
     )]
-    Endpoint { endpoint: String, reason: String },
+    OtlpEndpoint { endpoint: String, reason: String },
 }
 
 /// Where spans go, and what they hold.

@@ -16,7 +16,7 @@ impl Spans {
     ) -> Result<Option<Self>, SpansError> {
         match to.endpoint {
             None => Ok(None),
-            Some(endpoint) => Err(SpansError::NotBuilt {
+            Some(endpoint) => Err(SpansError::BuiltWithoutOtel {
                 endpoint: endpoint.to_owned(),
             }),
         }

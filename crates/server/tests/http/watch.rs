@@ -252,8 +252,8 @@ fn a_guarantee_of_something_else_is_not_served() {
         served.with_guarantee(guarantee, (1.0, 5), None).err()
     };
     assert_eq!(refusal(None, None), None);
-    assert_eq!(refusal(Some("x"), None), Some(NotGuaranteed::Model));
-    assert_eq!(refusal(None, Some("x")), Some(NotGuaranteed::Corpus));
+    assert_eq!(refusal(Some("x"), None), Some(NotGuaranteed::OtherModel));
+    assert_eq!(refusal(None, Some("x")), Some(NotGuaranteed::OtherCorpus));
 }
 
 #[test]

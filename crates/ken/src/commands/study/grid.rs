@@ -34,7 +34,7 @@ pub(super) fn question_sets(
     for path in &arguments.questions {
         let name = name_of(path);
         if sets.iter().any(|set| set.name == name) {
-            return Err(ScalingError::SameDataset { name }.into());
+            return Err(ScalingError::TwoDatasetsOfOneName { name }.into());
         }
         let questions = records::questions(path, arguments.limit, session.settings)?;
         let kept = Dataset::of(path, &questions, arguments.timed);
@@ -58,12 +58,12 @@ fn name_of(path: &Path) -> String {
 /// Refuses what a study cannot compare.
 pub(super) fn check(arguments: &StudyRunArguments, settings: &Settings) -> Result<()> {
     if settings.rerank == Rerank::Likelihood {
-        return Err(ScalingError::RerankedByLikelihood.into());
+        return Err(ScalingError::RerankByStudiedModel.into());
     }
     for (place, model) in arguments.model.iter().enumerate() {
         let before = &arguments.model[..place];
         if let Some(other) = before.iter().find(|other| other.name == model.name) {
-            return Err(ScalingError::SameModel {
+            return Err(ScalingError::TwoModelsOfOneName {
                 name: model.name.clone(),
                 one: other.reference.to_string(),
                 other: model.reference.to_string(),
@@ -84,7 +84,7 @@ pub(super) fn check(arguments: &StudyRunArguments, settings: &Settings) -> Resul
             _ => continue,
         };
         let policy = policy.to_string();
-        return Err(ScalingError::Policy { policy, reason }.into());
+        return Err(ScalingError::PolicyNotStudied { policy, reason }.into());
     }
     Ok(())
 }

@@ -34,7 +34,7 @@ impl ChatServer for Decoder {
         on_reply: &mut dyn FnMut(Value) -> ControlFlow<()>,
     ) -> Result<(), ModelError> {
         if api == Api::Completions {
-            return Err(DecoderError::Request {
+            return Err(DecoderError::InvalidValue {
                 param: "messages",
                 reason: "there are none; text is continued as it stands elsewhere".to_owned(),
             }
@@ -116,10 +116,12 @@ impl Decoder {
         if request.tools.is_empty() {
             return Ok(tokens);
         }
-        let format = self.call_format().ok_or_else(|| DecoderError::Request {
-            param: "tools",
-            reason: "the model was not made for tools".to_owned(),
-        })?;
+        let format = self
+            .call_format()
+            .ok_or_else(|| DecoderError::InvalidValue {
+                param: "tools",
+                reason: "the model was not made for tools".to_owned(),
+            })?;
         if request.choice != Choice::Free {
             let begun = escaping::encode(format.beginning(), &self.tokenizer)?;
             tokens.extend(self.known(begun)?);

@@ -120,7 +120,7 @@ pub(super) fn name_of(tool: &Value) -> Option<&str> {
 }
 
 fn wrong(param: &'static str, reason: &str) -> DecoderError {
-    DecoderError::Request {
+    DecoderError::InvalidValue {
         param,
         reason: reason.to_owned(),
     }
@@ -267,7 +267,7 @@ mod tests {
 
     fn refused(request: Value) -> &'static str {
         match read(request) {
-            Err(DecoderError::Request { param, .. }) => param,
+            Err(DecoderError::InvalidValue { param, .. }) => param,
             other => panic!("{other:?}"),
         }
     }

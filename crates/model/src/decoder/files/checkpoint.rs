@@ -363,7 +363,7 @@ fn folder_headers(folder: &Path) -> Result<(DecoderConfig, WeightFile), DecoderE
     if !config_path.exists() {
         let path = folder.to_path_buf();
         return Err(match replacement::is_begun(folder) {
-            true => DecoderError::Incomplete {
+            true => DecoderError::IncompleteModel {
                 path,
                 missing: CONFIG_FILE,
             },

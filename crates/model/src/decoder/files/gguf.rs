@@ -27,7 +27,7 @@ impl GgufFile {
     /// An unreadable, broken or truncated file, or a tensor type that is not supported.
     pub(in crate::decoder) fn open(path: &Path) -> Result<Self, DecoderError> {
         let file = ReadAt::open_linked(path).map_err(|e| DecoderError::io(path, e.source))?;
-        let corrupt = |reason: String| DecoderError::Corrupt {
+        let corrupt = |reason: String| DecoderError::CorruptModel {
             path: path.to_path_buf(),
             format: "GGUF",
             reason,
@@ -57,7 +57,7 @@ impl GgufFile {
         let expected = places.iter().map(|(place, _)| place.end).max();
         let (expected, received) = (expected.unwrap_or(0), file.length());
         if expected > received {
-            return Err(DecoderError::Truncated {
+            return Err(DecoderError::TruncatedModel {
                 path: path.to_path_buf(),
                 expected,
                 received,
@@ -167,7 +167,7 @@ impl GgufFile {
     ) -> Result<Range<u64>, DecoderError> {
         let block = info.ggml_dtype.block_size();
         if !inputs.is_multiple_of(block) {
-            return Err(DecoderError::Corrupt {
+            return Err(DecoderError::CorruptModel {
                 path: self.path().to_path_buf(),
                 format: "GGUF",
                 reason: format!(
@@ -196,7 +196,7 @@ impl GgufFile {
         self.info(name)?;
         self.content
             .tensor(&mut Reader::new(&self.file), name, &Device::Cpu)
-            .map_err(|e| DecoderError::Corrupt {
+            .map_err(|e| DecoderError::CorruptModel {
                 path: self.path().to_path_buf(),
                 format: "GGUF",
                 reason: format!("tensor `{name}`: {}", first_line(&e)),
@@ -330,7 +330,7 @@ impl<'a> Metadata<'a> {
     }
 
     fn missing(&self, key: &str) -> DecoderError {
-        DecoderError::Corrupt {
+        DecoderError::CorruptModel {
             path: self.path.to_path_buf(),
             format: "GGUF",
             reason: format!("the metadata key `{key}` is missing"),

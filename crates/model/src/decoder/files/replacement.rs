@@ -20,7 +20,7 @@ const NAMING: [&str; 2] = [CONFIG_FILE, SETTINGS_FILE];
 /// [`Replacement::commit`] then does the following in this order, each part durable before the next:
 ///
 /// 1. `config.json` and `adapter_config.json` are removed. From here on the folder is refused as
-///    incomplete ([`DecoderError::Incomplete`]).
+///    incomplete ([`DecoderError::IncompleteModel`]).
 /// 2. The other new files get their names, and old ones without a successor are removed.
 /// 3. The new `config.json` or `adapter_config.json` gets its name: the folder opens as the new model.
 ///

@@ -32,7 +32,7 @@ pub(in crate::decoder) fn refusal(path: &Path, error: TensorFileError) -> Decode
 }
 
 fn corrupt(path: &Path, reason: String) -> DecoderError {
-    DecoderError::Corrupt {
+    DecoderError::CorruptModel {
         path: path.to_path_buf(),
         format: "safetensors",
         reason,

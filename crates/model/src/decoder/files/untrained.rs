@@ -88,7 +88,7 @@ impl Untrained {
             })
             .collect();
         let path = folder.join(WEIGHTS_FILE);
-        let corrupt = |error: safetensors::SafeTensorError| DecoderError::Corrupt {
+        let corrupt = |error: safetensors::SafeTensorError| DecoderError::CorruptModel {
             path: path.clone(),
             format: "safetensors",
             reason: error.to_string(),

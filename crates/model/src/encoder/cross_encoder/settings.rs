@@ -65,7 +65,7 @@ pub(super) fn read(dir: &Path) -> Result<Settings, EncoderError> {
     let class = config.class();
     let Some(head) = HEADS.into_iter().find(|head| class == Some(head.class)) else {
         let architecture = class.or(config.model_type.as_deref()).unwrap_or("(none)");
-        return Err(EncoderError::NotCrossEncoder {
+        return Err(EncoderError::NotACrossEncoder {
             architecture: architecture.to_owned(),
             supported: HEADS.map(|head| head.class).join(", "),
             path,

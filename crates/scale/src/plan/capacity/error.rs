@@ -5,19 +5,13 @@
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum CapacityError {
     #[error("the measurements cannot be read")]
-    #[diagnostic(
-        kind = "broken_measurements",
-        remedy = "write them as JSON with the fields that they had"
-    )]
-    Broken(#[source] serde_json::Error),
+    #[diagnostic(remedy = "write them as JSON with the fields that they had")]
+    BrokenMeasurements(#[source] serde_json::Error),
     #[error("growth takes measurements at 3 sizes, and there are {sizes}")]
     #[diagnostic(kind = "too_few_sizes", remedy = "measure at more sizes")]
     TooFewSizes { sizes: usize },
     #[error("{field} is {value} in the measurements at {vectors} vectors, and must be above 0")]
-    #[diagnostic(
-        kind = "bad_measurement",
-        remedy = "measure it again, or leave the field out"
-    )]
+    #[diagnostic(remedy = "measure it again, or leave the field out")]
     BadMeasurement {
         vectors: u64,
         field: &'static str,

@@ -90,7 +90,8 @@ impl Measurements {
     /// # Errors
     /// What cannot be read, numbers that are not above 0, growth over fewer than three sizes.
     pub fn read(json: &str) -> Result<Self, CapacityError> {
-        let measurements: Self = serde_json::from_str(json).map_err(CapacityError::Broken)?;
+        let measurements: Self =
+            serde_json::from_str(json).map_err(CapacityError::BrokenMeasurements)?;
         let rows = &measurements.growth.rows;
         rows.iter().try_for_each(Row::check)?;
         let sizes = rows.iter().map(|row| row.vectors).collect::<BTreeSet<_>>();

@@ -10,10 +10,9 @@ use ken_policy::{Guarantee, Promise};
 pub enum NotGuaranteed {
     #[error("the guarantee is for the policy {guaranteed}, and not for {policy}")]
     #[diagnostic(
-        kind = "other_policy",
         remedy = "set <policy> {guaranteed}, or calibrate {policy} and have its guarantee written"
     )]
-    Policy { guaranteed: String, policy: String },
+    OtherPolicy { guaranteed: String, policy: String },
     #[error("the guarantee is for {guaranteed} sampled answers, and not for {samples}")]
     #[diagnostic(kind = "other_samples", remedy = "set <samples> {guaranteed}")]
     Samples { guaranteed: usize, samples: usize },
@@ -28,17 +27,13 @@ pub enum NotGuaranteed {
         abstain: Option<String>,
     },
     #[error("the guarantee was calibrated on another model")]
-    #[diagnostic(
-        kind = "other_model",
-        remedy = "serve the model that was probed, or probe and calibrate this one"
-    )]
-    Model,
+    #[diagnostic(remedy = "serve the model that was probed, or probe and calibrate this one")]
+    OtherModel,
     #[error("the guarantee was calibrated on another corpus, or on another generation of this one")]
     #[diagnostic(
-        kind = "other_corpus",
         remedy = "serve the corpus that was probed with, or probe and calibrate with this one"
     )]
-    Corpus,
+    OtherCorpus,
 }
 
 fn named(abstain: &Option<String>) -> &str {
@@ -74,7 +69,7 @@ impl Now<'_> {
     /// A guarantee for another policy, another abstention, another number of samples, or another model.
     pub(super) fn check(&self, guarantee: &Guarantee) -> Result<(), NotGuaranteed> {
         if guarantee.policy.parse() != Ok(self.policy) {
-            return Err(NotGuaranteed::Policy {
+            return Err(NotGuaranteed::OtherPolicy {
                 guaranteed: guarantee.policy.clone(),
                 policy: self.policy.to_string(),
             });
@@ -97,7 +92,7 @@ impl Now<'_> {
         }
         match guarantee.calibrated_on.model == self.model {
             true => Ok(()),
-            false => Err(NotGuaranteed::Model),
+            false => Err(NotGuaranteed::OtherModel),
         }
     }
 }

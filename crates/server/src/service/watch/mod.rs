@@ -148,7 +148,7 @@ impl Watch {
         let kept = file.as_deref().and_then(Kept::read);
         let kept = kept.filter(|kept| kept.is_of(&guarantee));
         if kept.is_none() && Some(guarantee.calibrated_on.corpus.as_str()) != now.corpus {
-            return Err(NotGuaranteed::Corpus);
+            return Err(NotGuaranteed::OtherCorpus);
         }
         Ok(Self {
             kept: Mutex::new(kept.unwrap_or_else(|| Kept::new(&guarantee))),
@@ -416,7 +416,7 @@ mod tests {
         };
         let policy = Policy::ALWAYS;
         let guaranteed = "certainty@0.4".to_owned();
-        let other = NotGuaranteed::Policy {
+        let other = NotGuaranteed::OtherPolicy {
             guaranteed,
             policy: policy.to_string(),
         };
@@ -428,12 +428,15 @@ mod tests {
         };
         assert_eq!(refusal(Now { samples, ..NOW }, None), Some(other));
         let model = Now { model: "n", ..NOW };
-        assert_eq!(refusal(model, None), Some(NotGuaranteed::Model));
+        assert_eq!(refusal(model, None), Some(NotGuaranteed::OtherModel));
         let corpus = Now {
             corpus: Some("d"),
             ..NOW
         };
-        assert_eq!(refusal(corpus, Some(&file)), Some(NotGuaranteed::Corpus));
+        assert_eq!(
+            refusal(corpus, Some(&file)),
+            Some(NotGuaranteed::OtherCorpus)
+        );
         // A corpus that changed since, while the server goes on from its findings.
         assert_eq!(refusal(NOW, Some(&file)), None);
         assert_eq!(refusal(corpus, Some(&file)), None);
