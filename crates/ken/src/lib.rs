@@ -97,16 +97,14 @@ fn dispatch(arguments: &Arguments, matches: &ArgMatches, session: &Session<'_>) 
         }
         Verb::Probe(probe) => commands::probe::run(probe, session),
         Verb::Card(card) => commands::card::run(card, session),
-        Verb::Label(label) => match &label.verb {
-            LabelVerb::Sources(sources) => commands::label::run(sources, session),
-            LabelVerb::Mastery(mastery) => commands::mastery::run(mastery, session),
-        },
+        Verb::Label(LabelVerb::Sources(sources)) => commands::label::run(sources, session),
+        Verb::Label(LabelVerb::Mastery(mastery)) => commands::mastery::run(mastery, session),
         Verb::Eval(eval) => commands::eval::run(eval, session),
         Verb::Join(join) => commands::join::run(join, session),
         Verb::Calibrate(calibrate) => commands::calibrate::run(calibrate, session),
         Verb::Study(verb) => commands::study::run(verb, session),
         Verb::Plan(plan) => commands::plan::run(plan, session),
-        Verb::Train(train) => commands::train::run(&train.verb, session),
+        Verb::Train(verb) => commands::train::run(verb, session),
         Verb::Datastore(verb) => commands::datastore::run(verb, session),
         Verb::Model(ModelVerb::Choose(choose)) => {
             commands::model::choose::run(choose, arguments.global.config.as_deref(), session)

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use ken_scale::study::{Compensation, Curve, Metric, compensations, read_table};
+use ken_scale::study::{Compensation, Curve, Scores, compensations, read_table};
 use proptest::prelude::*;
 
 const MODELS: [&str; 5] = ["0.6B", "1.7B", "4B", "8B", "14B"];
@@ -34,11 +34,11 @@ fn by_hand(
         all.find(|curve| curve.dataset == dataset && curve.model == name)
             .unwrap()
     });
-    let first = |metric: Metric| {
-        let goal = larger.scores[&1].of(metric);
-        (1..=12).find(|n| reaches(smaller.scores[n].of(metric), goal))
+    let first = |metric: fn(&Scores) -> f64| {
+        let goal = metric(&larger.scores[&1]);
+        (1..=12).find(|n| reaches(metric(&smaller.scores[n]), goal))
     };
-    over(Metric::ALL.map(first).to_vec())
+    over(vec![first(|scores| scores.em), first(|scores| scores.f1)])
 }
 
 fn least(all: Vec<Option<u32>>) -> Option<u32> {

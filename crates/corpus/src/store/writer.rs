@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use serde::{Deserialize, Serialize};
+
 use super::admission::{check_settings, lock, publish_interrupted, refuse_foreign_folder};
 use super::collect::{collect, remove_unpublished};
 use super::error::CorpusError;
@@ -21,13 +23,15 @@ use super::verify;
 use crate::passage::PassageId;
 
 /// A passage to prune, and why.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PruneMark {
     /// The passage.
     pub passage_id: PassageId,
     /// Its score.
+    #[serde(default)]
     pub score: f64,
     /// The reason of the pruning.
+    #[serde(default)]
     pub reason: String,
 }
 

@@ -13,13 +13,6 @@ use super::join::PartFlag;
 use super::{corpora, folder_or_milvus};
 use crate::config::{ADVANCED, FINDING, MODEL, advanced, count, flags, share};
 
-#[derive(Debug, Args)]
-#[command(arg_required_else_help = true)]
-pub(crate) struct LabelArguments {
-    #[command(subcommand)]
-    pub(crate) verb: LabelVerb,
-}
-
 /// The verbs of `ken label`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabelVerb {

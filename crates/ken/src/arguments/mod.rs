@@ -141,7 +141,8 @@ pub(crate) enum Verb {
     /// Show on one page what the model knows of questions
     Card(card::CardArguments),
     /// Label questions by their best source, or sentences by mastery
-    Label(label::LabelArguments),
+    #[command(subcommand)]
+    Label(label::LabelVerb),
     /// Evaluate a policy on questions, or compare several
     Eval(answer::EvalArguments),
     /// Join what several jobs measured in parts
@@ -154,7 +155,8 @@ pub(crate) enum Verb {
     /// Choose a set-up for a budget, or tell what a large corpus takes
     Plan(study::PlanArguments),
     /// Train a router, a gate, a pruner or a language model
-    Train(train::TrainArguments),
+    #[command(subcommand)]
+    Train(train::TrainVerb),
     /// Build and edit the datastore of a model that chooses its source
     #[command(subcommand)]
     Datastore(datastore::DatastoreVerb),

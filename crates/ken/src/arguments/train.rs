@@ -15,13 +15,6 @@ use super::tune::{
 };
 use crate::config::{Flag, Key, MODEL, count, flags, open_share};
 
-#[derive(Debug, Args)]
-#[command(arg_required_else_help = true)]
-pub(crate) struct TrainArguments {
-    #[command(subcommand)]
-    pub(crate) verb: TrainVerb,
-}
-
 /// What can be trained.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TrainVerb {

@@ -6,20 +6,10 @@ use std::path::Path;
 use ken_corpus::{PassageId, PruneMark};
 use ken_eval::json_line;
 use ken_storage::{AtomicFile, StorageError};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
 use super::error::PruningError;
-
-/// A passage to prune.
-#[derive(Serialize, Deserialize)]
-struct MarkLine {
-    passage_id: PassageId,
-    #[serde(default)]
-    score: f64,
-    #[serde(default)]
-    reason: String,
-}
 
 /// A passage with its score.
 #[derive(Deserialize)]
@@ -33,12 +23,7 @@ struct ScoreLine {
 /// # Errors
 /// A file that cannot be read, or a line that is not a mark.
 pub fn read_marks(path: &Path) -> Result<Vec<PruneMark>, PruningError> {
-    let marks = lines(path)?.into_iter().map(|line: MarkLine| PruneMark {
-        passage_id: line.passage_id,
-        score: line.score,
-        reason: line.reason,
-    });
-    Ok(marks.collect())
+    lines(path)
 }
 
 /// Reads a file of scores.
@@ -69,12 +54,7 @@ fn lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, PruningError> {
 pub fn write_marks(path: &Path, marks: &[PruneMark]) -> Result<(), PruningError> {
     let mut file = AtomicFile::output(path)?;
     for mark in marks {
-        let line = MarkLine {
-            passage_id: mark.passage_id.clone(),
-            score: mark.score,
-            reason: mark.reason.clone(),
-        };
-        serde_json::to_writer(&mut file, &line)
+        serde_json::to_writer(&mut file, mark)
             .map_err(std::io::Error::from)
             .and_then(|()| file.write_all(b"\n"))
             .map_err(StorageError::new("write", path))?;

@@ -162,9 +162,10 @@ impl StudyReport {
             };
             let scales = curve.scores.iter().filter(|(n, _)| **n > 0);
             let scales = scales.map(|(&n, scores)| ScaleMeasures {
+                n,
                 em: value(scores.em),
                 f1: value(scores.f1),
-                ..ScaleMeasures::unknown(n)
+                ..ScaleMeasures::default()
             });
             let known = curve.scores.get(&0).map(|scores| value(scores.em));
             Series {

@@ -7,7 +7,7 @@ use ken_eval::record::Record;
 use ken_eval::statistics::number;
 use serde::Serialize;
 
-use super::curve::{Curve, Metric, by_dataset};
+use super::curve::{Curve, Scores, by_dataset};
 
 /// n\* of a pair of models.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -134,25 +134,22 @@ fn scales(models: &[&Curve]) -> Vec<u32> {
 }
 
 fn of_pair(smaller: &Curve, larger: &Curve, scales: &[u32]) -> Compensation {
-    let by = |metric: Metric| {
-        let goal = larger.scores.get(&1)?.of(metric);
+    let by = |metric: fn(&Scores) -> f64| {
+        let goal = metric(larger.scores.get(&1)?);
         let mut reached = smaller.scores.iter().filter(|(n, _)| **n > 0);
         // As in the paper, equal is enough.
-        let reached = reached.find(|(_, scores)| scores.of(metric) >= goal);
+        let reached = reached.find(|(_, scores)| metric(scores) >= goal);
         reached.map(|(n, _)| *n)
     };
     let by_metric = ByMetric {
-        em: by(Metric::Em),
-        f1: by(Metric::F1),
+        em: by(|scores| scores.em),
+        f1: by(|scores| scores.f1),
     };
     let n_star = by_metric.em.into_iter().chain(by_metric.f1).min();
     let tied = |n: u32| {
-        let above = |metric: Metric| {
-            let goal = larger.scores.get(&1).map(|scores| scores.of(metric));
-            let there = smaller.scores.get(&n).map(|scores| scores.of(metric));
-            there > goal
-        };
-        !Metric::ALL.into_iter().any(above)
+        let (goal, there) = (larger.scores.get(&1), smaller.scores.get(&n));
+        there.map(|scores| scores.em) <= goal.map(|scores| scores.em)
+            && there.map(|scores| scores.f1) <= goal.map(|scores| scores.f1)
     };
     let lacks = |curve: &Curve, n: u32| !curve.scores.contains_key(&n);
     let missing = |curve: &Curve, n: u32| MissingScale {

@@ -4,21 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// A metric to compare scores by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Metric {
-    /// Exact match.
-    Em,
-    /// Token F1.
-    F1,
-}
-
-impl Metric {
-    /// Both, in the order of reports.
-    pub const ALL: [Self; 2] = [Self::Em, Self::F1];
-}
-
 /// The scores at one scale, in `[0, 1]`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Scores {
@@ -26,17 +11,6 @@ pub struct Scores {
     pub em: f64,
     /// Token F1.
     pub f1: f64,
-}
-
-impl Scores {
-    /// The score by a metric.
-    #[must_use]
-    pub fn of(&self, metric: Metric) -> f64 {
-        match metric {
-            Metric::Em => self.em,
-            Metric::F1 => self.f1,
-        }
-    }
 }
 
 /// One model on one data set.
@@ -50,6 +24,28 @@ pub struct Curve {
     pub parameters: u64,
     /// The scores by corpus scale in shards; scale 0 is without retrieval.
     pub scores: BTreeMap<u32, Scores>,
+}
+
+/// The curve of a model on a data set, added if there is none yet.
+pub(super) fn curve_of<'c>(
+    curves: &'c mut Vec<Curve>,
+    dataset: &str,
+    model: &str,
+    parameters: u64,
+) -> &'c mut Curve {
+    let known = curves
+        .iter()
+        .position(|curve| curve.dataset == dataset && curve.model == model);
+    let place = known.unwrap_or_else(|| {
+        curves.push(Curve {
+            dataset: dataset.to_owned(),
+            model: model.to_owned(),
+            parameters,
+            scores: BTreeMap::new(),
+        });
+        curves.len() - 1
+    });
+    &mut curves[place]
 }
 
 /// The curves by data set, with models from small to large. Data sets are in the order of first occurrence.

@@ -39,7 +39,7 @@ impl Outcome {
 }
 
 /// All measures at one scale.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ScaleMeasures {
     /// The scale in shards.
     pub n: u32,
@@ -66,34 +66,17 @@ pub struct ScaleMeasures {
 }
 
 impl ScaleMeasures {
-    /// The measures of a scale about which nothing is known.
-    #[must_use]
-    pub fn unknown(n: u32) -> Self {
-        let unknown = Measure::default();
-        Self {
-            n,
-            em: unknown,
-            f1: unknown,
-            contains: unknown,
-            coverage: unknown,
-            benefited: unknown,
-            gain: unknown,
-            harmed: unknown,
-            utilization: unknown,
-            use_of_covered: unknown,
-        }
-    }
-
     /// The measures that need no answers without retrieval.
     #[must_use]
     pub fn alone(n: u32, questions: &[Outcome], seed: u64) -> Self {
         let all = Self::of(n, questions, seed);
         Self {
+            n,
             em: all.em,
             f1: all.f1,
             contains: all.contains,
             coverage: all.coverage,
-            ..Self::unknown(n)
+            ..Self::default()
         }
     }
 

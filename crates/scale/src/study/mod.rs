@@ -21,7 +21,7 @@ mod table;
 pub use cell::{CellWork, KnownAnswers};
 pub use compensation::{ByMetric, Compensation, MissingScale, compensations, n_star_interval};
 pub use condition::{Cell, Condition, NotARatio, Order, PruneRatio, Retrieval};
-pub use curve::{Curve, Metric, Scores};
+pub use curve::{Curve, Scores};
 pub use error::ScalingError;
 pub use evidence::{
     Evidence, FoundPassage, PassagesRead, as_found, evidence_file, find_evidence, passages_read,

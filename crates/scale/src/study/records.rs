@@ -12,7 +12,7 @@ use ken_eval::split::AboutSubject;
 use ken_eval::statistics::{mean, share};
 
 use super::condition::{Cell, Condition, Retrieval};
-use super::curve::{Curve, Scores};
+use super::curve::{Curve, Scores, curve_of};
 use super::error::ScalingError;
 use super::evidence::{Evidence, evidence_file};
 use super::manifest::Manifest;
@@ -200,19 +200,9 @@ impl Measured {
             if cell.condition.n > 0 && cell.condition.retrieval != retrieval {
                 continue;
             }
-            let is_it = |c: &&mut Curve| c.dataset == cell.dataset && c.model == cell.model;
-            let scores = scores(records);
-            match curves.iter_mut().find(is_it) {
-                Some(curve) => {
-                    curve.scores.insert(cell.condition.n, scores);
-                }
-                None => curves.push(Curve {
-                    dataset: cell.dataset.clone(),
-                    model: cell.model.clone(),
-                    parameters: self.manifest.models[&cell.model].parameters,
-                    scores: [(cell.condition.n, scores)].into(),
-                }),
-            }
+            let parameters = self.manifest.models[&cell.model].parameters;
+            let curve = curve_of(&mut curves, &cell.dataset, &cell.model, parameters);
+            curve.scores.insert(cell.condition.n, scores(records));
         }
         curves
     }

@@ -7,7 +7,7 @@ use csv_core::{ReadRecordResult, Reader};
 use ken_diagnostic::Remedy;
 use ken_storage::StorageError;
 
-use super::curve::{Curve, Scores};
+use super::curve::{Curve, Scores, curve_of};
 
 /// The required columns, in the order of [`Row`].
 const COLUMNS: [&str; 6] = ["dataset", "model", "parameters", "n", "em", "f1"];
@@ -120,28 +120,6 @@ pub fn read_table(path: &Path) -> Result<Vec<Curve>, TableError> {
         }),
         false => Ok(curves),
     }
-}
-
-/// The curve of a model on a dataset, which is added if it is missing.
-fn curve_of<'c>(
-    curves: &'c mut Vec<Curve>,
-    dataset: &str,
-    model: &str,
-    parameters: u64,
-) -> &'c mut Curve {
-    let known = curves
-        .iter()
-        .position(|curve| curve.dataset == dataset && curve.model == model);
-    let place = known.unwrap_or_else(|| {
-        curves.push(Curve {
-            dataset: dataset.to_owned(),
-            model: model.to_owned(),
-            parameters,
-            scores: BTreeMap::new(),
-        });
-        curves.len() - 1
-    });
-    &mut curves[place]
 }
 
 /// The index of each column.
