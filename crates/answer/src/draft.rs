@@ -9,7 +9,7 @@ use ken_probe::{Lack, Sample, letter, named_choice};
 
 use crate::answer::{Answer, Retrieved, Verbalized};
 use crate::cite::cite;
-use crate::prompt::{self, QuestionPrompt, Refusal};
+use crate::prompt::{self, QuestionPrompt};
 use crate::style::Style;
 
 /// An answer in the making.
@@ -125,12 +125,12 @@ impl<'q> Draft<'q> {
     }
 
     /// The prompt for a full answer.
-    pub(crate) fn full_prompt(&self, refusal: Refusal) -> Prompt {
+    pub(crate) fn full_prompt(&self) -> Prompt {
         let known = self.verbalized.as_ref().filter(|known| known.in_prompt);
         let evidence: Vec<&Retrieved> = self.retrieved.iter().filter(|p| p.in_prompt).collect();
         match known {
             Some(known) => prompt::full_from_known(self.question.question, &known.text),
-            None => prompt::full(self.question.question, &evidence, refusal),
+            None => prompt::full(self.question.question, &evidence),
         }
     }
 

@@ -18,7 +18,7 @@ use crate::conversation::{Exchange, Standalone, is_small_talk, standalone};
 use crate::error::AnswerError;
 use crate::measure::routing_models::RoutingModels;
 use crate::memory::Memory;
-use crate::prompt::{self, QuestionPrompt, Refusal};
+use crate::prompt::{self, QuestionPrompt};
 use crate::retrieve::{Retriever, SearchOutcome};
 use crate::style::Style;
 
@@ -406,12 +406,9 @@ impl Pipeline {
         }
     }
 
-    /// Who says that no passage answers a question.
-    pub(crate) fn refusal(&self) -> Refusal {
-        match self.settings.policy.withhold {
-            Some(_) if self.model.capabilities().logprobs => Refusal::ByPolicy,
-            _ => Refusal::ByModel,
-        }
+    /// Whether the policy says, in the model's place, that no passage answers a question.
+    pub(crate) fn refuses_by_policy(&self) -> bool {
+        self.settings.policy.withhold.is_some() && self.model.capabilities().logprobs
     }
 
     /// The measured greedy answer, if answers are short and greedy.

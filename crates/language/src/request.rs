@@ -172,6 +172,9 @@ pub struct ScoreRequest<'a, P> {
     pub prompt: &'a P,
     /// The continuations, none of them empty.
     pub continuations: &'a [&'a str],
+    /// Whether they are scored bit for bit, whatever else is computed. If not, a model on this machine does not read again a
+    /// prompt that it has read to write.
+    pub exact: bool,
 }
 
 impl<'a, P> ScoreRequest<'a, P> {
@@ -181,6 +184,7 @@ impl<'a, P> ScoreRequest<'a, P> {
         Self {
             prompt,
             continuations,
+            exact: true,
         }
     }
 }

@@ -46,12 +46,12 @@ impl Policy {
     /// them and MiniLM, on these, trivia and questions about the documents as a whole (`results/2026-11-30-off-topic`);
     /// embedders with larger cosines find no question off topic.
     pub const DOCUMENTS: Self = Self {
-        keep: Rule::above(Signal::EVIDENCE_ASSURANCE, Some(-0.4)),
+        keep: Rule::above(Signal::EVIDENCE_STATED, Some(-0.4)),
         off_topic: Some(OffTopic {
             similarity: 0.35,
             uncertainty: 0.8,
         }),
-        withhold: Some((Signal::PERPLEXITY, 1.5)),
+        withhold: Some((Signal::PERPLEXITY, 1.2)),
         ..Self::ALWAYS
     };
 

@@ -47,6 +47,15 @@ impl Reading {
         }
     }
 
+    /// Another number if the signal cannot tell.
+    #[must_use]
+    pub fn or(self, number: f64) -> Self {
+        match self {
+            Self::CannotTell => Self::Number(number),
+            known => known,
+        }
+    }
+
     /// Combines the numbers of two readings; if either has none, neither has the result.
     #[must_use]
     pub fn with(self, other: Self, number: impl FnOnce(f64, f64) -> f64) -> Self {

@@ -8,7 +8,7 @@ The arms are `ken`, as `ken serve` answers without any setting; `plain`, a plain
 query engine with all defaults; and `llamaindex-256`, with chunks that make its evidence as long as ken's. The last three write by llama.cpp's
 server, which xllamacpp brings. LlamaIndex embeds by ken's `/v1/embeddings`, so that all search with one embedder. What was answered is not
 asked again. An answer is right if it holds one of the golden answers as whole words, refused if it says that there is no answer; of
-`questions.jsonl`, every third of each kind and format, in the order of their ids, is for validation.
+`questions.jsonl`, every third of each kind and format, in the order of their ids, is for validation, and what its `split` says.
 """
 import argparse
 import collections
@@ -46,10 +46,13 @@ def read_questions():
 def chosen(questions, split):
     kinds = collections.defaultdict(list)
     for question in sorted(questions, key=lambda question: question["id"]):
-        kinds[question["metadata"]["kind"], question["metadata"]["format"]].append(question)
-    if split == "all":
-        return [question for of in kinds.values() for question in of]
-    return [question for of in kinds.values() for at, question in enumerate(of) if (at % 3 == 0) == (split == "validation")]
+        metadata = question["metadata"]
+        kinds[metadata["kind"], metadata["format"], metadata.get("split")].append(question)
+    found = []
+    for (_, _, own), of in kinds.items():
+        part = lambda at: own or ("test" if at % 3 else "validation")
+        found += [question for at, question in enumerate(of) if split in ("all", part(at))]
+    return found
 
 
 def post(url, body):

@@ -16,7 +16,7 @@ pub(crate) mod score;
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use ken_language::{LanguageModel, Prompt};
+use ken_language::{LanguageModel, Prompt, ScoreRequest};
 use ken_policy::{
     Calls, ChosenSource, Cost, Gated, Measurements, Rating, Routed, Signal, Step, share,
 };
@@ -119,6 +119,7 @@ impl Measuring<'_> {
             Step::Greedy => slots.fill(self.greedy(open)?, |all, drawn| {
                 all.greedy = drawn.samples.into_iter().next();
             }),
+            Step::Refuse => slots.fill(self.refuse(open)?, |all, refusal| all.refusal = refusal),
             Step::Sample => {
                 let drawn = self.sample(open)?.into_iter().zip(&open.questions);
                 let typed = drawn.map(|((drawn, cost), question)| {
@@ -163,6 +164,40 @@ impl Measuring<'_> {
         let prompts = open.prompts.iter();
         let requests = prompts.map(|prompt| DrawRequest::greedy(prompt, self.options.max_tokens));
         all_drawn(self.model, &requests.collect::<Vec<_>>())
+    }
+
+    /// The log odds of saying that no passage answers; none of multiple choice, and of models that do not score.
+    fn refuse(&self, open: &Open<'_>) -> Taken<Option<f64>> {
+        let started = Instant::now();
+        let texts = open
+            .questions
+            .iter()
+            .map(|q| [prompt::nothing_said(q.question)]);
+        let texts: Vec<[&str; 1]> = texts.collect();
+        let can_refuse = |q: &QuestionPrompt<'_>| q.choices.is_empty();
+        let scores = match self.model.capabilities().score && open.questions.iter().all(can_refuse)
+        {
+            true => {
+                let asked = open.prompts.iter().copied().zip(&texts);
+                let requests = asked.map(|(prompt, texts)| ScoreRequest {
+                    exact: false,
+                    ..ScoreRequest::new(prompt, texts)
+                });
+                self.model.score(&requests.collect::<Vec<_>>())?
+            }
+            false => vec![Vec::new(); texts.len()],
+        };
+        let ms = share(started.elapsed(), texts.len());
+        let each = scores.iter().zip(&texts).map(|(scores, [text])| {
+            // What stands before the text was read for the answer.
+            let read = self.model.count_tokens(text)?;
+            let refusal = scores.first().map(|score| log_odds(score.sum()));
+            Ok((
+                refusal,
+                Cost::of_model(scores.len(), read * scores.len(), 0, ms),
+            ))
+        });
+        each.collect()
     }
 
     fn sample(&self, open: &Open<'_>) -> Taken<Drawn> {
@@ -290,6 +325,12 @@ impl Slots<'_> {
             self.all[place].costs.insert(self.step, cost);
         }
     }
+}
+
+/// The log odds of a text with a log probability.
+fn log_odds(log_probability: f64) -> f64 {
+    let log_probability = log_probability.min(-f64::EPSILON);
+    log_probability - (-log_probability.exp_m1()).ln()
 }
 
 /// As [`draw_answers`], but a stopped model is an error.

@@ -9,7 +9,7 @@ use crate::answer::Retrieved;
 use crate::draft::Draft;
 use crate::error::AnswerError;
 use crate::pipeline::Pipeline;
-use crate::prompt::{self, QuestionPrompt, Refusal};
+use crate::prompt::{self, QuestionPrompt};
 use crate::style::Style;
 
 /// The temperature that leaves the model's distribution as it is.
@@ -83,11 +83,12 @@ impl Pipeline {
     }
 
     /// The prompt by which an answer with evidence is measured: that of the short answer or, if the policy refuses in the
-    /// model's place, that of the answer to give.
+    /// model's place, that of the answer to give, in which the model may refuse too.
     fn prompt_of_review(&self, draft: &Draft<'_>) -> Prompt {
-        match (self.refusal(), self.style_of(draft.question)) {
-            (Refusal::ByPolicy, Style::Full) => draft.full_prompt(Refusal::ByPolicy),
-            _ => draft.prompt(),
+        match (self.refuses_by_policy(), self.style_of(draft.question)) {
+            (true, Style::Full) => draft.full_prompt(),
+            (true, _) => prompt::or_refuse(draft.question, draft.prompt()),
+            (false, _) => draft.prompt(),
         }
     }
 

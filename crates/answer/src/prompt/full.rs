@@ -10,8 +10,6 @@ use crate::answer::Retrieved;
 pub(super) struct FullWording {
     /// How to answer from passages.
     pub(super) from_evidence: FewShot,
-    /// How to answer from passages if only the model itself can say that none helps.
-    pub(super) or_refuse: FewShot,
     /// How to answer from what the model knows.
     pub(super) from_memory: FewShot,
     /// The texts at which an answer ends: models without a chat template go on with another question.
@@ -24,19 +22,10 @@ pub(super) struct FullWording {
     pub(super) found: &'static str,
 }
 
-/// Who says that no passage answers a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
-    /// The model, in its answer.
-    ByModel,
-    /// The policy, by the model's confidence in the answer.
-    ByPolicy,
-}
-
 /// Asks for a full answer from passages, given best first; without any, from what the model knows. The best passage
 /// stands last, next to the question, where small models read best.
 #[must_use]
-pub fn full(question: &str, evidence: &[&Retrieved], refusal: Refusal) -> Prompt {
+pub fn full(question: &str, evidence: &[&Retrieved]) -> Prompt {
     let mut passages = String::new();
     for (at, passage) in evidence.iter().enumerate().rev() {
         passages.push_str(&numbered(at + 1, passage));
@@ -44,7 +33,7 @@ pub fn full(question: &str, evidence: &[&Retrieved], refusal: Refusal) -> Prompt
     let wording = Wording::of(question);
     match passages.as_str() {
         "" => unread(wording, "", question),
-        passages => read(wording, refusal, passages, question),
+        passages => read(wording, passages, question),
     }
 }
 
@@ -77,7 +66,7 @@ pub(crate) fn evidence_message(
 
 /// The longest prompt without passages and without the question.
 pub(crate) fn full_frame(question: &str) -> Prompt {
-    read(Wording::of(question), Refusal::ByModel, "", "")
+    read(Wording::of(question), "", "")
 }
 
 /// The texts at which a full answer ends.
@@ -103,12 +92,8 @@ pub(crate) fn remembered(question: &str) -> &'static str {
 }
 
 /// The prompt with passages to cite.
-fn read(wording: &Wording, refusal: Refusal, passages: &str, question: &str) -> Prompt {
-    let task = match refusal {
-        Refusal::ByModel => &wording.full.or_refuse,
-        Refusal::ByPolicy => &wording.full.from_evidence,
-    };
-    asked(task, wording, passages, question)
+fn read(wording: &Wording, passages: &str, question: &str) -> Prompt {
+    asked(&wording.full.from_evidence, wording, passages, question)
 }
 
 /// The prompt with nothing to cite.
@@ -140,15 +125,15 @@ mod tests {
     #[test]
     fn the_best_passage_stands_next_to_the_question() {
         let (best, second) = (passage("", "b."), passage("S", "s."));
-        let prompt = full("who", &[&best, &second], Refusal::ByPolicy);
+        let prompt = full("who", &[&best, &second]);
         has!(prompt, input: "[2] S: s.\n[1] b.\n\nQuestion: who\nAnswer:",
             instruction: ENGLISH.full.from_evidence.instruction, reply: Reply::Text);
-        let alone = full("谁写了《静夜思》？", &[], Refusal::ByModel);
+        let alone = full("谁写了《静夜思》？", &[]);
         has!(alone, input: "问题：谁写了《静夜思》？\n答案：", instruction: CHINESE.full.from_memory.instruction);
         let known = full_from_known("who", "Ida rows.");
         has!(known, input: "Background: Ida rows.\n\nQuestion: who\nAnswer:");
         let frame = full_frame("who");
-        let blank = full("", &[&passage("", "")], Refusal::ByModel);
+        let blank = full("", &[&passage("", "")]);
         assert_eq!(frame.input, blank.input.replacen("[1] \n\n", "", 1));
     }
 
@@ -157,7 +142,6 @@ mod tests {
         for wording in [&ENGLISH, &CHINESE] {
             let FullWording {
                 from_evidence,
-                or_refuse,
                 from_memory,
                 says_nothing,
                 ..
@@ -172,8 +156,12 @@ mod tests {
             for example in from_evidence.examples.iter().chain(from_memory.examples) {
                 assert!(example.input.ends_with(wording.answer));
             }
-            assert!(or_refuse.instruction.contains(says_nothing));
-            assert!(!from_evidence.instruction.contains(says_nothing));
+            assert!(from_evidence.instruction.contains(says_nothing));
+            let refusals = from_evidence
+                .examples
+                .iter()
+                .filter(|example| example.output == *says_nothing);
+            assert_eq!(refusals.count(), 3);
         }
     }
 

@@ -2,12 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use ken_policy::{Abstention, Policy, RoutingModel, Signal, Source};
+use ken_policy::{Abstention, Choice, Policy, RoutingModel, Signal, Source};
+use ken_probe::Sample;
 
 use crate::draft::Draft;
 use crate::error::AnswerError;
 use crate::pipeline::{Event, Pipeline};
-use crate::prompt::Refusal;
+use crate::prompt::says_nothing;
 
 impl Pipeline {
     /// Checks that an assessor that reviews evidence, or vouches for answers with it, was trained on some.
@@ -41,7 +42,7 @@ impl Pipeline {
     ) -> Result<(), AnswerError> {
         let policy = self.resolved(self.settings.policy);
         // A policy that refuses in the model's place leaves that to a model without log probabilities.
-        let is_left = policy.withhold.is_some() && self.refusal() == Refusal::ByModel;
+        let is_left = policy.withhold.is_some() && !self.refuses_by_policy();
         let Some(reviewer) = policy.reviews_by().filter(|_| !is_left) else {
             return Ok(());
         };
@@ -54,9 +55,20 @@ impl Pipeline {
         for index in indices {
             let draft = &mut drafts[index];
             let (without, with) = (&draft.measured, &draft.measured_with);
-            let review = self.reading(reviewer, reviewer.review(without, with));
-            let decided = policy.review(review)?;
-            draft.cannot_tell |= review.cannot_tell();
+            let greedy = with.greedy.as_ref().filter(|_| self.refuses_by_policy());
+            let says_nothing =
+                |answer: &Sample| says_nothing(draft.question.question, &answer.text);
+            let decided = if greedy.is_some_and(says_nothing) {
+                Choice {
+                    source: Source::SelfKnowledge,
+                    reason: "with the evidence, the model says that no passage answers".to_owned(),
+                    k: None,
+                }
+            } else {
+                let review = self.reading(reviewer, reviewer.review(without, with));
+                draft.cannot_tell |= review.cannot_tell();
+                policy.review(review)?
+            };
             draft.choice.source = decided.source;
             draft.choice.reason += &format!("; {}", decided.reason);
             if decided.source == Source::Corpus {

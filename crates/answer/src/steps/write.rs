@@ -173,7 +173,7 @@ impl Pipeline {
         let (prompt, max_tokens, stop) = match style {
             Style::Short => (draft.prompt(), self.settings.max_tokens, Vec::new()),
             Style::Full => (
-                draft.full_prompt(self.refusal()),
+                draft.full_prompt(),
                 self.settings.full_tokens,
                 prompt::full_ends(draft.question.question),
             ),

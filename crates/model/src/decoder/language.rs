@@ -182,7 +182,12 @@ impl LanguageModel for Decoder {
         let requests: Vec<_> = prompts
             .iter()
             .zip(&continuations)
-            .map(|(prompt, continuations)| ScoreRequest::new(prompt, continuations))
+            .zip(requests)
+            .map(|((prompt, continuations), request)| ScoreRequest {
+                prompt,
+                continuations,
+                exact: request.exact,
+            })
             .collect();
         let scores = self.score_many(&requests)?;
         Ok(scores

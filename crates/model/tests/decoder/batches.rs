@@ -302,3 +302,24 @@ fn auto_computes_in_32_bits_where_weights_are_floats() {
     };
     assert_eq!(scores(auto), scores(f32));
 }
+
+#[test]
+fn an_inexact_score_is_that_of_what_is_written() {
+    let decoder = &TINY.2[1];
+    let greedy = with!(options(5, 10), sampling: Sampling::Greedy);
+    let prompt = decoder.prompt("", " the winter is").unwrap();
+    let written = decoder
+        .generate(&prompt, &greedy, &mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    let first = |exact| {
+        let texts = [written.text.as_str()];
+        let request = ScoreRequest {
+            exact,
+            ..ScoreRequest::new(&prompt, &texts)
+        };
+        decoder.score_many(&[request]).unwrap()[0][0].logprobs[0]
+    };
+    let expected = written.logprobs.as_ref().unwrap()[0];
+    assert!((first(false) - expected).abs() < 1e-5);
+    assert!((first(true) - expected).abs() > 1e-5);
+}

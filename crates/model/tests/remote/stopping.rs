@@ -186,10 +186,8 @@ fn whatever_a_bound_model_waits_for_ends_with_its_question() {
             model.count_tokens("x").map(drop)
         },
         |model, _| {
-            let request = ScoreRequest {
-                prompt: &prompt(),
-                continuations: &[" yes", " no"],
-            };
+            let prompt = prompt();
+            let request = ScoreRequest::new(&prompt, &[" yes", " no"]);
             model.score(&[request]).map(drop)
         },
         |_, embedder| embedder.embed(&["Who?"; 200], Role::Query).map(drop),

@@ -16,6 +16,8 @@ pub enum Step {
     Judge,
     /// The model's greedy answer.
     Greedy,
+    /// How readily the model says instead that no passage answers.
+    Refuse,
     /// Sampled answers.
     Sample,
     /// The model's hidden states after the samples.
@@ -41,6 +43,7 @@ impl Step {
         match self {
             Self::Judge => "judge",
             Self::Greedy => "greedy",
+            Self::Refuse => "refuse",
             Self::Sample => "sample",
             Self::Inspect => "inspect",
             Self::Represent => "represent",
@@ -59,6 +62,7 @@ impl Step {
             Self::Greedy => {
                 "nothing if the greedy answer stays the answer; otherwise one answer from memory"
             }
+            Self::Refuse => "reading one sentence after what is read already",
             Self::Sample => "`--samples` answers from memory (10)",
             Self::Inspect => "reading each distinct answer once",
             Self::Represent => {
@@ -132,6 +136,9 @@ pub struct Measurements {
     pub judgment: Option<f64>,
     /// The greedy answer.
     pub greedy: Option<Sample>,
+    /// The log odds, in nats, with which the model says instead that no passage answers; with evidence only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<f64>,
     /// Sampled answers.
     pub samples: Vec<Sample>,
     /// The answer type of each: those of one type have the same meaning.

@@ -109,12 +109,23 @@ pub fn confidence(measured: &Measurements) -> Reading {
         .map(|perplexity| (-perplexity.ln()).max(LEAST_CONFIDENCE))
 }
 
-/// How sure a model is of an answer with evidence, by the mean log probabilities of that and of the answer from
-/// memory.
-fn assurance(with: f64, without: f64) -> f64 {
+/// How sure a model is of its answer with evidence, by the mean log probabilities of that and of the answer from memory. A
+/// memory that says nothing is not surer.
+fn assurance(without: &Measurements, with: &Measurements) -> Reading {
     /// The weight of the lead of the answer from memory, if the model is surer of that.
     const LEAD: f64 = 3.0;
-    with - LEAD * (without - with).max(0.0)
+    let memory = confidence(without).or(LEAST_CONFIDENCE);
+    confidence(with).with(memory, |with, memory| {
+        with - LEAD * (memory - with).max(0.0)
+    })
+}
+
+/// What is taken from the assurance for the log odds of a refusal. It is 0 at odds that are usual where a passage states
+/// the answer, so that models with and without them have one threshold.
+fn doubt_by_refusal(log_odds: f64) -> f64 {
+    const WEIGHT: f64 = 0.1;
+    const USUAL: f64 = -4.0;
+    WEIGHT * (log_odds - USUAL)
 }
 
 /// A number of the greedy answer, if that is an answer. Even an empty one may be likely: a model may be sure to write
@@ -376,7 +387,18 @@ signals! {
         steps: &[Step::Greedy],
         steps_of_evidence: &[Step::Greedy],
         needs: LOG_PROBABILITIES,
-        weighed: Some(|without, with| confidence(with).with(confidence(without), assurance)),
+        weighed: Some(assurance),
+        ..EVIDENCE
+    }
+    EVIDENCE_STATED: "evidence:stated"
+    "that, less a tenth of what the log odds of saying that no passage answers are above -4; these of models that score given texts" {
+        subject: "the model's assurance that the evidence states it",
+        steps: &[Step::Greedy],
+        steps_of_evidence: &[Step::Greedy, Step::Refuse],
+        needs: LOG_PROBABILITIES,
+        weighed: Some(|without, with| {
+            assurance(without, with).map(|assurance| assurance - with.refusal.map_or(0.0, doubt_by_refusal))
+        }),
         ..EVIDENCE
     }
     EVIDENCE_DOUBT: "evidence:doubt"

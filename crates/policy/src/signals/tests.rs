@@ -337,6 +337,18 @@ fn one_answer_without_its_log_probabilities_is_not_a_model_without_any() {
     );
 }
 
+/// A memory that says nothing takes nothing from what is sure with the evidence.
+#[test]
+fn an_empty_memory_has_no_lead_over_the_evidence() {
+    let absent = absent();
+    let [nothing, said] =
+        [&absent[0].1, &absent[1].1].map(|written| nothing_of(&sample_of(written)));
+    let answered = with!(said.clone(), greedy: said.greedy.map(|answer| with!(answer, text: "owl".to_owned())));
+    let assurance = |without, with| Signal::EVIDENCE_ASSURANCE.review(without, with);
+    assert_eq!(assurance(&nothing, &answered), Reading::Number(0.0));
+    assert_eq!(assurance(&answered, &nothing), Reading::CannotTell);
+}
+
 /// What is kept of a signal that cannot tell is read again as that.
 #[test]
 fn what_cannot_tell_is_kept() {

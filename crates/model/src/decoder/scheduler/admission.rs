@@ -210,7 +210,7 @@ fn wanted(job: &mut Job, rest: &mut Vec<u32>) -> (Depth, Wanted) {
             Depth::FinalAndResidual(*layer),
             Wanted::Next(mem::take(tokens)),
         ),
-        Work::Score(continuations) => match continuations.as_mut_slice() {
+        Work::Score { continuations, .. } => match continuations.as_mut_slice() {
             [only] => {
                 rest.extend_from_slice(&only[..only.len() - 1]);
                 (Depth::Final, Wanted::Each(mem::take(only)))

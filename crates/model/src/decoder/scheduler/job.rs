@@ -43,7 +43,10 @@ pub(in crate::decoder) enum Work {
         most: usize,
     },
     /// Compute the probabilities of these continuations; none is empty.
-    Score(Vec<Vec<u32>>),
+    Score {
+        continuations: Vec<Vec<u32>>,
+        exact: bool,
+    },
     /// Return the residual stream at the last token, after this layer.
     State(usize),
     /// Return that, and the probability of each of these tokens to come next.
@@ -59,7 +62,8 @@ impl Job {
                 let in_chain = self.prompt.course() != Course::Alone;
                 *sampling == Sampling::Greedy && in_chain || self.prompt.prompt_logprobs().is_some()
             }
-            Work::Score(_) | Work::State(_) | Work::Choose { .. } => true,
+            Work::Score { exact, .. } => *exact,
+            Work::State(_) | Work::Choose { .. } => true,
         }
     }
 
@@ -75,7 +79,7 @@ impl Job {
     pub(super) fn beside_prompt(&self) -> usize {
         match &self.work {
             Work::Write { most, .. } => *most,
-            Work::Score(continuations) => continuations.iter().map(Vec::len).sum(),
+            Work::Score { continuations, .. } => continuations.iter().map(Vec::len).sum(),
             Work::State(_) | Work::Choose { .. } => 0,
         }
     }

@@ -73,11 +73,17 @@ impl Decoder {
         });
         let tokenized = tokenized.collect::<Result<Vec<_>, DecoderError>>()?;
         let prompts: Vec<&Prompt> = requests.iter().map(|request| request.prompt).collect();
-        let jobs = prompts.iter().zip(shared_lengths(&prompts)).zip(&tokenized);
-        let jobs = jobs.map(|((prompt, shared), tokens)| Job {
-            prompt: (*prompt).clone(),
+        let jobs = requests
+            .iter()
+            .zip(shared_lengths(&prompts))
+            .zip(&tokenized);
+        let jobs = jobs.map(|((request, shared), tokens)| Job {
+            prompt: request.prompt.clone(),
             shared,
-            work: Work::Score(tokens.clone()),
+            work: Work::Score {
+                continuations: tokens.clone(),
+                exact: request.exact,
+            },
         });
         let mut scores: Vec<Vec<Score>> = requests.iter().map(|_| Vec::new()).collect();
         if requests.is_empty() {

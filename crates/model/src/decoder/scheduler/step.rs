@@ -302,11 +302,11 @@ impl<B: Backend> Batch<B> {
                     },
                 );
             }
-            Work::Score(continuations) if continuations.len() == 1 => {
+            Work::Score { continuations, .. } if continuations.len() == 1 => {
                 active.scores = vec![found.logprobs];
                 self.finish_scores(place);
             }
-            Work::Score(_) => {
+            Work::Score { .. } => {
                 let firsts = found.logprobs.into_iter();
                 active.scores = firsts.map(|first| vec![first]).collect();
                 match self.read_continuations(place, &sequence) {
@@ -327,11 +327,15 @@ impl<B: Backend> Batch<B> {
         let Some(active) = self.active.get_mut(&place) else {
             return Ok(());
         };
-        let Work::Score(continuations) = &active.job.work else {
+        let Work::Score {
+            continuations,
+            exact,
+        } = &active.job.work
+        else {
             return Ok(());
         };
         let lane = Lane {
-            exact: true,
+            exact: *exact || self.engines.cheaper.is_none(),
             depth: Depth::Final,
         };
         let mut begun = Ok(());
