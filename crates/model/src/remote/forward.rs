@@ -16,6 +16,9 @@ use super::stream::{Next, cut, next};
 /// The option that makes a stream report its cost at its end.
 const STREAM_OPTIONS: &str = "stream_options";
 
+/// The field of a reply that holds its answers.
+const CHOICES: &str = "choices";
+
 impl ChatServer for RemoteModel {
     fn takes(&self) -> Takes {
         Takes::All
@@ -82,9 +85,9 @@ impl RemoteModel {
         let client = &self.client;
         let url = client.api_url(route.path());
         if !is_stream {
-            let request = Value::Object(request.clone());
+            let reply = client.post(&url, &Value::Object(request.clone()))?;
             // Nothing is left to break off.
-            let _ = on_reply(client.post(&url, &request)?);
+            let _ = on_reply(with_choices(&url, reply)?);
             return Ok(());
         }
         let body = serde_json::to_string(request).unwrap_or_default();
@@ -102,18 +105,24 @@ fn stream_on(
     let (media_type, body) = client.open(url, body)?;
     if media_type.is_some_and(|media| media.contains("json") || media.contains("html")) {
         let text = client::text(body).map_err(|error| client.transport_failure(&error))?;
-        let _ = on_reply(as_chunk(client.parse(url, &text)?));
+        let reply = with_choices(url, client.parse(url, &text)?)?;
+        let _ = on_reply(as_chunk(reply));
         return Ok(());
     }
     let line = body.line();
     let mut read = 0;
-    let mut has_ended = false;
+    let (mut has_begun, mut has_ended) = (false, false);
     let mut events = EventStream::new(body);
     loop {
         let chunk = match next(&mut events, client, url, read, has_ended) {
-            Ok(Next::Event(chunk)) => chunk,
+            Ok(Next::Event(chunk)) if chunk.is_object() => chunk,
+            Ok(Next::Event(_)) => {
+                line.cut();
+                return Err(RemoteError::missing(url, CHOICES).into());
+            }
             Ok(Next::Silence) => continue,
             Ok(Next::End) if !has_ended => return Err(cut(url, read)),
+            Ok(Next::Done) if !has_begun => return Err(RemoteError::missing(url, CHOICES).into()),
             Ok(Next::Done | Next::End) => return Ok(()),
             Err(failed) => {
                 line.cut();
@@ -128,11 +137,28 @@ fn stream_on(
             .map_or(1, |text| text.len().max(1));
         let reason = chunk.pointer("/choices/0/finish_reason");
         has_ended |= reason.is_some_and(Value::is_string);
+        has_begun |= has_choices(&chunk);
         if on_reply(chunk).is_break() {
             line.cut();
             return Ok(());
         }
     }
+}
+
+/// A reply in which there is an answer.
+///
+/// # Errors
+/// A reply without one, which no application could read.
+fn with_choices(url: &str, reply: Value) -> Result<Value, RemoteError> {
+    match has_choices(&reply) {
+        true => Ok(reply),
+        false => Err(RemoteError::missing(url, CHOICES)),
+    }
+}
+
+fn has_choices(reply: &Value) -> bool {
+    let choices = reply.get(CHOICES).and_then(Value::as_array);
+    choices.is_some_and(|choices| !choices.is_empty())
 }
 
 /// The completion of a server that does not stream, as the only chunk of a stream.
