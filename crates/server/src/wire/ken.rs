@@ -66,6 +66,8 @@ pub(crate) struct AskRequest {
     /// The temperature of sampling; 0 is greedy.
     pub(crate) temperature: Option<f64>,
     /// The seed of sampling.
+    #[serde(default, deserialize_with = "super::field::seed")]
+    #[schemars(with = "Option<i64>")]
     pub(crate) seed: Option<u64>,
     /// How it is answered.
     #[serde(default)]
