@@ -416,7 +416,7 @@ pub(crate) struct CorpusSummary {
     /// Live passages in it; absent if a search service does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) passages: Option<usize>,
-    /// The embedder, as the corpus names it.
+    /// The name of the embedder.
     pub(crate) embedder: String,
 }
 

@@ -40,6 +40,8 @@ fn values_out_of_range_are_refused_with_their_names() {
         chat_with(json!({"ken": {"rerank": "cross-encoder:/etc/passwd"}})) =>
             400, "reranker_unavailable", Some("rerank");
         chat_with(json!({"ken": {"style": "rude"}})) => 400, "invalid_value", Some("ken.style");
+        ("/v1/responses", json!({"model": "ken/always", "input": OIL, "max_output_tokens": 0})) =>
+            400, "invalid_value", Some("max_output_tokens");
         search(json!({"query": ""})) => 400, "empty_question", None;
         search(json!({"query": "x", "k": 101})) => 400, "invalid_value", Some("k");
         search(json!({"query": "x", "hits": 3})) => 400, "invalid_value", Some("hits");
