@@ -1,5 +1,6 @@
 //! Requests of other programs, passed to the endpoint unchanged.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use ken_http::Failed;
@@ -111,9 +112,10 @@ fn stream_on(
     }
     let line = body.line();
     let mut read = 0;
-    let (mut has_begun, mut has_ended) = (false, false);
+    let mut choices = Choices::default();
     let mut events = EventStream::new(body);
     loop {
+        let has_ended = choices.have_ended();
         let chunk = match next(&mut events, client, url, read, has_ended) {
             Ok(Next::Event(chunk)) if chunk.is_object() => chunk,
             Ok(Next::Event(_)) => {
@@ -122,7 +124,9 @@ fn stream_on(
             }
             Ok(Next::Silence) => continue,
             Ok(Next::End) if !has_ended => return Err(cut(url, read)),
-            Ok(Next::Done) if !has_begun => return Err(RemoteError::missing(url, CHOICES).into()),
+            Ok(Next::Done) if choices.begun.is_empty() => {
+                return Err(RemoteError::missing(url, CHOICES).into());
+            }
             Ok(Next::Done | Next::End) => return Ok(()),
             Err(failed) => {
                 line.cut();
@@ -135,13 +139,34 @@ fn stream_on(
         read += text
             .and_then(Value::as_str)
             .map_or(1, |text| text.len().max(1));
-        let reason = chunk.pointer("/choices/0/finish_reason");
-        has_ended |= reason.is_some_and(Value::is_string);
-        has_begun |= has_choices(&chunk);
+        choices.take(&chunk);
         if on_reply(chunk).is_break() {
             line.cut();
             return Ok(());
         }
+    }
+}
+
+/// The choices of a stream by their indexes.
+#[derive(Default)]
+struct Choices {
+    begun: BTreeSet<u64>,
+    ended: BTreeSet<u64>,
+}
+
+impl Choices {
+    fn take(&mut self, chunk: &Value) {
+        for choice in chunk[CHOICES].as_array().into_iter().flatten() {
+            let index = choice["index"].as_u64().unwrap_or_default();
+            self.begun.insert(index);
+            if choice["finish_reason"].is_string() {
+                self.ended.insert(index);
+            }
+        }
+    }
+
+    fn have_ended(&self) -> bool {
+        !self.begun.is_empty() && self.begun == self.ended
     }
 }
 
@@ -150,15 +175,10 @@ fn stream_on(
 /// # Errors
 /// A reply without one, which no application could read.
 fn with_choices(url: &str, reply: Value) -> Result<Value, RemoteError> {
-    match has_choices(&reply) {
-        true => Ok(reply),
-        false => Err(RemoteError::missing(url, CHOICES)),
+    match reply[CHOICES].as_array().is_none_or(Vec::is_empty) {
+        true => Err(RemoteError::missing(url, CHOICES)),
+        false => Ok(reply),
     }
-}
-
-fn has_choices(reply: &Value) -> bool {
-    let choices = reply.get(CHOICES).and_then(Value::as_array);
-    choices.is_some_and(|choices| !choices.is_empty())
 }
 
 /// The completion of a server that does not stream, as the only chunk of a stream.

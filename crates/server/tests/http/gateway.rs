@@ -208,6 +208,22 @@ fn an_error_by_its_name_is_no_end_of_an_answer() {
 }
 
 #[test]
+fn a_stream_is_cut_while_one_of_its_answers_goes_on() {
+    let front = Front::start(LIMITS);
+    front.says(|_| Reply::Events {
+        events: vec![
+            json!({"choices": [{"index": 1, "delta": {"content": "Bo"}, "finish_reason": null}]})
+                .to_string(),
+            event(&json!({"content": "Ida"}), &json!("stop")).to_string(),
+        ],
+        pause: std::time::Duration::ZERO,
+        whole: true,
+    });
+    let cut = front.server.post("/v1/chat/completions", &streamed(true));
+    says!(cut.text() => "\"code\":\"endpoint_stream_cut\"");
+}
+
+#[test]
 fn the_data_of_an_event_may_stand_on_several_lines() {
     let front = Front::start(LIMITS);
     front.says(|_| {
