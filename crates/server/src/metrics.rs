@@ -131,7 +131,7 @@ impl Format {
                 let mut parts = range.split(';').map(str::trim);
                 let is_kind = parts.next()?.eq_ignore_ascii_case(kind);
                 let given = parts.find_map(|part| part.strip_prefix("q="));
-                let weight = given.map_or(Some(1.0), |weight| weight.parse().ok())?;
+                let weight = given.map_or(Some(1.0), |weight| weight.parse::<f32>().ok())?;
                 is_kind.then_some(weight)
             });
             ranges.fold(0.0_f32, f32::max)
