@@ -124,9 +124,19 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Chooses by what a client accepts.
+    /// Chooses what a client accepts with the higher weight (RFC 9110, 12.5.1).
     pub(crate) fn accepted(accept: &str) -> Self {
-        match accept.contains("text/plain") && !accept.contains("application/openmetrics-text") {
+        let weight = |kind: &str| {
+            let ranges = accept.split(',').filter_map(|range| {
+                let mut parts = range.split(';').map(str::trim);
+                let is_kind = parts.next()?.eq_ignore_ascii_case(kind);
+                let given = parts.find_map(|part| part.strip_prefix("q="));
+                let weight = given.map_or(Some(1.0), |weight| weight.parse::<f32>().ok())?;
+                is_kind.then_some(weight)
+            });
+            ranges.fold(0.0_f32, f32::max)
+        };
+        match weight("text/plain") > weight("application/openmetrics-text") {
             true => Self::Text,
             false => Self::OpenMetrics,
         }
@@ -353,6 +363,11 @@ mod tests {
                 "application/openmetrics-text;version=1.0.0,text/plain;q=0.5",
                 Format::OpenMetrics,
             ),
+            (
+                "application/openmetrics-text; q=0.1, text/plain; version=0.0.4",
+                Format::Text,
+            ),
+            ("application/openmetrics-text;q=0,text/plain", Format::Text),
         ] {
             assert_eq!(Format::accepted(accept), format, "{accept}");
         }

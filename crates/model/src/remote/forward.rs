@@ -1,5 +1,6 @@
 //! Requests of other programs, passed to the endpoint unchanged.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use ken_http::Failed;
@@ -15,6 +16,9 @@ use super::stream::{Next, cut, next};
 
 /// The option that makes a stream report its cost at its end.
 const STREAM_OPTIONS: &str = "stream_options";
+
+/// The field of a reply that holds its answers.
+const CHOICES: &str = "choices";
 
 impl ChatServer for RemoteModel {
     fn takes(&self) -> Takes {
@@ -82,9 +86,9 @@ impl RemoteModel {
         let client = &self.client;
         let url = client.api_url(route.path());
         if !is_stream {
-            let request = Value::Object(request.clone());
+            let reply = client.post(&url, &Value::Object(request.clone()))?;
             // Nothing is left to break off.
-            let _ = on_reply(client.post(&url, &request)?);
+            let _ = on_reply(with_choices(&url, reply)?);
             return Ok(());
         }
         let body = serde_json::to_string(request).unwrap_or_default();
@@ -102,18 +106,27 @@ fn stream_on(
     let (media_type, body) = client.open(url, body)?;
     if media_type.is_some_and(|media| media.contains("json") || media.contains("html")) {
         let text = client::text(body).map_err(|error| client.transport_failure(&error))?;
-        let _ = on_reply(as_chunk(client.parse(url, &text)?));
+        let reply = with_choices(url, client.parse(url, &text)?)?;
+        let _ = on_reply(as_chunk(reply));
         return Ok(());
     }
     let line = body.line();
     let mut read = 0;
-    let mut has_ended = false;
+    let mut choices = Choices::default();
     let mut events = EventStream::new(body);
     loop {
+        let has_ended = choices.have_ended();
         let chunk = match next(&mut events, client, url, read, has_ended) {
-            Ok(Next::Event(chunk)) => chunk,
+            Ok(Next::Event(chunk)) if chunk.is_object() => chunk,
+            Ok(Next::Event(_)) => {
+                line.cut();
+                return Err(RemoteError::missing(url, CHOICES).into());
+            }
             Ok(Next::Silence) => continue,
             Ok(Next::End) if !has_ended => return Err(cut(url, read)),
+            Ok(Next::Done) if choices.begun.is_empty() => {
+                return Err(RemoteError::missing(url, CHOICES).into());
+            }
             Ok(Next::Done | Next::End) => return Ok(()),
             Err(failed) => {
                 line.cut();
@@ -126,12 +139,45 @@ fn stream_on(
         read += text
             .and_then(Value::as_str)
             .map_or(1, |text| text.len().max(1));
-        let reason = chunk.pointer("/choices/0/finish_reason");
-        has_ended |= reason.is_some_and(Value::is_string);
+        choices.take(&chunk);
         if on_reply(chunk).is_break() {
             line.cut();
             return Ok(());
         }
+    }
+}
+
+/// The choices of a stream by their indexes.
+#[derive(Default)]
+struct Choices {
+    begun: BTreeSet<u64>,
+    ended: BTreeSet<u64>,
+}
+
+impl Choices {
+    fn take(&mut self, chunk: &Value) {
+        for choice in chunk[CHOICES].as_array().into_iter().flatten() {
+            let index = choice["index"].as_u64().unwrap_or_default();
+            self.begun.insert(index);
+            if choice["finish_reason"].is_string() {
+                self.ended.insert(index);
+            }
+        }
+    }
+
+    fn have_ended(&self) -> bool {
+        !self.begun.is_empty() && self.begun == self.ended
+    }
+}
+
+/// A reply in which there is an answer.
+///
+/// # Errors
+/// A reply without one, which no application could read.
+fn with_choices(url: &str, reply: Value) -> Result<Value, RemoteError> {
+    match reply[CHOICES].as_array().is_none_or(Vec::is_empty) {
+        true => Err(RemoteError::missing(url, CHOICES)),
+        false => Ok(reply),
     }
 }
 

@@ -196,12 +196,12 @@ pub(super) fn next(
     has_ended: bool,
 ) -> Result<Next, Failed<RemoteError>> {
     client.check()?;
-    let data = match events.next() {
-        Ok(Some(data)) => data,
+    let event = match events.next() {
+        Ok(Some(event)) => event,
         Ok(None) => return Ok(Next::End),
         Err(_) if has_ended => return Ok(Next::End),
-        Err(EventError::LongLine) => {
-            let detail = format!("a line of it has more than {MAX_LINE_BYTES} bytes");
+        Err(EventError::TooLong) => {
+            let detail = format!("an event of it has more than {MAX_LINE_BYTES} bytes");
             return Err(client.too_large(detail).into());
         }
         Err(EventError::Io(error)) => {
@@ -213,17 +213,16 @@ pub(super) fn next(
             });
         }
     };
-    match data.as_ref() {
-        "" => Ok(Next::Silence),
-        "[DONE]" => Ok(Next::Done),
-        data => match client.parse(url, data) {
-            Ok(event) => Ok(Next::Event(event)),
-            Err(error) => Err(Failed {
-                passing: read_bytes == 0 && error.is_passing(),
-                ..error.into()
-            }),
-        },
-    }
+    let parsed = match (event.data.as_ref(), event.is_error) {
+        ("", _) => return Ok(Next::Silence),
+        (data, true) => Err(client.status_error(url, 200, data, None)),
+        ("[DONE]", false) => return Ok(Next::Done),
+        (data, false) => client.parse(url, data),
+    };
+    parsed.map(Next::Event).map_err(|error| Failed {
+        passing: read_bytes == 0 && error.is_passing(),
+        ..error.into()
+    })
 }
 
 /// The error of a stream that ended too early: a retry loses nothing if no text had arrived.

@@ -60,7 +60,7 @@ fn a_response_without_an_end_is_aborted() {
 fn a_line_without_an_end_is_aborted() {
     let (server, model) = scripted(|_, _| endless("text/event-stream", &[b'x'; 4096]));
     let error = text_of(&model, &prompt()).unwrap_err();
-    refused_as_too_large(&error, "a line of it has more than 1048576 bytes");
+    refused_as_too_large(&error, "an event of it has more than 1048576 bytes");
     server.wait_for_disconnect();
 }
 

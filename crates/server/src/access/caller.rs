@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, RwLock};
 use std::time::{Instant, SystemTime};
 
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, Version, header};
 use ken_setup::Origins;
 
 use super::host;
@@ -93,9 +93,14 @@ impl Access {
     /// Checks host and origin.
     ///
     /// # Errors
-    /// A malformed host; a host or origin that the server does not answer.
-    pub(crate) fn check_host(&self, headers: &HeaderMap, target: &Uri) -> Result<(), Refusal> {
-        host::check(headers, target, self.has_keys(), &self.origins)
+    /// A malformed host, or none; a host or origin that the server does not answer.
+    pub(crate) fn check_host(
+        &self,
+        headers: &HeaderMap,
+        version: Version,
+        target: &Uri,
+    ) -> Result<(), Refusal> {
+        host::check(headers, version, target, self.has_keys(), &self.origins)
     }
 
     /// The origin of a request, if it is that of another page that may use the server.

@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use axum::http::{HeaderMap, Uri, header};
+use axum::http::{HeaderMap, Uri, Version, header};
 
 use ken_setup::Origins;
 
@@ -12,14 +12,19 @@ use crate::wire::refusal::Refusal;
 /// Checks where a request comes from. Without keys, the server answers names of this machine only.
 ///
 /// # Errors
-/// A malformed host, or two hosts; another host, or a page of another origin.
+/// A malformed host, two hosts, or none in HTTP/1.1; another host, or a page of another origin.
 pub(crate) fn check(
     headers: &HeaderMap,
+    version: Version,
     target: &Uri,
     has_keys: bool,
     allowed: &Origins,
 ) -> Result<(), Refusal> {
     let host = host(headers, target)?;
+    if host.is_none() && version == Version::HTTP_11 {
+        let message = "a request of HTTP/1.1 has to name its host";
+        return Err(Refusal::bad("invalid_host", message));
+    }
     if !has_keys && !host.is_some_and(|(_, host)| host.is_of_this_machine()) {
         let message = "without keys only localhost is answered as host";
         return Err(Refusal::forbidden("other_host", message));
@@ -142,7 +147,8 @@ mod tests {
             headers.insert(header::ORIGIN, origin.parse().unwrap());
         }
         let allowed = "https://pages.org".parse().unwrap();
-        let refused = check(&headers, &target.parse().unwrap(), has_keys, &allowed).err();
+        let target = target.parse().unwrap();
+        let refused = check(&headers, Version::HTTP_10, &target, has_keys, &allowed).err();
         refused.map(|refusal| refusal.code())
     }
 
@@ -221,7 +227,8 @@ mod tests {
                     axum::http::HeaderValue::from_bytes(host.as_bytes()).unwrap(),
                 );
                 let none = Origins::default();
-                let refused = check(&headers, &Uri::from_static("/"), has_keys, &none).err();
+                let target = Uri::from_static("/");
+                let refused = check(&headers, Version::HTTP_11, &target, has_keys, &none).err();
                 let code = refused.map(|refusal| refusal.code());
                 assert_eq!(code, Some("invalid_host"), "{host}");
             }
@@ -253,6 +260,9 @@ mod tests {
         }
         assert_eq!(refusal_code(&[], "/", None, false), Some("other_host"));
         assert_eq!(refusal_code(&[], "/", None, true), None);
+        let (target, none) = (Uri::from_static("/"), Origins::default());
+        let nameless = check(&HeaderMap::new(), Version::HTTP_11, &target, true, &none);
+        assert_eq!(nameless.unwrap_err().code(), "invalid_host");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use ken_answer::BackEnd;
 use ken_setup::CorpusAddress;
 
 use super::call::{Call, Corpus, JsonBody, Upload};
-use super::corpora::summary;
+use super::corpora::{shown, summary};
 use super::jobs;
 use super::reply::Reply;
 use super::upload::receive;
@@ -40,7 +40,7 @@ pub(crate) async fn make(
     let summary = call.blocking(|call| {
         let library = call.served.library()?;
         library.make(&call.served.corpora, &made)?;
-        Ok(CorpusSummary::empty(made.name, &library.reference))
+        Ok(CorpusSummary::empty(made.name, &shown(&library.reference)))
     });
     Ok(Reply::with_status(StatusCode::CREATED, &summary.await?))
 }
@@ -60,7 +60,7 @@ fn details(served: &Served, name: &str) -> Result<CorpusDetails, Refusal> {
             && let Some(made) = library.stores.find(name)?
         {
             return Ok(CorpusDetails {
-                summary: CorpusSummary::empty(made.name, &library.reference),
+                summary: CorpusSummary::empty(made.name, &shown(&library.reference)),
                 prunings: Vec::new(),
                 history: Vec::new(),
             });

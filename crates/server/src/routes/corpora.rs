@@ -45,11 +45,18 @@ pub(crate) fn summary(opened: &Opened) -> CorpusSummary {
     }
 }
 
-/// An embedder by its name; no response says where an endpoint is.
-fn shown(reference: &str) -> String {
+/// An embedder by its name; no response says where an endpoint or a file is.
+pub(super) fn shown(reference: &str) -> String {
+    let is_published = ["hf:", "pypi:"]
+        .iter()
+        .any(|start| reference.starts_with(start));
     let name = match reference.split_once("://") {
-        None => reference,
         Some((_, address)) => address.split_once('#').map_or("endpoint", |(_, name)| name),
+        None if is_published => reference,
+        None => {
+            let path = reference.trim_end_matches(['/', '\\']);
+            path.rsplit(['/', '\\']).next().unwrap_or_default()
+        }
     };
     name.to_owned()
 }
@@ -98,8 +105,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_endpoint_is_shown_without_its_address() {
+    fn an_embedder_is_shown_without_its_place() {
         for (reference, expected) in [
+            ("minilm", "minilm"),
+            ("/srv/models/minilm/", "minilm"),
+            ("../models/static.safetensors", "static.safetensors"),
+            ("C:\\models\\minilm", "minilm"),
+            ("hf:org/model@main", "hf:org/model@main"),
             ("pypi:embedder", "pypi:embedder"),
             ("http://10.0.0.7:8000/v1#bge-m3", "bge-m3"),
             ("https://models.example.org/v1", "endpoint"),

@@ -20,6 +20,7 @@ use crate::service::resources::Served;
 use crate::service::work::blocking;
 use crate::wire::files::{Deleted, FileObject};
 use crate::wire::page::Listed;
+use crate::wire::query;
 use crate::wire::refusal::Refusal;
 
 /// The longest piece of a file to send at once, in bytes.
@@ -27,6 +28,9 @@ const PIECE: u64 = 64 << 10;
 
 /// The default purpose.
 const PURPOSE: &str = "assistants";
+
+/// What the names of the fields begin with that say when a file expires.
+const EXPIRES: &str = "expires_after";
 
 /// Takes a file.
 pub(crate) async fn upload(call: Call, body: Upload) -> Result<Reply<FileObject>, Refusal> {
@@ -53,6 +57,10 @@ fn keep(
     caller: &Caller,
 ) -> Result<FileRecord, Refusal> {
     let Received { files, mut fields } = received;
+    if fields.keys().any(|name| name.starts_with(EXPIRES)) {
+        let message = "files stay until they are deleted: `expires_after` is not supported here";
+        return Err(Refusal::bad("unsupported_parameter", message).of(EXPIRES));
+    }
     let [(filename, bytes)] = files.as_slice() else {
         let message = format!("one file is expected, not {}", files.len());
         return Err(Refusal::bad("missing_file", message).of("file"));
@@ -92,12 +100,15 @@ pub(crate) fn find(library: &Library, id: &str, caller: &Caller) -> Result<FileR
     })
 }
 
-/// The files, newest first.
+/// The files, newest first; of one `purpose`, if the query names it.
 pub(crate) async fn list(call: Call) -> Result<Reply<Listed<FileObject>>, Refusal> {
     let page = call.page()?;
     let files = call.blocking(|call| {
         let mut all = call.served.library()?.files.all()?;
         all.retain(|file| is_seen(file, call.caller()));
+        for (_, purpose) in query::pairs(call.query()).filter(|(name, _)| name == "purpose") {
+            all.retain(|file| file.purpose == purpose);
+        }
         all.sort_by(|left, right| (right.created, &right.id).cmp(&(left.created, &left.id)));
         Ok(all.into_iter().map(FileObject::from).collect())
     });

@@ -31,8 +31,9 @@ const OWN_REQUEST_ID: HeaderName = HeaderName::from_static("ken-request-id");
 const LONGEST_ID: usize = 128;
 
 /// What pages of other origins may read of a response besides its body.
-const EXPOSED: HeaderValue =
-    HeaderValue::from_static("x-request-id, ken-request-id, retry-after, retry-after-ms");
+const EXPOSED: HeaderValue = HeaderValue::from_static(
+    "x-request-id, ken-request-id, retry-after, retry-after-ms, x-should-retry",
+);
 
 /// The methods that they may use.
 const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, DELETE");
@@ -134,7 +135,7 @@ fn preflight(access: &Access, request: &axum::extract::Request) -> Option<Respon
     if request.method() != Method::OPTIONS || !asks {
         return None;
     }
-    if let Err(refusal) = access.check_host(headers, request.uri()) {
+    if let Err(refusal) = access.check_host(headers, request.version(), request.uri()) {
         return Some(refusal.into_response());
     }
     let mut response = StatusCode::NO_CONTENT.into_response();
@@ -155,7 +156,7 @@ fn admit(
     request: &axum::extract::Request,
 ) -> Result<Request, Refusal> {
     let headers = request.headers();
-    access.check_host(headers, request.uri())?;
+    access.check_host(headers, request.version(), request.uri())?;
     let caller = if OPEN.contains(&route) {
         access.anyone()
     } else {

@@ -13,7 +13,7 @@ use crate::service::clock::unix_seconds;
 use crate::service::library::stores::MadeCorpus;
 use crate::service::library::{Library, new_id};
 use crate::service::resources::Served;
-use crate::service::search_options::SearchOptions;
+use crate::service::search_options::{EMPTY, SearchOptions};
 use crate::wire::files::Deleted;
 use crate::wire::page::Listed;
 use crate::wire::refusal::Refusal;
@@ -194,10 +194,18 @@ pub(crate) async fn search(
     let searched = SearchOptions::of(Some(name.clone()));
     let searched = searched.or(&[], asked.max_num_results, filters)?;
     let searched = searched.at_least(least);
-    let corpora = searched.some_corpora(&call.served, call.caller())?;
     let k = asked.max_num_results.unwrap_or(FOUND);
-    let found = search::find_each(&call, searched, &corpora, queries.clone(), ("query", FOUND));
-    let found = found.await?.into_iter().flatten();
+    let found = async {
+        let corpora = searched.some_corpora(&call.served, call.caller())?;
+        let named = ("query", FOUND);
+        search::find_each(&call, searched, &corpora, queries.clone(), named).await
+    };
+    let found = match found.await {
+        // As in OpenAI's API, nothing is in an empty store, which is no error.
+        Err(refusal) if refusal.code() == EMPTY => Vec::new(),
+        found => found?,
+    };
+    let found = found.into_iter().flatten();
     let results = found.map(|hit| result(&call.served, name, hit)).collect();
     Ok(Reply::json(&VectorStoreResults {
         object: "vector_store.search_results.page",

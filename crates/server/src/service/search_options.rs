@@ -23,7 +23,7 @@ pub(super) const MOST_PASSAGES: usize = 100;
 const MOST_CORPORA: usize = 16;
 
 /// The code of an empty corpus.
-const EMPTY: &str = "empty_corpus";
+pub(crate) const EMPTY: &str = "empty_corpus";
 
 /// The most comparisons of all filters together.
 const MOST_COMPARISONS: usize = 256;

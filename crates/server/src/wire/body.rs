@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
+use super::mismatch;
 use super::refusal::Refusal;
 use crate::lock::lock;
 use crate::service::gate::Load;
@@ -186,15 +187,19 @@ pub(crate) async fn read<T: DeserializeOwned>(body: Body) -> Result<T, Refusal> 
 /// # Errors
 /// A body that is not JSON or has another form.
 pub(crate) fn value<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
+    // A parser takes a list for an object, its values by their order.
+    if bytes.trim_ascii_start().starts_with(b"[") {
+        let message = "the body is not as expected: it has to be an object";
+        return Err(Refusal::bad("invalid_value", message));
+    }
     serde_json::from_slice(bytes).map_err(|error| {
         // Where a name is expected, the parser reports any other value as broken JSON.
         let is_json =
             error.is_data() || serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok();
-        let (code, what) = match is_json {
-            true => ("invalid_value", "the body is not as expected"),
-            false => ("invalid_json", "the body is not JSON"),
-        };
-        Refusal::bad(code, format!("{what}: {error}"))
+        match is_json {
+            true => mismatch::refusal(bytes, &error),
+            false => Refusal::bad("invalid_json", format!("the body is not JSON: {error}")),
+        }
     })
 }
 

@@ -27,6 +27,8 @@ pub(crate) struct ChatRequest {
     /// Only the most likely tokens whose probabilities together reach this.
     pub(crate) top_p: Option<f64>,
     /// The seed of sampling.
+    #[serde(default, deserialize_with = "super::field::seed")]
+    #[schemars(with = "Option<i64>")]
     pub(crate) seed: Option<u64>,
     /// ken's own parameters.
     pub(crate) ken: Option<Options>,
@@ -39,7 +41,7 @@ pub(crate) struct ChatRequest {
 #[derive(Debug, Default, Clone, Copy, Deserialize, JsonSchema)]
 pub(crate) struct StreamOptions {
     /// Whether a last chunk has the usage.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::field::or_default")]
     pub(crate) include_usage: bool,
 }
 

@@ -22,6 +22,8 @@ pub(crate) struct CompletionRequest {
     /// Only the most likely tokens whose probabilities together reach this.
     pub(crate) top_p: Option<f64>,
     /// The seed of sampling.
+    #[serde(default, deserialize_with = "super::field::seed")]
+    #[schemars(with = "Option<i64>")]
     pub(crate) seed: Option<u64>,
     /// How many continuations of each prompt; 1 by default.
     pub(crate) n: Option<usize>,

@@ -13,19 +13,19 @@ pub(crate) struct EmbeddingsRequest {
     /// The texts.
     pub(crate) input: Input,
     /// How vectors are written.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::field::or_default")]
     pub(crate) encoding_format: Encoding,
     /// The length of a vector; only that of the embedder.
     pub(crate) dimensions: Option<usize>,
     /// Whether to embed the start of a text that is longer than the embedder reads, and mark it; otherwise it is
     /// refused.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::field::or_default")]
     pub(crate) truncate: bool,
     /// For abuse reports elsewhere; not read.
     #[serde(default, rename = "user")]
     pub(crate) _user: Option<String>,
     /// ken's own parameters.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::field::or_default")]
     pub(crate) ken: EmbeddingOptions,
 }
 
@@ -171,6 +171,8 @@ mod tests {
         let error = read(r#"{"model": "m", "input": [1, 2]}"#).unwrap_err();
         assert!(error.to_string().contains("a list of texts"), "{error}");
         assert!(read(r#"{"model": "m", "input": "a", "ken": {"rule": "query"}}"#).is_err());
+        let nulls = r#"{"model": "m", "input": "a", "encoding_format": null, "truncate": null, "ken": null}"#;
+        assert!(read(nulls).is_ok());
         let floats = read(r#"{"model": "m", "input": "a"}"#).unwrap();
         assert_eq!(floats.encoding_format, Encoding::Float);
     }

@@ -66,6 +66,8 @@ pub(crate) struct AskRequest {
     /// The temperature of sampling; 0 is greedy.
     pub(crate) temperature: Option<f64>,
     /// The seed of sampling.
+    #[serde(default, deserialize_with = "super::field::seed")]
+    #[schemars(with = "Option<i64>")]
     pub(crate) seed: Option<u64>,
     /// How it is answered.
     #[serde(default)]
@@ -414,7 +416,7 @@ pub(crate) struct CorpusSummary {
     /// Live passages in it; absent if a search service does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) passages: Option<usize>,
-    /// The embedder, as the corpus names it.
+    /// The name of the embedder.
     pub(crate) embedder: String,
 }
 

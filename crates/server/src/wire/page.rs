@@ -18,6 +18,8 @@ pub(crate) struct Page {
     limit: usize,
     /// The id of the last item before it.
     after: Option<String>,
+    /// The id of the first item after it.
+    before: Option<String>,
     /// Whether the oldest come first.
     ascending: bool,
 }
@@ -38,6 +40,7 @@ impl Default for Page {
         Self {
             limit: LIMIT,
             after: None,
+            before: None,
             ascending: false,
         }
     }
@@ -51,7 +54,13 @@ impl Page {
     pub(crate) fn read(query: Option<&str>) -> Result<Self, Refusal> {
         let mut page = Self::default();
         for (name, value) in query::pairs(query) {
-            page.take(&name, &value)?;
+            match (&*name, &*value) {
+                ("before", "") => {}
+                ("before", id) => page.before = Some(id.to_owned()),
+                (name, value) => {
+                    page.take(name, value)?;
+                }
+            }
         }
         Ok(page)
     }
@@ -100,19 +109,28 @@ impl Page {
         Ok(self.cut(data, id))
     }
 
-    /// The page of a list that is ordered newest first.
+    /// The page of a list that is ordered newest first. One before an item ends with that item's neighbor.
     pub(crate) fn of<T>(&self, mut all: Vec<T>, id: impl Fn(&T) -> &str) -> Listed<T> {
         if self.ascending {
             all.reverse();
         }
+        let index = |all: &[T], named: &str| all.iter().position(|item| id(item) == named);
+        if let Some(before) = &self.before {
+            let end = index(&all, before).unwrap_or_default();
+            all.truncate(end);
+        }
         let start = match &self.after {
             None => 0,
-            Some(after) => {
-                let index = all.iter().position(|item| id(item) == after);
-                index.map_or(all.len(), |index| index + 1)
-            }
+            Some(after) => index(&all, after).map_or(all.len(), |index| index + 1),
         };
-        self.cut(all.split_off(start), id)
+        let mut rest = all.split_off(start);
+        let surplus = match self.before {
+            Some(_) => rest.len().saturating_sub(self.limit),
+            None => 0,
+        };
+        let mut listed = self.cut(rest.split_off(surplus), id);
+        listed.has_more |= surplus > 0;
+        listed
     }
 
     fn cut<T>(&self, mut data: Vec<T>, id: impl Fn(&T) -> &str) -> Listed<T> {
@@ -173,6 +191,17 @@ mod tests {
         assert_eq!(pages("after=b", &all), [["a"]]);
         assert_eq!(pages("after=z", &all), [Vec::<String>::new()]);
         assert_eq!(pages("limit=1", &[]), [Vec::<String>::new()]);
+        let page = |query: &str| {
+            let all = all.map(str::to_owned).to_vec();
+            let listed = Page::read(Some(query)).unwrap().of(all, String::as_str);
+            (listed.data.concat(), listed.has_more)
+        };
+        assert_eq!(page("before=a"), ("cb".to_owned(), false));
+        assert_eq!(page("before=a&limit=1"), ("b".to_owned(), true));
+        assert_eq!(page("before=c"), (String::new(), false));
+        assert_eq!(page("before=z"), (String::new(), false));
+        assert_eq!(page("before=a&after=c&limit=1"), ("b".to_owned(), false));
+        assert_eq!(page("before=&limit=1"), ("c".to_owned(), true));
         for bad in ["limit=0", "limit=x", "order=up"] {
             assert_eq!(Page::read(Some(bad)).unwrap_err().code(), "invalid_value");
         }

@@ -15,10 +15,10 @@ pub(crate) struct RerankRequest {
     /// How many of the best to return; all by default.
     pub(crate) top_n: Option<usize>,
     /// Whether to return the texts with their scores.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::field::or_default")]
     pub(crate) return_documents: bool,
     /// ken's own parameters.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::field::or_default")]
     pub(crate) ken: RerankOptions,
 }
 

@@ -126,7 +126,7 @@ pub(crate) struct Tool {
     #[serde(rename = "type")]
     pub(crate) kind: String,
     /// The corpora to search, by their names; of several, for the most relevant passages of all.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::field::or_default")]
     pub(crate) vector_store_ids: Vec<String>,
     /// Passages to retrieve.
     pub(crate) max_num_results: Option<usize>,

@@ -12,7 +12,7 @@ pub(crate) struct RetrieveRequest {
     /// How many passages each; 3 by default.
     pub(crate) topk: Option<usize>,
     /// Whether to return scores with the passages.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::field::or_default")]
     pub(crate) return_scores: bool,
     /// The corpus, by its name; by default the first.
     pub(crate) corpus: Option<String>,

@@ -17,7 +17,7 @@ pub(crate) struct MakeVectorStore {
     /// Its name for people, up to 256 characters; the server assigns its id.
     pub(crate) name: Option<String>,
     /// Files to put into it.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::field::or_default")]
     pub(crate) file_ids: Vec<String>,
     /// Up to 16 texts by key, which are returned as they are.
     pub(crate) metadata: Option<BTreeMap<String, String>>,

@@ -1,7 +1,7 @@
 //! Keys, hosts and origins.
 
 use ken_server::{Access, Keys, Scope, bind};
-use ken_testing::{TableModel, cases};
+use ken_testing::{TableModel, cases, says};
 use serde_json::json;
 
 use crate::client::{exchange, request};
@@ -157,6 +157,8 @@ fn pages_of_allowed_origins_may_use_the_server() {
     let listed = ask("GET", PAGE, &[]);
     assert_eq!(listed.status, 200);
     assert_eq!(listed.header("access-control-allow-origin"), Some(PAGE));
+    let exposed = listed.header("access-control-expose-headers").unwrap();
+    says!(exposed => "x-request-id", "retry-after-ms", "x-should-retry");
     for (method, more) in [("GET", &[][..]), ("OPTIONS", &preflight)] {
         let refused = ask(method, "https://other.example.org", more);
         refused.refuses(403, "other_origin");

@@ -16,15 +16,15 @@ fn values_out_of_range_are_refused_with_their_names() {
     let search = |body: Value| ("/v1/ken/search", body);
     for ((path, body), status, code, param) in cases![
         chat_with(json!({"model": "gpt-5"})) => 404, "model_not_found", Some("model");
-        chat_with(json!({"model": 5})) => 400, "invalid_value", None;
+        chat_with(json!({"model": 5})) => 400, "invalid_value", Some("model");
         chat_with(json!({"messages": []})) => 400, "no_question", Some("messages");
-        chat_with(json!({"messages": "x"})) => 400, "invalid_value", None;
+        chat_with(json!({"messages": "x"})) => 400, "invalid_value", Some("messages");
         chat_with(json!({"temperature": 9})) => 400, "invalid_value", Some("temperature");
         chat_with(json!({"top_p": -0.1})) => 400, "invalid_value", Some("top_p");
         chat_with(json!({"max_tokens": 0})) => 400, "invalid_value", Some("max_tokens");
-        chat_with(json!({"max_tokens": -1})) => 400, "invalid_value", None;
+        chat_with(json!({"max_tokens": -1})) => 400, "invalid_value", Some("max_tokens");
         chat_with(json!({"n": 3})) => 400, "unsupported_parameter", Some("n");
-        chat_with(json!({"ken": {"polcy": "x"}})) => 400, "invalid_value", None;
+        chat_with(json!({"ken": {"polcy": "x"}})) => 400, "invalid_value", Some("ken.polcy");
         chat_with(json!({"ken": {"policy": "sometimes"}})) =>
             400, "invalid_value", Some("ken.policy");
         chat_with(json!({"ken": {"policy": "router@0.5"}})) => 400, "policy_unavailable", None;
@@ -40,9 +40,11 @@ fn values_out_of_range_are_refused_with_their_names() {
         chat_with(json!({"ken": {"rerank": "cross-encoder:/etc/passwd"}})) =>
             400, "reranker_unavailable", Some("rerank");
         chat_with(json!({"ken": {"style": "rude"}})) => 400, "invalid_value", Some("ken.style");
+        ("/v1/responses", json!({"model": "ken/always", "input": OIL, "max_output_tokens": 0})) =>
+            400, "invalid_value", Some("max_output_tokens");
         search(json!({"query": ""})) => 400, "empty_question", None;
         search(json!({"query": "x", "k": 101})) => 400, "invalid_value", Some("k");
-        search(json!({"query": "x", "hits": 3})) => 400, "invalid_value", None;
+        search(json!({"query": "x", "hits": 3})) => 400, "invalid_value", Some("hits");
         ("/v1/embeddings", json!({"model": "minilm", "input": "x"})) =>
             404, "model_not_found", Some("model");
         ("/v1/embeddings", json!({"model": "ken/embedder", "input": []})) =>

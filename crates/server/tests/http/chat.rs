@@ -182,4 +182,13 @@ fn parameters_of_a_request_are_obeyed() {
         &json!({"max_tokens": 1, "temperature": 0.5, "seed": 7}),
     );
     assert_eq!(cut.json()["choices"][0]["message"]["content"], "Paris");
+    // A seed has 64 bits, with a sign or without.
+    for seed in [json!(-1), json!(u64::MAX), Value::Null] {
+        let answered = server.chat("never", FRANCE, &json!({ "seed": seed }));
+        assert_eq!(answered.status, 200, "{}", answered.text());
+    }
+    for seed in [json!(1.5), json!("7"), json!(1e20)] {
+        let refused = server.chat("never", FRANCE, &json!({ "seed": seed }));
+        refused.refuses_param(400, "invalid_value", "seed");
+    }
 }

@@ -293,7 +293,7 @@ fn seen(response: &Response) -> Seen {
 }
 
 /// What the model server does, and what a client sees of it: status, code, and when to come back.
-const FAILURES: [(Script, u16, &str, Option<&str>); 17] = cases![
+const FAILURES: [(Script, u16, &str, Option<&str>); 18] = cases![
     |_| Reply::refusal(429, "slow down").with_header("Retry-After: 3600") =>
         429, "rate_limit_exceeded", Some("3600");
     |_| Reply::refusal(429, "slow down").with_header("retry-after-ms: 90500") =>
@@ -310,6 +310,8 @@ const FAILURES: [(Script, u16, &str, Option<&str>); 17] = cases![
         502, "endpoint_bad_json", Some("1");
     |_| { Reply::events(&[json!({"error": {"message": "overloaded", "type": "overloaded_error"}})]) } =>
         503, "endpoint_status", Some("1");
+    |_| Reply::text(200, "text/event-stream", "event: error\ndata: {\"message\": \"CUDA error\"}\n\n") =>
+        502, "endpoint_status", Some("1");
     |_| Reply::refusal(401, "bad key") => 502, "endpoint_status", None;
     |_| Reply::refusal(403, "not yours") => 502, "endpoint_status", None;
     |_| Reply::refusal(404, "no such model") => 502, "endpoint_status", None;

@@ -1,10 +1,10 @@
 //! Applications with a prompt of their own: their requests reach the model's server as sent, with evidence if the
 //! policy wants it, and its replies reach them; a model without a server is asked in their words.
 
-use ken_testing::has;
+use ken_testing::{has, says};
 use serde_json::{Value, json};
 
-use crate::endpoints::{Front, PASSED, event};
+use crate::endpoints::{Front, PASSED, Script, event};
 use crate::fixture::{FRANCE, LIMITS, OIL, Running};
 use crate::loopback::{Reply, Request};
 
@@ -154,6 +154,95 @@ fn a_stream_that_breaks_off_says_so_and_is_not_asked_for_again() {
         "{events:?}"
     );
     assert_eq!(front.upstream.requests("completions").len(), before + 1);
+}
+
+/// The request, streamed or not.
+fn streamed(stream: bool) -> Value {
+    let mut body = brought("ken/always", &json!(OIL));
+    body["stream"] = json!(stream);
+    body
+}
+
+#[test]
+fn a_reply_without_an_answer_is_a_failure() {
+    let front = Front::start(LIMITS);
+    let scripts: [Script; 4] = [
+        |_| Reply::json(&json!([])),
+        |_| Reply::json(&json!("Ida")),
+        |_| Reply::json(&json!({"id": "x", "choices": []})),
+        |_| Reply::json(&json!({"id": "x", "choices": null})),
+    ];
+    for script in scripts {
+        front.says(script);
+        for stream in [false, true] {
+            let refused = front.server.post("/v1/chat/completions", &streamed(stream));
+            refused.refuses(502, "endpoint_missing_field");
+        }
+    }
+    let streams: [Script; 2] = [|_| Reply::events(&[]), |_| Reply::events(&[json!([1])])];
+    for script in streams {
+        front.says(script);
+        let refused = front.server.post("/v1/chat/completions", &streamed(true));
+        refused.refuses(502, "endpoint_missing_field");
+    }
+}
+
+#[test]
+fn an_error_by_its_name_is_no_end_of_an_answer() {
+    let front = Front::start(LIMITS);
+    front.says(|_| {
+        let word = event(&json!({"content": "Ida "}), &Value::Null);
+        let failed = "event: error\ndata: {\"message\": \"CUDA error\"}";
+        let events = format!("data: {word}\n\n{failed}\n\ndata: [DONE]\n\n");
+        Reply::text(200, "text/event-stream", &events)
+    });
+    let own = json!({"stream": true, "ken": {"style": "full"}});
+    let own = front.server.chat("always", OIL, &own);
+    let passed = front.server.post("/v1/chat/completions", &streamed(true));
+    for broken in [own, passed] {
+        assert_eq!(broken.status, 200);
+        let text = broken.text();
+        says!(text => "Ida", "\"code\":\"endpoint_status\"");
+        assert!(!text.contains("CUDA"), "{text}");
+    }
+}
+
+#[test]
+fn a_stream_is_cut_while_one_of_its_answers_goes_on() {
+    let front = Front::start(LIMITS);
+    front.says(|_| Reply::Events {
+        events: vec![
+            json!({"choices": [{"index": 1, "delta": {"content": "Bo"}, "finish_reason": null}]})
+                .to_string(),
+            event(&json!({"content": "Ida"}), &json!("stop")).to_string(),
+        ],
+        pause: std::time::Duration::ZERO,
+        whole: true,
+    });
+    let cut = front.server.post("/v1/chat/completions", &streamed(true));
+    says!(cut.text() => "\"code\":\"endpoint_stream_cut\"");
+}
+
+#[test]
+fn the_data_of_an_event_may_stand_on_several_lines() {
+    let front = Front::start(LIMITS);
+    front.says(|_| {
+        let events = [
+            event(&json!({"content": "Ida"}), &Value::Null),
+            event(&json!({}), &json!("stop")),
+        ];
+        let lines = events.map(|event| {
+            let lines = format!("{event:#}").replace('\n', "\r\ndata: ");
+            format!("data: {lines}\r\n\r\n")
+        });
+        let stream = lines.concat() + "data: [DONE]\r\n\r\n";
+        Reply::text(200, "text/event-stream", &stream)
+    });
+    let own = front.server.chat("always", OIL, &json!({})).json();
+    has!(own, ["choices"][0]["message"]["content"]: "Ida");
+    let passed = front.server.post("/v1/chat/completions", &streamed(true));
+    assert_eq!(passed.status, 200, "{}", passed.text());
+    says!(passed.text() => "\"content\":\"Ida\"", "[DONE]");
 }
 
 #[test]

@@ -473,3 +473,28 @@ fn a_corpus_that_is_removed_while_it_is_asked_answers_to_the_end() {
     has!(answer, ["answer"]: "Ida", ["corpus"]["name"]: "town");
     has!(answer, ["citations"][0]["doc_id"]: "oil.md");
 }
+
+#[test]
+fn a_name_is_taken_once_however_many_ask_for_it() {
+    let server = Running::start();
+    let file = uploaded(&server, "well.md", "The well is deep.");
+    let make = || {
+        server
+            .post("/v1/ken/corpora", &json!({"name": "well"}))
+            .status
+    };
+    let path = "/v1/vector_stores/well/files";
+    let attach = || server.post(path, &json!({ "file_id": file })).status;
+    let at_once = |ask: &(dyn Fn() -> u16 + Sync)| {
+        std::thread::scope(|scope| {
+            let asked: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
+            let mut statuses: Vec<u16> = asked.into_iter().map(|one| one.join().unwrap()).collect();
+            statuses.sort_unstable();
+            statuses
+        })
+    };
+    let made = at_once(&make);
+    assert_eq!((made[0], &made[1..]), (201, &[409; 7][..]));
+    let attached = at_once(&attach);
+    assert_eq!((attached[0], &attached[1..]), (200, &[409; 7][..]));
+}

@@ -168,3 +168,30 @@ fn a_server_that_ends_in_the_middle_goes_on_and_says_what_failed() {
     assert_eq!(failed(&job), expected);
     assert_eq!(metals(&server), ["vane.md"]);
 }
+
+#[test]
+fn files_are_listed_by_purpose_and_do_not_expire() {
+    let server = Running::start();
+    let send = |name: &str, fields: &[(&str, &str)]| {
+        let files = [(name, VANE.1.as_bytes())];
+        exchange(server.address, &upload("/v1/files", &[], &files, fields))
+    };
+    let ids = |query: &str| {
+        let listed = server.get(&format!("/v1/files{query}")).json();
+        let files = listed["data"].as_array().unwrap().iter();
+        let ids = files.map(|file| file["id"].as_str().unwrap().to_owned());
+        ids.collect::<Vec<_>>()
+    };
+    let judged = send("judged.md", &[("purpose", "evals")]).json();
+    assert_eq!(send("other.md", &[]).status, 200);
+    assert_eq!(ids("?purpose=evals"), [judged["id"].as_str().unwrap()]);
+    assert_eq!(ids("?purpose=assistants").len(), 1);
+    assert!(ids("?purpose=batch").is_empty());
+    let expires = [
+        ("expires_after[anchor]", "created_at"),
+        ("expires_after[seconds]", "3600"),
+    ];
+    let refused = send("gone.md", &expires);
+    refused.refuses_param(400, "unsupported_parameter", "expires_after");
+    assert_eq!(ids("").len(), 2);
+}

@@ -63,6 +63,7 @@ fn a_name_is_free_and_no_id() {
     assert_eq!(json!(titles), expected);
     // Without a name, and if a corpus was made in another way, it is the id.
     let unnamed = made(&server, &json!({}));
+    assert!(filtered(&server, &unnamed, &Value::Null).0.is_empty());
     for id in [unnamed.as_str(), "notes"] {
         assert_eq!(server.get(&format!("{STORES}/{id}")).json()["name"], id);
     }

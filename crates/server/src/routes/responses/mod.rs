@@ -147,6 +147,10 @@ fn asked(
     results: bool,
 ) -> Result<RequestOptions, Refusal> {
     refuse_unsupported(&given.others)?;
+    if given.max_output_tokens == Some(0) {
+        let message = "it must be at least 1";
+        return Err(Refusal::invalid("max_output_tokens", message));
+    }
     let named = policies::named(&given.model)?;
     let model = chosen(given.tool_choice.as_ref())?.or(named);
     let options = given.ken.clone().unwrap_or_default();

@@ -15,8 +15,8 @@ pub(crate) mod tool_error;
 pub(crate) mod worker;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
 use axum::http::StatusCode;
 use ken_corpus::Corpus;
@@ -34,6 +34,7 @@ use self::stores::{MadeCorpus, Membership, StoreFile, Stores, is_name};
 use super::clock::unix_seconds;
 use super::corpora::{self, Corpora, Opened};
 use super::record::RecordError;
+use crate::lock::lock;
 use crate::wire::refusal::Refusal;
 
 /// What the server keeps for its clients.
@@ -49,6 +50,8 @@ pub struct Library {
     pub(crate) embedder: Arc<dyn Embedder>,
     /// Its name.
     pub(crate) reference: String,
+    /// Held from the look whether a name, or a file's place in a corpus, is free until it is taken.
+    taking: Mutex<()>,
 }
 
 /// What does for a server what that does not link.
@@ -121,6 +124,7 @@ impl Library {
             tools,
             embedder,
             reference,
+            taking: Mutex::default(),
         })
     }
 
@@ -176,6 +180,7 @@ impl Library {
             let message = "a name has up to 64 letters, digits, `-` and `_`, and begins with none of these signs";
             return Err(Refusal::invalid("name", message));
         }
+        let _taking = lock(&self.taking);
         if self.place(corpora, &made.name).is_ok()
             || corpora.all().iter().any(|one| one.name == made.name)
         {
@@ -197,6 +202,7 @@ impl Library {
         key: Option<&str>,
     ) -> Result<StoreFile, Refusal> {
         self.place(corpora, corpus)?;
+        let _taking = lock(&self.taking);
         let before = self.stores.file(corpus, &file.record.id)?;
         if before.as_ref().is_some_and(StoreFile::is_there) {
             let message = format!("the file {:?} is in the corpus already", file.record.id);
@@ -221,6 +227,7 @@ impl Library {
         files: Vec<Attached>,
         key: Option<&str>,
     ) -> Result<(), Refusal> {
+        let _taking = lock(&self.taking);
         let (mut works, mut begun) = (Vec::new(), Vec::new());
         for file in files {
             let id = file.record.id.clone();
