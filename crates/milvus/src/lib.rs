@@ -32,6 +32,7 @@ mod index_kind;
 mod mark;
 #[cfg(any(test, not(feature = "client")))]
 mod no_client;
+mod push_job;
 mod push_report;
 mod token;
 
@@ -49,6 +50,8 @@ mod identity;
 mod literal;
 #[cfg(feature = "client")]
 mod numbers;
+#[cfg(feature = "client")]
+mod part_marks;
 #[cfg(feature = "client")]
 mod pieces;
 #[cfg(feature = "client")]
@@ -73,9 +76,10 @@ pub use error::{Failure, MilvusError};
 pub use index_kind::{IndexKind, UnknownIndexKind, VectorIndex};
 pub use mark::{Mark, Missing};
 #[cfg(not(feature = "client"))]
-pub use no_client::{Collection, mark, push, push_and_switch, score};
+pub use no_client::{Collection, mark, push, push_and_switch, push_part, score};
 #[cfg(feature = "client")]
-pub use push::push;
+pub use push::{push, push_part};
+pub use push_job::PushJob;
 pub use push_report::{Progress, Pushed};
 #[cfg(feature = "client")]
 pub use switch::push_and_switch;

@@ -5,14 +5,14 @@
 use std::sync::atomic::AtomicBool;
 
 use ken_corpus::{
-    Active, Corpus, CorpusInfo, EmbedderIdentity, Filter, Passage, PassageId, PruneMark,
+    Active, CorpusInfo, EmbedderIdentity, Filter, Part, Passage, PassageId, PruneMark,
 };
 use ken_index::{Hit, Mode, Query};
 
 use crate::address::MilvusAddress;
 use crate::error::MilvusError;
-use crate::index_kind::VectorIndex;
 use crate::mark::{Mark, Missing};
+use crate::push_job::PushJob;
 use crate::push_report::{Progress, Pushed};
 use crate::token::Token;
 
@@ -57,25 +57,28 @@ methods! {
 }
 
 pub fn push(
-    _corpus: &Corpus,
-    address: &MilvusAddress,
-    _token: Option<&Token>,
-    _index: Option<VectorIndex>,
+    job: PushJob<'_>,
     _progress: &mut dyn FnMut(Progress),
     _stop: &AtomicBool,
 ) -> Result<Pushed, MilvusError> {
-    Err(no_client(address))
+    Err(no_client(job.address))
 }
 
-pub fn push_and_switch(
-    corpus: &Corpus,
-    address: &MilvusAddress,
-    token: Option<&Token>,
-    index: Option<VectorIndex>,
+pub fn push_part(
+    job: PushJob<'_>,
+    _part: Part,
     progress: &mut dyn FnMut(Progress),
     stop: &AtomicBool,
 ) -> Result<Pushed, MilvusError> {
-    push(corpus, address, token, index, progress, stop)
+    push(job, progress, stop)
+}
+
+pub fn push_and_switch(
+    job: PushJob<'_>,
+    progress: &mut dyn FnMut(Progress),
+    stop: &AtomicBool,
+) -> Result<Pushed, MilvusError> {
+    push(job, progress, stop)
 }
 
 pub fn mark(
