@@ -38,6 +38,24 @@ fn a_corpus_in_milvus_is_searched_as_the_one_on_disk() {
     );
 
     assert_eq!(ken.json(&["corpus", "info", "--corpus", &address]), info);
+
+    let parts = server.address("parts");
+    let part = |number: &'static str| {
+        let push = ["corpus", "push", "--corpus", "island", "--to", &parts];
+        [&push[..], &["--part", number]].concat()
+    };
+    let first = ken.json(&part("1/2"));
+    assert_eq!(first["missing"], json!(["2/2"]));
+    let text = ken.text(&part("1/2"));
+    assert!(
+        text.ends_with("these parts are pushed, too: 2/2\n"),
+        "{text}"
+    );
+    let last = ken.json(&part("2/2"));
+    assert_eq!(last["missing"], json!([]));
+    let sent = [&first, &last].map(|pushed| pushed["sent"].as_u64().unwrap());
+    assert_eq!(Value::from(sent[0] + sent[1]), info["passages"]);
+    assert_eq!(ken.json(&["corpus", "info", "--corpus", &parts]), info);
     let hits = |corpus: &str, mode: &str| {
         let query = "keeper of the lighthouse of Orrin";
         let search = ["search", query, "--corpus", corpus, "--mode", mode];
