@@ -141,6 +141,13 @@ pub enum MilvusError {
         limit: usize,
         unit: &'static str,
     },
+    #[error("{wanted} passages are to go, and {scored} of {address} have a score")]
+    #[diagnostic(remedy = "take a smaller ratio, or score more passages; nothing was changed")]
+    TooFewScores {
+        address: String,
+        wanted: usize,
+        scored: usize,
+    },
     /// The value of a filter is longer than the prefix of metadata that is kept for comparisons.
     #[error("the filter {filter} compares with {received} bytes; in Milvus at most {limit} count")]
     #[diagnostic(remedy = "shorten the value")]

@@ -57,6 +57,8 @@ mod pieces;
 #[cfg(feature = "client")]
 mod push;
 #[cfg(feature = "client")]
+mod ranked;
+#[cfg(feature = "client")]
 mod row;
 #[cfg(feature = "client")]
 mod schema;
@@ -74,13 +76,15 @@ pub use address::{AddressError, MilvusAddress};
 pub use collection::Collection;
 pub use error::{Failure, MilvusError};
 pub use index_kind::{IndexKind, UnknownIndexKind, VectorIndex};
-pub use mark::{Mark, Missing};
+pub use mark::{Mark, Missing, Ranking};
 #[cfg(not(feature = "client"))]
-pub use no_client::{Collection, mark, push, push_and_switch, push_part, score};
+pub use no_client::{Collection, Ranked, mark, push, push_and_switch, push_part, restore, score};
 #[cfg(feature = "client")]
 pub use push::{push, push_part};
 pub use push_job::PushJob;
 pub use push_report::{Progress, Pushed};
+#[cfg(feature = "client")]
+pub use ranked::{Ranked, restore};
 #[cfg(feature = "client")]
 pub use switch::push_and_switch;
 pub use token::Token;

@@ -11,7 +11,7 @@ use ken_index::{Hit, Mode, Query};
 
 use crate::address::MilvusAddress;
 use crate::error::MilvusError;
-use crate::mark::{Mark, Missing};
+use crate::mark::{Mark, Missing, Ranking};
 use crate::push_job::PushJob;
 use crate::push_report::{Progress, Pushed};
 use crate::token::Token;
@@ -33,10 +33,10 @@ impl Collection {
     }
 }
 
-/// What only an open collection can do.
+/// What only an open collection, or its ranked passages, can do.
 macro_rules! methods {
-    ($($name:ident($($argument:ty),*) -> $result:ty;)*) => {
-        impl Collection {
+    ($of:ident: $($name:ident($($argument:ty),*) -> $result:ty;)*) => {
+        impl $of {
             $(pub fn $name(&self $(, _: $argument)*) -> $result {
                 match *self {}
             })*
@@ -45,6 +45,14 @@ macro_rules! methods {
 }
 
 methods! {
+    Ranked:
+    info() -> &CorpusInfo;
+    passages() -> usize;
+    first(usize) -> Result<Vec<PruneMark>, MilvusError>;
+}
+
+methods! {
+    Collection:
     address() -> &MilvusAddress;
     info() -> &CorpusInfo;
     embedder() -> &EmbedderIdentity;
@@ -54,6 +62,38 @@ methods! {
     sample(Option<usize>, u64, &mut dyn FnMut(Passage)) -> Result<(), MilvusError>;
     find(&str) -> Result<Option<Passage>, MilvusError>;
     search(&Query<'_>, Mode, usize) -> Result<Vec<Hit>, MilvusError>;
+}
+
+pub enum Ranked {}
+
+impl Ranked {
+    pub fn open(
+        address: &MilvusAddress,
+        _token: Option<&Token>,
+        _by: Ranking<'_>,
+        _progress: &mut dyn FnMut(usize, usize),
+        _stop: &AtomicBool,
+    ) -> Result<Option<Self>, MilvusError> {
+        Err(no_client(address))
+    }
+
+    pub fn prune(
+        self,
+        _count: usize,
+        _progress: &mut dyn FnMut(usize, usize),
+        _stop: &AtomicBool,
+    ) -> Result<Option<CorpusInfo>, MilvusError> {
+        match self {}
+    }
+}
+
+pub fn restore(
+    address: &MilvusAddress,
+    _token: Option<&Token>,
+    _progress: &mut dyn FnMut(usize, usize),
+    _stop: &AtomicBool,
+) -> Result<Option<CorpusInfo>, MilvusError> {
+    Err(no_client(address))
 }
 
 pub fn push(

@@ -22,7 +22,7 @@ use crate::literal::id_in;
 use crate::part_marks::mark_done;
 use crate::push_job::PushJob;
 use crate::push_report::{Progress, Pushed};
-use crate::row::{Row, digest};
+use crate::row::{Pruning, Row, digest};
 use crate::schema::{DIGEST, ID, partition};
 use crate::sweep::{of_shard, sweep};
 use crate::transfer::{count, flush, send};
@@ -362,8 +362,11 @@ impl Push<'_> {
         let mut changed = Vec::new();
         for (&ordinal, passage) in ordinals.iter().zip(passages) {
             let vector = vectors.row(ordinal, &mut buffer)?;
-            let pruned = !segment.is_live(ordinal);
-            let digest = digest(&passage, vector, pruned);
+            let pruning = match segment.is_live(ordinal) {
+                true => Pruning::Live,
+                false => Pruning::Listed,
+            };
+            let digest = digest(&passage, vector, pruning);
             let rows = match existing.get(passage.id.as_str()) {
                 Some(existing_digest) if *existing_digest == digest => {
                     self.pushed.kept += 1;
@@ -375,7 +378,7 @@ impl Push<'_> {
             rows.push(Row::of(
                 passage,
                 vector,
-                pruned,
+                pruning,
                 digest,
                 self.identity.lexical,
             )?);

@@ -18,6 +18,7 @@ mod parts;
 #[path = "../support/proxy.rs"]
 mod proxy;
 mod pushing;
+mod ranking;
 mod reading;
 mod switching;
 
