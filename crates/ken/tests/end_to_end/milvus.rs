@@ -128,7 +128,7 @@ fn a_corpus_in_milvus_is_pruned_there_and_switched_back() {
     );
     assert!(!found(everything).contains(&json!("harbour.txt#0")));
     // What goes is what goes in the folder, and of what went before as well.
-    by_ratio(&[&["--method", "random"], &dry[..], &["milvus.jsonl"]].concat());
+    by_ratio(&[&["--method", "random"][..], &dry, &["milvus.jsonl"]].concat());
     assert_eq!(ken.read("milvus.jsonl"), ken.read("folder.jsonl"));
     let undone = ken.json(&["prune", "undo", "--corpus", &address]);
     assert_eq!(undone["pruned"], json!(0));
