@@ -258,7 +258,7 @@ impl Push<'_> {
     }
 
     /// Records what was done. A part leaves the record as it is, since jobs of others go by it: it compares again.
-    fn record(&mut self) -> Result<(), MilvusError> {
+    fn record(&self) -> Result<(), MilvusError> {
         match self.part {
             None => self.identity.write(&self.connection),
             Some(_) => Ok(()),
