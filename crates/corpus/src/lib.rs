@@ -22,6 +22,7 @@ mod filter;
 mod halve;
 mod outline;
 mod pack;
+mod part;
 mod passage;
 mod segment;
 mod sentence;
@@ -33,6 +34,7 @@ pub use field_names::{FieldFault, FieldName, FieldNameError, FieldNames, Parts, 
 pub use filter::{Comparison, Filter, FilterError, Selection, number_in};
 pub use halve::halve;
 pub use outline::{Heading, Location, Locator, Outline, Table};
+pub use part::{NotPart, Part};
 pub use passage::{Passage, PassageId, Piece, titled};
 pub use segment::{Segmentation, SegmentationError, segment, segment_unless};
 pub use sentence::sentences;

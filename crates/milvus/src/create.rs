@@ -104,42 +104,66 @@ fn create_as(connection: &Connection, identity: &Identity) -> Result<(), MilvusE
     call!("create the collection" within SHORT, connection => create_collection(request))
 }
 
-/// Creates the partitions and indexes that are missing, with the errors of [`create`].
+/// Creates the partitions and indexes that are missing, with the errors of [`create`]. Jobs that push parts may do so at
+/// once: what one cannot create, because another just did, is there.
 pub(crate) fn complete_parts(
     connection: &Connection,
     identity: &Identity,
 ) -> Result<(), MilvusError> {
     for shard in 0..identity.settings.sharding.count {
         let name = partition(shard);
-        let request = HasPartitionRequest::builder().partition_name(&name);
-        if call!("look for a partition" within SHORT, connection => has_partition(request))?
-            .exists()
-        {
+        if has_partition(connection, &name)? {
             continue;
         }
-        let request = CreatePartitionRequest::builder().partition_name(name);
-        call!("create a partition" within SHORT, connection => create_partition(request))?;
+        let request = CreatePartitionRequest::builder().partition_name(&name);
+        let created =
+            call!("create a partition" within SHORT, connection => create_partition(request));
+        if let Err(error) = created
+            && !has_partition(connection, &name)?
+        {
+            return Err(error);
+        }
     }
-    if !has_index(connection, VECTOR)? {
-        let index = identity.index;
-        create_index(connection, index.parameters()).map_err(|error| match error {
-            MilvusError::Call {
-                failure: Failure::Refused,
-                server,
-                reason,
-                ..
-            } => MilvusError::IndexUnsupported {
-                server,
-                index,
-                reason,
-            },
-            other => other,
-        })?;
+    let index = identity.index;
+    ensure_index(connection, VECTOR, index.parameters()).map_err(|error| match error {
+        MilvusError::Call {
+            failure: Failure::Refused,
+            server,
+            reason,
+            ..
+        } => MilvusError::IndexUnsupported {
+            server,
+            index,
+            reason,
+        },
+        other => other,
+    })?;
+    match identity.lexical {
+        true => ensure_index(connection, WORD_COUNTS, lexical_index()),
+        false => Ok(()),
     }
-    if identity.lexical && !has_index(connection, WORD_COUNTS)? {
-        create_index(connection, lexical_index())?;
+}
+
+fn has_partition(connection: &Connection, name: &str) -> Result<bool, MilvusError> {
+    let request = HasPartitionRequest::builder().partition_name(name);
+    let there = call!("look for a partition" within SHORT, connection => has_partition(request))?;
+    Ok(there.exists())
+}
+
+/// Creates the index of a field if it is missing.
+fn ensure_index(
+    connection: &Connection,
+    field: &str,
+    index: IndexParam,
+) -> Result<(), MilvusError> {
+    if has_index(connection, field)? {
+        return Ok(());
     }
-    Ok(())
+    let request = CreateIndexRequest::builder().index_param(index).sync(false);
+    match call!("create an index" within LONG, connection => create_index(request)) {
+        Err(error) if !has_index(connection, field)? => Err(error),
+        _ => Ok(()),
+    }
 }
 
 fn has_index(connection: &Connection, field: &str) -> Result<bool, MilvusError> {
@@ -152,9 +176,4 @@ fn has_index(connection: &Connection, field: &str) -> Result<bool, MilvusError> 
     };
     let mut indexes = described.indexes().iter();
     Ok(indexes.any(|index| index.get_field_name() == field))
-}
-
-fn create_index(connection: &Connection, index: IndexParam) -> Result<(), MilvusError> {
-    let request = CreateIndexRequest::builder().index_param(index).sync(false);
-    call!("create an index" within LONG, connection => create_index(request))
 }

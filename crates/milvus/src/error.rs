@@ -1,6 +1,6 @@
 //! The errors of corpora in Milvus, with the remedy beside the message.
 
-use ken_corpus::{CorpusError, Setting};
+use ken_corpus::{CorpusError, Part, Setting};
 use ken_diagnostic::{Remedy, remedy};
 use ken_index::IndexError;
 
@@ -96,6 +96,11 @@ pub enum MilvusError {
     #[error("the collection {address} is not complete: the last push was not finished")]
     #[diagnostic(remedy = "bring it to a corpus's state by <PushCorpus {address}>")]
     PushUnfinished { address: String },
+    #[error("{address} was brought to another state while part {part} was pushed")]
+    #[diagnostic(
+        remedy = "let all jobs push the same generation of the corpus, and start each of them again"
+    )]
+    PushOvertaken { address: String, part: Part },
     #[error(
         "partition {partition} of {address} holds {found} passages instead of {expected} after the push"
     )]
@@ -135,6 +140,13 @@ pub enum MilvusError {
         received: usize,
         limit: usize,
         unit: &'static str,
+    },
+    #[error("{wanted} passages are to go, and {scored} of {address} have a score")]
+    #[diagnostic(remedy = "take a smaller ratio, or score more passages; nothing was changed")]
+    TooFewScores {
+        address: String,
+        wanted: usize,
+        scored: usize,
     },
     /// The value of a filter is longer than the prefix of metadata that is kept for comparisons.
     #[error("the filter {filter} compares with {received} bytes; in Milvus at most {limit} count")]

@@ -43,13 +43,18 @@ pub(crate) struct Identity {
     pub(crate) segments: BTreeMap<String, String>,
     /// Shards whose partitions may hold passages that the corpus no longer has.
     pub(crate) unswept: Vec<u32>,
+    /// How often it was to be brought to another state: what was done in one round says nothing of the next.
+    #[serde(default)]
+    pub(crate) round: u64,
     /// The alias behind which it takes turns with another collection, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) alias: Option<String>,
 }
 
 /// The server's description of the collection; `None` if there is none.
-fn described(connection: &Connection) -> Result<Option<DescribeCollectionResponse>, MilvusError> {
+pub(crate) fn described(
+    connection: &Connection,
+) -> Result<Option<DescribeCollectionResponse>, MilvusError> {
     let request = DescribeCollectionRequest::builder();
     let described = call!(
         "describe the collection" within SHORT, connection => describe_collection(request)
@@ -104,6 +109,7 @@ impl Identity {
             complete: false,
             segments: BTreeMap::new(),
             unswept: Vec::new(),
+            round: 0,
             alias: None,
         }
     }
@@ -121,11 +127,33 @@ impl Identity {
         }
     }
 
+    /// Says that the collection holds every segment of the corpus, and nothing else.
+    pub(crate) fn hold_all(&mut self, corpus: &Corpus) -> Result<(), CorpusError> {
+        let states = corpus.segments().iter();
+        self.segments = states
+            .map(|segment| Ok((segment.id().to_owned(), state(segment)?)))
+            .collect::<Result<_, CorpusError>>()?;
+        self.unswept.clear();
+        Ok(())
+    }
+
     /// Says that the collection no longer holds what the corpus does, because of this change: the next push compares
     /// all of it.
     pub(crate) fn depart(&mut self, change: &str) {
         let both = format!("{} {change}", self.fingerprint);
         self.fingerprint = blake3::hash(both.as_bytes()).to_hex()[..32].to_owned();
+        self.forget();
+    }
+
+    /// Says that rows may be of another state than the one that the collection is brought to: every push, and every
+    /// part of one, compares all of it.
+    pub(crate) fn doubt(&mut self) {
+        self.complete = false;
+        self.round += 1;
+        self.forget();
+    }
+
+    fn forget(&mut self) {
         self.segments.clear();
         self.unswept = (0..self.settings.sharding.count).collect();
     }
@@ -138,12 +166,23 @@ impl Identity {
         let Some(described) = described(connection)? else {
             return Ok(None);
         };
+        Self::of(&described, connection).map(Some)
+    }
+
+    /// The record in a description.
+    ///
+    /// # Errors
+    /// [`MilvusError::NotOurs`], [`MilvusError::OtherFormat`].
+    pub(crate) fn of(
+        described: &DescribeCollectionResponse,
+        connection: &Connection,
+    ) -> Result<Self, MilvusError> {
         let address = connection.address.to_string();
         let properties = described.description().get_properties();
-        let Some(text) = properties.get(PROPERTY) else {
-            return Err(MilvusError::NotOurs { address });
-        };
-        Self::parse(text, &address).map(Some)
+        match properties.get(PROPERTY) {
+            Some(text) => Self::parse(text, &address),
+            None => Err(MilvusError::NotOurs { address }),
+        }
     }
 
     fn parse(text: &str, address: &str) -> Result<Self, MilvusError> {
@@ -173,13 +212,21 @@ impl Identity {
 
     /// Replaces the record.
     pub(crate) fn write(&self, connection: &Connection) -> Result<(), MilvusError> {
-        let text = self.to_text(connection)?;
-        let request = AlterCollectionPropertiesRequest::builder().property(PROPERTY, text);
-        call!(
-            "record what the collection holds" within SHORT,
-            connection => alter_collection_properties(request)
-        )
+        write_property(PROPERTY, self.to_text(connection)?, connection)
     }
+}
+
+/// Sets a property of the collection, and leaves the others as they are.
+pub(crate) fn write_property(
+    name: &str,
+    value: String,
+    connection: &Connection,
+) -> Result<(), MilvusError> {
+    let request = AlterCollectionPropertiesRequest::builder().property(name, value);
+    call!(
+        "record what the collection holds" within SHORT,
+        connection => alter_collection_properties(request)
+    )
 }
 
 fn says_no_collection(error: &MilvusError) -> bool {

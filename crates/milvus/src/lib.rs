@@ -32,6 +32,7 @@ mod index_kind;
 mod mark;
 #[cfg(any(test, not(feature = "client")))]
 mod no_client;
+mod push_job;
 mod push_report;
 mod token;
 
@@ -50,9 +51,13 @@ mod literal;
 #[cfg(feature = "client")]
 mod numbers;
 #[cfg(feature = "client")]
+mod part_marks;
+#[cfg(feature = "client")]
 mod pieces;
 #[cfg(feature = "client")]
 mod push;
+#[cfg(feature = "client")]
+mod ranked;
 #[cfg(feature = "client")]
 mod row;
 #[cfg(feature = "client")]
@@ -71,12 +76,15 @@ pub use address::{AddressError, MilvusAddress};
 pub use collection::Collection;
 pub use error::{Failure, MilvusError};
 pub use index_kind::{IndexKind, UnknownIndexKind, VectorIndex};
-pub use mark::{Mark, Missing};
+pub use mark::{Mark, Missing, Ranking};
 #[cfg(not(feature = "client"))]
-pub use no_client::{Collection, mark, push, push_and_switch, score};
+pub use no_client::{Collection, Ranked, mark, push, push_and_switch, push_part, restore, score};
 #[cfg(feature = "client")]
-pub use push::push;
+pub use push::{push, push_part};
+pub use push_job::PushJob;
 pub use push_report::{Progress, Pushed};
+#[cfg(feature = "client")]
+pub use ranked::{Ranked, restore};
 #[cfg(feature = "client")]
 pub use switch::push_and_switch;
 pub use token::Token;

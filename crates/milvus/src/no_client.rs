@@ -5,14 +5,14 @@
 use std::sync::atomic::AtomicBool;
 
 use ken_corpus::{
-    Active, Corpus, CorpusInfo, EmbedderIdentity, Filter, Passage, PassageId, PruneMark,
+    Active, CorpusInfo, EmbedderIdentity, Filter, Part, Passage, PassageId, PruneMark,
 };
 use ken_index::{Hit, Mode, Query};
 
 use crate::address::MilvusAddress;
 use crate::error::MilvusError;
-use crate::index_kind::VectorIndex;
-use crate::mark::{Mark, Missing};
+use crate::mark::{Mark, Missing, Ranking};
+use crate::push_job::PushJob;
 use crate::push_report::{Progress, Pushed};
 use crate::token::Token;
 
@@ -33,10 +33,10 @@ impl Collection {
     }
 }
 
-/// What only an open collection can do.
+/// What only an open collection, or its ranked passages, can do.
 macro_rules! methods {
-    ($($name:ident($($argument:ty),*) -> $result:ty;)*) => {
-        impl Collection {
+    ($of:ident: $($name:ident($($argument:ty),*) -> $result:ty;)*) => {
+        impl $of {
             $(pub fn $name(&self $(, _: $argument)*) -> $result {
                 match *self {}
             })*
@@ -45,6 +45,14 @@ macro_rules! methods {
 }
 
 methods! {
+    Ranked:
+    info() -> &CorpusInfo;
+    passages() -> usize;
+    first(usize) -> Result<Vec<PruneMark>, MilvusError>;
+}
+
+methods! {
+    Collection:
     address() -> &MilvusAddress;
     info() -> &CorpusInfo;
     embedder() -> &EmbedderIdentity;
@@ -56,26 +64,61 @@ methods! {
     search(&Query<'_>, Mode, usize) -> Result<Vec<Hit>, MilvusError>;
 }
 
-pub fn push(
-    _corpus: &Corpus,
+pub enum Ranked {}
+
+impl Ranked {
+    pub fn open(
+        address: &MilvusAddress,
+        _token: Option<&Token>,
+        _by: Ranking<'_>,
+        _progress: &mut dyn FnMut(usize, usize),
+        _stop: &AtomicBool,
+    ) -> Result<Option<Self>, MilvusError> {
+        Err(no_client(address))
+    }
+
+    pub fn prune(
+        self,
+        _count: usize,
+        _progress: &mut dyn FnMut(usize, usize),
+        _stop: &AtomicBool,
+    ) -> Result<Option<CorpusInfo>, MilvusError> {
+        match self {}
+    }
+}
+
+pub fn restore(
     address: &MilvusAddress,
     _token: Option<&Token>,
-    _index: Option<VectorIndex>,
-    _progress: &mut dyn FnMut(Progress),
+    _progress: &mut dyn FnMut(usize, usize),
     _stop: &AtomicBool,
-) -> Result<Pushed, MilvusError> {
+) -> Result<Option<CorpusInfo>, MilvusError> {
     Err(no_client(address))
 }
 
-pub fn push_and_switch(
-    corpus: &Corpus,
-    address: &MilvusAddress,
-    token: Option<&Token>,
-    index: Option<VectorIndex>,
+pub fn push(
+    job: PushJob<'_>,
+    _progress: &mut dyn FnMut(Progress),
+    _stop: &AtomicBool,
+) -> Result<Pushed, MilvusError> {
+    Err(no_client(job.address))
+}
+
+pub fn push_part(
+    job: PushJob<'_>,
+    _part: Part,
     progress: &mut dyn FnMut(Progress),
     stop: &AtomicBool,
 ) -> Result<Pushed, MilvusError> {
-    push(corpus, address, token, index, progress, stop)
+    push(job, progress, stop)
+}
+
+pub fn push_and_switch(
+    job: PushJob<'_>,
+    progress: &mut dyn FnMut(Progress),
+    stop: &AtomicBool,
+) -> Result<Pushed, MilvusError> {
+    push(job, progress, stop)
 }
 
 pub fn mark(

@@ -9,100 +9,127 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use ken_corpus::{Corpus, Segment, Setting};
+use ken_corpus::{Corpus, Part, Segment, Setting};
 use ken_index::{RowBuffer, SegmentVectors};
 use milvus::v2::prelude::{ConsistencyLevel, QueryRequest};
 
-use crate::address::MilvusAddress;
 use crate::collection::load;
 use crate::connection::{Connection, PUSH_ATTEMPTS, text};
 use crate::create::{complete_parts, create};
 use crate::error::MilvusError;
 use crate::identity::{Identity, resolved, state};
-use crate::index_kind::VectorIndex;
 use crate::literal::id_in;
+use crate::part_marks::mark_done;
+use crate::push_job::PushJob;
 use crate::push_report::{Progress, Pushed};
-use crate::row::{Row, digest};
+use crate::row::{Pruning, Row, digest};
 use crate::schema::{DIGEST, ID, partition};
 use crate::sweep::{of_shard, sweep};
-use crate::token::Token;
 use crate::transfer::{count, flush, send};
 
-/// How many passages are compared at once with those on the server.
+/// How many passages are compared at once with those on the server. Parts have every N-th batch of so many.
 const COMPARED_AT_ONCE: usize = 256;
 
 /// How often the record of complete segments is written.
 const RECORDED_EVERY: Duration = Duration::from_secs(30);
 
-/// Brings the collection to the state of the corpus, which is open with all shards. A missing collection is created,
-/// with the requested index. `token` is for a server that requires one. Setting `stop` ends the push after its
-/// current batch; the next push resumes there.
+/// Brings the collection to the state of the corpus. A missing collection is created, with the requested index.
+/// Setting `stop` ends the push after its current batch; the next push resumes there.
 ///
 /// # Errors
 /// A server that does not answer, goes away or refuses; a collection that is not ken's, holds
 /// another corpus or has another index; a passage that is too large; a damaged corpus. The next
 /// push resumes where it failed.
 pub fn push(
-    corpus: &Corpus,
-    address: &MilvusAddress,
-    token: Option<&Token>,
-    index: Option<VectorIndex>,
+    job: PushJob<'_>,
     progress: &mut dyn FnMut(Progress),
     stop: &AtomicBool,
 ) -> Result<Pushed, MilvusError> {
-    let connection = resolved(Connection::open(address, token, PUSH_ATTEMPTS)?)?;
-    push_to(connection, corpus, index, None, progress, stop)
+    let connection = resolved(Connection::open(job.address, job.token, PUSH_ATTEMPTS)?)?;
+    push_to(connection, job, None, None, progress, stop)
 }
 
-/// As [`push`], by a connection. A collection that takes turns behind an alias has to have been made for that.
+/// As [`fn@push`], of one part of the passages, beside other jobs that push the other parts of the same generation.
+/// The job that ends last completes the collection. A part that is pushed again resumes by comparing its passages.
+///
+/// # Errors
+/// As of [`fn@push`], and [`MilvusError::PushOvertaken`].
+pub fn push_part(
+    job: PushJob<'_>,
+    part: Part,
+    progress: &mut dyn FnMut(Progress),
+    stop: &AtomicBool,
+) -> Result<Pushed, MilvusError> {
+    let connection = resolved(Connection::open(job.address, job.token, PUSH_ATTEMPTS)?)?;
+    push_to(connection, job, Some(part), None, progress, stop)
+}
+
+/// As [`fn@push`], of all passages or a part, by a connection. A collection that takes turns behind an alias has to
+/// have been made for that.
 pub(crate) fn push_to(
     connection: Connection,
-    corpus: &Corpus,
-    index: Option<VectorIndex>,
+    job: PushJob<'_>,
+    part: Option<Part>,
     alias: Option<&str>,
     progress: &mut dyn FnMut(Progress),
     stop: &AtomicBool,
 ) -> Result<Pushed, MilvusError> {
-    let existing = Identity::read(&connection)?;
-    let is_new = existing.is_none();
-    let was_complete = existing.as_ref().is_some_and(|existing| existing.complete);
-    let identity = match existing {
-        None => create(&connection, corpus, index.unwrap_or_default(), alias)?,
-        Some(existing) => {
-            check(&existing, corpus, &connection, index, alias)?;
-            complete_parts(&connection, &existing)?;
-            load(&connection)?;
-            revised(existing, corpus)?
-        }
-    };
+    let (identity, before) = begin(&connection, job, part, alias)?;
     let mut push = Push {
         connection,
-        corpus,
+        corpus: job.corpus,
+        part,
         pushed: Pushed {
             info: identity.info.clone(),
             sent: 0,
             deleted: 0,
             kept: 0,
             interrupted: false,
+            missing: Vec::new(),
         },
         identity,
-        is_new,
-        was_complete,
-        total: corpus.segments().iter().map(whole).sum(),
+        before,
+        total: 0,
         recorded: Instant::now(),
         progress,
         stop,
     };
+    let segments = job.corpus.segments().iter().enumerate();
+    push.total = segments
+        .map(|(number, segment)| push.share(number, segment))
+        .sum();
     push.pushed.interrupted = push.run()?;
     Ok(push.pushed)
+}
+
+/// The collection's record, which the push brings it to, and the one that it had; `None` if it was created just now.
+fn begin(
+    connection: &Connection,
+    job: PushJob<'_>,
+    part: Option<Part>,
+    alias: Option<&str>,
+) -> Result<(Identity, Option<Identity>), MilvusError> {
+    let existing = match Identity::read(connection)? {
+        Some(existing) => existing,
+        None => match create(connection, job.corpus, job.index.unwrap_or_default(), alias) {
+            Ok(new) => return Ok((new, None)),
+            // The job of another part may have created it meanwhile.
+            Err(error) if part.is_some() => Identity::read(connection)?.ok_or(error)?,
+            Err(error) => return Err(error),
+        },
+    };
+    check(&existing, job, connection, alias)?;
+    complete_parts(connection, &existing)?;
+    load(connection)?;
+    let identity = revised(existing.clone(), job.corpus)?;
+    Ok((identity, Some(existing)))
 }
 
 /// Refuses a collection that holds another corpus, or is not the alias's.
 pub(crate) fn check(
     existing: &Identity,
-    corpus: &Corpus,
+    job: PushJob<'_>,
     connection: &Connection,
-    index: Option<VectorIndex>,
     alias: Option<&str>,
 ) -> Result<(), MilvusError> {
     let address = &connection.address;
@@ -112,6 +139,7 @@ pub(crate) fn check(
             collection: connection.collection().to_owned(),
         });
     }
+    let corpus = job.corpus;
     let difference = existing.settings.difference(corpus.settings());
     // A collection has an index of its own.
     if let Some((what, collection, own)) = difference.filter(|(what, ..)| *what != Setting::Dense) {
@@ -123,7 +151,7 @@ pub(crate) fn check(
             corpus: own,
         });
     }
-    match index {
+    match job.index {
         Some(requested) if requested != existing.index => Err(MilvusError::OtherIndex {
             address: address.to_string(),
             found: existing.index,
@@ -158,9 +186,11 @@ fn revised(existing: Identity, corpus: &Corpus) -> Result<Identity, MilvusError>
             None => unswept.extend(all()),
         }
     }
+    let is_other = existing.fingerprint != corpus.fingerprint();
     Ok(Identity {
         segments,
         unswept: unswept.into_iter().collect(),
+        round: existing.round + u64::from(is_other),
         alias: existing.alias,
         ..Identity::new(corpus, existing.index, existing.lexical)
     })
@@ -175,11 +205,12 @@ fn whole(segment: &Segment) -> u64 {
 struct Push<'a> {
     connection: Connection,
     corpus: &'a Corpus,
+    /// None for all passages.
+    part: Option<Part>,
     identity: Identity,
-    /// Whether the collection was just created, so that there is nothing to compare with.
-    is_new: bool,
-    /// Whether it held all of the state of the previous push.
-    was_complete: bool,
+    /// The record that the collection had; `None` if it was just created, so that there is nothing to compare with.
+    before: Option<Identity>,
+    /// All passages that it pushes.
     total: u64,
     pushed: Pushed,
     /// When the record was last written.
@@ -192,15 +223,24 @@ impl Push<'_> {
     /// Returns whether `stop` ended it early.
     fn run(&mut self) -> Result<bool, MilvusError> {
         self.identity.complete = self.is_up_to_date();
-        self.identity.write(&self.connection)?;
+        if self.before.as_ref() != Some(&self.identity) {
+            self.identity.write(&self.connection)?;
+        }
         if self.identity.complete {
             self.pushed.kept = self.total;
             self.report();
             return Ok(false);
         }
         if !self.sweep()? || !self.send()? {
-            self.identity.write(&self.connection)?;
+            self.record()?;
             return Ok(true);
+        }
+        if let Some(part) = self.part {
+            self.pushed.missing = mark_done(part, &self.identity, &self.connection)?;
+            if !self.pushed.missing.is_empty() {
+                return Ok(false);
+            }
+            self.identity.hold_all(self.corpus)?;
         }
         self.flush_and_count()?;
         self.identity.complete = true;
@@ -212,21 +252,47 @@ impl Push<'_> {
     fn is_up_to_date(&self) -> bool {
         let recorded = &self.identity.segments;
         let mut segments = self.corpus.segments().iter();
-        self.was_complete
+        self.before.as_ref().is_some_and(|before| before.complete)
             && self.identity.unswept.is_empty()
             && segments.all(|segment| recorded.contains_key(segment.id()))
     }
 
+    /// Records what was done. A part leaves the record as it is, since jobs of others go by it: it compares again.
+    fn record(&self) -> Result<(), MilvusError> {
+        match self.part {
+            None => self.identity.write(&self.connection),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Whether the push has this one of all shards or batches.
+    fn has(&self, index: usize) -> bool {
+        self.part.is_none_or(|part| part.has(index))
+    }
+
+    /// How many passages of a segment the push has, by the segment's number. Segments begin with different parts, so
+    /// that small ones are shared evenly.
+    fn share(&self, number: usize, segment: &Segment) -> u64 {
+        let passages = whole(segment);
+        let batches = (0..passages).step_by(COMPARED_AT_ONCE).enumerate();
+        let own = batches.filter(|(batch, _)| self.has(number + batch));
+        let sizes = own.map(|(_, first)| (passages - first).min(COMPARED_AT_ONCE as u64));
+        sizes.sum()
+    }
+
     /// Deletes what is gone; false if `stop` ended it early.
     fn sweep(&mut self) -> Result<bool, MilvusError> {
-        while let Some(&shard) = self.identity.unswept.last() {
+        for shard in self.identity.unswept.clone() {
+            if !self.has(shard as usize) {
+                continue;
+            }
             let (deleted, stopped) = sweep(&self.connection, self.corpus, shard, self.stop)?;
             self.pushed.deleted += deleted;
             if stopped {
                 return Ok(false);
             }
-            self.identity.unswept.pop();
-            self.identity.write(&self.connection)?;
+            self.identity.unswept.retain(|unswept| *unswept != shard);
+            self.record()?;
         }
         Ok(true)
     }
@@ -234,33 +300,39 @@ impl Push<'_> {
     /// Sends what is new or changed; false if `stop` ended it early.
     fn send(&mut self) -> Result<bool, MilvusError> {
         let corpus = self.corpus;
-        for segment in corpus.segments() {
+        for (number, segment) in corpus.segments().iter().enumerate() {
             if self.identity.segments.contains_key(segment.id()) {
-                self.pushed.kept += whole(segment);
+                self.pushed.kept += self.share(number, segment);
                 self.report();
                 continue;
             }
-            if !self.send_segment(segment)? {
+            if !self.send_segment(number, segment)? {
                 return Ok(false);
+            }
+            if self.part.is_some() {
+                continue;
             }
             let segments = &mut self.identity.segments;
             segments.insert(segment.id().to_owned(), state(segment)?);
             if self.recorded.elapsed() >= RECORDED_EVERY {
-                self.identity.write(&self.connection)?;
+                self.record()?;
                 self.recorded = Instant::now();
             }
         }
         Ok(true)
     }
 
-    fn send_segment(&mut self, segment: &Segment) -> Result<bool, MilvusError> {
+    fn send_segment(&mut self, number: usize, segment: &Segment) -> Result<bool, MilvusError> {
         let dimensions = self.corpus.embedder().dimensions;
         let vectors = SegmentVectors::open(segment.files(), segment.passage_count(), dimensions)?;
         let mut ordinals = Vec::new();
         for document in segment.live_documents() {
             ordinals.extend(segment.passages_of(document)?);
         }
-        for ordinals in ordinals.chunks(COMPARED_AT_ONCE) {
+        for (batch, ordinals) in ordinals.chunks(COMPARED_AT_ONCE).enumerate() {
+            if !self.has(number + batch) {
+                continue;
+            }
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(false);
             }
@@ -279,7 +351,7 @@ impl Push<'_> {
         let partition = partition(segment.shard());
         let passages = ordinals.iter().map(|&ordinal| segment.passage(ordinal));
         let passages = passages.collect::<Result<Vec<_>, _>>()?;
-        let existing = if self.is_new {
+        let existing = if self.before.is_none() {
             HashMap::new()
         } else {
             let ids = passages.iter().map(|passage| passage.id.as_str());
@@ -290,8 +362,11 @@ impl Push<'_> {
         let mut changed = Vec::new();
         for (&ordinal, passage) in ordinals.iter().zip(passages) {
             let vector = vectors.row(ordinal, &mut buffer)?;
-            let pruned = !segment.is_live(ordinal);
-            let digest = digest(&passage, vector, pruned);
+            let pruning = match segment.is_live(ordinal) {
+                true => Pruning::Live,
+                false => Pruning::Listed,
+            };
+            let digest = digest(&passage, vector, pruning);
             let rows = match existing.get(passage.id.as_str()) {
                 Some(existing_digest) if *existing_digest == digest => {
                     self.pushed.kept += 1;
@@ -303,7 +378,7 @@ impl Push<'_> {
             rows.push(Row::of(
                 passage,
                 vector,
-                pruned,
+                pruning,
                 digest,
                 self.identity.lexical,
             )?);
@@ -371,6 +446,7 @@ impl Push<'_> {
             self.identity.segments.remove(segment.id());
         }
         self.identity.unswept.push(shard);
+        self.identity.round += 1;
         self.identity.write(&self.connection)?;
         Ok(MilvusError::RowsDiffer {
             address: self.connection.address.to_string(),

@@ -1,13 +1,13 @@
 //! What a push reports: while it runs, and when it ends.
 
-use ken_corpus::CorpusInfo;
+use ken_corpus::{CorpusInfo, Part};
 
 /// The progress of a push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// Passages in the collection.
     pub passages: u64,
-    /// All passages of the corpus, pruned ones included.
+    /// All passages of the corpus or of the part that is pushed, pruned ones included.
     pub passages_total: u64,
 }
 
@@ -24,4 +24,6 @@ pub struct Pushed {
     pub kept: u64,
     /// Whether it was stopped early.
     pub interrupted: bool,
+    /// Of a push of a part: the parts that have yet to end before the collection can be searched.
+    pub missing: Vec<Part>,
 }

@@ -13,18 +13,31 @@ use crate::schema::{
     PIECE, PRUNED, TEXT, TITLE, VECTOR, WORDS,
 };
 
+/// The facet of passages that are pruned by a ratio. Other facets are hexadecimal.
+pub(crate) const RANKED: &str = "pruned by a ratio";
+
+/// Whether searches leave a passage out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pruning {
+    Live,
+    /// The corpus that was pushed has it pruned, or a list named it.
+    Listed,
+    /// It was pruned by a ratio in the collection.
+    Ranked,
+}
+
 /// Everything that a collection holds of a passage.
 pub(crate) struct Row {
     passage: Passage,
     vector: Vec<f32>,
-    pruned: bool,
+    pruning: Pruning,
     digest: String,
     facets: Facets,
     words: Option<String>,
 }
 
 /// Changes whenever anything in the row does, given the same embedder: 32 hex digits.
-pub(crate) fn digest(passage: &Passage, vector: &[f32], pruned: bool) -> String {
+pub(crate) fn digest(passage: &Passage, vector: &[f32], pruning: Pruning) -> String {
     let mut hasher = blake3::Hasher::new();
     let metadata = Value::Object(passage.metadata.clone()).to_string();
     let location = location(passage).to_string();
@@ -32,7 +45,7 @@ pub(crate) fn digest(passage: &Passage, vector: &[f32], pruned: bool) -> String 
         hasher.update(&(part.len() as u64).to_le_bytes());
         hasher.update(part.as_bytes());
     }
-    hasher.update(&[u8::from(pruned)]);
+    hasher.update(&[pruning as u8]);
     for number in vector {
         hasher.update(&number.to_le_bytes());
     }
@@ -60,15 +73,19 @@ impl Row {
     pub(crate) fn of(
         passage: Passage,
         vector: &[f32],
-        pruned: bool,
+        pruning: Pruning,
         digest: String,
         lexical: bool,
     ) -> Result<Self, MilvusError> {
+        let mut facets = Facets::of(&passage.metadata);
+        if pruning == Pruning::Ranked {
+            facets.facets.push(RANKED.to_owned());
+        }
         let row = Self {
-            facets: Facets::of(&passage.metadata),
+            facets,
             words: lexical.then(|| as_words(passage_terms(&passage.full_title(), &passage.text))),
             vector: vector.to_vec(),
-            pruned,
+            pruning,
             digest,
             passage,
         };
@@ -166,7 +183,10 @@ pub(crate) fn columns(rows: Vec<Row>, vectors: VectorType) -> Vec<FieldData> {
         },
         FieldData::Bool {
             name: PRUNED.to_owned(),
-            values: rows.iter().map(|row| row.pruned).collect(),
+            values: rows
+                .iter()
+                .map(|row| row.pruning != Pruning::Live)
+                .collect(),
         },
         FieldData::Int64 {
             name: PIECE.to_owned(),
@@ -228,20 +248,20 @@ mod tests {
 
     #[test]
     fn a_digest_sees_every_part() {
-        let base = digest(&passage("x"), &[1.0], false);
-        assert_eq!(base, digest(&passage("x"), &[1.0], false));
-        assert_ne!(base, digest(&passage("y"), &[1.0], false));
-        assert_ne!(base, digest(&passage("x"), &[0.5], false));
-        assert_ne!(base, digest(&passage("x"), &[1.0], true));
+        let base = digest(&passage("x"), &[1.0], Pruning::Live);
+        assert_eq!(base, digest(&passage("x"), &[1.0], Pruning::Live));
+        assert_ne!(base, digest(&passage("y"), &[1.0], Pruning::Live));
+        assert_ne!(base, digest(&passage("x"), &[0.5], Pruning::Live));
+        assert_ne!(base, digest(&passage("x"), &[1.0], Pruning::Listed));
         let mut other = passage("x");
         other.metadata.insert("a".to_owned(), 1.into());
-        assert_ne!(base, digest(&other, &[1.0], false));
+        assert_ne!(base, digest(&other, &[1.0], Pruning::Live));
     }
 
     #[test]
     fn what_is_too_large_is_named() {
         let long = passage(&"word ".repeat(20_000));
-        let error = Row::of(long, &[1.0], false, String::new(), true)
+        let error = Row::of(long, &[1.0], Pruning::Live, String::new(), true)
             .err()
             .unwrap();
         assert_eq!(
@@ -251,7 +271,7 @@ mod tests {
         let mut many = passage("x");
         let values = (0..5000).map(|n| format!("v{n}")).collect();
         many.metadata.insert("k".to_owned(), values);
-        let error = Row::of(many, &[1.0], false, String::new(), true)
+        let error = Row::of(many, &[1.0], Pruning::Live, String::new(), true)
             .err()
             .unwrap();
         // Two more say that there are texts, and that these are no numbers.

@@ -3,45 +3,40 @@
 
 use std::sync::atomic::AtomicBool;
 
-use ken_corpus::Corpus;
 use milvus::v2::prelude::{AlterAliasRequest, CreateAliasRequest};
 
-use crate::address::MilvusAddress;
 use crate::connection::{Connection, PUSH_ATTEMPTS, SHORT, call};
 use crate::create::drop_collection;
 use crate::error::MilvusError;
 use crate::identity::{Identity, own_name};
-use crate::index_kind::VectorIndex;
 use crate::push::{check, push_to};
+use crate::push_job::PushJob;
 use crate::push_report::{Progress, Pushed};
-use crate::token::Token;
 
 /// Brings a corpus into a new collection while the one at the address is searched, switches the address to the new
 /// one, and drops the old one. The address is then an alias of one of two collections, `NAME__1` and `NAME__2`, which
 /// take turns; a collection of the address's own name makes room for it. A push that is interrupted, or fails, leaves
-/// the address as it is, and the next one resumes it. Without `index`, the new collection has that of the old one.
+/// the address as it is, and the next one resumes it. Without an index, the new collection has that of the old one.
 ///
 /// # Errors
 /// As of [`push`](fn@crate::push), and [`MilvusError::CollectionInTheWay`].
 pub fn push_and_switch(
-    corpus: &Corpus,
-    address: &MilvusAddress,
-    token: Option<&Token>,
-    index: Option<VectorIndex>,
+    job: PushJob<'_>,
     progress: &mut dyn FnMut(Progress),
     stop: &AtomicBool,
 ) -> Result<Pushed, MilvusError> {
-    let connection = Connection::open(address, token, PUSH_ATTEMPTS)?;
-    let alias = address.collection();
+    let connection = Connection::open(job.address, job.token, PUSH_ATTEMPTS)?;
+    let alias = job.address.collection();
     let current = own_name(&connection)?;
     let held = match Identity::read(&connection) {
         // It is replaced without being read.
         Err(MilvusError::OtherFormat { .. }) => None,
         held => held?,
     };
-    let index = index.or(held.as_ref().map(|held| held.index));
+    let index = job.index.or(held.as_ref().map(|held| held.index));
+    let job = PushJob { index, ..job };
     let is_held = held.is_some_and(|held| {
-        let is_same = held.fingerprint == corpus.fingerprint() && Some(held.index) == index;
+        let is_same = held.fingerprint == job.corpus.fingerprint() && Some(held.index) == index;
         held.complete && is_same
     });
     let turns = ["1", "2"].map(|turn| format!("{alias}__{turn}"));
@@ -52,9 +47,9 @@ pub fn push_and_switch(
     };
     let to = connection.at(target);
     if current.as_ref() != Some(target) {
-        make_room(&to, corpus, index, alias)?;
+        make_room(&to, job, alias)?;
     }
-    let pushed = push_to(to, corpus, index, Some(alias), progress, stop)?;
+    let pushed = push_to(to, job, None, Some(alias), progress, stop)?;
     if pushed.interrupted {
         return Ok(pushed);
     }
@@ -66,17 +61,10 @@ pub fn push_and_switch(
 }
 
 /// Drops what an earlier push for the alias left, of another corpus or index.
-fn make_room(
-    target: &Connection,
-    corpus: &Corpus,
-    index: Option<VectorIndex>,
-    alias: &str,
-) -> Result<(), MilvusError> {
+fn make_room(target: &Connection, job: PushJob<'_>, alias: &str) -> Result<(), MilvusError> {
     let left = Identity::read(target)?.filter(|left| left.alias.as_deref() == Some(alias));
     match left {
-        Some(left) if check(&left, corpus, target, index, Some(alias)).is_err() => {
-            drop_collection(target)
-        }
+        Some(left) if check(&left, job, target, Some(alias)).is_err() => drop_collection(target),
         _ => Ok(()),
     }
 }

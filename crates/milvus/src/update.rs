@@ -13,12 +13,13 @@ use crate::address::MilvusAddress;
 use crate::collection::{PASSAGE, in_halves, load, passage};
 use crate::connection::{Connection, PUSH_ATTEMPTS, text};
 use crate::error::MilvusError;
+use crate::facets::Condition;
 use crate::identity::{Identity, resolved};
 use crate::literal::id_in;
 use crate::mark::{Mark, Missing};
 use crate::numbers;
 use crate::pieces::Pieces;
-use crate::row::{Row, digest};
+use crate::row::{Pruning, RANKED, Row, digest};
 use crate::schema::{ID, PRUNED, VECTOR, partition};
 use crate::token::Token;
 use crate::transfer::{count, flush, send};
@@ -27,7 +28,7 @@ use crate::transfer::{count, flush, send};
 const FOUND_AT_ONCE: usize = 256;
 
 /// How many passages are changed at once: they are read with their texts and vectors.
-const CHANGED_AT_ONCE: usize = 64;
+pub(crate) const CHANGED_AT_ONCE: usize = 64;
 
 /// Sets a mark of passages in a complete collection, and returns its counts; `None` if `stop` ended that early. The
 /// same call again resumes. `progress` receives how many passages are done, and the total.
@@ -113,16 +114,16 @@ pub fn score(
 }
 
 /// A change of a collection.
-struct Update<'a> {
-    connection: Connection,
-    identity: Identity,
+pub(crate) struct Update<'a> {
+    pub(crate) connection: Connection,
+    pub(crate) identity: Identity,
     mark: Mark<'a>,
     /// Whether the record says that passages are changed.
     begun: bool,
 }
 
 impl<'a> Update<'a> {
-    fn open(
+    pub(crate) fn open(
         address: &MilvusAddress,
         token: Option<&Token>,
         mark: Mark<'a>,
@@ -145,7 +146,7 @@ impl<'a> Update<'a> {
     }
 
     /// Sends those of some passages that the mark changes.
-    fn apply(
+    pub(crate) fn apply(
         &mut self,
         shard: u32,
         held: Vec<Held>,
@@ -166,7 +167,7 @@ impl<'a> Update<'a> {
     }
 
     /// Makes the server index what changed, and records its counts.
-    fn finish(mut self) -> Result<CorpusInfo, MilvusError> {
+    pub(crate) fn finish(mut self) -> Result<CorpusInfo, MilvusError> {
         flush(&self.connection)?;
         recount(&self.connection, &mut self.identity, self.mark)?;
         self.identity.write(&self.connection)?;
@@ -204,29 +205,57 @@ fn check(connection: &Connection, ids: &[&PassageId]) -> Result<(), MilvusError>
 }
 
 /// A passage as a partition has it.
-struct Held {
+pub(crate) struct Held {
     passage: Passage,
     vector: Vec<f32>,
-    pruned: bool,
+    pruning: Pruning,
 }
 
-fn held(connection: &Connection, shard: u32, ids: &[&PassageId]) -> Result<Vec<Held>, MilvusError> {
-    let request = QueryRequest::builder()
-        .partition_names([partition(shard)])
-        .filter(id_in(ids.iter().map(|id| id.as_str())))
-        .output_fields(PASSAGE.into_iter().chain([VECTOR, PRUNED]))
-        .limit(ids.len() as i64)
-        .consistency_level(ConsistencyLevel::Strong);
-    connection.rows("read passages", request, Held::of)
+pub(crate) fn held(
+    connection: &Connection,
+    shard: u32,
+    ids: &[&PassageId],
+) -> Result<Vec<Held>, MilvusError> {
+    let named = id_in(ids.iter().map(|id| id.as_str()));
+    let request = |filter: String| {
+        QueryRequest::builder()
+            .partition_names([partition(shard)])
+            .filter(filter)
+            .limit(ids.len() as i64)
+            .consistency_level(ConsistencyLevel::Strong)
+    };
+    // milvus-lite returns no column of facets in which a passage has none, so a query tells which of them are ranked.
+    let ranked = request(format!("{named} and {}", pruned_by_ratio())).output_fields([ID]);
+    let all = request(named).output_fields(PASSAGE.into_iter().chain([VECTOR, PRUNED]));
+    let mut held: Vec<Held> = connection.rows("read passages", all, Held::of)?;
+    if held.iter().any(|held| held.pruning != Pruning::Live) {
+        let ranked: BTreeSet<String> =
+            connection.rows("read passages", ranked, |row| text(row, ID))?;
+        for held in &mut held {
+            if ranked.contains(held.passage.id.as_str()) {
+                held.pruning = Pruning::Ranked;
+            }
+        }
+    }
+    Ok(held)
+}
+
+/// The condition that holds for the passages that are pruned by a ratio.
+pub(crate) fn pruned_by_ratio() -> String {
+    Condition::Has(RANKED.to_owned()).to_string()
 }
 
 impl Held {
     fn of(row: &ResultRow<'_>) -> Result<Self, String> {
         let vector = row.get(VECTOR).map_err(|error| error.to_string())?;
+        let pruned = row.get_bool(PRUNED).map_err(|error| error.to_string())?;
         Ok(Self {
             passage: passage(row)?,
             vector: numbers::vector(vector).ok_or("the vector is no list of numbers")?,
-            pruned: row.get_bool(PRUNED).map_err(|error| error.to_string())?,
+            pruning: match pruned {
+                false => Pruning::Live,
+                true => Pruning::Listed,
+            },
         })
     }
 }
@@ -243,11 +272,13 @@ fn changed(
         let Held {
             mut passage,
             vector,
-            mut pruned,
+            mut pruning,
         } = held;
-        let before = digest(&passage, &vector, pruned);
+        let before = digest(&passage, &vector, pruning);
         match (mark, scores.get(&passage.id)) {
-            (Mark::Prune, _) => pruned = true,
+            (Mark::Prune, _) => pruning = Pruning::Listed,
+            (Mark::Ratio, Some(&chosen)) if chosen > 0.0 => pruning = Pruning::Ranked,
+            (Mark::Ratio, _) => pruning = Pruning::Live,
             (Mark::Score(name), Some(&score)) if (score as f32).is_finite() => {
                 let score = score_in_metadata(score as f32);
                 passage.metadata.insert(name.to_owned(), score.into());
@@ -256,9 +287,9 @@ fn changed(
                 passage.metadata.remove(name);
             }
         }
-        let digest = digest(&passage, &vector, pruned);
+        let digest = digest(&passage, &vector, pruning);
         if digest != before {
-            rows.push(Row::of(passage, &vector, pruned, digest, lexical)?);
+            rows.push(Row::of(passage, &vector, pruning, digest, lexical)?);
         }
     }
     Ok(rows)

@@ -22,7 +22,7 @@ use std::sync::atomic::AtomicBool;
 use ken_answer::BackEnd;
 use ken_corpus::{Active, Corpus, Filter, Writer};
 use ken_index::{DenseLayout, DenseSearch, Hit, Index, Mode, Query, fused_depth};
-use ken_milvus::{Collection, IndexKind};
+use ken_milvus::{Collection, IndexKind, PushJob};
 use ken_testing::with;
 
 use invented::{Dice, document, no_metadata, numbered, prune, publish_with, score};
@@ -73,7 +73,13 @@ fn in_milvus(server: &MilvusLite, index: IndexKind) -> Place {
     let corpus = Corpus::open(dir.path()).unwrap();
     let stop = AtomicBool::new(false);
     let to = address.parse().unwrap();
-    let pushed = ken_milvus::push(&corpus, &to, None, Some(index.into()), &mut |_| (), &stop);
+    let job = PushJob {
+        corpus: &corpus,
+        address: &to,
+        token: None,
+        index: Some(index.into()),
+    };
+    let pushed = ken_milvus::push(job, &mut |_| (), &stop);
     assert!(!pushed.unwrap().interrupted);
     Place::Milvus(address)
 }

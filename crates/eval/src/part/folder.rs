@@ -134,7 +134,7 @@ impl Manifest {
         };
         let part = match is_numbered {
             true => ("part", self.part.to_string()),
-            false => ("parts", self.part.of.to_string()),
+            false => ("parts", self.part.count().to_string()),
         };
         let own = [part, ("items", self.all_items.clone())];
         let own = own.map(|(name, value)| (name.to_owned(), value));

@@ -240,8 +240,7 @@ fn check_each_once(parts: &[(PathBuf, Manifest)]) -> Result<(), PartError> {
             });
         }
     }
-    let of = parts[0].1.part.of;
-    let all = (1..=of).map(|number| Part { number, of });
+    let all = parts[0].1.part.all();
     let is_there = |part: &Part| parts.iter().any(|(_, manifest)| manifest.part == *part);
     let missing: Vec<Part> = all.filter(|part| !is_there(part)).collect();
     match missing.as_slice() {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use ken_diagnostic::Action;
 use ken_language::fingerprint_of_texts;
 use ken_testing::{cases, with};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::*;
@@ -77,20 +78,6 @@ fn joined(parts: &[PathBuf], out: &Path) -> Result<Vec<Noted>, PartError> {
     let items: Vec<Question> = parts.items()?;
     let joined = parts.records::<Noted>("notes.jsonl", &items)?;
     Ok(joined.write(&items, out)?)
-}
-
-#[test]
-fn parts_are_numbered_from_one() {
-    let part: Part = "3/12".parse().unwrap();
-    assert_eq!(
-        (part.to_string(), part.ending()),
-        ("3/12".to_owned(), "part-3-of-12".to_owned())
-    );
-    for wrong in [
-        "", "3", "0/12", "13/12", "1/0", "-1/2", "1/2/3", "a/b", "1/100001",
-    ] {
-        assert_eq!(wrong.parse::<Part>(), Err(NotPart), "{wrong:?}");
-    }
 }
 
 #[test]

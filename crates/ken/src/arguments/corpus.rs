@@ -4,8 +4,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Arg, Args, Subcommand};
-use ken_corpus::FieldName;
-use ken_corpus::Sharding;
+use ken_corpus::{FieldName, Part, Sharding};
 use ken_documents::{BaseUrl, Converter, Encoding, Format, HtmlPart};
 use ken_index::DenseLayout;
 use ken_milvus::{MilvusAddress, VectorIndex};
@@ -289,31 +288,7 @@ copies only what is new. A backup is itself a corpus; the last example restores 
         to: PathBuf,
     },
     /// Push a corpus to Milvus, or update a collection there
-    #[command(arg = folder(), after_long_help = "\
-Examples:
-  ken corpus push --corpus notes.ken --to milvus://127.0.0.1:19530/notes
-  ken corpus push --corpus wiki.ken --to milvus://milvus.example.org:19530/wiki --index diskann
-  ken corpus push --corpus notes.ken --to milvus://127.0.0.1:19530/notes --switch
-  ken search --corpus milvus://127.0.0.1:19530/notes \"oil change interval\"
-
-Push again after changes: only the difference is sent. An interrupted push resumes, and until it \
-is done the collection cannot be searched, unless --switch sends all of it to a new one meanwhile. A server's API key, or USER:PASSWORD, is read from \
-KEN_MILVUS_TOKEN; over an unencrypted connection it is sent to this machine only.")]
-    Push {
-        /// Collection to fill: milvus://HOST:PORT/COLLECTION
-        #[arg(long, value_name = "ADDRESS")]
-        to: MilvusAddress,
-        /// Index of a new collection: autoindex, hnsw, diskann or ivf_rabitq [default: autoindex]
-        ///
-        /// With --switch, the default is the index of the collection that is replaced.
-        ///
-        /// With :f16 or :int8, as in hnsw:int8, vectors have half or a quarter of the bytes, on servers that take them.
-        #[arg(long, value_name = "INDEX")]
-        index: Option<VectorIndex>,
-        /// Push to a new collection, and switch the address to it when that is done
-        #[arg(long)]
-        switch: bool,
-    },
+    Push(PushArguments),
     /// Write all passages as JSON Lines
     #[command(arg = folder(), after_long_help = "\
 Examples:
@@ -326,4 +301,38 @@ Each line is {\"id\", \"title\", \"contents\", \"doc_id\", \"metadata\"}. Pruned
         #[arg(long = "out", alias = "to", value_name = "FILE")]
         to: Option<PathBuf>,
     },
+}
+
+#[derive(Debug, Args)]
+#[command(arg = folder(), after_long_help = "\
+Examples:
+  ken corpus push --corpus notes.ken --to milvus://127.0.0.1:19530/notes
+  ken corpus push --corpus wiki.ken --to milvus://milvus.example.org:19530/wiki --index diskann
+  ken corpus push --corpus wiki.ken --to milvus://milvus.example.org:19530/wiki --part 3/12
+  ken corpus push --corpus notes.ken --to milvus://127.0.0.1:19530/notes --switch
+  ken search --corpus milvus://127.0.0.1:19530/notes \"oil change interval\"
+
+Push again after changes: only the difference is sent. An interrupted push resumes, and until it \
+is done the collection cannot be searched, unless --switch sends all of it to a new one meanwhile. A server's API key, or USER:PASSWORD, is read from \
+KEN_MILVUS_TOKEN; over an unencrypted connection it is sent to this machine only.")]
+pub(crate) struct PushArguments {
+    /// Collection to fill: milvus://HOST:PORT/COLLECTION
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) to: MilvusAddress,
+    /// Index of a new collection: autoindex, hnsw, diskann or ivf_rabitq [default: autoindex]
+    ///
+    /// With --switch, the default is the index of the collection that is replaced.
+    ///
+    /// With :f16 or :int8, as in hnsw:int8, vectors have half or a quarter of the bytes, on servers that take them.
+    #[arg(long, value_name = "INDEX")]
+    pub(crate) index: Option<VectorIndex>,
+    /// Push to a new collection, and switch the address to it when that is done
+    #[arg(long)]
+    pub(crate) switch: bool,
+    /// Push part I of N of the passages, beside jobs that push the others
+    ///
+    /// For several jobs with the same command and the same corpus, or copies of it, each with its own I from 1 to N. The
+    /// job that ends last completes the collection.
+    #[arg(long, value_name = "I/N", conflicts_with = "switch", help_heading = ADVANCED)]
+    pub(crate) part: Option<Part>,
 }

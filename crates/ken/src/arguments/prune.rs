@@ -39,7 +39,7 @@ pub(crate) enum PruneVerb {
     /// The corpus is not changed.
     Report(PruneReportArguments),
     /// Restore what `ken prune apply` chose to prune
-    #[command(arg = folder(), after_long_help = "\
+    #[command(arg = folder_or_milvus(), after_long_help = "\
 Examples:
   ken prune undo --corpus notes.ken
 
@@ -113,6 +113,7 @@ Examples:
   ken prune apply --corpus notes.ken --pruner pruner.json --ratio 0.3 --dry-run
   ken prune apply --corpus notes.ken --pruner pruner.json --ratio 0.3 --dry-run --out plan.jsonl
   ken prune apply --corpus notes.ken --pruner pruner.json --max-coverage-loss 0.02 --questions dev.jsonl
+  ken prune apply --corpus notes.ken --score mastery --ratio 0.3
   ken prune apply --corpus notes.ken --ids redundant.jsonl
 
 The ratio counts all passages that were not pruned by other means, and replaces what an earlier \
@@ -138,12 +139,23 @@ pub(crate) struct PruneApplyArguments {
     #[arg(long, value_name = "C", value_parser = open_share, default_value_t = ken_policy::CONFIDENCE)]
     pub(crate) confidence: f64,
 
+    /// Rank passages by the scores under NAME that `ken prune score` kept, highest first
+    ///
+    /// Passages without one are not pruned.
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_parser = score_name,
+        conflicts_with_all = ["pruner", "labels", "method"]
+    )]
+    pub(crate) score: Option<String>,
+
     /// Prune the passages listed in FILE
     #[arg(
         long,
         value_name = "FILE",
         conflicts_with_all = [
-            "pruner", "labels", "method", "questions", "held_out", "limit", "ratio", "max_coverage_loss",
+            "pruner", "labels", "method", "score", "questions", "held_out", "limit", "ratio", "max_coverage_loss",
             "confidence", "dry_run", "out"
         ]
     )]

@@ -33,9 +33,7 @@ pub(crate) fn run(verb: &CorpusVerb, session: &Session<'_>) -> Result<()> {
     let corpus = session.settings.folder()?;
     match verb {
         CorpusVerb::Info => {}
-        CorpusVerb::Push { to, index, switch } => {
-            return push::run(corpus, to, *index, *switch, session);
-        }
+        CorpusVerb::Push(arguments) => return push::run(corpus, arguments, session),
         CorpusVerb::Verify { repair, .. } => return check(corpus, *repair, session.json),
         CorpusVerb::List {
             prefix,

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use ken_corpus::{Corpus, CorpusInfo};
-use ken_milvus::{MilvusAddress, Pushed, VectorIndex, push, push_and_switch};
+use ken_corpus::{Corpus, CorpusInfo, Part};
+use ken_milvus::{PushJob, Pushed, push, push_and_switch, push_part};
 use serde::Serialize;
 
+use crate::arguments::corpus::PushArguments;
 use crate::commands::corpus_info::show_info;
 use crate::failure::{Failure, Result};
 use crate::output;
@@ -21,26 +22,32 @@ struct Shown<'a> {
     sent: u64,
     deleted: u64,
     kept: u64,
+    /// Of a part: those that have yet to be pushed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing: Option<&'a [Part]>,
 }
 
-pub(super) fn run(
-    corpus: &Path,
-    to: &MilvusAddress,
-    index: Option<VectorIndex>,
-    switch: bool,
-    session: &Session<'_>,
-) -> Result<()> {
+pub(super) fn run(corpus: &Path, arguments: &PushArguments, session: &Session<'_>) -> Result<()> {
     let corpus = Corpus::open(corpus)?;
+    let to = &arguments.to;
     let token = session.setup().milvus_token(to)?;
+    let job = PushJob {
+        corpus: &corpus,
+        address: to,
+        token: token.as_ref(),
+        index: arguments.index,
+    };
     let pushed = {
         let mut display = Display::new();
-        let mut progress = |step: ken_milvus::Progress| {
+        let progress = &mut |step: ken_milvus::Progress| {
             let total = Some(step.passages_total);
             display.show("pushing", Unit::Items, step.passages, total);
         };
-        let push = if switch { push_and_switch } else { push };
-        let token = token.as_ref();
-        push(&corpus, to, token, index, &mut progress, session.stop)?
+        match (arguments.part, arguments.switch) {
+            (Some(part), _) => push_part(job, part, progress, session.stop)?,
+            (None, true) => push_and_switch(job, progress, session.stop)?,
+            (None, false) => push(job, progress, session.stop)?,
+        }
     };
     let Pushed {
         info,
@@ -48,6 +55,7 @@ pub(super) fn run(
         deleted,
         kept,
         interrupted,
+        missing,
     } = pushed;
     if interrupted {
         let message = format!("stopped after {sent} passages were sent and {deleted} deleted");
@@ -60,11 +68,20 @@ pub(super) fn run(
             sent,
             deleted,
             kept,
+            missing: arguments.part.map(|_| missing.as_slice()),
         });
     }
-    output::line(format!(
-        "{} sent, {deleted} deleted, {kept} kept: {to} holds",
+    let done = format!(
+        "{} sent, {deleted} deleted, {kept} kept",
         output::counted(sent, "passage")
-    ))?;
+    );
+    if !missing.is_empty() {
+        let missing: Vec<String> = missing.iter().map(Part::to_string).collect();
+        let missing = missing.join(", ");
+        return output::line(format!(
+            "{done}; {to} can be searched when these parts are pushed, too: {missing}"
+        ));
+    }
+    output::line(format!("{done}: {to} holds"))?;
     show_info(&info, session.json)
 }

@@ -38,6 +38,24 @@ fn a_corpus_in_milvus_is_searched_as_the_one_on_disk() {
     );
 
     assert_eq!(ken.json(&["corpus", "info", "--corpus", &address]), info);
+
+    let parts = server.address("parts");
+    let part = |number: &'static str| {
+        let push = ["corpus", "push", "--corpus", "island", "--to", &parts];
+        [&push[..], &["--part", number]].concat()
+    };
+    let first = ken.json(&part("1/2"));
+    assert_eq!(first["missing"], json!(["2/2"]));
+    let text = ken.text(&part("1/2"));
+    assert!(
+        text.ends_with("these parts are pushed, too: 2/2\n"),
+        "{text}"
+    );
+    let last = ken.json(&part("2/2"));
+    assert_eq!(last["missing"], json!([]));
+    let sent = [&first, &last].map(|pushed| pushed["sent"].as_u64().unwrap());
+    assert_eq!(Value::from(sent[0] + sent[1]), info["passages"]);
+    assert_eq!(ken.json(&["corpus", "info", "--corpus", &parts]), info);
     let hits = |corpus: &str, mode: &str| {
         let query = "keeper of the lighthouse of Orrin";
         let search = ["search", query, "--corpus", corpus, "--mode", mode];
@@ -98,6 +116,32 @@ fn a_corpus_in_milvus_is_pruned_there_and_switched_back() {
         .is("corpus_in_milvus", &address, "ken corpus push");
 
     let apply = ["prune", "apply", "--corpus", &address];
+    let by_ratio = |more: &[&str]| ken.json(&[&apply[..], more].concat());
+    let kept = by_ratio(&["--score", "mastery", "--ratio", "0.2"]);
+    let folder = ["prune", "apply", "--corpus", "island", "--method", "random"];
+    let dry = ["--ratio", "0.4", "--dry-run", "--out"];
+    let of_folder = ken.json(&[&folder[..], &dry, &["folder.jsonl"]].concat());
+    assert_eq!(keys(&kept), keys(&of_folder));
+    assert_eq!(
+        (&kept["pruned"], &kept["passages"], &kept["method"]),
+        (&json!(1), &json!(5), &json!("kept"))
+    );
+    assert!(!found(everything).contains(&json!("harbour.txt#0")));
+    // What goes is what goes in the folder, and of what went before as well.
+    by_ratio(&[&["--method", "random"][..], &dry, &["milvus.jsonl"]].concat());
+    assert_eq!(ken.read("milvus.jsonl"), ken.read("folder.jsonl"));
+    let undone = ken.json(&["prune", "undo", "--corpus", &address]);
+    assert_eq!(undone["pruned"], json!(0));
+    assert_eq!(found(everything)[0], "harbour.txt#0");
+    ken.refusal(
+        &[
+            &apply[..],
+            &["--ratio", "0.2", "--filter", "a=b", "--score", "x"],
+        ]
+        .concat(),
+    )
+    .is("part_of_corpus", "whole corpus", "--filter");
+
     let by_ids = [&apply[..], &["--ids", "passages.jsonl"]].concat();
     let pruned = ken.json(&by_ids);
     assert_eq!(keys(&pruned), keys(&scored));
@@ -131,8 +175,15 @@ fn what_cannot_be_done_in_milvus_is_refused_with_the_way_that_can() {
         &["corpus", "export"],
         &["corpus", "push", "--to", "milvus://127.0.0.1:9/other"],
         &["ingest", "notes"],
-        &["prune", "undo"],
-        &["prune", "apply", "--method", "random", "--ratio", "0.3"],
+        &[
+            "prune",
+            "apply",
+            "--method",
+            "near-duplicates",
+            "--ratio",
+            "0.3",
+        ],
+        &["prune", "report", "--questions", "none.jsonl"],
     ] {
         let refused = ken.refusal(&[verb, &["--corpus", address]].concat());
         refused.is("corpus_in_milvus", address, "ken corpus push");

@@ -69,4 +69,11 @@ fn a_threshold_prunes_when_the_corpus_is_searched() {
     ken.text(&["corpus", "delete", "--corpus", "island", "--doc", "later"]);
     ken.text(&prune(&["--ratio", "0.3"]));
     assert_eq!(left(&ken).into_iter().collect::<BTreeSet<_>>(), by_filter);
+    ken.text(&["prune", "undo", "--corpus", "island"]);
+    let by_score = words("prune apply --corpus island --score mastery --ratio 0.3");
+    has!(ken.json(&by_score), ["method"]: "kept", ["pruned"]: 18);
+    assert_eq!(left(&ken).into_iter().collect::<BTreeSet<_>>(), by_filter);
+    let few = words("prune apply --corpus island --score perplexity --ratio 0.3");
+    ken.refusal(&few)
+        .is("too_few_labels", "18 passages", "smaller ratio");
 }

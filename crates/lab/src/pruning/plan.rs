@@ -168,7 +168,10 @@ impl PrunePlan {
         };
         let scored = scored(method, work, progress, cancel)?;
         let mut scored = scored.ok_or(PruningError::Stopped)?;
-        let mut most = scored.len();
+        let mut most = match method {
+            Method::Kept { .. } => scored.iter().filter(|p| p.score.is_finite()).count(),
+            _ => scored.len(),
+        };
         if let Some(labels) = &basis.labels
             && matches!(method, Method::Pruner { .. } | Method::Measured)
         {

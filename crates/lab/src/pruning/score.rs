@@ -10,6 +10,7 @@ use ken_index::{IndexError, RowBuffer};
 use ken_language::LanguageModel;
 use ken_policy::Head;
 use rayon::prelude::*;
+use serde_json::{Map, Value};
 
 use super::error::PruningError;
 use super::near_duplicates::by_similarity;
@@ -34,6 +35,11 @@ pub enum Method<'a> {
     },
     /// Measured mastery alone; passages without a label come last and are not pruned.
     Measured,
+    /// The scores that the corpus keeps under a name; passages without one come last and are not pruned.
+    Kept {
+        /// The name.
+        name: &'a str,
+    },
     /// Random, determined by the seed.
     Random {
         /// The seed.
@@ -50,6 +56,7 @@ impl Method<'_> {
         match self {
             Self::Pruner { .. } => "pruner",
             Self::Measured => "measured",
+            Self::Kept { .. } => "kept",
             Self::Random { .. } => "random",
             Self::NearDuplicates => "near-duplicates",
         }
@@ -73,6 +80,7 @@ pub fn scored(
     }
     match method {
         Method::Measured => Ok(Some(unmeasured(all))),
+        Method::Kept { name } => Ok(Some(kept(name, work.corpus(), all))),
         Method::Pruner { head, reader } => {
             if let Some(view) = PassageFeatures::of(head.input) {
                 let model = check_reader(head, reader)?;
@@ -100,6 +108,18 @@ pub fn scored(
 /// A passage without a label has the score NaN, and is pruned last.
 fn unmeasured(mut all: Vec<Scored>) -> Vec<Scored> {
     all.iter_mut().for_each(|passage| passage.score = f32::NAN);
+    all
+}
+
+/// A passage without a score under the name has the score NaN, too.
+fn kept(name: &str, corpus: &Corpus, mut all: Vec<Scored>) -> Vec<Scored> {
+    for passage in &mut all {
+        let mut scores = Map::new();
+        let segment = &corpus.segments()[passage.segment as usize];
+        segment.add_scores(passage.ordinal as usize, &mut scores);
+        let score = scores.get(name).and_then(Value::as_f64);
+        passage.score = score.map_or(f32::NAN, |score| score as f32);
+    }
     all
 }
 

@@ -5,14 +5,15 @@ use std::time::{Duration, Instant};
 
 use ken_corpus::{Corpus, Document};
 use ken_index::{DenseLayout, Mode, Query};
-use ken_milvus::{VectorIndex, push};
+use ken_milvus::{Progress, PushJob, VectorIndex, push};
 use milvus::v2::prelude::{
     ClientV2, CollectionSchema, ConnectConfig, CreateCollectionRequest, DataType, FieldSchema,
 };
 
 use crate::invented::{self, no_metadata, numbered, publish, publish_with};
 use crate::milvus_lite::MilvusLite;
-use crate::{INDEX, assert_same, opened, pushed};
+use crate::proxy::{Proxy, Way};
+use crate::{assert_same, job, opened, pushed};
 
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
@@ -27,14 +28,14 @@ fn a_push_survives_the_death_of_its_server() {
     // Once while the first passages are sent, once while the rest is compared and sent.
     for share in [3, 2] {
         let mut killed = false;
-        let mut kill = |step: ken_milvus::Progress| {
+        let mut kill = |step: Progress| {
             if !killed && step.passages > total / share {
                 server.kill();
                 killed = true;
             }
         };
         let address = address.parse().unwrap();
-        let error = push(&corpus, &address, None, Some(INDEX), &mut kill, &stop).unwrap_err();
+        let error = push(job(&corpus, &address), &mut kill, &stop).unwrap_err();
         assert_eq!(error.kind(), "milvus_lost", "{error}");
         assert!(error.to_string().contains("127.0.0.1"), "{error}");
         assert!(error.remedy().unwrap().mentions("resumes"), "{error}");
@@ -47,6 +48,47 @@ fn a_push_survives_the_death_of_its_server() {
     let rest = pushed(dir.path(), &address).unwrap();
     assert!(rest.kept > 0, "{rest:?}");
     assert_same(dir.path(), &address);
+}
+
+#[test]
+#[ignore = "needs milvus-lite: run `cargo xtask test`"]
+fn a_push_whose_connection_broke_is_completed_without_doubles() {
+    let server = MilvusLite::start();
+    let proxy = Proxy::before(server.port());
+    let dir = tempfile::tempdir().unwrap();
+    publish(dir.path(), &(0..1000).map(numbered).collect::<Vec<_>>());
+    let corpus = Corpus::open(dir.path()).unwrap();
+    let total = corpus.passage_count() as u64;
+    let stop = AtomicBool::new(false);
+    // In the middle of a batch, and in that of the answer to one: passages take more than 40 bytes, their ids more than 10.
+    for (name, bytes, way) in [
+        ("request", 10_000, Way::Requests),
+        ("answer", 1_000, Way::Answers),
+    ] {
+        let address = proxy.address(name);
+        let to = address.parse().unwrap();
+        let mut acknowledged = 0;
+        let mut cut = |step: Progress| {
+            acknowledged = step.passages;
+            if acknowledged > total / 3 {
+                proxy.break_after(bytes, way);
+            }
+        };
+        let error = push(job(&corpus, &to), &mut cut, &stop).unwrap_err();
+        assert_eq!(error.kind(), "milvus_lost", "{error}");
+        assert!(error.to_string().contains("take passages"), "{error}");
+        assert!(error.remedy().unwrap().mentions("resumes"), "{error}");
+        assert_eq!(opened(&address).err().unwrap().kind(), "push_unfinished");
+
+        let rest = pushed(dir.path(), &address).unwrap();
+        assert_eq!((rest.sent + rest.kept, rest.deleted), (total, 0));
+        // What the server took is not sent again, whether it could say so or not.
+        let was_taken = rest.kept > acknowledged;
+        assert_eq!(was_taken, way == Way::Answers, "{rest:?}, {acknowledged}");
+        assert!(rest.kept >= acknowledged, "{rest:?}, {acknowledged}");
+        assert_same(dir.path(), &address);
+        assert_eq!(pushed(dir.path(), &address).unwrap().kept, total);
+    }
 }
 
 #[test]
@@ -145,15 +187,12 @@ fn another_corpus_or_index_is_refused() {
 
     let stop = AtomicBool::new(false);
     let corpus = Corpus::open(dir.path()).unwrap();
-    let index = Some(VectorIndex::default());
-    let error = push(
-        &corpus,
-        &address.parse().unwrap(),
-        None,
-        index,
-        &mut |_| (),
-        &stop,
-    );
+    let to = address.parse().unwrap();
+    let indexed = PushJob {
+        index: Some(VectorIndex::default()),
+        ..job(&corpus, &to)
+    };
+    let error = push(indexed, &mut |_| (), &stop);
     assert_eq!(error.unwrap_err().kind(), "other_collection_index");
 
     let other = tempfile::tempdir().unwrap();
@@ -176,7 +215,11 @@ fn an_index_that_the_server_lacks_is_refused() {
     let to = address.parse().unwrap();
     for name in ["diskann", "ivf_rabitq", "hnsw:f16", "autoindex:int8"] {
         let index: VectorIndex = name.parse().unwrap();
-        let error = push(&corpus, &to, None, Some(index), &mut |_| (), &stop).unwrap_err();
+        let indexed = PushJob {
+            index: Some(index),
+            ..job(&corpus, &to)
+        };
+        let error = push(indexed, &mut |_| (), &stop).unwrap_err();
         assert_eq!(error.kind(), "milvus_index_unsupported");
         assert!(error.to_string().contains(name), "{error}");
         assert!(error.remedy().unwrap().mentions("autoindex"));

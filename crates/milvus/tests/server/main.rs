@@ -14,7 +14,11 @@ mod invented;
 mod marking;
 #[path = "../support/milvus_lite.rs"]
 mod milvus_lite;
+mod parts;
+#[path = "../support/proxy.rs"]
+mod proxy;
 mod pushing;
+mod ranking;
 mod reading;
 mod switching;
 
@@ -23,7 +27,9 @@ use std::sync::atomic::AtomicBool;
 
 use ken_corpus::{Active, Corpus, Passage};
 use ken_index::{Mode, Query, VectorType};
-use ken_milvus::{Collection, IndexKind, MilvusError, Pushed, VectorIndex, push};
+use ken_milvus::{
+    Collection, IndexKind, MilvusAddress, MilvusError, PushJob, Pushed, VectorIndex, push,
+};
 
 /// The index of a new collection: one whose search width follows the number of passages requested,
 /// so that all of them can be found.
@@ -32,12 +38,22 @@ const INDEX: VectorIndex = VectorIndex {
     numbers: VectorType::F32,
 };
 
+/// A push to a collection with [`INDEX`].
+fn job<'a>(corpus: &'a Corpus, address: &'a MilvusAddress) -> PushJob<'a> {
+    PushJob {
+        corpus,
+        address,
+        token: None,
+        index: Some(INDEX),
+    }
+}
+
 /// Pushes the corpus in a folder as it is.
 fn pushed(dir: &Path, address: &str) -> Result<Pushed, MilvusError> {
     let corpus = Corpus::open(dir).unwrap();
     let address = address.parse().unwrap();
     let stop = AtomicBool::new(false);
-    push(&corpus, &address, None, Some(INDEX), &mut |_| (), &stop)
+    push(job(&corpus, &address), &mut |_| (), &stop)
 }
 
 fn opened(address: &str) -> Result<Collection, MilvusError> {

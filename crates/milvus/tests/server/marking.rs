@@ -12,7 +12,7 @@ use crate::invented::{document, numbered, publish, vector};
 use crate::milvus_lite::MilvusLite;
 use crate::{assert_same, held, live, nearest, opened, pushed};
 
-fn marked(
+pub(crate) fn marked(
     address: &str,
     what: Mark<'_>,
     passages: &[PruneMark],
@@ -25,7 +25,7 @@ fn marked(
 }
 
 /// The mark of the first passage of the `n`th document.
-fn first_of(n: usize, score: f64) -> PruneMark {
+pub(crate) fn first_of(n: usize, score: f64) -> PruneMark {
     PruneMark {
         passage_id: PassageId(format!("{}#0", numbered(n).0.id)),
         score,

@@ -7,7 +7,7 @@ use ken_milvus::push;
 
 use crate::invented::{document, no_metadata, numbered, prune, publish, score};
 use crate::milvus_lite::MilvusLite;
-use crate::{INDEX, assert_same, opened, pushed};
+use crate::{assert_same, job, opened, pushed};
 
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
@@ -83,10 +83,7 @@ fn a_push_that_was_stopped_goes_on() {
     let stop = AtomicBool::new(false);
     let mut last = 0;
     let stopped = push(
-        &corpus,
-        &address.parse().unwrap(),
-        None,
-        Some(INDEX),
+        job(&corpus, &address.parse().unwrap()),
         &mut |step| {
             assert_eq!(step.passages_total, total);
             assert!(step.passages > last);
@@ -126,7 +123,7 @@ fn a_push_on_the_way_to_another_state_leaves_nothing_behind() {
         stop.store(step.passages > kept + 300, Ordering::Relaxed);
     };
     let address_of = address.parse().unwrap();
-    let halted = push(&corpus, &address_of, None, Some(INDEX), &mut halt, &stop).unwrap();
+    let halted = push(job(&corpus, &address_of), &mut halt, &stop).unwrap();
     assert!(halted.interrupted && halted.sent > 100, "{halted:?}");
 
     Writer::rollback(dir.path(), 1).unwrap();

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_corpus::{Corpus, Passage};
-use ken_milvus::{MilvusError, Progress, Pushed, VectorIndex, push_and_switch};
+use ken_milvus::{MilvusError, Progress, PushJob, Pushed, VectorIndex, push_and_switch};
 
 use crate::invented::{numbered, publish};
 use crate::milvus_lite::MilvusLite;
-use crate::{INDEX, assert_same, live, opened, pushed};
+use crate::{assert_same, job, live, opened, pushed};
 
 fn switched(
     dir: &Path,
@@ -18,7 +18,7 @@ fn switched(
 ) -> Result<Pushed, MilvusError> {
     let corpus = Corpus::open(dir).unwrap();
     let address = address.parse().unwrap();
-    push_and_switch(&corpus, &address, None, Some(INDEX), progress, stop)
+    push_and_switch(job(&corpus, &address), progress, stop)
 }
 
 /// Switches to the corpus in a folder, and checks that until then what is there is searched.
@@ -130,9 +130,13 @@ fn what_is_left_of_a_push_with_another_index_gives_way() {
     let stopped = switched(dir.path(), &address, &mut halt, &stop).unwrap();
     assert!(stopped.interrupted);
     let corpus = Corpus::open(dir.path()).unwrap();
-    let (to, index) = (address.parse().unwrap(), Some(VectorIndex::default()));
+    let to = address.parse().unwrap();
+    let indexed = PushJob {
+        index: Some(VectorIndex::default()),
+        ..job(&corpus, &to)
+    };
     let quiet = AtomicBool::new(false);
-    let pushed = push_and_switch(&corpus, &to, None, index, &mut |_| (), &quiet).unwrap();
+    let pushed = push_and_switch(indexed, &mut |_| (), &quiet).unwrap();
     assert_eq!(pushed.kept, 0);
     let mut held = Vec::new();
     let read = &mut |passage: Passage| held.push(passage);
@@ -151,8 +155,12 @@ fn a_new_collection_has_the_index_of_the_old_one() {
     let all = pushed(dir.path(), &address).unwrap().sent;
     let corpus = Corpus::open(dir.path()).unwrap();
     let (to, stop) = (address.parse().unwrap(), AtomicBool::new(false));
+    let unspecified = PushJob {
+        index: None,
+        ..job(&corpus, &to)
+    };
     for sent in [all, 0] {
-        let switched = push_and_switch(&corpus, &to, None, None, &mut |_| (), &stop).unwrap();
+        let switched = push_and_switch(unspecified, &mut |_| (), &stop).unwrap();
         assert_eq!(switched.sent, sent);
         let fingerprint = opened(&address).unwrap().fingerprint();
         assert!(fingerprint.contains("by hnsw,"), "{fingerprint}");

@@ -34,6 +34,12 @@ impl MilvusLite {
         format!("milvus://127.0.0.1:{}/{collection}", self.port)
     }
 
+    /// The port at which it listens.
+    #[allow(dead_code)] // Not every test puts a proxy before its server.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
     /// Ends it as a power failure would.
     #[allow(dead_code)] // Not every test kills its server.
     pub(crate) fn kill(&mut self) {
@@ -64,6 +70,8 @@ fn spawn(data: &TempDir, port: u16) -> Child {
         .args(["server", "--host", "127.0.0.1", "--data-dir"])
         .arg(data.path())
         .args(["--port", &port.to_string()])
+        // It does not lock what several requests write at once.
+        .args(["--max-workers", "1"])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

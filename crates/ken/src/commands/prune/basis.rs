@@ -89,6 +89,16 @@ pub(crate) fn plan(
         PruneMethod::NearDuplicates => Method::NearDuplicates,
         PruneMethod::Random => random,
     };
+    scored(corpus, method, basis, session)
+}
+
+/// Scores the passages of a corpus.
+pub(super) fn scored(
+    corpus: &Path,
+    method: Method<'_>,
+    basis: &Basis,
+    session: &Session<'_>,
+) -> Result<PrunePlan> {
     let progress = &mut counting("scored");
     Ok(PrunePlan::new(
         corpus,

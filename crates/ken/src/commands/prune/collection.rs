@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use ken_answer::chance;
 use ken_corpus::{Active, CorpusInfo, PassageId, PruneMark};
-use ken_lab::pruning::{Basis, applied, check_embedder, read_marks, read_scores};
-use ken_milvus::{Mark, MilvusAddress, Missing, mark, score};
+use ken_lab::pruning::{
+    Basis, REASON, applied, check_embedder, count, read_marks, read_scores, write_marks,
+};
+use ken_milvus::{Mark, MilvusAddress, Missing, Ranked, Ranking, mark, restore, score};
 use ken_policy::Head;
 
-use super::basis;
+use super::{Applied, basis, check_whole, no_ratio};
 use crate::arguments::prune::{PruneApplyArguments, PruneMethod, PruneScoreArguments, PruneVerb};
 use crate::commands::corpus_info::show_info;
 use crate::failure::{Failure, Result};
@@ -20,12 +23,131 @@ pub(super) fn run(verb: &PruneVerb, address: &MilvusAddress, session: &Session<'
             let marks = read_marks(ids)?;
             marked(Mark::Prune, &marks, Missing::Refused, address, session)?
         }
+        PruneVerb::Apply(arguments) => {
+            check_whole(session.settings)?;
+            return apply(arguments, address, session);
+        }
         PruneVerb::Score(arguments) => scored(arguments, address, session)?,
-        _ => return needs_folder(session),
+        PruneVerb::Undo => {
+            let token = session.setup().milvus_token(address)?;
+            let progress = &mut counting("restored");
+            restore(address, token.as_ref(), progress, session.stop)?
+        }
+        PruneVerb::Report(_) => return needs_folder(session),
     };
-    let message = "stopped before all passages were changed";
-    let info = info.ok_or_else(|| Failure::resumable(message))?;
-    show_info(&info, session.json)
+    show_info(&info.ok_or_else(stopped)?, session.json)
+}
+
+fn stopped() -> Failure {
+    Failure::resumable("stopped before all passages were changed")
+}
+
+/// Prunes a ratio by scores that were kept, were measured, follow from the vectors, or are random.
+fn apply(
+    arguments: &PruneApplyArguments,
+    address: &MilvusAddress,
+    session: &Session<'_>,
+) -> Result<()> {
+    let Some(ratio) = arguments.ratio else {
+        return match arguments.max_coverage_loss {
+            Some(_) => needs_folder(session),
+            None => Err(no_ratio()),
+        };
+    };
+    if let Some(name) = &arguments.score {
+        return by_ratio(
+            ratio,
+            "kept",
+            Ranking::Kept(name),
+            arguments,
+            address,
+            session,
+        );
+    }
+    let ranking = &arguments.basis.ranking;
+    let method = basis::method(ranking)?;
+    let basis = basis::read(ranking)?;
+    match (method, &basis.head) {
+        (PruneMethod::Measured, _) => {
+            let measured = measured(&basis);
+            let of = |id: &PassageId| measured.get(id).copied().unwrap_or(f64::NAN);
+            by_ratio(
+                ratio,
+                "measured",
+                Ranking::Ids(&of),
+                arguments,
+                address,
+                session,
+            )
+        }
+        (PruneMethod::Random, _) => {
+            let of = |id: &PassageId| chance(session.settings.seed, id.as_str());
+            by_ratio(
+                ratio,
+                "random",
+                Ranking::Ids(&of),
+                arguments,
+                address,
+                session,
+            )
+        }
+        (PruneMethod::Pruner, Some(head)) if !basis.has_passages_read() => {
+            let of = predictor(head, &basis, address, session)?;
+            by_ratio(
+                ratio,
+                "pruner",
+                Ranking::Vectors(&of),
+                arguments,
+                address,
+                session,
+            )
+        }
+        _ => needs_folder(session),
+    }
+}
+
+fn by_ratio(
+    ratio: f64,
+    method: &'static str,
+    by: Ranking<'_>,
+    arguments: &PruneApplyArguments,
+    address: &MilvusAddress,
+    session: &Session<'_>,
+) -> Result<()> {
+    let token = session.setup().milvus_token(address)?;
+    let ranked = {
+        let progress = &mut counting("scored");
+        Ranked::open(address, token.as_ref(), by, progress, session.stop)?
+    };
+    let ranked = ranked.ok_or_else(stopped)?;
+    let passages = ranked.passages();
+    let pruned = count(ratio, passages);
+    let mut marks = ranked.first(pruned)?;
+    if let Some(path) = &arguments.out {
+        for mark in &mut marks {
+            mark.reason = format!("{REASON}{method}");
+        }
+        write_marks(path, &marks)?;
+    }
+    let generation = ranked.info().generation;
+    if !arguments.dry_run {
+        let progress = &mut counting("marked");
+        let info = ranked.prune(pruned, progress, session.stop)?;
+        info.ok_or_else(stopped)?;
+    }
+    let applied = Applied {
+        method,
+        ratio,
+        passages,
+        pruned,
+        least_score: marks.last().map(|mark| mark.score),
+        promise: None,
+        generation,
+        dry_run: arguments.dry_run,
+    };
+    let undone =
+        "`ken prune undo` restores them, and the next push takes back what was pruned here";
+    applied.show(undone, session.json)
 }
 
 fn marked(
@@ -75,20 +197,36 @@ fn predicted(
     address: &MilvusAddress,
     session: &Session<'_>,
 ) -> Result<Option<CorpusInfo>> {
-    let collection = session.setup().collection(address, Active::All)?;
-    check_embedder(head, collection.embedder())?;
-    let measured = basis.measured().into_iter();
-    let measured: BTreeMap<PassageId, f64> = measured
-        .map(|passage| (passage.passage_id, passage.score))
-        .collect();
-    let of = |id: &PassageId, vector: &[f32]| match measured.get(id) {
-        Some(mastery) => *mastery,
-        None => f64::from(applied(head, vector)),
-    };
+    let of = predictor(head, basis, address, session)?;
     let token = session.setup().milvus_token(address)?;
     let progress = &mut counting("scored");
     let (token, stop) = (token.as_ref(), session.stop);
     Ok(score(address, token, name, &of, progress, stop)?)
+}
+
+/// The mastery of passages: that which was measured, or else the one that the pruner predicts from their vectors.
+fn predictor(
+    head: &Head,
+    basis: &Basis,
+    address: &MilvusAddress,
+    session: &Session<'_>,
+) -> Result<impl Fn(&PassageId, &[f32]) -> f64> {
+    let collection = session.setup().collection(address, Active::All)?;
+    check_embedder(head, collection.embedder())?;
+    let measured = measured(basis);
+    Ok(
+        move |id: &PassageId, vector: &[f32]| match measured.get(id) {
+            Some(mastery) => *mastery,
+            None => f64::from(applied(head, vector)),
+        },
+    )
+}
+
+fn measured(basis: &Basis) -> BTreeMap<PassageId, f64> {
+    let measured = basis.measured().into_iter();
+    measured
+        .map(|passage| (passage.passage_id, passage.score))
+        .collect()
 }
 
 /// The error for what needs the corpus's folder.

@@ -10,16 +10,16 @@ pub(crate) use report::pruned_copy;
 use std::path::Path;
 
 use ken_answer::Rerank;
-use ken_corpus::{Active, CorpusInfo, PlaceMark, Writer};
+use ken_corpus::{Active, CorpusInfo, Writer};
 use ken_eval::{Question, is_held_out, read_questions};
 use ken_index::Mode;
 use ken_lab::pruning;
 use ken_lab::pruning::{
-    Basis, CoverageQuestion, Guarantee, GuaranteedRatio, PrunePlan, read_marks, write_marks,
+    Basis, CoverageQuestion, Guarantee, GuaranteedRatio, Method, PrunePlan, read_marks, write_marks,
 };
 use ken_language::Role;
 use ken_setup::{CorpusAddress, Settings};
-use serde_json::json;
+use serde::Serialize;
 
 use crate::arguments::prune::{PruneApplyArguments, PruneBasis, PruneVerb};
 use crate::commands::corpus_info::show_info;
@@ -40,13 +40,7 @@ pub(crate) fn run(verb: &PruneVerb, session: &Session<'_>) -> Result<()> {
         Writer::open(folder)?.prune(marks)?;
         return show_info(&CorpusInfo::read(folder)?, session.json);
     }
-    if session.settings.active != Active::All || !session.settings.filters.is_empty() {
-        return Err(Failure::refused(
-            "part_of_corpus",
-            "a ratio is one of the whole corpus, not of some shards or documents",
-            "leave --scale and --filter out",
-        ));
-    }
+    check_whole(session.settings)?;
     match verb {
         PruneVerb::Apply(arguments) => apply(arguments, folder, session),
         PruneVerb::Score(arguments) => score::run(arguments, folder, session),
@@ -58,16 +52,37 @@ pub(crate) fn run(verb: &PruneVerb, session: &Session<'_>) -> Result<()> {
     }
 }
 
-/// Runs `ken prune apply` by a method.
+/// Refuses some shards or documents.
+fn check_whole(settings: &Settings) -> Result<()> {
+    if settings.active == Active::All && settings.filters.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::refused(
+        "part_of_corpus",
+        "a ratio is one of the whole corpus, not of some shards or documents",
+        "leave --scale and --filter out",
+    ))
+}
+
+/// The error for passages that are scored without saying how many go.
+fn no_ratio() -> Failure {
+    Failure::refused(
+        "no_ratio",
+        "how much to prune is not given",
+        "add --ratio R, or --max-coverage-loss E --questions FILE",
+    )
+}
+
+/// Runs `ken prune apply` by a method, or by scores that were kept.
 fn apply(arguments: &PruneApplyArguments, folder: &Path, session: &Session<'_>) -> Result<()> {
-    let basis = basis::read(&arguments.basis.ranking)?;
-    let method = basis::method(&arguments.basis.ranking)?;
+    let ranking = &arguments.basis.ranking;
+    let basis = match arguments.score {
+        Some(_) => Basis::new(None, None)?,
+        None => basis::read(ranking)?,
+    };
+    let method = basis::method(ranking)?;
     if arguments.ratio.is_none() && arguments.max_coverage_loss.is_none() {
-        return Err(Failure::refused(
-            "no_ratio",
-            "how much to prune is not given",
-            "add --ratio R, or --max-coverage-loss E --questions FILE",
-        ));
+        return Err(no_ratio());
     }
     // From here on nobody else changes the corpus.
     let writer = match arguments.dry_run {
@@ -75,7 +90,10 @@ fn apply(arguments: &PruneApplyArguments, folder: &Path, session: &Session<'_>) 
         false => Some(Writer::open(folder)?),
     };
     let reader = basis::reader(&basis, session)?;
-    let plan = basis::plan(folder, method, &basis, reader.as_deref(), session)?;
+    let plan = match &arguments.score {
+        Some(name) => basis::scored(folder, Method::Kept { name }, &basis, session)?,
+        None => basis::plan(folder, method, &basis, reader.as_deref(), session)?,
+    };
     let (ratio, kept) = match (arguments.ratio, arguments.max_coverage_loss) {
         (None, Some(max_loss)) => {
             let kept = guaranteed(&plan, &basis, max_loss, arguments, session)?;
@@ -91,15 +109,18 @@ fn apply(arguments: &PruneApplyArguments, folder: &Path, session: &Session<'_>) 
         Some(mut writer) => writer.replace_pruned(pruning::REASON, &plan.reason, &marks)?,
         None => plan.index.corpus().generation(),
     };
-    show(
-        &plan,
+    let applied = Applied {
+        method: plan.method,
         ratio,
-        &marks,
-        kept.as_ref(),
+        passages: plan.passages(),
+        pruned: marks.len(),
+        least_score: marks.last().map(|mark| mark.score),
+        promise: kept.as_ref(),
         generation,
-        arguments.dry_run,
-        session.json,
-    )
+        dry_run: arguments.dry_run,
+    };
+    let undone = "`ken prune undo` restores them, `ken corpus compact` removes them for good";
+    applied.show(undone, session.json)
 }
 
 /// The questions that pruning is judged by.
@@ -173,51 +194,53 @@ fn guaranteed(
     Ok(plan.guaranteed(&asked, guarantee, &mut progress, session.stop)?)
 }
 
-fn show(
-    plan: &PrunePlan,
+/// What `ken prune apply` did by a ratio, or would do.
+#[derive(Serialize)]
+struct Applied<'a> {
+    method: &'static str,
     ratio: f64,
-    marks: &[PlaceMark],
-    kept: Option<&GuaranteedRatio>,
+    passages: usize,
+    pruned: usize,
+    least_score: Option<f64>,
+    promise: Option<&'a GuaranteedRatio>,
     generation: u64,
     dry_run: bool,
-    json: bool,
-) -> Result<()> {
-    let passages = plan.passages();
-    let least = marks.last().map(|mark| mark.score);
-    if json {
-        return output::json(&json!({
-            "method": plan.method,
-            "ratio": ratio,
-            "passages": passages,
-            "pruned": marks.len(),
-            "least_score": least,
-            "promise": kept,
-            "generation": generation,
-            "dry_run": dry_run,
-        }));
-    }
-    let done = if dry_run { "would prune" } else { "pruned" };
-    output::line(format!(
-        "{done} {} of {passages} passages by {}{}",
-        marks.len(),
-        plan.method,
-        least.map_or_else(String::new, |score| format!(
-            ", of score {score:.3} and above"
-        ))
-    ))?;
-    if let Some(kept) = kept {
+}
+
+impl Applied<'_> {
+    /// `undone` says how the passages come back.
+    fn show(&self, undone: &str, json: bool) -> Result<()> {
+        if json {
+            return output::json(self);
+        }
+        let Self {
+            ratio, generation, ..
+        } = self;
+        let done = match self.dry_run {
+            true => "would prune",
+            false => "pruned",
+        };
         output::line(format!(
-            "at ratio {ratio} {:.1}% of {} questions lose their answer, at most {:.1}% with the confidence guaranteed; {:.1}% find it in the whole corpus",
-            100.0 * kept.loss,
-            kept.questions,
-            100.0 * kept.loss_bound,
-            100.0 * kept.coverage
+            "{done} {} of {} passages by {}{}",
+            self.pruned,
+            self.passages,
+            self.method,
+            self.least_score.map_or_else(String::new, |score| format!(
+                ", of score {score:.3} and above"
+            ))
         ))?;
-    }
-    match dry_run {
-        true => output::line("nothing was changed"),
-        false => output::line(format!(
-            "generation {generation}; `ken prune undo` restores them, `ken corpus compact` removes them for good"
-        )),
+        if let Some(kept) = self.promise {
+            output::line(format!(
+                "at ratio {ratio} {:.1}% of {} questions lose their answer, at most {:.1}% with the confidence guaranteed; {:.1}% find it in the whole corpus",
+                100.0 * kept.loss,
+                kept.questions,
+                100.0 * kept.loss_bound,
+                100.0 * kept.coverage
+            ))?;
+        }
+        match self.dry_run {
+            true => output::line("nothing was changed"),
+            false => output::line(format!("generation {generation}; {undone}")),
+        }
     }
 }
