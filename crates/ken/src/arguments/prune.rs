@@ -8,7 +8,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use ken_answer::Policy;
 use ken_corpus::is_score_name;
 
-use super::{folder, folder_or_milvus};
+use super::folder_or_milvus;
 use crate::config::{
     ADVANCED, DECIDING, FINDING, Flag, Key, MODEL, Settings, advanced, count, flags, open_share,
     share,

@@ -61,7 +61,12 @@ fn jobs(state: &mut u64) -> Vec<Job> {
             made.shared = vec![16];
         }
         match below(state, 4) {
-            0 => made.work = Work::Score(vec![vec![3, 4, 5], vec![6]]),
+            0 => {
+                made.work = Work::Score {
+                    continuations: vec![vec![3, 4, 5], vec![6]],
+                    exact: true,
+                }
+            }
             1 => made.work = Work::State(1),
             _ => {
                 if let Work::Write { sampling, .. } = &mut made.work {
