@@ -174,6 +174,7 @@ enum Attribute {
     Name,
     Content,
     Hidden,
+    Style,
     Columns,
     Rows,
     #[default]
@@ -261,6 +262,7 @@ impl Tag {
                 self.attributes.hidden = true;
                 Attribute::Hidden
             }
+            (_, b"style") => Attribute::Style,
             (b"template", b"shadowrootmode" | b"shadowroot") => {
                 self.attributes.shadow = true;
                 Attribute::Other
@@ -281,9 +283,21 @@ impl Tag {
             Attribute::Hidden if value.eq_ignore_ascii_case(b"until-found") => {
                 self.attributes.hidden = false;
             }
+            Attribute::Style => self.attributes.hidden |= hides(&text()),
             Attribute::Columns => self.attributes.columns = number(),
             Attribute::Rows => self.attributes.rows = number(),
             Attribute::Hidden | Attribute::Other => {}
         }
     }
+}
+
+/// Whether the style of an element takes it out of the page.
+fn hides(style: &str) -> bool {
+    let mut settings = style
+        .split(';')
+        .filter_map(|setting| setting.split_once(':'));
+    settings.any(|(name, value)| {
+        let value = value.split('!').next().unwrap_or_default();
+        name.trim().eq_ignore_ascii_case("display") && value.trim().eq_ignore_ascii_case("none")
+    })
 }

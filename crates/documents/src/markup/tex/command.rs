@@ -7,9 +7,13 @@ use super::argument::{
 use super::characters::{characters, combining, push_accented, unit};
 use super::environment::SLIDE_LEVEL;
 use crate::error::ReadError;
+use crate::raised::changes_number;
 
 /// The longest text of `\verb`, in characters.
 const LONGEST_VERB: usize = 1024;
+
+/// The longest list of the sides at which a rule is shortened, in bytes.
+const LONGEST_SIDES: usize = 32;
 
 /// The most commands that stand within what another stands for.
 const DEEPEST_EXPANSION: usize = 16;
@@ -187,12 +191,7 @@ impl Writer<'_> {
                 self.end_repeated_rows(name);
                 rest
             }
-            "cmidrule" => {
-                let sides = rest
-                    .strip_prefix('(')
-                    .and_then(|sides| sides.split_once(')'));
-                after_argument(sides.map_or(rest, |(_, rest)| rest))
-            }
+            "cmidrule" => after_argument(after_sides(rest)),
             _ => return Ok(None),
         }))
     }
@@ -252,8 +251,7 @@ impl Writer<'_> {
 
     /// Writes raised text, marked where it would change the number before it.
     fn raise(&mut self, raised: &str) {
-        let is_number = raised.starts_with(|c: char| c.is_ascii_digit() || "+-−".contains(c));
-        if is_number && self.out.ends_with(|c: char| c.is_ascii_digit()) {
+        if changes_number(&self.out, raised) {
             self.out.push('^');
         }
         self.out.push_str(raised);
@@ -315,6 +313,16 @@ impl Writer<'_> {
 
 fn after_space(text: &str) -> &str {
     text.strip_prefix(' ').unwrap_or(text)
+}
+
+/// A text without the sides, such as `(lr)`, that a rule of a table begins with.
+fn after_sides(text: &str) -> &str {
+    let sides = text.strip_prefix('(').unwrap_or_default();
+    let end = sides
+        .bytes()
+        .take(LONGEST_SIDES)
+        .position(|byte| byte == b')');
+    end.map_or(text, |end| &sides[end + 1..])
 }
 
 /// Whether an argument holds no commands.
