@@ -1,6 +1,6 @@
 //! The title, the visible text and the metadata of an HTML file, from its tokens.
 //!
-//! It builds no tree and ignores style sheets: an element that only CSS hides is read.
+//! It builds no tree and ignores style sheets: an element that only these hide is read.
 
 mod article;
 mod elements;
@@ -16,6 +16,7 @@ use std::str::FromStr;
 use html5gum::emitters::callback::{Callback, CallbackEmitter, CallbackEvent};
 use html5gum::{Emitter, ForwardingEmitter, Span, State, Tokenizer, naive_next_state};
 
+pub(crate) use self::formula::{Formula, group};
 use self::page::Attributes;
 pub(crate) use self::page::{Finished, Heading, Page};
 use crate::error::ReadError;
