@@ -17,6 +17,7 @@ pub(super) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Conte
     let mut in_drawer = false;
     // The rows of the open table, and the level of the heading that is commented out.
     let (mut rows, mut commented): (Vec<Row>, Option<usize>) = (Vec::new(), None);
+    let mut count = 0_u64;
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         let trimmed = line.trim();
@@ -46,18 +47,20 @@ pub(super) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Conte
             prose.paragraph(&std::mem::take(&mut block))?;
             if !is_rule(trimmed) {
                 rows.push(cells(&links(trimmed)));
+                count += trimmed.matches('|').count() as u64;
+                if count > watch.budget.parts() {
+                    return Err(watch.too_many(place.clone(), "cells"));
+                }
             }
         } else if begins_drawer(trimmed) {
             in_drawer = true;
         } else if let Some(keyword) = trimmed.strip_prefix("#+") {
-            let (name, value) = keyword.split_once(':').unwrap_or((keyword, ""));
-            let value = value.trim();
-            match name.to_lowercase().as_str() {
-                "title" if title.is_none() => title = Some(value.to_owned()),
-                name @ ("author" | "date") if !value.is_empty() => {
+            match setting(keyword) {
+                ("title", value) if title.is_none() => title = Some(value.to_owned()),
+                (name @ ("author" | "date"), value) if !value.is_empty() => {
                     metadata.insert(name.to_owned(), value.into());
                 }
-                "caption" => push_line(value, &mut block),
+                ("caption", value) => push_line(value, &mut block),
                 _ => {}
             }
         } else if trimmed == "#" || trimmed.starts_with("# ") {
@@ -70,6 +73,14 @@ pub(super) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Conte
     prose.paragraph(&block)?;
     table::write(&rows, &mut prose)?;
     Ok(prose.finish(title, metadata))
+}
+
+/// The name and the value of a keyword, if the document shows it.
+fn setting(keyword: &str) -> (&'static str, &str) {
+    let (name, value) = keyword.split_once(':').unwrap_or((keyword, ""));
+    let mut names = ["title", "author", "date", "caption"].into_iter();
+    let name = names.find(|known| known.eq_ignore_ascii_case(name));
+    (name.unwrap_or_default(), value.trim())
 }
 
 fn begins_drawer(line: &str) -> bool {
