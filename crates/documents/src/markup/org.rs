@@ -13,14 +13,16 @@ use crate::watch::Watch;
 pub(super) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Contents, ReadError> {
     let mut prose = Prose::new(place, watch);
     let (mut title, mut metadata) = (None, Map::new());
-    let mut block = String::new();
-    let mut in_drawer = false;
-    // The rows of the open table, and the level of the heading that is commented out.
-    let (mut rows, mut commented): (Vec<Row>, Option<usize>) = (Vec::new(), None);
-    let mut count = 0_u64;
+    let (mut block, mut in_drawer) = (String::new(), false);
+    // The rows of the open table, the cells of all, and the level of the heading that is commented out.
+    let (mut rows, mut count) = (Vec::<Row>::new(), 0_u64);
+    let mut commented: Option<usize> = None;
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         let trimmed = line.trim();
+        if count > watch.budget.parts() {
+            return Err(watch.too_many(place.clone(), "cells"));
+        }
         if !rows.is_empty() && !trimmed.starts_with('|') {
             table::write(&std::mem::take(&mut rows), &mut prose)?;
         }
@@ -46,11 +48,9 @@ pub(super) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Conte
         } else if trimmed.starts_with('|') {
             prose.paragraph(&std::mem::take(&mut block))?;
             if !is_rule(trimmed) {
-                rows.push(cells(&links(trimmed)));
-                count += trimmed.matches('|').count() as u64;
-                if count > watch.budget.parts() {
-                    return Err(watch.too_many(place.clone(), "cells"));
-                }
+                let row = cells(&links(trimmed));
+                count += row.len() as u64;
+                rows.push(row);
             }
         } else if begins_drawer(trimmed) {
             in_drawer = true;
