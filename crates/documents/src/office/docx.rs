@@ -179,10 +179,14 @@ impl<'s> Body<'s> {
     fn start(&mut self, element: &Element<'_>) {
         let value = || element.attribute("val").unwrap_or_default();
         match element.name() {
-            "p" => self.paragraphs.push(Paragraph {
-                tables: self.tables.len(),
-                ..Paragraph::default()
-            }),
+            "p" => {
+                // An equation is within one paragraph.
+                self.equation = None;
+                self.paragraphs.push(Paragraph {
+                    tables: self.tables.len(),
+                    ..Paragraph::default()
+                });
+            }
             "tbl" => self.tables.push(Table::default()),
             "footnote" | "endnote" => {
                 if let Some(note) = &mut self.in_notes {
@@ -250,6 +254,7 @@ impl<'s> Body<'s> {
         match name {
             "oMath" => self.equation = None,
             "p" => {
+                self.equation = None;
                 if let Some(paragraph) = self.paragraphs.pop() {
                     self.paragraph(&paragraph)?;
                 }
