@@ -41,10 +41,7 @@ pub(super) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Conte
             in_drawer = !trimmed.eq_ignore_ascii_case(":end:");
         } else if let Some(name) = block_of(trimmed) {
             prose.paragraph(&std::mem::take(&mut block))?;
-            let inside = code(&mut lines, name);
-            if !matches!(name, "comment" | "export") {
-                prose.paragraph(&inside)?;
-            }
+            prose.paragraph(&code(&mut lines, name))?;
         } else if trimmed.starts_with('|') {
             prose.paragraph(&std::mem::take(&mut block))?;
             if !is_rule(trimmed) {
@@ -96,7 +93,7 @@ fn block_of(line: &str) -> Option<&'static str> {
     begin.eq_ignore_ascii_case("#+begin_").then_some(name)
 }
 
-/// The lines of a block, up to its end.
+/// The lines of a block, up to its end; none if they are no text of the document.
 fn code<'t>(lines: &mut impl Iterator<Item = &'t str>, name: &str) -> String {
     let end = format!("#+end_{name}");
     let mut code = String::new();
@@ -106,6 +103,9 @@ fn code<'t>(lines: &mut impl Iterator<Item = &'t str>, name: &str) -> String {
             .strip_prefix(',')
             .filter(|rest| rest.starts_with(['*', '#']));
         push_line(unquoted.unwrap_or(line), &mut code);
+    }
+    if matches!(name, "comment" | "export") {
+        code.clear();
     }
     code
 }

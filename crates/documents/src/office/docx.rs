@@ -206,43 +206,47 @@ impl<'s> Body<'s> {
                         _ => {}
                     }
                 }
-                let Some(paragraph) = self.paragraphs.last_mut() else {
-                    return;
-                };
-                if let Some(equation) = &mut self.equation {
-                    equation.start(name, &mut paragraph.text);
-                    equation.property(name, value(), &mut paragraph.text);
-                }
-                match name {
-                    "oMath" => self.equation = Some(Equation::default()),
-                    "r" => self.run = Run::default(),
-                    "vanish" => self.run.is_hidden = !matches!(value().as_str(), "0" | "false"),
-                    "vertAlign" => self.run.is_raised = value() == "superscript",
-                    "pStyle" => {
-                        paragraph.role = self.styles.role(&value());
-                        paragraph.is_item |= self.styles.is_item(&value());
-                    }
-                    "outlineLvl" => paragraph.role = styles::level(&value()).or(paragraph.role),
-                    "numId" => paragraph.is_item = value() != "0",
-                    "ilvl" => paragraph.level = value().parse().unwrap_or(0).min(8),
-                    "tab" | "ptab" => paragraph.text.push('\t'),
-                    "br" | "cr" => paragraph.text.push('\n'),
-                    "noBreakHyphen" => paragraph.text.push('-'),
-                    "footnoteReference" | "endnoteReference" => {
-                        let id = element.attribute("id").unwrap_or_default();
-                        let mark = mark_of(name);
-                        paragraph.text.push_str(&format!(" [{mark}{id}]"));
-                    }
-                    "docPr" => {
-                        if let Some(words) =
-                            element.attribute("descr").filter(|words| !words.is_empty())
-                        {
-                            paragraph.text.push_str(&format!("[{words}]"));
-                        }
-                    }
-                    _ => {}
+                self.start_in_paragraph(name, element);
+            }
+        }
+    }
+
+    /// Begins an element of the open paragraph.
+    fn start_in_paragraph(&mut self, name: &str, element: &Element<'_>) {
+        let value = || element.attribute("val").unwrap_or_default();
+        let Some(paragraph) = self.paragraphs.last_mut() else {
+            return;
+        };
+        if let Some(equation) = &mut self.equation {
+            equation.start(name, &mut paragraph.text);
+            equation.property(name, value(), &mut paragraph.text);
+        }
+        match name {
+            "oMath" => self.equation = Some(Equation::default()),
+            "r" => self.run = Run::default(),
+            "vanish" => self.run.is_hidden = !matches!(value().as_str(), "0" | "false"),
+            "vertAlign" => self.run.is_raised = value() == "superscript",
+            "pStyle" => {
+                paragraph.role = self.styles.role(&value());
+                paragraph.is_item |= self.styles.is_item(&value());
+            }
+            "outlineLvl" => paragraph.role = styles::level(&value()).or(paragraph.role),
+            "numId" => paragraph.is_item = value() != "0",
+            "ilvl" => paragraph.level = value().parse().unwrap_or(0).min(8),
+            "tab" | "ptab" => paragraph.text.push('\t'),
+            "br" | "cr" => paragraph.text.push('\n'),
+            "noBreakHyphen" => paragraph.text.push('-'),
+            "footnoteReference" | "endnoteReference" => {
+                let id = element.attribute("id").unwrap_or_default();
+                let mark = mark_of(name);
+                paragraph.text.push_str(&format!(" [{mark}{id}]"));
+            }
+            "docPr" => {
+                if let Some(words) = element.attribute("descr").filter(|words| !words.is_empty()) {
+                    paragraph.text.push_str(&format!("[{words}]"));
                 }
             }
+            _ => {}
         }
     }
 

@@ -205,19 +205,7 @@ impl<'s> Body<'s> {
                 self.push(&" ".repeat(count));
             }
             "style" => self.style = element.attribute("name").unwrap_or_default(),
-            "text-properties" => {
-                let position = element.attribute("text-position").unwrap_or_default();
-                let look = Look {
-                    is_hidden: element
-                        .attribute("display")
-                        .is_some_and(|shown| shown == "none"),
-                    is_raised: position.starts_with("super")
-                        || position.starts_with(|c: char| ('1'..='9').contains(&c)),
-                };
-                if look.is_hidden || look.is_raised {
-                    self.looks.insert(self.style.clone(), look);
-                }
-            }
+            "text-properties" => self.look(element),
             "span" => {
                 let style = element.attribute("style-name").unwrap_or_default();
                 self.spans
@@ -259,6 +247,19 @@ impl<'s> Body<'s> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Reads what the open style does to words.
+    fn look(&mut self, element: &Element<'_>) {
+        let position = element.attribute("text-position").unwrap_or_default();
+        let look = Look {
+            is_hidden: element.attribute("display").as_deref() == Some("none"),
+            is_raised: position.starts_with("super")
+                || position.starts_with(|c: char| ('1'..='9').contains(&c)),
+        };
+        if look.is_hidden || look.is_raised {
+            self.looks.insert(self.style.clone(), look);
+        }
     }
 
     fn start_slide(&mut self, element: &Element<'_>) -> Result<(), ReadError> {
