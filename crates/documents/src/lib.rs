@@ -47,6 +47,7 @@ mod parquet;
 mod pdf;
 mod place;
 mod prose;
+mod raised;
 mod record;
 mod rtf;
 mod seen_files;

@@ -84,7 +84,21 @@ fn shown(output: &Value) -> String {
         return format!("{name}: {}", lines(output.get("evalue")));
     }
     let data = output.get("data").unwrap_or(output);
-    lines(data.get("text").or_else(|| data.get("text/plain")))
+    let forms = ["text", "text/plain", "text/markdown", "text/latex"];
+    let text = forms.into_iter().find_map(|form| data.get(form));
+    without_colors(&lines(text))
+}
+
+/// A text without the escape sequences that color it in a terminal, such as `ESC[31m`.
+fn without_colors(text: &str) -> String {
+    let mut pieces = text.split("\u{1b}[");
+    let mut out = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let shown = piece.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
+        let shown = shown.strip_prefix(|c: char| c.is_ascii_alphabetic());
+        out.push_str(shown.unwrap_or(piece));
+    }
+    out
 }
 
 fn cut(text: &str) -> String {
@@ -129,6 +143,15 @@ mod tests {
         has!(contents, title.as_deref(): Some("Tides"),
             text: "# Tides\n\nHigh *water*.\n\nx = 1\nx\n\nOutput: 1\n\nOutput: two\n\nOutput: ValueError: no",
             metadata["language"]: "python");
+    }
+
+    #[test]
+    fn outputs_without_plain_text_or_with_colors() {
+        let notebook = r##"{"nbformat":4,"cells":[{"cell_type":"code","source":"x","outputs":[
+            {"output_type":"display_data","data":{"text/markdown":["**nine**"],"text/html":"<b>nine</b>"}},
+            {"output_type":"stream","text":"\u001b[1;31mred\u001b[0m [1]"}]}]}"##;
+        let text = read(notebook).unwrap().text;
+        assert_eq!(text, "x\n\nOutput: **nine**\n\nOutput: red [1]");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Rich Text Format: paragraphs, headings by their outline level, tables. Pictures, embedded objects, field
 //! codes, headers and footers are left out.
 
+use std::collections::HashMap;
+
 use encoding_rs::{Encoding, WINDOWS_1252};
 use serde_json::Map;
 
@@ -9,6 +11,7 @@ use crate::error::ReadError;
 use crate::format::Format;
 use crate::place::Place;
 use crate::prose::Prose;
+use crate::raised::changes_number;
 use crate::record::{Contents, one_line};
 use crate::table::{Row, Table};
 use crate::watch::Watch;
@@ -50,6 +53,9 @@ const MARKS: [(&str, &str); 9] = [
     ("enspace", " "),
 ];
 
+/// What precedes the text of a footnote.
+const NOTE: &str = " (";
+
 /// Control words between two checks of the stop flag.
 const WORDS_PER_CHECK: usize = 4096;
 
@@ -61,6 +67,8 @@ pub(crate) fn contents(bytes: &[u8], place: &Place, watch: &Watch) -> Result<Con
     }
     let mut body = Body {
         encoding: WINDOWS_1252,
+        fonts: HashMap::new(),
+        font: 0,
         groups: vec![Group::default()],
         bytes: Vec::new(),
         skip: 0,
@@ -71,6 +79,7 @@ pub(crate) fn contents(bytes: &[u8], place: &Place, watch: &Watch) -> Result<Con
         row: Row::new(),
         cell: String::new(),
         table: None,
+        in_table: false,
         prose: Prose::new(place, watch),
     };
     let mut rest = bytes;
@@ -89,9 +98,7 @@ pub(crate) fn contents(bytes: &[u8], place: &Place, watch: &Watch) -> Result<Con
             }
             b'}' => {
                 body.flush();
-                if body.groups.len() > 1 {
-                    body.groups.pop();
-                }
+                body.end_group();
             }
             b'\\' => {
                 words += 1;
@@ -105,6 +112,9 @@ pub(crate) fn contents(bytes: &[u8], place: &Place, watch: &Watch) -> Result<Con
         }
     }
     body.flush();
+    body.end_row()?;
+    let cell = std::mem::take(&mut body.cell);
+    body.text.insert_str(0, &cell);
     body.paragraph()?;
     let title = one_line(&body.title);
     Ok(body.prose.finish(title, Map::new()))
@@ -118,6 +128,12 @@ struct Group {
     /// Whether its letters are not shown.
     hidden: bool,
     in_title: bool,
+    /// Whether it is in the list of fonts.
+    in_fonts: bool,
+    in_note: bool,
+    raised: bool,
+    /// The encoding of its font; `None` if it is that of the document.
+    encoding: Option<&'static Encoding>,
     /// How many substitute characters follow one of Unicode.
     substitutes: usize,
 }
@@ -128,6 +144,10 @@ impl Default for Group {
             silent: false,
             hidden: false,
             in_title: false,
+            in_fonts: false,
+            in_note: false,
+            raised: false,
+            encoding: None,
             substitutes: 1,
         }
     }
@@ -142,6 +162,10 @@ impl Group {
 /// A document so far.
 struct Body {
     encoding: &'static Encoding,
+    /// The encodings of fonts that have one of their own.
+    fonts: HashMap<i64, &'static Encoding>,
+    /// The number of the font that is being listed.
+    font: i64,
     /// The open groups, never none.
     groups: Vec<Group>,
     /// Bytes that are not decoded yet.
@@ -157,6 +181,8 @@ struct Body {
     row: Row,
     cell: String,
     table: Option<Table>,
+    /// Whether the paragraph is part of a row.
+    in_table: bool,
     prose: Prose,
 }
 
@@ -181,7 +207,8 @@ impl Body {
     fn flush(&mut self) {
         if !self.bytes.is_empty() {
             let bytes = std::mem::take(&mut self.bytes);
-            let (text, _) = self.encoding.decode_without_bom_handling(&bytes);
+            let encoding = self.group().encoding.unwrap_or(self.encoding);
+            let (text, _) = encoding.decode_without_bom_handling(&bytes);
             self.write(&text);
         }
         self.skip = 0;
@@ -189,10 +216,18 @@ impl Body {
 
     fn write(&mut self, text: &str) {
         let group = self.group();
-        let (is_read, in_title) = (group.is_read(), group.in_title);
+        let (is_read, in_title, raised) = (group.is_read(), group.in_title, group.raised);
+        // The mark of a note, which precedes its text, is not shown.
+        let begins_note = group.in_note && self.text.ends_with(NOTE);
+        let text = if begins_note { text.trim_start() } else { text };
         match in_title {
             true => self.title.push_str(text),
-            false if is_read => self.text.push_str(text),
+            false if is_read => {
+                if raised && changes_number(&self.text, text) {
+                    self.text.push('^');
+                }
+                self.text.push_str(text);
+            }
             false => {}
         }
     }
@@ -212,6 +247,10 @@ impl Body {
         self.flush();
         if LEFT_OUT.contains(&name) {
             self.group().silent = true;
+            self.group().in_fonts = name == "fonttbl";
+            return Ok(after);
+        }
+        if self.letters(name, number) {
             return Ok(after);
         }
         match name {
@@ -219,7 +258,6 @@ impl Body {
                 let count = usize::try_from(number.unwrap_or_default()).unwrap_or_default();
                 return Ok(after.get(count..).unwrap_or_default());
             }
-            "ansicpg" => self.encoding = encoding_of(number.unwrap_or_default()),
             "uc" => {
                 let count = usize::try_from(number.unwrap_or(1));
                 self.group().substitutes = count.unwrap_or(1).min(16);
@@ -227,13 +265,14 @@ impl Body {
             // Metadata, of which only the title is read.
             "info" => self.group().silent = true,
             "title" => self.group().in_title = self.group().silent,
-            "v" => self.group().hidden = number != Some(0),
-            "plain" => self.group().hidden = false,
+            "footnote" => self.begin_note(),
             "outlinelevel" => {
                 let level = number.and_then(|level| usize::try_from(level).ok());
                 self.level = level.filter(|&level| level < 9).map(|level| level + 1);
             }
-            "pard" => self.level = None,
+            "pard" if !self.group().in_note => (self.level, self.in_table) = (None, false),
+            "intbl" if !self.group().silent => self.in_table = true,
+            "par" if self.group().in_note => self.write(" "),
             "par" | "sect" | "page" if !self.group().silent => self.paragraph()?,
             "line" => self.write("\n"),
             "tab" => self.write("\t"),
@@ -242,13 +281,7 @@ impl Body {
                 let column = self.row.len();
                 self.row.push((column, std::mem::take(&mut self.cell)));
             }
-            "row" if !self.group().silent => {
-                if self.table.is_none() {
-                    self.prose.block();
-                }
-                let table = self.table.get_or_insert_default();
-                table.row(&std::mem::take(&mut self.row), &mut self.prose)?;
-            }
+            "row" if !self.group().silent => self.end_row()?,
             _ => {
                 if let Some((_, mark)) = MARKS.iter().find(|(word, _)| *word == name) {
                     self.write(mark);
@@ -256,6 +289,68 @@ impl Body {
             }
         }
         Ok(after)
+    }
+
+    /// Reads a control word that tells how letters are coded or shown; false for others.
+    fn letters(&mut self, name: &str, number: Option<i64>) -> bool {
+        let (is_on, value) = (number != Some(0), number.unwrap_or_default());
+        let font = self.font;
+        let group = self.groups.last_mut();
+        let in_fonts = group.as_ref().is_some_and(|group| group.in_fonts);
+        let Some(group) = group else { return false };
+        match name {
+            "ansicpg" => self.encoding = encoding_of(value),
+            "f" if in_fonts => self.font = value,
+            "fcharset" if in_fonts => {
+                if let Some(encoding) = encoding_of_charset(value) {
+                    self.fonts.insert(font, encoding);
+                }
+            }
+            "f" => group.encoding = self.fonts.get(&value).copied(),
+            "v" => group.hidden = is_on,
+            "super" => group.raised = is_on,
+            "nosupersub" => group.raised = false,
+            "plain" => (group.hidden, group.raised, group.encoding) = (false, false, None),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Begins a footnote, whose group other programs may skip.
+    fn begin_note(&mut self) {
+        let around = self.groups.len().checked_sub(2);
+        let is_silent = around.is_some_and(|around| self.groups[around].silent);
+        let group = self.group();
+        let is_first = !group.in_note;
+        (group.silent, group.in_note, group.raised) = (is_silent, true, false);
+        if is_first {
+            self.write(NOTE);
+        }
+    }
+
+    fn end_group(&mut self) {
+        if self.groups.len() < 2 {
+            return;
+        }
+        let ended = self.groups.pop();
+        if ended.is_some_and(|group| group.in_note && group.is_read()) && !self.group().in_note {
+            let kept = self.text.trim_end().len();
+            self.text.truncate(kept);
+            self.text.push(')');
+        }
+    }
+
+    /// Ends a row of a table; outside of tables, there is none.
+    fn end_row(&mut self) -> Result<(), ReadError> {
+        self.in_table = false;
+        if self.row.is_empty() {
+            return Ok(());
+        }
+        if self.table.is_none() {
+            self.prose.block();
+        }
+        let table = self.table.get_or_insert_default();
+        table.row(&std::mem::take(&mut self.row), &mut self.prose)
     }
 
     fn symbol<'b>(&mut self, rest: &'b [u8]) -> &'b [u8] {
@@ -310,7 +405,7 @@ impl Body {
     fn paragraph(&mut self) -> Result<(), ReadError> {
         let text = std::mem::take(&mut self.text);
         // A paragraph within a row is part of a cell.
-        if !self.row.is_empty() {
+        if self.in_table || !self.row.is_empty() {
             self.cell.push_str(&text);
             self.cell.push('\n');
             return Ok(());
@@ -342,12 +437,35 @@ fn control_word(text: &[u8]) -> (&str, Option<i64>, &[u8]) {
     (name, number, after.strip_prefix(b" ").unwrap_or(after))
 }
 
+/// The encoding of a font's set of characters; `None` if it is that of the document.
+fn encoding_of_charset(charset: i64) -> Option<&'static Encoding> {
+    let code_page = match charset {
+        77 => 10_000,
+        128 => 932,
+        129 | 130 => 949,
+        134 => 936,
+        136 => 950,
+        161 => 1253,
+        162 => 1254,
+        163 => 1258,
+        177 => 1255,
+        178 => 1256,
+        186 => 1257,
+        204 => 1251,
+        222 => 874,
+        238 => 1250,
+        _ => return None,
+    };
+    Some(encoding_of(code_page))
+}
+
 fn encoding_of(code_page: i64) -> &'static Encoding {
     let label = match code_page {
         932 => "shift_jis".to_owned(),
         936 => "gbk".to_owned(),
         949 => "euc-kr".to_owned(),
         950 => "big5".to_owned(),
+        10_000 => "macintosh".to_owned(),
         65001 => "utf-8".to_owned(),
         other => format!("windows-{other}"),
     };
@@ -385,6 +503,34 @@ mod tests {
     fn code_pages() {
         let contents = read(br"{\rtf1\ansi\ansicpg1251 \'cf\'f0\'e8\'e2\'e5\'f2}").unwrap();
         assert_eq!(contents.text, "Привет");
+    }
+
+    #[test]
+    fn fonts_have_their_own_encodings() {
+        let contents = read(
+            br"{\rtf1\ansi\ansicpg1252{\fonttbl{\f0\fcharset0 Arial;}{\f1\fcharset204 Arial Cyr;}{\f2\fcharset128 Mincho;}}\f0 Caf\'e9 {\f1 \'cf\'f0\'e8\'e2\'e5\'f2} {\f2 \'93\'8c} \f1 \'e0\plain \'e0}",
+        );
+        assert_eq!(contents.unwrap().text, "Café Привет 東 аà");
+    }
+
+    #[test]
+    fn notes_and_raised_text() {
+        let contents = read(
+            br"{\rtf1 Read{\super\chftn}{\*\footnote\chftn\~\pard In 1734.\par} on. 10{\super 6} Pa, 3{\super rd}\par}",
+        );
+        assert_eq!(contents.unwrap().text, "Read (In 1734.) on. 10^6 Pa, 3rd");
+    }
+
+    #[test]
+    fn paragraphs_in_cells() {
+        let contents = read(
+            br"{\rtf1\trowd\cellx1\cellx2{\intbl{\pard\intbl Pump\par}\cell}{\pard\intbl Bar\par\cell}\intbl\row
+\trowd\intbl seven\par a\cell 9\cell\row\pard Last\par}",
+        );
+        assert_eq!(
+            contents.unwrap().text,
+            "Pump | Bar\nPump: seven a; Bar: 9\n\nLast"
+        );
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl Policy {
     /// them and MiniLM, on these, trivia and questions about the documents as a whole (`results/2026-11-30-off-topic`);
     /// embedders with larger cosines find no question off topic.
     pub const DOCUMENTS: Self = Self {
-        keep: Rule::above(Signal::EVIDENCE_STATED, Some(-0.4)),
+        keep: Rule::above(Signal::EVIDENCE_STATED, Some(-0.5)),
         off_topic: Some(OffTopic {
             similarity: 0.35,
             uncertainty: 0.8,

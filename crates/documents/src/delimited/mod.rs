@@ -51,6 +51,7 @@ pub(crate) fn records(
 /// The separator of the fields of the first line: that of the file's extension, unless only another one makes the columns
 /// that documents need.
 fn separator(first: &str, delimiter: u8, names: &FieldNames) -> u8 {
+    let first = first.trim_start_matches('\u{feff}');
     let columns = |separator: u8| {
         let fields = first.split(char::from(separator));
         fields.map(|name| name.trim().trim_matches('"').trim())

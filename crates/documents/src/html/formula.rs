@@ -9,7 +9,7 @@ const LONGEST_SCRIPT: usize = 64;
 
 /// A formula that is being read.
 #[derive(Default)]
-pub(super) struct Formula {
+pub(crate) struct Formula {
     open: Vec<Node>,
     /// How many elements are open beyond [`DEEPEST`].
     deeper: usize,
@@ -64,7 +64,7 @@ impl Formula {
         )
     }
 
-    pub(super) fn start(&mut self, name: &[u8], text: &mut String) {
+    pub(crate) fn start(&mut self, name: &[u8], text: &mut String) {
         if self.open.len() >= DEEPEST {
             self.deeper += 1;
             return;
@@ -95,7 +95,7 @@ impl Formula {
         });
     }
 
-    pub(super) fn end(&mut self, name: &[u8], text: &mut String) {
+    pub(crate) fn end(&mut self, name: &[u8], text: &mut String) {
         if self.deeper > 0 {
             self.deeper -= 1;
             return;
@@ -113,7 +113,7 @@ impl Formula {
     }
 
     /// Closes what is open.
-    pub(super) fn finish_all(&mut self, text: &mut String) {
+    pub(crate) fn finish_all(&mut self, text: &mut String) {
         while let Some(node) = self.open.pop() {
             self.finish(&node, text);
         }
@@ -135,7 +135,7 @@ impl Formula {
     }
 
     /// Text between two tags.
-    pub(super) fn text(&self, words: &str, text: &mut String) {
+    pub(crate) fn text(&self, words: &str, text: &mut String) {
         let in_words = self
             .open
             .last()
@@ -160,7 +160,7 @@ impl Formula {
 }
 
 /// Puts the text from `start` into brackets, unless it is a single sign, word or number.
-fn group(text: &mut String, start: usize) {
+pub(crate) fn group(text: &mut String, start: usize) {
     let part = text.get(start..).unwrap_or_default();
     if !is_atom(part) {
         text.insert(start, '(');

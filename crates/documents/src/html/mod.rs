@@ -1,6 +1,6 @@
 //! The title, the visible text and the metadata of an HTML file, from its tokens.
 //!
-//! It builds no tree and ignores style sheets: an element that only CSS hides is read.
+//! It builds no tree and ignores style sheets: an element that only these hide is read.
 
 mod article;
 mod elements;
@@ -16,6 +16,7 @@ use std::str::FromStr;
 use html5gum::emitters::callback::{Callback, CallbackEmitter, CallbackEvent};
 use html5gum::{Emitter, ForwardingEmitter, Span, State, Tokenizer, naive_next_state};
 
+pub(crate) use self::formula::{Formula, group};
 use self::page::Attributes;
 pub(crate) use self::page::{Finished, Heading, Page};
 use crate::error::ReadError;
@@ -174,6 +175,7 @@ enum Attribute {
     Name,
     Content,
     Hidden,
+    Style,
     Columns,
     Rows,
     #[default]
@@ -261,6 +263,7 @@ impl Tag {
                 self.attributes.hidden = true;
                 Attribute::Hidden
             }
+            (_, b"style") => Attribute::Style,
             (b"template", b"shadowrootmode" | b"shadowroot") => {
                 self.attributes.shadow = true;
                 Attribute::Other
@@ -281,9 +284,21 @@ impl Tag {
             Attribute::Hidden if value.eq_ignore_ascii_case(b"until-found") => {
                 self.attributes.hidden = false;
             }
+            Attribute::Style => self.attributes.hidden |= hides(&text()),
             Attribute::Columns => self.attributes.columns = number(),
             Attribute::Rows => self.attributes.rows = number(),
             Attribute::Hidden | Attribute::Other => {}
         }
     }
+}
+
+/// Whether the style of an element takes it out of the page.
+fn hides(style: &str) -> bool {
+    let mut settings = style
+        .split(';')
+        .filter_map(|setting| setting.split_once(':'));
+    settings.any(|(name, value)| {
+        let value = value.split('!').next().unwrap_or_default();
+        name.trim().eq_ignore_ascii_case("display") && value.trim().eq_ignore_ascii_case("none")
+    })
 }

@@ -32,6 +32,8 @@ pub(crate) struct Page {
     scopes: Scopes,
     formula: Option<Formula>,
     script: Option<Script>,
+    /// The offset of the last link.
+    link_start: Option<usize>,
     preformatted: usize,
     /// Whether a line break now does not belong to the preformatted text.
     preformatted_begins: bool,
@@ -136,6 +138,7 @@ impl Page {
             }
             b"sup" | b"sub" if !tag.self_closing => self.start_script(name == b"sup"),
             b"a" => {
+                self.link_start = (!tag.self_closing).then_some(self.text.len());
                 if let Some(script) = &mut self.script {
                     script.link = true;
                 }
@@ -172,6 +175,7 @@ impl Page {
         }
         match name {
             b"title" => self.in_title = false,
+            b"a" => self.link_start = None,
             b"pre" => self.end_preformatted(),
             b"sup" | b"sub" => self.end_script(),
             b"td" | b"th" => self.end_cell(),
@@ -360,7 +364,7 @@ impl Page {
         self.script = attached.then_some(Script {
             raised,
             start: self.text.len(),
-            link: false,
+            link: self.link_start == Some(self.text.len()),
         });
     }
 
@@ -407,7 +411,8 @@ impl Page {
         self.space |= text.starts_with(|c: char| c.is_ascii_whitespace());
         for word in text.split_ascii_whitespace() {
             self.settle();
-            self.text.push_str(word);
+            // Where a word may be hyphenated, it is not.
+            self.text.extend(word.split('\u{ad}'));
             self.space = true;
         }
         self.space = text.ends_with(|c: char| c.is_ascii_whitespace())

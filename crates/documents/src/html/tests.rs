@@ -263,3 +263,22 @@ fn pages_of_which_a_tree_costs_too_much_are_read_as_a_whole() {
         assert!(read.text.contains("Chapter 3"));
     }
 }
+
+#[test]
+fn what_a_style_takes_out_of_the_page() {
+    check(
+        "<p>One.<p style='color:red; DISPLAY : none !important'>hidden<p>Two.<p style='display:block'>Three.",
+        None,
+        "One.\n\nTwo.\n\nThree.",
+    );
+}
+
+#[test]
+fn marks_of_notes_and_hyphens() {
+    check(
+        "<p>It opens<a href='#n'><sup>1</sup></a> at 10<sup>6</sup> Pa<a id=x></a><sup>2</sup>.",
+        None,
+        "It opens[1] at 10^6 Pa^2.",
+    );
+    check("<p>Kreisel&shy;pumpe", None, "Kreiselpumpe");
+}

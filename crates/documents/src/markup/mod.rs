@@ -9,6 +9,7 @@ mod tex;
 use crate::error::ReadError;
 use crate::place::Place;
 use crate::record::Contents;
+use crate::table::Row;
 use crate::watch::Watch;
 
 /// A language of light markup.
@@ -18,6 +19,15 @@ pub(crate) enum Markup {
     Org,
     Tex,
     AsciiDoc,
+}
+
+/// The cells of a row between bars.
+fn cells(line: &str) -> Row {
+    let line = line.trim();
+    let line = line.strip_prefix('|').unwrap_or(line);
+    let line = line.strip_suffix('|').unwrap_or(line);
+    let cells = line.split('|').map(|cell| cell.trim().to_owned());
+    cells.enumerate().collect()
 }
 
 /// Adds a line to a paragraph.

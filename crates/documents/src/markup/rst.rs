@@ -1,5 +1,7 @@
 //! reStructuredText: headings by the lines drawn under or around them, comments and targets left out, roles
-//! and links as their words.
+//! and links as their words, substitutions as what they stand for.
+
+use std::collections::HashMap;
 
 use serde_json::Map;
 
@@ -7,6 +9,7 @@ use super::push_line;
 use crate::error::ReadError;
 use crate::place::Place;
 use crate::prose::Prose;
+use crate::raised::changes_number;
 use crate::record::Contents;
 use crate::watch::Watch;
 
@@ -14,7 +17,7 @@ use crate::watch::Watch;
 const MOST_LEVELS: usize = 9;
 
 /// The directives with text beside their names.
-const SHOWN: [&str; 19] = [
+const SHOWN: [&str; 22] = [
     "note",
     "warning",
     "tip",
@@ -30,13 +33,43 @@ const SHOWN: [&str; 19] = [
     "table",
     "list-table",
     "csv-table",
-    "versionadded",
-    "versionchanged",
-    "deprecated",
     "seealso",
+    "function",
+    "class",
+    "method",
+    "attribute",
+    "option",
+    "envvar",
 ];
 
+/// The directives whose content is not for readers of the text.
+const LEFT_OUT: [&str; 9] = [
+    "toctree",
+    "contents",
+    "raw",
+    "index",
+    "meta",
+    "highlight",
+    "include",
+    "sectnum",
+    "currentmodule",
+];
+
+/// The directives beside whose names stands a version, and what they say of it.
+const VERSIONS: [(&str, &str); 3] = [
+    ("versionadded", "Added in version"),
+    ("versionchanged", "Changed in version"),
+    ("deprecated", "Deprecated since version"),
+];
+
+/// A space that is not shown.
+const JOIN: &str = "\\ ";
+
+/// The most bytes that all substitutions may add.
+const MOST_SUBSTITUTED: usize = 1 << 20;
+
 pub(super) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Contents, ReadError> {
+    let text = &substituted(text);
     let lines: Vec<&str> = text.lines().collect();
     let mut prose = Prose::new(place, watch);
     // The ways in which headings are drawn, by level.
@@ -79,7 +112,7 @@ pub(super) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Conte
             index += 1;
             let after = lines.get(index..).unwrap_or_default();
             index += write_explicit(explicit.trim(), after, &mut block, &mut prose)?;
-        } else if line.trim().is_empty() {
+        } else if line.trim().is_empty() || line.trim() == "::" {
             prose.paragraph(&std::mem::take(&mut block))?;
             index += 1;
         } else {
@@ -98,23 +131,106 @@ fn write_explicit(
     block: &mut String,
     prose: &mut Prose,
 ) -> Result<usize, ReadError> {
-    let after = after.iter();
     if let Some((name, words)) = directive(explicit) {
-        if SHOWN.contains(&name) {
-            prose.paragraph(&inline(words))?;
-        }
-        // Its options go, its content stays.
-        let options = after.take_while(|line| line.trim_start().starts_with(':'));
-        return Ok(options.count());
+        return write_directive(name, words, after, prose);
     }
+    // A comment goes with its paragraphs, unless it is empty.
+    let is_comment = !explicit.starts_with(['[', '_', '|']);
+    if is_comment && !(explicit.is_empty() && after.first().is_none_or(|line| is_blank(line))) {
+        return Ok(indented(after));
+    }
+    let after = after.iter();
     // A footnote or a citation is text.
     if explicit.starts_with('[') {
         block.push_str(&inline(explicit));
         return Ok(0);
     }
-    // A target or a comment goes with its indented lines.
+    // A target goes with its indented lines.
     let indented = after.take_while(|line| line.starts_with([' ', '\t']));
     Ok(indented.count())
+}
+
+/// Writes the text of a directive that is not in its content; returns how many of the lines after it are left out.
+fn write_directive(
+    name: &str,
+    words: &str,
+    after: &[&str],
+    prose: &mut Prose,
+) -> Result<usize, ReadError> {
+    if LEFT_OUT.contains(&name) {
+        return Ok(indented(after));
+    }
+    let version = VERSIONS.iter().find(|(directive, _)| *directive == name);
+    if let Some((_, said)) = version {
+        prose.paragraph(&format!("{said} {words}"))?;
+    } else if SHOWN.contains(&name) || name.contains(':') {
+        // What a domain describes, as `py:function`, has its name there.
+        prose.paragraph(&inline(words))?;
+    }
+    // Its options go, its content stays.
+    let options = after.iter().map(|line| line.trim_start());
+    let options = options.take_while(|line| line.starts_with(':'));
+    let mut count = 0;
+    for option in options {
+        count += 1;
+        if let Some(words) = option.strip_prefix(":alt:") {
+            prose.paragraph(&format!("[{}]", words.trim()))?;
+        } else if let Some(header) = option.strip_prefix(":header:") {
+            prose.paragraph(header.trim())?;
+        }
+    }
+    Ok(count)
+}
+
+fn is_blank(line: &str) -> bool {
+    line.trim().is_empty()
+}
+
+/// How many of these lines are indented, with the blank ones between them.
+fn indented(lines: &[&str]) -> usize {
+    let lines = lines.iter();
+    let inside = lines.take_while(|line| line.starts_with([' ', '\t']) || is_blank(line));
+    inside.count()
+}
+
+/// The text with what its substitutions stand for.
+fn substituted(text: &str) -> String {
+    let definitions = text.lines().filter_map(|line| {
+        let (name, words) = line.strip_prefix(".. |")?.split_once("| replace::")?;
+        Some((name, words.trim()))
+    });
+    let by_name: HashMap<&str, &str> = definitions.collect();
+    if by_name.is_empty() {
+        return text.to_owned();
+    }
+    let (mut out, mut added) = (String::with_capacity(text.len()), 0);
+    for line in text.split_inclusive('\n') {
+        let mut pieces = line.split('|').peekable();
+        // Whether the piece before was a name, whose bar is already read.
+        let mut is_open = false;
+        while let Some(piece) = pieces.next() {
+            let words = by_name
+                .get(piece)
+                .filter(|_| is_open && pieces.peek().is_some());
+            match words {
+                Some(words)
+                    if added + words.len() <= MOST_SUBSTITUTED && !line.starts_with("..") =>
+                {
+                    added += words.len();
+                    out.push_str(words);
+                    is_open = false;
+                }
+                _ => {
+                    if is_open {
+                        out.push('|');
+                    }
+                    out.push_str(piece);
+                    is_open = true;
+                }
+            }
+        }
+    }
+    out
 }
 
 /// The sign of which a line has at least three, and no other.
@@ -147,24 +263,26 @@ fn inline(line: &str) -> String {
             break;
         };
         // `:role:` goes, `label <target>` is its label.
-        let before = before
-            .strip_suffix(':')
-            .and_then(|before| {
-                let start = before.rfind(':')?;
-                let role = before.get(start + 1..)?;
-                let plain = role
-                    .chars()
-                    .all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
-                (plain && !role.is_empty()).then(|| before.get(..start))?
-            })
-            .unwrap_or(before);
-        out.push_str(before);
+        let (before, role) = role(before).unwrap_or((before, ""));
+        // An escaped space sets a role apart from the word that it is part of.
+        out.push_str(before.strip_suffix(JOIN).unwrap_or(before));
         let label = inside.rsplit_once(" <").map_or(inside, |(label, _)| label);
+        if role == "sup" && changes_number(&out, label) {
+            out.push('^');
+        }
         out.push_str(label.trim_start_matches(['~', '!']));
-        rest = after.trim_start_matches('_');
+        let after = after.trim_start_matches('_');
+        rest = after.strip_prefix(JOIN).unwrap_or(after);
     }
     out.push_str(rest);
     out
+}
+
+/// A text without the role that it ends with, and the name of that.
+fn role(before: &str) -> Option<(&str, &str)> {
+    let (before, role) = before.strip_suffix(':')?.rsplit_once(':')?;
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    (!role.is_empty() && role.chars().all(plain)).then_some((before, role))
 }
 
 #[cfg(test)]
@@ -184,6 +302,20 @@ mod tests {
         assert_eq!(
             contents.text,
             "# Tides\n\n## High water\n\nSee the table and x,\nhome.\n\nMind the gate.\n\n   open 7\n\n## Low\n\nx"
+        );
+    }
+
+    #[test]
+    fn directives_comments_and_substitutions() {
+        let text = ".. |pump| replace:: pump seven\n\n.. py:function:: open(valve)\n   :async:\n\n   Opens |pump| at 10\\ :sup:`6`\\ Pa, `a|b`.\n\n\
+                    .. versionadded:: 3.1\n\n.. image:: a.png\n   :alt: The gate\n\n.. toctree::\n   :maxdepth: 1\n\n   intro\n\n\
+                    .. csv-table:: Times\n   :header: \"a\", \"b\"\n\n   1, 2\n\n..\n   hidden\n\n   hidden too\n\nSo::\n\n   x\n";
+        let contents =
+            contents(text, &Place::whole(Path::new("t.rst")), &Watch::default()).unwrap();
+        assert_eq!(
+            contents.text,
+            "open(valve)\n\n   Opens pump seven at 10^6Pa, a|b.\n\nAdded in version 3.1\n\n[The gate]\n\nTimes\n\n\
+             \"a\", \"b\"\n\n   1, 2\n\nSo::\n\n   x"
         );
     }
 

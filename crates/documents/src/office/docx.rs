@@ -1,12 +1,14 @@
 //! Word files: paragraphs, headings by their styles, lists, tables, text boxes, notes. Deleted text, field
 //! codes, headers and footers are left out.
 
+use super::equation::Equation;
 use super::styles::{self, Role, Styles};
 use super::{properties, relations};
 use crate::error::ReadError;
 use crate::package::Package;
 use crate::place::Place;
 use crate::prose::Prose;
+use crate::raised::changes_number;
 use crate::record::Contents;
 use crate::table::{self, Row};
 use crate::watch::Watch;
@@ -70,10 +72,19 @@ struct Body<'s> {
     tables: Vec<Table>,
     /// The number of cells so far.
     cells: u64,
+    /// How the open run shows its text.
+    run: Run,
+    equation: Option<Equation>,
     /// The open note, if notes are read.
     in_notes: Option<Note>,
     place: Place,
     watch: &'s Watch,
+}
+
+#[derive(Default)]
+struct Run {
+    is_hidden: bool,
+    is_raised: bool,
 }
 
 #[derive(Default)]
@@ -132,6 +143,8 @@ impl<'s> Body<'s> {
             title: None,
             paragraphs: Vec::new(),
             tables: Vec::new(),
+            run: Run::default(),
+            equation: None,
             in_notes: None,
         }
     }
@@ -145,8 +158,11 @@ impl<'s> Body<'s> {
                     in_text = element.name() == "t";
                     self.start(&element);
                 }
-                Node::Text(text) if in_text => {
+                Node::Text(text) if in_text && !self.run.is_hidden => {
                     if let Some(paragraph) = self.paragraphs.last_mut() {
+                        if self.run.is_raised && changes_number(&paragraph.text, &text) {
+                            paragraph.text.push('^');
+                        }
                         paragraph.text.push_str(&text);
                     }
                 }
@@ -163,10 +179,14 @@ impl<'s> Body<'s> {
     fn start(&mut self, element: &Element<'_>) {
         let value = || element.attribute("val").unwrap_or_default();
         match element.name() {
-            "p" => self.paragraphs.push(Paragraph {
-                tables: self.tables.len(),
-                ..Paragraph::default()
-            }),
+            "p" => {
+                // An equation is within one paragraph.
+                self.equation = None;
+                self.paragraphs.push(Paragraph {
+                    tables: self.tables.len(),
+                    ..Paragraph::default()
+                });
+            }
             "tbl" => self.tables.push(Table::default()),
             "footnote" | "endnote" => {
                 if let Some(note) = &mut self.in_notes {
@@ -186,41 +206,59 @@ impl<'s> Body<'s> {
                         _ => {}
                     }
                 }
-                let Some(paragraph) = self.paragraphs.last_mut() else {
-                    return;
-                };
-                match name {
-                    "pStyle" => {
-                        paragraph.role = self.styles.role(&value());
-                        paragraph.is_item |= self.styles.is_item(&value());
-                    }
-                    "outlineLvl" => paragraph.role = styles::level(&value()).or(paragraph.role),
-                    "numId" => paragraph.is_item = value() != "0",
-                    "ilvl" => paragraph.level = value().parse().unwrap_or(0).min(8),
-                    "tab" | "ptab" => paragraph.text.push('\t'),
-                    "br" | "cr" => paragraph.text.push('\n'),
-                    "noBreakHyphen" => paragraph.text.push('-'),
-                    "footnoteReference" | "endnoteReference" => {
-                        let id = element.attribute("id").unwrap_or_default();
-                        let mark = mark_of(name);
-                        paragraph.text.push_str(&format!(" [{mark}{id}]"));
-                    }
-                    "docPr" => {
-                        if let Some(words) =
-                            element.attribute("descr").filter(|words| !words.is_empty())
-                        {
-                            paragraph.text.push_str(&format!("[{words}]"));
-                        }
-                    }
-                    _ => {}
-                }
+                self.start_in_paragraph(name, element);
             }
         }
     }
 
-    fn end(&mut self, name: &str) -> Result<(), ReadError> {
+    /// Begins an element of the open paragraph.
+    fn start_in_paragraph(&mut self, name: &str, element: &Element<'_>) {
+        let value = || element.attribute("val").unwrap_or_default();
+        let Some(paragraph) = self.paragraphs.last_mut() else {
+            return;
+        };
+        if let Some(equation) = &mut self.equation {
+            equation.start(name, &mut paragraph.text);
+            equation.property(name, value(), &mut paragraph.text);
+        }
         match name {
+            "oMath" => self.equation = Some(Equation::default()),
+            "r" => self.run = Run::default(),
+            "vanish" => self.run.is_hidden = !matches!(value().as_str(), "0" | "false"),
+            "vertAlign" => self.run.is_raised = value() == "superscript",
+            "pStyle" => {
+                paragraph.role = self.styles.role(&value());
+                paragraph.is_item |= self.styles.is_item(&value());
+            }
+            "outlineLvl" => paragraph.role = styles::level(&value()).or(paragraph.role),
+            "numId" => paragraph.is_item = value() != "0",
+            "ilvl" => paragraph.level = value().parse().unwrap_or(0).min(8),
+            "tab" | "ptab" => paragraph.text.push('\t'),
+            "br" | "cr" => paragraph.text.push('\n'),
+            "noBreakHyphen" => paragraph.text.push('-'),
+            "footnoteReference" | "endnoteReference" => {
+                let id = element.attribute("id").unwrap_or_default();
+                let mark = mark_of(name);
+                paragraph.text.push_str(&format!(" [{mark}{id}]"));
+            }
+            "docPr" => {
+                if let Some(words) = element.attribute("descr").filter(|words| !words.is_empty()) {
+                    paragraph.text.push_str(&format!("[{words}]"));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, name: &str) -> Result<(), ReadError> {
+        if let (Some(equation), Some(paragraph)) = (&mut self.equation, self.paragraphs.last_mut())
+        {
+            equation.end(name, &mut paragraph.text);
+        }
+        match name {
+            "oMath" => self.equation = None,
             "p" => {
+                self.equation = None;
                 if let Some(paragraph) = self.paragraphs.pop() {
                     self.paragraph(&paragraph)?;
                 }

@@ -2,6 +2,7 @@
 //! and OpenDocument (`odt`, `ods`, `odp`). Macros, embedded objects and linked files are not read.
 
 mod docx;
+mod equation;
 mod number;
 mod odf;
 mod pptx;

@@ -2,10 +2,11 @@
 //! without the noise of binary fractions.
 
 /// How a cell shows its number.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum NumberFormat {
     #[default]
     General,
+    Marked(Marks),
     Percent,
     Date,
     DateTime,
@@ -13,6 +14,22 @@ pub(super) enum NumberFormat {
     /// Hours beyond a day are not wrapped.
     Duration,
 }
+
+/// What a cell shows around its number.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Marks {
+    /// A currency.
+    before: String,
+    /// A unit.
+    after: String,
+    /// The least digits of a whole number.
+    digits: usize,
+    /// Whether negative numbers have marks of their own.
+    is_for_positive: bool,
+}
+
+/// The most zeros before a number.
+const MOST_ZEROS: usize = 32;
 
 /// The epoch that a workbook counts days from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -70,12 +87,78 @@ pub(super) fn of_code(code: &str) -> NumberFormat {
         _ if duration => NumberFormat::Duration,
         (_, true, _) => NumberFormat::Time,
         _ if percent => NumberFormat::Percent,
-        _ => NumberFormat::General,
+        _ => marks(code).map_or(NumberFormat::General, NumberFormat::Marked),
+    }
+}
+
+/// What a code such as `0.0 "bar"` or `00000` shows around a number; `None` if that is nothing, or the number is scaled,
+/// taken apart or shown under a condition.
+fn marks(code: &str) -> Option<Marks> {
+    let mut marks = Marks::default();
+    let (mut is_number, mut is_whole, mut last) = (false, true, ' ');
+    let mut characters = code.chars();
+    while let Some(character) = characters.next() {
+        let side = match is_number {
+            true => &mut marks.after,
+            false => &mut marks.before,
+        };
+        match character {
+            '"' => side.extend(characters.by_ref().take_while(|&c| c != '"')),
+            '\\' => side.extend(characters.next()),
+            '_' | '*' => drop(characters.next()),
+            '[' => {
+                let inner: String = characters.by_ref().take_while(|&c| c != ']').collect();
+                match inner.strip_prefix('$') {
+                    Some(currency) => side.push_str(currency.split('-').next().unwrap_or_default()),
+                    None if inner.starts_with(['<', '>', '=']) => return None,
+                    None => {}
+                }
+            }
+            ';' => {
+                marks.is_for_positive = true;
+                break;
+            }
+            '0' | '#' | '?' | '.' | ',' => {
+                if !marks.after.is_empty() {
+                    return None;
+                }
+                is_number = true;
+                is_whole &= character == '0';
+                marks.digits += usize::from(character == '0');
+                last = character;
+            }
+            '/' | 'E' | 'e' | '@' => return None,
+            '-' if is_number => return None,
+            ' ' | '$' | '€' | '£' | '¥' => side.push(character),
+            _ => {}
+        }
+    }
+    if !is_whole {
+        marks.digits = 0;
+    }
+    let shows = marks.digits > 1 || !(marks.before.is_empty() && marks.after.trim().is_empty());
+    (is_number && shows && last != ',').then_some(marks)
+}
+
+impl Marks {
+    /// The text of a number, given without marks.
+    fn around(&self, number: &str) -> String {
+        let (sign, number) = match number.strip_prefix('-') {
+            Some(_) if self.is_for_positive => return number.to_owned(),
+            Some(number) => ("-", number),
+            None => ("", number),
+        };
+        let (before, after) = (self.before.trim_start(), self.after.trim_end());
+        let width = match number.bytes().all(|byte| byte.is_ascii_digit()) {
+            true => self.digits.min(MOST_ZEROS),
+            false => 0,
+        };
+        format!("{sign}{before}{number:0>width$}{after}")
     }
 }
 
 /// A number in the file, as its cell shows it.
-pub(super) fn shown(written: &str, format: NumberFormat, epoch: Epoch) -> String {
+pub(super) fn shown(written: &str, format: &NumberFormat, epoch: Epoch) -> String {
     let written = written.trim();
     let Ok(number) = written.parse::<f64>() else {
         return written.to_owned();
@@ -85,6 +168,7 @@ pub(super) fn shown(written: &str, format: NumberFormat, epoch: Epoch) -> String
     }
     match format {
         NumberFormat::General => plain(number, written),
+        NumberFormat::Marked(marks) => marks.around(&plain(number, written)),
         NumberFormat::Percent => format!("{}%", rounded(number * 100.0)),
         _ => moment(number, format, epoch).unwrap_or_else(|| plain(number, written)),
     }
@@ -108,7 +192,7 @@ fn rounded(number: f64) -> String {
     }
 }
 
-fn moment(number: f64, format: NumberFormat, epoch: Epoch) -> Option<String> {
+fn moment(number: f64, format: &NumberFormat, epoch: Epoch) -> Option<String> {
     // The first day after the year 9999.
     if !(0.0..2_958_466.0).contains(&number) {
         return None;
@@ -161,7 +245,7 @@ mod tests {
 
     #[test]
     fn numbers() {
-        let shown = |written| shown(written, NumberFormat::General, Epoch::Of1900);
+        let shown = |written| shown(written, &NumberFormat::General, Epoch::Of1900);
         assert_eq!(shown("0.30000000000000004"), "0.3");
         assert_eq!(shown("12345678901234567890"), "12345678901234567890");
         assert_eq!(shown("-7"), "-7");
@@ -173,7 +257,7 @@ mod tests {
 
     #[test]
     fn dates_and_times() {
-        let at = |written, format| shown(written, format, Epoch::Of1900);
+        let at = |written, format| shown(written, &format, Epoch::Of1900);
         assert_eq!(at("1", NumberFormat::Date), "1900-01-01");
         assert_eq!(at("61", NumberFormat::Date), "1900-03-01");
         assert_eq!(at("45351", NumberFormat::Date), "2024-02-29");
@@ -182,8 +266,28 @@ mod tests {
         assert_eq!(at("1.5", NumberFormat::Duration), "36:00");
         assert_eq!(at("-1", NumberFormat::Date), "-1");
         assert_eq!(at("0.155", NumberFormat::Percent), "15.5%");
-        let of_1904 = shown("0", NumberFormat::Date, Epoch::Of1904);
+        let of_1904 = shown("0", &NumberFormat::Date, Epoch::Of1904);
         assert_eq!(of_1904, "1904-01-01");
+    }
+
+    #[test]
+    fn units_currencies_and_zeros() {
+        for (code, written, expected) in [
+            ("0 \"bar\"", "5", "5 bar"),
+            ("0.0\\ \"bar\"", "-2.5", "-2.5 bar"),
+            ("#,##0.00\\ [$€-407]", "1234.5", "1234.5 €"),
+            ("_(\"$\"* #,##0.00_);_(\"$\"* \\(#,##0.00\\)", "-3", "-3"),
+            ("[$$-409]#,##0.00", "-3", "-$3"),
+            ("00000", "123", "00123"),
+            ("00000", "1.5", "1.5"),
+            ("000-00", "123", "123"),
+        ] {
+            assert_eq!(
+                shown(written, &of_code(code), Epoch::Of1900),
+                expected,
+                "{code}"
+            );
+        }
     }
 
     #[test]
@@ -197,7 +301,8 @@ mod tests {
             ("hh:mm:ss", NumberFormat::Time),
             ("[h]:mm", NumberFormat::Duration),
             ("mmm", NumberFormat::Date),
-            ("0 \"days\"", NumberFormat::General),
+            ("0.0,, \"M\"", NumberFormat::General),
+            ("# ?/?", NumberFormat::General),
             ("[Red]0.00", NumberFormat::General),
             ("[$-409]d-mmm-yy", NumberFormat::Date),
         ] {

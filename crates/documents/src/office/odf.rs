@@ -1,12 +1,16 @@
 //! OpenDocument: texts, workbooks and presentations, all of one vocabulary. Deleted text, the lines of
 //! indexes and remarks are left out.
 
+use std::collections::HashMap;
+
 use super::properties;
 use crate::error::ReadError;
 use crate::format::Format;
+use crate::html::Formula;
 use crate::package::Package;
 use crate::place::Place;
 use crate::prose::Prose;
+use crate::raised::changes_number;
 use crate::record::{Contents, one_line};
 use crate::table::{self, Row, Table};
 use crate::watch::Watch;
@@ -42,7 +46,10 @@ pub(super) fn contents(package: &mut Package, watch: &Watch) -> Result<Contents,
     let text = package.needed("content.xml")?;
     let place = package.place.clone();
     let mut body = Body::new(package.format(), &place, watch);
-    body.read(&mut Xml::new(&text, package.format(), &place, watch))?;
+    body.read(
+        &mut Xml::new(&text, package.format(), &place, watch),
+        package,
+    )?;
     body.prose.block();
     for note in &body.notes {
         body.prose.paragraph(note)?;
@@ -72,9 +79,21 @@ struct Body<'s> {
     /// The mark and the text of the open note.
     note: Option<(String, String)>,
     in_citation: bool,
+    /// The style that is being read, and what styles do to words.
+    style: String,
+    looks: HashMap<String, Look>,
+    /// The looks of the open spans.
+    spans: Vec<Look>,
     cells: u64,
     place: Place,
     watch: &'s Watch,
+}
+
+/// What a style does to words.
+#[derive(Debug, Default, Clone, Copy)]
+struct Look {
+    is_hidden: bool,
+    is_raised: bool,
 }
 
 #[derive(Default)]
@@ -114,13 +133,16 @@ impl<'s> Body<'s> {
             notes: Vec::new(),
             note: None,
             in_citation: false,
+            style: String::new(),
+            looks: HashMap::new(),
+            spans: Vec::new(),
             cells: 0,
             place: place.clone(),
             watch,
         }
     }
 
-    fn read(&mut self, xml: &mut Xml<'_>) -> Result<(), ReadError> {
+    fn read(&mut self, xml: &mut Xml<'_>, package: &mut Package) -> Result<(), ReadError> {
         while let Some(node) = xml.next()? {
             match node {
                 Node::Start(element) if LEFT_OUT.contains(&element.name()) => {
@@ -137,14 +159,27 @@ impl<'s> Body<'s> {
                         paragraph.text.push_str(&format!("[{words}]"));
                     }
                 }
+                Node::Start(element) if element.name() == "object" => {
+                    let part = element.attribute("href").unwrap_or_default();
+                    let part = format!("{}/content.xml", part.trim_start_matches("./"));
+                    if let Some(text) = package.text(&part)? {
+                        let formula = self.formula(&text)?;
+                        self.push(&formula);
+                    }
+                }
                 Node::Start(element) => self.start(&element)?,
                 Node::Text(text) if self.in_citation => {
                     if let Some((mark, _)) = &mut self.note {
                         mark.push_str(&text);
                     }
                 }
+                Node::Text(_) if self.spans.iter().any(|look| look.is_hidden) => {}
                 Node::Text(text) => {
+                    let is_raised = self.spans.last().is_some_and(|look| look.is_raised);
                     if let Some(paragraph) = self.paragraphs.last_mut() {
+                        if is_raised && changes_number(&paragraph.text, &text) {
+                            paragraph.text.push('^');
+                        }
                         push_words(&text, &mut paragraph.text);
                     }
                 }
@@ -168,6 +203,13 @@ impl<'s> Body<'s> {
             "s" => {
                 let count = repeats_of(element.attribute("c"), MOST_SPACES);
                 self.push(&" ".repeat(count));
+            }
+            "style" => self.style = element.attribute("name").unwrap_or_default(),
+            "text-properties" => self.look(element),
+            "span" => {
+                let style = element.attribute("style-name").unwrap_or_default();
+                self.spans
+                    .push(self.looks.get(&style).copied().unwrap_or_default());
             }
             "tab" => self.push("\t"),
             "line-break" => self.push("\n"),
@@ -207,6 +249,19 @@ impl<'s> Body<'s> {
         Ok(())
     }
 
+    /// Reads what the open style does to words.
+    fn look(&mut self, element: &Element<'_>) {
+        let position = element.attribute("text-position").unwrap_or_default();
+        let look = Look {
+            is_hidden: element.attribute("display").as_deref() == Some("none"),
+            is_raised: position.starts_with("super")
+                || position.starts_with(|c: char| ('1'..='9').contains(&c)),
+        };
+        if look.is_hidden || look.is_raised {
+            self.looks.insert(self.style.clone(), look);
+        }
+    }
+
     fn start_slide(&mut self, element: &Element<'_>) -> Result<(), ReadError> {
         self.slides += 1;
         let name = element.attribute("name").unwrap_or_default();
@@ -228,6 +283,8 @@ impl<'s> Body<'s> {
                     self.paragraph(&paragraph)?;
                 }
             }
+            "style" => self.style.clear(),
+            "span" => drop(self.spans.pop()),
             "list" => self.lists = self.lists.saturating_sub(1),
             "note-citation" => self.in_citation = false,
             "note" => {
@@ -258,6 +315,29 @@ impl<'s> Body<'s> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// The formula in a part, as a line of text; nothing if the part is something else.
+    fn formula(&self, part: &str) -> Result<String, ReadError> {
+        let mut xml = Xml::new(part, self.format, &self.place, self.watch);
+        let (mut formula, mut line) = (Formula::default(), String::new());
+        let mut is_root = true;
+        while let Some(node) = xml.next()? {
+            match node {
+                Node::Start(element) if std::mem::take(&mut is_root) => {
+                    if element.name() != "math" {
+                        break;
+                    }
+                }
+                // The formula in another language.
+                Node::Start(element) if element.name() == "annotation" => xml.skip()?,
+                Node::Start(element) => formula.start(element.name().as_bytes(), &mut line),
+                Node::End(end) => formula.end(end.name().as_bytes(), &mut line),
+                Node::Text(words) => formula.text(&words, &mut line),
+            }
+        }
+        formula.finish_all(&mut line);
+        Ok(line)
     }
 
     fn push(&mut self, words: &str) {

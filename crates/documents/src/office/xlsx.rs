@@ -164,7 +164,7 @@ fn number_formats(
                     "cellXfs" => in_cells = true,
                     "xf" if in_cells => {
                         let id = id().unwrap_or_default();
-                        let format = custom.get(&id).copied();
+                        let format = custom.get(&id).cloned();
                         formats.push(format.unwrap_or_else(|| number::built_in(id)));
                     }
                     _ => {}
@@ -275,8 +275,9 @@ impl Values {
                 _ => "TRUE".to_owned(),
             },
             _ => {
-                let format = self.formats.get(cell.style).copied();
-                number::shown(&cell.value, format.unwrap_or_default(), self.epoch)
+                let general = NumberFormat::General;
+                let format = self.formats.get(cell.style).unwrap_or(&general);
+                number::shown(&cell.value, format, self.epoch)
             }
         }
     }

@@ -65,9 +65,10 @@ pub(super) fn load(bytes: &[u8], path: &Path, watch: &Watch) -> Result<Pdf, Read
     watch.check()?;
     let mut pdf = open(false)?;
     // With a filter, the parser does not reconstruct files by itself.
-    if pdf.page_iter().next().is_none()
+    let (whole, pages) = (whole_pages(&pdf), pdf.page_iter().count());
+    if (pages == 0 || whole < pages)
         && let Ok(rebuilt) = open(true)
-        && rebuilt.page_iter().next().is_some()
+        && (whole_pages(&rebuilt) > whole || (pages == 0 && rebuilt.page_iter().next().is_some()))
     {
         pdf = rebuilt;
     }
@@ -79,6 +80,17 @@ pub(super) fn load(bytes: &[u8], path: &Path, watch: &Watch) -> Result<Pdf, Read
         fill_streams(&mut pdf, bytes);
     }
     Ok(pdf)
+}
+
+/// How many pages have their content, or none to have; the table of objects may be wrong about that of others.
+fn whole_pages(pdf: &Pdf) -> usize {
+    let is_whole = |page: &ObjectId| {
+        let contents = pdf.get_page_contents(*page);
+        contents
+            .iter()
+            .all(|id| matches!(pdf.objects.get(id), Some(Object::Stream(_))))
+    };
+    pdf.page_iter().filter(is_whole).count()
 }
 
 /// Sets the content of streams whose length the file does not give: the bytes before the next `endstream`.

@@ -79,7 +79,9 @@ fn read(bytes: &[u8], path: &Path, watch: &Watch) -> Result<Contents, ReadError>
         }
     }
     Ok(Contents {
-        title: information(&pdf).and_then(|entries| entry(&pdf, entries, b"Title")),
+        title: information(&pdf)
+            .and_then(|entries| entry(&pdf, entries, b"Title"))
+            .filter(|title| !title.eq_ignore_ascii_case("untitled")),
         text,
         outline: Outline {
             pages: starts,

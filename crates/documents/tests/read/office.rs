@@ -66,6 +66,54 @@ fn a_label_beside_several_rows_holds_for_each() {
 }
 
 #[test]
+fn equations_raised_and_hidden_text_of_word() {
+    let run = |look: &str, text: &str| {
+        format!("<w:r><w:rPr>{look}</w:rPr><w:t xml:space=\"preserve\">{text}</w:t></w:r>")
+    };
+    let part =
+        |name: &str, text: &str| format!("<m:{name}><m:r><m:t>{text}</m:t></m:r></m:{name}>");
+    let body = [
+        "<w:p>".to_owned(),
+        run("", "At 10"),
+        run("<w:vertAlign w:val=\"superscript\"/>", "6"),
+        run("<w:vanish/>", " hidden"),
+        run("<w:vanish w:val=\"0\"/>", " Pa:"),
+        "</w:p><w:p><m:oMath><m:f>".to_owned(),
+        part("num", "a+b"),
+        part("den", "c"),
+        "</m:f><m:r><m:t>=</m:t></m:r><m:sSup>".to_owned(),
+        part("e", "x"),
+        part("sup", "2"),
+        "</m:sSup><m:rad><m:deg/>".to_owned(),
+        part("e", "d"),
+        "</m:rad><m:r><m:t>+</m:t></m:r><m:nary><m:naryPr><m:chr m:val=\"∑\"/></m:naryPr>"
+            .to_owned(),
+        part("sub", "i=1"),
+        part("sup", "n"),
+        part("e", "i"),
+        "</m:nary></m:oMath></w:p>".to_owned(),
+    ];
+    assert_eq!(
+        text_of("w.docx", &docx(&body.concat())),
+        "At 10^6 Pa:\n\n(a+b)/c=x^2√d+∑_(i=1)^n i\n\n[2] A note."
+    );
+}
+
+#[test]
+fn formulas_raised_and_hidden_text_of_open_documents() {
+    let content = "<office:document-content><office:automatic-styles>\
+                   <style:style style:name=\"T1\"><style:text-properties style:text-position=\"super 58%\"/></style:style>\
+                   <style:style style:name=\"T2\"><style:text-properties text:display=\"none\"/></style:style></office:automatic-styles>\
+                   <office:body><office:text><text:p>At 10<text:span text:style-name=\"T1\">6</text:span>\
+                   <text:span text:style-name=\"T2\"> hidden</text:span> Pa, \
+                   <draw:frame><draw:object xlink:href=\"./Object 1\"/></draw:frame>.</text:p></office:text></office:body></office:document-content>";
+    let formula = "<math><semantics><mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mi>c</mi></mfrac>\
+                   <annotation>{a+b} over c</annotation></semantics></math>";
+    let file = package(&[("content.xml", content), ("Object 1/content.xml", formula)]);
+    assert_eq!(text_of("t.odt", &file), "At 10^6 Pa, (a + b)/c.");
+}
+
+#[test]
 fn slides_are_named_and_in_order() {
     let expected = "## Slide 1: Pumps\n\n- They are old.\n\nPump | Bar\nPump: seven; Bar: 9\n\nNotes:\n\n- Say it twice.\n\n## Slide 2: Valves";
     assert_eq!(
