@@ -120,7 +120,7 @@ pub enum Action {
     VerifyCorpus,
     /// Resume from what is undamaged in the corpus of this folder.
     RepairCorpus(String),
-    ExportCorpus,
+    ListDocuments,
     PushCorpus(String),
     Search,
     PullModel(String),

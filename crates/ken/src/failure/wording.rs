@@ -44,7 +44,7 @@ fn command(action: &Action) -> String {
         }
         Action::IngestShard => "ken ingest --shards N --only-shard I",
         Action::VerifyCorpus => "ken corpus verify",
-        Action::ExportCorpus => "ken corpus export",
+        Action::ListDocuments => "ken corpus list",
         Action::Search => "ken search",
         Action::VerifyModel => "ken model verify REF",
         Action::ExportModel => "ken model export",
