@@ -157,6 +157,7 @@ pub enum Action {
     MakeWorld,
     /// Make a key for a server.
     MakeServerKey,
+    ListServerKeys,
     /// Choose a policy on questions, and write it into the settings.
     Tune,
     /// Run a study of models and corpus scales.

@@ -1,5 +1,7 @@
 //! Reports for a terminal.
 
+use std::collections::BTreeSet;
+
 use crate::{Report, Section, Table};
 
 impl Report {
@@ -55,7 +57,7 @@ fn rows(table: &Table, escape: impl Fn(&str) -> String) -> Vec<Vec<String>> {
 const GAP: usize = 2;
 
 /// Rows with their columns aligned to the left, two spaces apart. If they take more than `most` characters, the columns stand in
-/// several blocks below one another, each of which begins with the first column.
+/// several blocks below one another, each of which begins with those that tell the rows apart.
 #[must_use]
 pub fn aligned(rows: &[Vec<String>], most: usize) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -65,7 +67,8 @@ pub fn aligned(rows: &[Vec<String>], most: usize) -> String {
             cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
         })
         .collect();
-    let blocks = blocks(&widths, most).into_iter().map(|columns| {
+    let keys = keys(rows, &widths, most / 2);
+    let blocks = blocks(&widths, keys, most).into_iter().map(|columns| {
         let lines = rows.iter().map(|row| {
             let cells = (columns.iter())
                 .filter_map(|&column| row.get(column).map(|cell| (cell, widths[column])))
@@ -78,26 +81,39 @@ pub fn aligned(rows: &[Vec<String>], most: usize) -> String {
     blocks.collect::<Vec<_>>().join("\n")
 }
 
-/// The columns of each block: the first one, and at least one other if there are any.
-fn blocks(widths: &[usize], most: usize) -> Vec<Vec<usize>> {
+/// How many of the first columns, within `most` characters, tell the rows apart; 1 if none do.
+fn keys(rows: &[Vec<String>], widths: &[usize], most: usize) -> usize {
+    let ends = widths.iter().scan(0, |end, width| {
+        *end += width + GAP;
+        Some(*end)
+    });
+    let fitting = ends.take_while(|end| *end <= most).count();
+    let tells = |count: &usize| {
+        let keys = rows.iter().map(|row| &row[..row.len().min(*count)]);
+        keys.collect::<BTreeSet<_>>().len() == rows.len()
+    };
+    (1..=fitting).find(tells).unwrap_or(1)
+}
+
+/// The columns of each block: the keys, and at least one other if there are any.
+fn blocks(widths: &[usize], keys: usize, most: usize) -> Vec<Vec<usize>> {
+    let of_keys: usize = widths.iter().take(keys).map(|width| width + GAP).sum();
     let mut blocks: Vec<Vec<usize>> = Vec::new();
     let mut taken = 0;
-    for (column, width) in widths.iter().enumerate() {
-        let needed = GAP + width;
+    for (column, width) in widths.iter().enumerate().skip(keys) {
         match blocks.last_mut() {
-            Some(block) if block.len() < 2 || taken + needed <= most => {
+            Some(block) if taken + GAP + width <= most => {
                 block.push(column);
-                taken += needed;
+                taken += GAP + width;
             }
-            Some(_) => {
-                blocks.push(vec![0, column]);
-                taken = widths[0] + needed;
-            }
-            None => {
-                blocks.push(vec![column]);
-                taken = *width;
+            _ => {
+                blocks.push((0..keys).chain([column]).collect());
+                taken = of_keys + width;
             }
         }
+    }
+    if blocks.is_empty() {
+        blocks.push((0..widths.len()).collect());
     }
     blocks
 }
@@ -127,6 +143,22 @@ mod tests {
         assert_eq!(aligned(&rows, 23), folded);
         // Each block has another column, however narrow the terminal is.
         assert_eq!(aligned(&rows, 1).lines().count(), 3 * 2 + 2);
+    }
+
+    #[test]
+    fn each_block_tells_the_rows_apart() {
+        let rows = [
+            ["method", "ratio", "right", "contains an answer"],
+            ["random", "0", "0.5", "0.5"],
+            ["random", "0.5", "0.4", "0.4"],
+        ];
+        let rows = rows.map(|row| row.map(String::from).to_vec());
+        let folded = "method  ratio  right\nrandom  0      0.5\nrandom  0.5    0.4\n\n\
+            method  ratio  contains an answer\nrandom  0      0.5\nrandom  0.5    0.4\n";
+        assert_eq!(aligned(&rows, 36), folded);
+        // The keys take at most half of the room.
+        assert!(aligned(&rows, 26).contains("\n\nmethod  contains an answer\n"));
+        assert_eq!(aligned(&[vec!["alone".to_owned()]], 3), "alone\n");
     }
 
     #[test]

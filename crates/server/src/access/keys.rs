@@ -118,6 +118,7 @@ pub enum KeysError {
     )]
     Broken { path: PathBuf, reason: String },
     #[error("there is no key {id} in {path}")]
+    #[diagnostic(remedy = "<ListServerKeys> shows the ids")]
     UnknownKey { id: String, path: PathBuf },
     #[error(transparent)]
     Storage(#[from] StorageError),

@@ -46,6 +46,11 @@ pub(crate) fn run(arguments: &AskArguments, session: &Session<'_>) -> Result<()>
             "choices are those of one question",
             "name the question in place of -; `ken eval` takes a file of questions with choices",
         )),
+        _ if count == 1 => Err(Failure::refused(
+            "one_choice",
+            "one choice alone leaves nothing to choose",
+            "add another --choice, or leave it out",
+        )),
         question => {
             let question = QuestionPrompt { question, choices };
             answer(&pipeline, question, form, session)

@@ -79,6 +79,9 @@ fn show_outcome(answer: &Answer) -> Result<()> {
     if is_remembered && answer.withheld.is_none() && answer.style == Style::Short {
         output::line("from memory: the documents do not answer")?;
     }
+    if answer.route == Source::Corpus && answer.retrieved.is_empty() {
+        output::line("from memory: no passages were found")?;
+    }
     if let Some(withheld) = &answer.withheld {
         output::text(&format!("withheld: {withheld}\n"))?;
     }
