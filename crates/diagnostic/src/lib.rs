@@ -120,7 +120,7 @@ pub enum Action {
     VerifyCorpus,
     /// Resume from what is undamaged in the corpus of this folder.
     RepairCorpus(String),
-    ExportCorpus,
+    ListDocuments,
     PushCorpus(String),
     Search,
     PullModel(String),
@@ -157,6 +157,7 @@ pub enum Action {
     MakeWorld,
     /// Make a key for a server.
     MakeServerKey,
+    ListServerKeys,
     /// Choose a policy on questions, and write it into the settings.
     Tune,
     /// Run a study of models and corpus scales.

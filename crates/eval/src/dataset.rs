@@ -153,6 +153,14 @@ fn to_read(refusal: std::io::ErrorKind) -> Remedy {
     }
 }
 
+/// The line at which reading failed; a file that is not there has none.
+fn at(line: usize, refusal: &std::io::Error) -> String {
+    match refusal.kind() {
+        std::io::ErrorKind::NotFound => String::new(),
+        _ => format!(", line {line}"),
+    }
+}
+
 /// Checks that some question has a field in its metadata.
 ///
 /// # Errors
@@ -181,7 +189,7 @@ pub enum DatasetError {
     #[error("no question has the field {field:?} in its metadata")]
     #[diagnostic(remedy = other_fields(known))]
     NoField { field: String, known: Vec<String> },
-    #[error("cannot read the questions in {path}, line {line}: {source}")]
+    #[error("cannot read the questions in {path}{}: {source}", at(*line, source))]
     #[diagnostic(kind = "questions_unreadable", remedy = to_read(source.kind()))]
     Read {
         path: PathBuf,

@@ -35,7 +35,7 @@ pub(crate) fn excerpt(text: &str, wanted: &[(&str, usize)], most: usize) -> Exce
     let room = most - before.chars().count();
     let (end, after) = match line.len() - start <= room {
         true => (line.len(), ""),
-        false => (start + room - 1, "…"),
+        false => (word_end(&line, start, start + room - 1), "…"),
     };
     let kept: String = line[start..end].iter().collect();
     let kept = kept.trim_end();
@@ -56,6 +56,12 @@ pub(crate) fn excerpt(text: &str, wanted: &[(&str, usize)], most: usize) -> Exce
         marks: marks.collect(),
         text: format!("{before}{kept}{after}"),
     }
+}
+
+/// The last place between words up to `end`, if it is near; the characters between `start` and that are shown.
+fn word_end(line: &[char], start: usize, end: usize) -> usize {
+    let mut places = (start..=end).rev().take(BEFORE);
+    places.find(|&at| line[at] == ' ').unwrap_or(end)
 }
 
 /// The start of the part with the highest sum of wanted words within so many characters.
@@ -134,7 +140,7 @@ mod tests {
         let shown = excerpt(&text, &[("white", 3), ("red buoys", 1)], 60).text;
         assert!(shown.contains("white"), "{shown}");
         let begins = excerpt(&text, &[("Who sings?", 1)], 24);
-        assert_eq!(begins.text, "Buoys are red here. Buo…");
+        assert_eq!(begins.text, "Buoys are red here.…");
         let whole = excerpt("short\n text", &[("text", 1)], 24);
         assert_eq!(whole.text, "short text");
         assert_eq!(whole.marks[0], 6..10);

@@ -68,18 +68,23 @@ pub(crate) fn excerpt(excerpt: &Excerpt) -> Result<()> {
 
 /// Writes a report.
 pub(crate) fn report(report: &Report) -> Result<()> {
-    let text = report.text(|text| for_stdout(text, terminal::line).into_owned());
-    bytes(text.as_bytes())
+    let escaped = |text: &str| for_stdout(text, terminal::line).into_owned();
+    fitted(&report.text(escaped, terminal::width()))
 }
 
-/// Writes rows with their columns aligned to the left, two spaces apart.
+/// Writes lines; on a terminal, those that are too long for it break between words.
+fn fitted(lines: &str) -> Result<()> {
+    piece(&mut Flow::new(terminal::width(), 2), lines)
+}
+
+/// Writes rows with their columns aligned to the left, two spaces apart. Columns that do not fit on a terminal follow below.
 pub(crate) fn table(rows: impl IntoIterator<Item = Vec<String>>) -> Result<()> {
     let mut rows: Vec<Vec<String>> = rows.into_iter().collect();
     // The name of the first column is ken's own, and may stand below an empty line.
     for cell in rows.iter_mut().flatten().skip(1) {
         *cell = for_stdout(cell, terminal::line).into_owned();
     }
-    text(&aligned(&rows))
+    fitted(&aligned(&rows, terminal::width()))
 }
 
 /// As [`table`], below the names of the columns, which have bars between.

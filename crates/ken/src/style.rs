@@ -89,7 +89,7 @@ impl Styled {
     pub(crate) fn shown(&self, indent: usize) -> String {
         match terminal::is_on_stdout() {
             true => Flow::new(terminal::columns(), indent).push(&format!("{}\n", self.0)),
-            false => format!("{}\n", self.0),
+            false => format!("{}\n", self.0.trim_end_matches(' ')),
         }
     }
 }

@@ -22,9 +22,16 @@ pub(crate) fn is_on_stdout() -> bool {
 
 /// The columns that text on stdout may take.
 pub(crate) fn columns() -> usize {
+    width().min(MOST_COLUMNS)
+}
+
+/// The columns that a table on stdout may take: those of the terminal, or any number elsewhere.
+pub(crate) fn width() -> usize {
     let size = terminal_size::terminal_size_of(io::stdout());
-    let columns = size.map_or(USUAL_COLUMNS, |(width, _)| usize::from(width.0));
-    columns.min(MOST_COLUMNS)
+    match is_on_stdout() {
+        true => size.map_or(USUAL_COLUMNS, |(width, _)| usize::from(width.0)),
+        false => usize::MAX,
+    }
 }
 
 /// Text for stdout, escaped by one of the functions below if stdout is a terminal.

@@ -91,6 +91,27 @@ fn an_unknown_policy_is_a_usage_error() {
     says!(outcome.stderr => "'sometimes'", "--policy");
     let near = ken(folder().path(), &["ask", "--policy", "alwys", "Why?"]);
     says!(near.stderr => "did you mean `always`?");
+    assert!(!near.stderr.contains("known are"), "{}", near.stderr);
+}
+
+#[test]
+fn a_mistyped_verb_is_told() {
+    let folder = folder();
+    let near = ken(folder.path(), &["aks", "Why?"]);
+    assert_eq!((near.code, near.stdout.as_str()), (2, ""));
+    says!(near.stderr => "'aks'", "a similar subcommand exists: 'ask'");
+    for far in [&["zzz"][..], &["corpus", "aks"]] {
+        let far = ken(folder.path(), far);
+        assert_eq!(far.code, 2);
+        assert!(!far.stderr.contains("similar"), "{}", far.stderr);
+    }
+}
+
+#[test]
+fn a_generation_is_a_number() {
+    let outcome = ken(folder().path(), &["corpus", "rollback", "x"]);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
+    says!(outcome.stderr => "`ken corpus history` lists");
 }
 
 #[test]

@@ -266,9 +266,8 @@ fn write_test(f: &mut fmt::Formatter<'_>, rule: &Rule) -> fmt::Result {
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum UnknownPolicy {
     #[error(
-        "unknown policy `{name}`{} (known are documents, always, always:K, never, random:P, oracle, {}, each of the latter with @THRESHOLD)",
-        near(name, signals),
-        signals.join(", ")
+        "unknown policy `{name}`; {}",
+        near(name, signals).unwrap_or_else(|| known(signals))
     )]
     Name {
         name: String,
@@ -288,17 +287,23 @@ pub enum UnknownPolicy {
     NotGraded { policy: String, reason: String },
 }
 
-/// A suggestion for a mistyped name; empty if no known name is near.
-fn near(name: &str, signals: &[&'static str]) -> String {
+/// All names.
+fn known(signals: &[&'static str]) -> String {
+    let signals = signals.join(", ");
+    format!(
+        "known are documents, always, always:K, never, random:P, oracle, {signals}, each of the latter with @THRESHOLD"
+    )
+}
+
+/// A suggestion for a mistyped name, if a known name is near.
+fn near(name: &str, signals: &[&'static str]) -> Option<String> {
     let known = [DOCUMENTS, "always", "never", "random:P", "oracle"];
     let known = known.iter().chain(signals);
     let distance = |known: &&str| strsim::osa_distance(name, known);
     let nearest = known.copied().min_by_key(distance);
     nearest
         .filter(|nearest| distance(nearest) <= 2)
-        .map_or_else(String::new, |nearest| {
-            format!("; did you mean `{nearest}`?")
-        })
+        .map(|nearest| format!("did you mean `{nearest}`?"))
 }
 
 impl FromStr for Policy {

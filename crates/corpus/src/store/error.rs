@@ -119,7 +119,7 @@ pub enum CorpusError {
     #[diagnostic(remedy = Remedy::from(format!("shards are counted from 0 to {}", shards.saturating_sub(1))))]
     UnknownShard { shard: u32, shards: u32 },
     #[error("the corpus holds no document {id:?}")]
-    #[diagnostic(remedy = "<ExportCorpus> lists what it holds; nothing was changed")]
+    #[diagnostic(remedy = "<ListDocuments> lists what it holds; nothing was changed")]
     UnknownDocument { id: String },
     #[error("the corpus holds no passage {id:?}")]
     #[diagnostic(remedy = "a passage id is DOCUMENT#N, as <Search> shows it; nothing was changed")]

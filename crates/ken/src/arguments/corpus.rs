@@ -144,6 +144,12 @@ fn shard_count(text: &str) -> Result<NonZeroU32, String> {
     }
 }
 
+/// Parses the number of a generation.
+fn generation(text: &str) -> Result<u64, String> {
+    let number = text.parse();
+    number.map_err(|_| "it must be a number that `ken corpus history` lists".to_owned())
+}
+
 impl IngestArguments {
     /// The split of the documents into shards, if given.
     pub(crate) fn sharding(&self) -> Option<Sharding> {
@@ -233,7 +239,7 @@ A rollback publishes a new generation, so it can be rolled back, too. It works e
 generation is damaged.")]
     Rollback {
         /// Generation number, as shown by `ken corpus history`
-        #[arg(value_name = "GENERATION")]
+        #[arg(value_name = "GENERATION", value_parser = generation)]
         generation: u64,
     },
     /// Delete documents

@@ -21,6 +21,7 @@ use crate::failure::{Context, Failure, Result};
 use crate::output;
 use crate::progress::{Display, Unit};
 use crate::session::Session;
+use crate::terminal;
 
 const CORPUS: &str = include_str!("../../demo/corpus.jsonl");
 const QUESTIONS: &str = include_str!("../../demo/questions.jsonl");
@@ -225,14 +226,21 @@ fn summary(policy: &str, answers: &[(Row, Answer)]) -> PolicySummary {
     }
 }
 
+/// The columns that whole questions and answers take.
+const WIDE: usize = 140;
+
 fn show(rows: &[Row], summaries: &[PolicySummary]) -> Result<()> {
     let cells = |texts: [&str; 7]| texts.map(str::to_owned).to_vec();
+    let [question, answer] = match terminal::width() < WIDE {
+        true => [30, 20],
+        false => [58, 28],
+    };
     let rows = rows.iter().map(|row| {
         cells([
-            &output::shortened(&row.question, 58),
+            &output::shortened(&row.question, question),
             &row.policy,
             &row.route.to_string(),
-            &output::shortened(&row.answer, 28),
+            &output::shortened(&row.answer, answer),
             if row.correct { "right" } else { "wrong" },
             row.cited.as_deref().unwrap_or("-"),
             &format!("{:.0} ms", row.ms),

@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<
         if session.json {
             show_json(query, &hits)
         } else {
-            show(query, &hits)
+            show(query, &hits, !session.settings.filters.is_empty())
         }
     };
     if arguments.query != FROM_STDIN {
@@ -50,7 +50,7 @@ fn show_json(query: &str, hits: &[SearchResult]) -> Result<()> {
     output::json(&json!({ "query": query, "hits": hits }))
 }
 
-fn show(query: &str, hits: &[SearchResult]) -> Result<()> {
+fn show(query: &str, hits: &[SearchResult], is_filtered: bool) -> Result<()> {
     for (rank, hit) in (1..).zip(hits) {
         let passage = &hit.passage;
         let place = output::place(passage.id.as_str(), hit.chunk.as_ref());
@@ -66,8 +66,9 @@ fn show(query: &str, hits: &[SearchResult]) -> Result<()> {
         output::styled(&line, 4)?;
         output::excerpt(&excerpt(&hit.text, &[(query, 1)], 200))?;
     }
-    if hits.is_empty() {
-        output::line("nothing found")?;
+    match (hits.is_empty(), is_filtered) {
+        (false, _) => Ok(()),
+        (true, false) => output::line("nothing found"),
+        (true, true) => output::line("nothing found among the documents that fit --filter"),
     }
-    Ok(())
 }

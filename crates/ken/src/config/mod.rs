@@ -93,10 +93,14 @@ impl Flag for Key {
             .value_name(setting.value_name)
             .value_parser(OsStringValueParser::new().try_map(move |given: OsString| check(&given)))
             .allow_negative_numbers(true);
-        let flag = match setting.value_name {
-            "DIR" | "FILE" => flag.value_hint(ValueHint::AnyPath),
-            _ => flag,
-        };
+        let mut named = setting.value_name.split(|c: char| !c.is_alphabetic());
+        // Shells complete names of files where nothing is said.
+        let flag = flag.value_hint(
+            match named.any(|name| matches!(name, "DIR" | "FILE" | "REF")) {
+                true => ValueHint::AnyPath,
+                false => ValueHint::Other,
+            },
+        );
         let flag = match self {
             Key::k => flag.short('k'),
             _ => flag,

@@ -32,6 +32,8 @@ pub(crate) struct Failure {
     cause: Box<dyn Diagnostic + Send + Sync>,
     /// What was tried, the widest first.
     tried: Vec<String>,
+    /// Another way out than the remedy of the error.
+    otherwise: Option<&'static str>,
 }
 
 impl Failure {
@@ -76,10 +78,20 @@ impl Failure {
         )
     }
 
+    /// Adds another way out to the remedy.
+    pub(crate) fn or(self, otherwise: &'static str) -> Self {
+        Self {
+            otherwise: Some(otherwise),
+            ..self
+        }
+    }
+
     /// The remedy as it is shown.
-    #[cfg(test)]
     pub(crate) fn hint(&self) -> Option<String> {
-        self.cause.remedy().as_ref().map(hint)
+        let remedy = self.cause.remedy().as_ref().map(hint);
+        let otherwise = self.otherwise.map(str::to_owned);
+        let hints: Vec<String> = remedy.into_iter().chain(otherwise).collect();
+        (!hints.is_empty()).then(|| hints.join("; "))
     }
 
     /// The message with its causes, each only once: many errors already quote their cause.
@@ -99,6 +111,7 @@ impl<E: Diagnostic + Send + Sync + 'static> From<E> for Failure {
         Self {
             cause: Box::new(cause),
             tried: Vec::new(),
+            otherwise: None,
         }
     }
 }
@@ -282,7 +295,7 @@ fn describe(failure: &Failure) -> Shown {
     Shown {
         kind: failure.cause.kind().to_owned(),
         message: failure.message(),
-        hint: failure.cause.remedy().as_ref().map(hint),
+        hint: failure.hint(),
     }
 }
 
@@ -302,6 +315,15 @@ mod tests {
                 hint: Some("add something".to_owned()),
             }
         );
+    }
+
+    #[test]
+    fn another_way_out_stands_beside_the_remedy() {
+        let refused = Failure::refused("empty", "nothing here", "add something");
+        let hint = refused.or("or leave it").hint();
+        assert_eq!(hint.as_deref(), Some("add something; or leave it"));
+        let hint = Failure::stopped("stopped").or("go on").hint();
+        assert_eq!(hint.as_deref(), Some("go on"));
     }
 
     #[test]

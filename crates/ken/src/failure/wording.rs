@@ -44,7 +44,7 @@ fn command(action: &Action) -> String {
         }
         Action::IngestShard => "ken ingest --shards N --only-shard I",
         Action::VerifyCorpus => "ken corpus verify",
-        Action::ExportCorpus => "ken corpus export",
+        Action::ListDocuments => "ken corpus list",
         Action::Search => "ken search",
         Action::VerifyModel => "ken model verify REF",
         Action::ExportModel => "ken model export",
@@ -70,6 +70,7 @@ fn command(action: &Action) -> String {
         Action::ListDatastore => "ken datastore list DIR",
         Action::MakeWorld => "ken world make",
         Action::MakeServerKey => "ken serve key make NAME",
+        Action::ListServerKeys => "ken serve key list",
         Action::Tune => "ken tune QUESTIONS --write",
         Action::JoinParts => "ken join PART… --out DIR",
         Action::Study => "ken study run QUESTIONS --corpus DIR --model NAME=REF --out DIR",

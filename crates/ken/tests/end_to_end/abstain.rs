@@ -156,6 +156,7 @@ fn choices_are_asked_and_the_chosen_one_is_told() {
     assert!(number(&answer["tokens"]["prompt"]) != number(&open["tokens"]["prompt"]));
     ken.refusal(&["ask", "-", "--policy", "never", "--choice", "tin"])
         .is("choices_of_many", "one question", "ken eval");
+    refuses!(ken, &ask(&["tin"]) => "one_choice", "one choice", "another --choice");
     refuses!(ken, &ask(&["x"; 27]) => "too_many_choices", "26", "leave out");
     let bad = json!({"id": "a", "question": "Which?", "golden_answers": ["lead"], "choices": ["tin", "gold"]});
     ken.write("bad.jsonl", bad.to_string());

@@ -62,7 +62,7 @@ fn broken_lines_are_named() {
     refuses!(ken, &eval => "questions_not_utf8", "q.jsonl, line 17: not valid UTF-8", "iconv");
 
     fs::remove_file(ken.path("q.jsonl")).unwrap();
-    refuses!(ken, &eval => "questions_unreadable", "q.jsonl", "check the path");
+    refuses!(ken, &eval => "questions_unreadable", "questions in q.jsonl: ", "check the path");
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn a_broken_line_costs_nothing_that_was_published() {
     let ken = Ken::new();
     ingest_notes(&ken);
     ken.write("notes/z.jsonl", with_bad_line(b"{"));
-    refuses!(ken, &["ingest", "notes", "--corpus", "island"] => "broken_json", "z.jsonl:17", "");
+    refuses!(ken, &["ingest", "notes", "--corpus", "island"] => "broken_json", "z.jsonl:17", "--skip-broken");
     ken.write("notes/z.jsonl", with_bad_line(b""));
     let report = ken.json(&["ingest", "notes", "--corpus", "island"]);
     assert_eq!(report["documents"], changes([19, 0, 0, 0, 5]));

@@ -24,6 +24,19 @@ fn ids(ken: &Ken, words: &str) -> Vec<String> {
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
+fn quiet_says_what_changed_alone() {
+    let ken = Ken::new();
+    ken.write("notes/a.txt", b"The caf\xe9 is closed.");
+    ken.write("notes/b.bin", "0");
+    let ingest = ["ingest", "notes", "--corpus", "c"];
+    let told = ken.text(&ingest);
+    says!(told => "1 .bin", "note: ", "windows-1252");
+    let quiet = ken.text(&[&ingest[..], &["--quiet"]].concat());
+    assert_eq!(quiet.lines().count(), 1, "{quiet}");
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn every_format_is_read_once_and_changes_replace() {
     let ken = Ken::new();
     write_notes(&ken);

@@ -30,7 +30,8 @@ fn what_a_dry_run_writes_down_is_what_would_go() {
     // Repeating it changes nothing, and an undo takes all of it back.
     apply(&["--ids", "plan.jsonl"]);
     assert_eq!(pruned(&ken), (24, 2));
-    ken.text(&["prune", "undo", "--corpus", "island"]);
+    let undone = ken.text(&["prune", "undo", "--corpus", "island"]);
+    assert_eq!(undone.lines().next(), Some("restored 24 passages"));
     assert_eq!(pruned(&ken), (0, 3));
     apply(&by_pruner);
     assert_eq!(left(&ken), by_plan);

@@ -296,4 +296,30 @@ fn the_trace_is_short_on_a_terminal() {
     let quiet = [&ask[..], &["--quiet"]].concat();
     assert!(!words(&shown(&ken, &quiet)).contains("route:"));
     assert_eq!(piped(&ken, &quiet)[0].lines().count(), 1);
+    // A greeting is no matter of the policy.
+    let hello: Vec<&str> = ["ask", "Hello!"].iter().chain(&ask[2..]).copied().collect();
+    let [talk, _] = piped(&ken, &hello);
+    says!(talk => "route: self (small talk: nothing is retrieved for it)");
+    let [talk, _] = piped(&ken, &[&hello[..], &["--json"]].concat());
+    let talk: Value = serde_json::from_str(&talk).unwrap();
+    assert_eq!(talk["small_talk"], true);
+    let [asked, _] = piped(&ken, &[&ask[..], &["--json"]].concat());
+    let asked: Value = serde_json::from_str(&asked).unwrap();
+    assert_eq!(asked["small_talk"], Value::Null);
+}
+
+#[test]
+fn tables_fit_a_terminal() {
+    let ken = Ken::new();
+    let plan = ["plan", "--capacity", "--passages", "22k"];
+    let lines = bare(&shown(&ken, &plan));
+    assert!(
+        lines.iter().all(|line| line.chars().count() <= 60),
+        "{lines:?}"
+    );
+    // Columns that do not fit stand below, behind what they are of.
+    let heads = lines.iter().filter(|line| line.starts_with("what  "));
+    assert!(heads.count() > 5, "{lines:?}");
+    let [whole, _] = piped(&ken, &plan);
+    assert!(whole.lines().any(|line| line.chars().count() > 100));
 }

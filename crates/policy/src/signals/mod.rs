@@ -218,6 +218,7 @@ signals! {
     }
     CERTAINTY: "certainty"
     "1 minus the certainty of sampled answers (KBM, Eq. 1)" {
+        subject: "the disagreement of sampled answers",
         steps: &[Step::Sample],
         is_share: true,
         direction: Direction::Falls,
@@ -226,6 +227,7 @@ signals! {
     }
     PERPLEXITY: "uncertainty:perplexity"
     "e to the negative mean log probability of the greedy answer's tokens, including its end" {
+        subject: "the perplexity",
         steps: &[Step::Greedy],
         needs: LOG_PROBABILITIES,
         recorded: |measured| of_greedy(measured, Sample::says_something, perplexity),
@@ -233,6 +235,7 @@ signals! {
     }
     SEQUENCE_PROBABILITY: "uncertainty:sequence-probability"
     "the negative log probability of the greedy answer as a whole, including its end (maximum sequence probability)" {
+        subject: "the negative log probability",
         steps: &[Step::Greedy],
         needs: LOG_PROBABILITIES,
         // An answer that was cut off has no end.
@@ -268,6 +271,7 @@ signals! {
     }
     SEMANTIC_ENTROPY: "uncertainty:semantic-entropy"
     "the entropy over sampled answers, grouped by meaning (Farquhar and others 2024)" {
+        subject: "the semantic entropy",
         steps: &[Step::Sample],
         recorded: |measured| {
             of_samples(measured, |answers, types| semantic_entropy(answers, types).into())
@@ -289,6 +293,7 @@ signals! {
     }
     EIGENSCORE: "uncertainty:eigenscore"
     "the spread of sampled answers in the model's hidden states (Chen and others 2024)" {
+        subject: "the eigenscore",
         steps: &[Step::Sample, Step::Inspect],
         needs: "hidden states: on this machine",
         recorded: |measured| {

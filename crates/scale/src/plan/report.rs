@@ -55,7 +55,7 @@ fn setup(plan: &Plan<'_>, dataset: &str, candidates: usize) -> Section {
 
 fn remarks(plan: &Plan<'_>) -> impl Iterator<Item = &'static str> {
     let halves = (!plan.chosen.answers.is_empty()).then_some(
-        "chosen on one half of the questions; the accuracy above is that of the other half",
+        "chosen on one half of the questions; the accuracy above is that of the other half, those below are of all",
     );
     let luck = (!plan.keeps_bounds).then_some(
         "on that half it does not keep the bounds of accuracy: it was chosen where luck helped, or there are too few questions",

@@ -30,7 +30,10 @@ fn check_both(name: &str, report: &Report) {
     let start = page.find("<h1>").unwrap();
     let body = &page[start..page.rfind("<script").unwrap()];
     check(&format!("{name}.html"), body);
-    check(&format!("{name}.txt"), &report.text(str::to_owned));
+    check(
+        &format!("{name}.txt"),
+        &report.text(str::to_owned, usize::MAX),
+    );
 }
 
 #[test]

@@ -112,6 +112,7 @@ pub enum KeysError {
     #[diagnostic(remedy = "bring the file back, or remove it and make keys anew")]
     ServerKeysBroken { path: PathBuf, reason: String },
     #[error("there is no key {id} in {path}")]
+    #[diagnostic(remedy = "<ListServerKeys> shows the ids")]
     UnknownKey { id: String, path: PathBuf },
     #[error(transparent)]
     Storage(#[from] StorageError),

@@ -150,9 +150,8 @@ settings! {
     #[serde(skip)]
     model_wait: usize, "SECONDS" = "60";
 
-    /// Passages before and after each one found, which are read as well where the budget has room
-    ///
-    /// For documents cut into small passages whose answers go on in the next one. None for search services.
+    /// Passages before and after each one found, which are read as well where the budget has room; none for search
+    /// services. For documents cut into small passages whose answers go on in the next one
     neighbors: Option<usize>, "N";
 
     /// Where the corpus's embedder is now, if it has moved. Also consents to an endpoint, or a model to

@@ -5,9 +5,10 @@ mod show;
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 
-use ken_answer::{AnswerError, Event, Pipeline, QuestionPrompt};
+use ken_answer::{Answer, AnswerError, Event, Pipeline, QuestionPrompt};
 use ken_hub::DEFAULT_GENERATOR;
 use ken_probe::letter;
+use serde::Serialize;
 use show::{Form, show};
 
 use crate::arguments::answer::AskArguments;
@@ -44,6 +45,11 @@ pub(crate) fn run(arguments: &AskArguments, session: &Session<'_>) -> Result<()>
             "choices_of_many",
             "choices are those of one question",
             "name the question in place of -; `ken eval` takes a file of questions with choices",
+        )),
+        _ if count == 1 => Err(Failure::refused(
+            "one_choice",
+            "one choice alone leaves nothing to choose",
+            "add another --choice, or leave it out",
         )),
         question => {
             let question = QuestionPrompt { question, choices };
@@ -107,9 +113,22 @@ fn answer(
         return Err(Failure::stopped("stopped while the answer was written"));
     }
     match session.json {
-        true => output::json(&answer),
+        true => output::json(&Shown {
+            answer: &answer,
+            small_talk: show::is_talk(&answer),
+        }),
         false => show(&answer, &mut flow, form),
     }
+}
+
+/// An answer as JSON.
+#[derive(Serialize)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    answer: &'a Answer,
+    /// Whether it answers a greeting or thanks, for which nothing is retrieved.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    small_talk: bool,
 }
 
 /// Says that there are better models, if the default one answers over a person's own documents.

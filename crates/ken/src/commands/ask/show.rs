@@ -1,6 +1,6 @@
 //! What follows the text of an answer: the passages that it cites, and the trace.
 
-use ken_answer::{Answer, Style};
+use ken_answer::{Answer, Style, is_small_talk};
 use ken_policy::Source;
 use ken_probe::letter;
 
@@ -79,6 +79,9 @@ fn show_outcome(answer: &Answer) -> Result<()> {
     if is_remembered && answer.withheld.is_none() && answer.style == Style::Short {
         output::line("from memory: the documents do not answer")?;
     }
+    if answer.route == Source::Corpus && answer.retrieved.is_empty() {
+        output::line("from memory: no passages were found")?;
+    }
     if let Some(withheld) = &answer.withheld {
         output::text(&format!("withheld: {withheld}\n"))?;
     }
@@ -97,10 +100,22 @@ fn summary(answer: &Answer) -> String {
     };
     let total = answer.timing_ms.get("total");
     let time = total.map_or(String::new(), |ms| format!("; {:.1} s", ms / 1000.0));
+    let policy: &str = match is_talk(answer) {
+        true => TALK,
+        false => &answer.policy,
+    };
     format!(
-        "route: {} ({}){read}{time}; -v tells more",
-        answer.route, answer.policy
+        "route: {} ({policy}){read}{time}; -v tells more",
+        answer.route
     )
+}
+
+/// What decides in the place of a policy that nothing is looked up for a greeting or thanks.
+const TALK: &str = "small talk";
+
+/// Whether a greeting or thanks was answered.
+pub(super) fn is_talk(answer: &Answer) -> bool {
+    answer.choices.is_empty() && is_small_talk(&answer.question)
 }
 
 /// How many passages the model read.
@@ -111,10 +126,11 @@ fn read(answer: &Answer) -> usize {
 
 /// How the answer came about, line by line.
 fn trace(answer: &Answer) -> Vec<String> {
-    let mut lines = vec![format!(
-        "route: {} ({}: {})",
-        answer.route, answer.policy, answer.reason
-    )];
+    let why = match is_talk(answer) {
+        true => format!("{TALK}: nothing is retrieved for it"),
+        false => format!("{}: {}", answer.policy, answer.reason),
+    };
+    let mut lines = vec![format!("route: {} ({why})", answer.route)];
     if answer.calls.retriever > 0 {
         lines.extend(retrieved(answer));
     }
@@ -161,7 +177,7 @@ fn retrieved(answer: &Answer) -> Vec<String> {
             number += 1;
             format!("[{number}]")
         } else {
-            "cut".to_owned()
+            "-".to_owned()
         };
         lines.push(format!(
             "  {mark:>4} {}  {}  {}",

@@ -137,7 +137,7 @@ fn as_json(shape: Shape, chosen: &Chosen<'_>) -> Value {
         (two, "evidence_ratio", json!(calibration.evidence_ratio())),
         (!abstaining, "loss", bounded(calibration.loss())),
         (!abstaining, "accuracy", json!(calibration.accuracy())),
-        (graded, "always_accuracy", json!(calibration.always)),
+        (!abstaining, "always_accuracy", json!(calibration.always)),
         (one, "auroc", json!(observed.auroc())),
         (true, "n", json!(n)),
         (true, "left_out", json!(observed.left_out)),
@@ -220,12 +220,9 @@ fn rows(shape: Shape, chosen: &Chosen<'_>) -> Vec<(&'static str, String)> {
         rows.push((ratio, percent(retrieval_ratio(shape, chosen))));
         let used = || ("evidence used", percent(calibration.evidence_ratio()));
         rows.extend((shape == Shape::Two).then(used));
-        let mut accuracy = percent(calibration.accuracy());
-        if graded {
-            accuracy += &format!(", always {}", percent(calibration.always));
-        }
-        rows.push(("accuracy", accuracy));
-        rows.push(("lost against always", bounded(calibration.loss())));
+        let [own, always] = [calibration.accuracy(), calibration.always].map(percent);
+        rows.push(("accuracy", format!("{own}, always {always}")));
+        rows.push(("lost, gains not counted", bounded(calibration.loss())));
     }
     if shape == Shape::One {
         let area = chosen.observed.auroc();

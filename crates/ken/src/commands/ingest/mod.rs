@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ken_corpus::Active;
 use ken_documents::{Budget, Converters, Documents, ReadError, ReadOptions, read_documents_with};
 use ken_hub::{DEFAULT_EMBEDDER, ModelCache};
-use ken_ingest::{Ingest, ingest, preview};
+use ken_ingest::{Ingest, IngestError, ingest, preview};
 use ken_language::Embedder;
 
 use self::report::{LeftOut, show, show_preview, tell_of_skipped, warn};
@@ -44,7 +44,8 @@ pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<
             synced(arguments),
             on_broken,
             session.stop,
-        )?;
+        )
+        .map_err(|error| or_skipped(error, arguments))?;
         return show_preview(&preview, session.json);
     }
     let embedder = session.opening(|setup| setup.embedder(&session.settings.embedder))?;
@@ -83,6 +84,17 @@ fn read(arguments: &IngestArguments, session: &Session<'_>) -> Result<Documents>
         ..ReadOptions::default()
     };
     Ok(read_documents_with(&arguments.paths, options)?)
+}
+
+/// A document among many that cannot be read need not stop the others.
+fn or_skipped(error: IngestError, arguments: &IngestArguments) -> Failure {
+    let is_read =
+        matches!(&error, IngestError::Read(cause) if !matches!(cause, ReadError::Stopped));
+    let is_one_of_many = is_read && arguments.paths.iter().any(|path| path.is_dir());
+    match is_one_of_many && !arguments.skip_broken {
+        true => Failure::from(error).or("--skip-broken leaves out what cannot be read"),
+        false => error.into(),
+    }
 }
 
 /// The paths whose missing documents are deleted.
@@ -133,11 +145,13 @@ impl Destination<'_> {
         };
         let report = {
             let mut display = begun("reading");
-            ingest(work, &mut |step| display.show_ingest(&step), session.stop)?
+            ingest(work, &mut |step| display.show_ingest(&step), session.stop)
+                .map_err(|error| or_skipped(error, arguments))?
         };
         show(&report, &left_out, session)?;
         let is_default = self.reference == DEFAULT_EMBEDDER;
-        if report.passages > 0 && is_default && !arguments.watch && !session.json {
+        let tells = !arguments.watch && !session.json && !session.quiet;
+        if report.passages > 0 && is_default && tells {
             self.tell_of_languages()?;
         }
         if report.interrupted {

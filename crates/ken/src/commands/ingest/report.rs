@@ -112,7 +112,9 @@ pub(super) fn show_preview(preview: &Preview, json: bool) -> Result<()> {
         ..
     } = preview;
     let counts = counts(added.len(), moved.len(), replaced.len(), deleted.len());
-    output::line(format!("would be: {counts}, {unchanged} unchanged"))
+    output::line(format!(
+        "nothing was changed; it would be: {counts}, {unchanged} unchanged"
+    ))
 }
 
 pub(super) fn show(report: &Report, left_out: &LeftOut, session: &Session<'_>) -> Result<()> {
@@ -136,6 +138,9 @@ pub(super) fn show(report: &Report, left_out: &LeftOut, session: &Session<'_>) -
     if report.broken > 0 {
         let broken = output::counted(report.broken, "document");
         output::line(format!("{broken} could not be read"))?;
+    }
+    if session.quiet {
+        return Ok(());
     }
     let unread = left_out.unread.to_string();
     if !unread.is_empty() {

@@ -200,7 +200,9 @@ fn show_verification(verification: &Verification, json: bool) -> Result<()> {
 }
 
 fn remove(cache: &ModelCache, reference: &ModelReference, json: bool) -> Result<()> {
-    let freed_bytes = cache.remove(reference)?;
+    let removed = cache.remove(reference);
+    let freed_bytes = removed
+        .map_err(|error| Failure::from(error).or("`ken model list` shows the cached ones"))?;
     match json {
         true => output::json(&json!({ "reference": reference, "freed_bytes": freed_bytes })),
         false => output::line(format!(

@@ -45,11 +45,25 @@ pub(crate) fn run(verb: &PruneVerb, session: &Session<'_>) -> Result<()> {
         PruneVerb::Apply(arguments) => apply(arguments, folder, session),
         PruneVerb::Score(arguments) => score::run(arguments, folder, session),
         PruneVerb::Report(arguments) => report::run(arguments, session),
-        PruneVerb::Undo => {
-            Writer::open(folder)?.replace_pruned(pruning::REASON, "", &[])?;
-            show_info(&CorpusInfo::read(folder)?, session.json)
-        }
+        PruneVerb::Undo => undo(folder, session.json),
     }
+}
+
+/// Restores what `ken prune apply` chose.
+fn undo(folder: &Path, json: bool) -> Result<()> {
+    let before = CorpusInfo::read(folder)?.pruned;
+    Writer::open(folder)?.replace_pruned(pruning::REASON, "", &[])?;
+    let info = CorpusInfo::read(folder)?;
+    if !json {
+        let restored = output::counted(before.saturating_sub(info.pruned), "passage");
+        output::line(match info.pruned {
+            0 => format!("restored {restored}"),
+            rest => format!(
+                "restored {restored}; {rest} pruned by a list or a server stay so: `ken corpus rollback` restores them"
+            ),
+        })?;
+    }
+    show_info(&info, json)
 }
 
 /// Refuses some shards or documents.

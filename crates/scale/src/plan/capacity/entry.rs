@@ -121,6 +121,9 @@ impl Unit {
         };
         match self {
             Self::Bytes => in_units(value, "B", &["", "k", "M", "G", "T", "P"]),
+            Self::CoreHours if value > 0.0 && value < 0.1 => {
+                format!("{:.2} core minutes", 60.0 * value)
+            }
             Self::CoreHours => rounded("core hours"),
             Self::GpuHours => rounded("GPU hours"),
             Self::Hours => rounded("hours"),

@@ -178,7 +178,7 @@ fn a_report_tells_every_number() {
     let measurements = Measurements::embedded().unwrap();
     let capacity = planned(&demand(22_000_000));
     let report = capacity_report(&capacity, &measurements);
-    let text = report.text(str::to_owned);
+    let text = report.text(str::to_owned, usize::MAX);
     for entry in &capacity.entries {
         assert!(
             text.contains(entry.name),

@@ -57,7 +57,7 @@ pub struct Fitted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum HeadError {
-    #[error("there are {received} labels; at least {needed} are needed")]
+    #[error("at least {needed} labels are needed, and there are too few: {received}")]
     TooFew { received: usize, needed: usize },
     #[error(
         "{received} of {examples} labels are of one class; at least {needed} of each are needed"
