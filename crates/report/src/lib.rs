@@ -19,7 +19,7 @@
 //! let table = Table::of("Policies", COLUMNS, &rows);
 //! assert_eq!(table.csv(), "policy,em\nalways,0.25\n");
 //! let report = Report::new("Compared", [table.into()]);
-//! assert_eq!(report.text(str::to_owned), "policy  EM\nalways  0.250\n");
+//! assert_eq!(report.text(str::to_owned, 80), "policy  EM\nalways  0.250\n");
 //! ```
 
 mod csv;
