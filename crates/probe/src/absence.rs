@@ -5,7 +5,7 @@ use ken_language::{Finish, Generation};
 use serde::{Deserialize, Serialize};
 
 use crate::normalize::is_wide_punctuation;
-use crate::repetition::is_repeated;
+use crate::repetition::is_cut_in_repetition;
 
 /// Why a model's output is not an answer, or not all of one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,7 +61,7 @@ impl Lack {
             Finish::Filtered => Some(Self::Filtered),
             Finish::Refused => Some(Self::Refused(written.refusal.clone().unwrap_or_default())),
             Finish::ToolCall => Some(Self::ToolCall),
-            Finish::Length if !has_ended && is_repeated(text) => Some(Self::Repeats),
+            Finish::Length if !has_ended && is_cut_in_repetition(text) => Some(Self::Repeats),
             Finish::Length if !has_ended => Some(Self::CutOff),
             Finish::Length | Finish::End | Finish::StopString | Finish::Cancelled => {
                 (!has_words(text)).then_some(Self::Empty)

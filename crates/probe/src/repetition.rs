@@ -17,6 +17,15 @@ pub fn is_repeated(text: &str) -> bool {
     text.ends_with('\n') && last_line_is_repeated(text) || end_is_periodic(text)
 }
 
+/// As [`is_repeated`], of a text that was cut at its limit: less of one unit tells then, such as a number of nothing but zeros.
+#[must_use]
+pub fn is_cut_in_repetition(text: &str) -> bool {
+    const FEWEST: usize = 30;
+    let end: Vec<char> = text.chars().rev().take(FEWEST).collect();
+    let period = periods(&end).last().unwrap_or_default();
+    is_repeated(text) || end.len() == FEWEST && 6 * period <= FEWEST
+}
+
 /// Whether the last line of a text is a long one that stands there twice. The number of a step does not
 /// count.
 fn last_line_is_repeated(text: &str) -> bool {
@@ -122,6 +131,22 @@ mod tests {
         ] {
             assert_eq!(seen(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn less_of_a_circle_is_enough_where_a_text_was_cut() {
+        let zeros = format!("1{}", "0".repeat(31));
+        for text in [&zeros, &"12 or ".repeat(6), &"yes ".repeat(60)] {
+            assert!(is_cut_in_repetition(text), "{text}");
+        }
+        for text in [
+            "1000000",
+            "3.14159265358979323846264338327950288",
+            "the first, the second, the third and",
+        ] {
+            assert!(!is_cut_in_repetition(text), "{text}");
+        }
+        assert!(!is_repeated(&zeros));
     }
 
     proptest! {

@@ -166,35 +166,31 @@ impl Measuring<'_> {
         all_drawn(self.model, &requests.collect::<Vec<_>>())
     }
 
-    /// The log odds of saying that no passage answers; none of multiple choice, and of models that do not score.
+    /// The log odds of saying that no passage answers; none of models that do not score, and of prompts that do not let a
+    /// model say so.
     fn refuse(&self, open: &Open<'_>) -> Taken<Option<f64>> {
-        let started = Instant::now();
-        let texts = open
-            .questions
-            .iter()
-            .map(|q| [prompt::nothing_said(q.question)]);
-        let texts: Vec<[&str; 1]> = texts.collect();
-        let can_refuse = |q: &QuestionPrompt<'_>| q.choices.is_empty();
-        let scores = match self.model.capabilities().score && open.questions.iter().all(can_refuse)
-        {
-            true => {
-                let asked = open.prompts.iter().copied().zip(&texts);
-                let requests = asked.map(|(prompt, texts)| ScoreRequest {
-                    exact: false,
-                    ..ScoreRequest::new(prompt, texts)
-                });
-                self.model.score(&requests.collect::<Vec<_>>())?
+        let each = open.prompts.iter().zip(&open.questions);
+        let each = each.map(|(prompt, question)| {
+            let started = Instant::now();
+            let text = prompt::nothing_said(question.question);
+            if !self.model.capabilities().score || !prompt.instruction.contains(text) {
+                return Ok((None, Cost::default()));
             }
-            false => vec![Vec::new(); texts.len()],
-        };
-        let ms = share(started.elapsed(), texts.len());
-        let each = scores.iter().zip(&texts).map(|(scores, [text])| {
+            let request = ScoreRequest {
+                exact: false,
+                ..ScoreRequest::new(*prompt, &[text])
+            };
+            let scores = self.model.score(&[request])?;
+            let refusal = scores
+                .iter()
+                .flatten()
+                .next()
+                .map(|score| log_odds(score.sum()));
             // What stands before the text was read for the answer.
             let read = self.model.count_tokens(text)?;
-            let refusal = scores.first().map(|score| log_odds(score.sum()));
             Ok((
                 refusal,
-                Cost::of_model(scores.len(), read * scores.len(), 0, ms),
+                Cost::of_model(1, read, 0, share(started.elapsed(), 1)),
             ))
         });
         each.collect()

@@ -83,12 +83,11 @@ impl Pipeline {
     }
 
     /// The prompt by which an answer with evidence is measured: that of the short answer or, if the policy refuses in the
-    /// model's place, that of the answer to give, in which the model may refuse too.
+    /// model's place, that of the answer to give. In that of a full answer the model may refuse.
     fn prompt_of_review(&self, draft: &Draft<'_>) -> Prompt {
         match (self.refuses_by_policy(), self.style_of(draft.question)) {
             (true, Style::Full) => draft.full_prompt(),
-            (true, _) => prompt::or_refuse(draft.question, draft.prompt()),
-            (false, _) => draft.prompt(),
+            _ => draft.prompt(),
         }
     }
 

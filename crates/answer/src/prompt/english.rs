@@ -35,27 +35,6 @@ a number or a short phrase, copied from a passage. Write nothing else.",
                 => "four",
         },
     },
-    or_refuse: FewShot {
-        instruction: "Find the answer to the question in the passages. Answer with a name, \
-a number or a short phrase, copied from a passage. Write nothing else. If no passage says exactly what was asked, \
-write \"The documents do not say.\"",
-        examples: worked_examples! {
-            "[1] Giraffe: The giraffe of the African savanna is the tallest animal that lives on land; a grown bull reaches 5.5 metres.\n[2] Elephant: The African elephant is the heaviest land animal, at up to six tonnes.\nQuestion: what is the tallest land animal\nAnswer:"
-                => "the giraffe",
-            "[1] Tide gauge: The gauge measures every ten minutes, and keeps 4096 values.\n[2] Tide log: Without options the log prints the last 30 days.\nQuestion: how many megabytes may the tide log have at most\nAnswer:"
-                => "The documents do not say.",
-            "[1] Harbour Bell: The bronze bell over Orsand harbour was cast in 1734 by Maria Tolvik. It has been rung every evening since then.\nQuestion: who made the bell of orsand harbour\nAnswer:"
-                => "Maria Tolvik",
-            "[1] Treaty of Laun: The treaty was signed after three years of talks, and came into force the following spring.\nQuestion: who paid for the talks about the treaty of laun\nAnswer:"
-                => "The documents do not say.",
-            "[1] Street market: Traders meet in the square every second Saturday.\n[2] Treaty of Laun: After three years of talks the treaty was signed on 9 May 1816, and came into force the following spring.\nQuestion: when was the treaty of laun signed\nAnswer:"
-                => "9 May 1816",
-            "[1] Tide log: With `--since DATE` the log prints what was measured from that day on.\nQuestion: which option of the tide log sends a warning to the harbour office\nAnswer:"
-                => "The documents do not say.",
-            "[1] Violin: A violin has four strings, tuned in perfect fifths, and is played with a bow.\nQuestion: how many strings does a violin have\nAnswer:"
-                => "four",
-        },
-    },
     // Each letter is right once, so that the model favors none.
     choice_from_memory: FewShot {
         instruction: "Answer each question with the letter of the right choice. Write nothing else.",

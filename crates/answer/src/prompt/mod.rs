@@ -84,8 +84,6 @@ struct Wording {
     verdicts: [&'static str; 2],
     from_memory: FewShot,
     from_evidence: FewShot,
-    /// As `from_evidence`, or that no passage answers.
-    or_refuse: FewShot,
     choice_from_memory: FewShot,
     choice_from_evidence: FewShot,
     /// The label of the model's own text about the question.
@@ -169,20 +167,6 @@ pub fn from_known(question_prompt: QuestionPrompt<'_>, text: &str) -> Prompt {
 #[must_use]
 pub fn from_evidence(question_prompt: QuestionPrompt<'_>, evidence: &[&Retrieved]) -> Prompt {
     from_corpus(question_prompt, None, evidence)
-}
-
-/// A prompt that asks for a short answer from evidence, as one in which the model may say instead that no passage answers.
-/// Those of multiple choice stay as they are.
-pub(crate) fn or_refuse(question_prompt: QuestionPrompt<'_>, asked: Prompt) -> Prompt {
-    match question_prompt.choices {
-        [] => Prompt {
-            sourced: asked.sourced,
-            ..Wording::of(question_prompt.question)
-                .or_refuse
-                .prompt(asked.input)
-        },
-        _ => asked,
-    }
 }
 
 /// As [`from_evidence`], from the corpus of a name.

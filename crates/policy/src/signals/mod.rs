@@ -124,7 +124,7 @@ fn assurance(without: &Measurements, with: &Measurements) -> Reading {
 /// the answer, so that models with and without them have one threshold.
 fn doubt_by_refusal(log_odds: f64) -> f64 {
     const WEIGHT: f64 = 0.1;
-    const USUAL: f64 = -4.0;
+    const USUAL: f64 = -3.0;
     WEIGHT * (log_odds - USUAL)
 }
 
@@ -396,7 +396,7 @@ signals! {
         ..EVIDENCE
     }
     EVIDENCE_STATED: "evidence:stated"
-    "that, less a tenth of what the log odds of saying that no passage answers are above -4; these of models that score given texts" {
+    "that, less a tenth of what the log odds of saying that no passage answers are above -3; these of full answers, by models that score given texts" {
         subject: "the model's assurance that the evidence states it",
         steps: &[Step::Greedy],
         steps_of_evidence: &[Step::Greedy, Step::Refuse],
