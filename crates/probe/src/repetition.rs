@@ -18,8 +18,7 @@ pub fn is_repeated(text: &str) -> bool {
 }
 
 /// As [`is_repeated`], of a text that was cut at its limit: less of one unit tells then, such as a number of nothing but zeros.
-#[must_use]
-pub fn is_cut_in_repetition(text: &str) -> bool {
+pub(crate) fn is_cut_in_repetition(text: &str) -> bool {
     const FEWEST: usize = 30;
     let end: Vec<char> = text.chars().rev().take(FEWEST).collect();
     let period = periods(&end).last().unwrap_or_default();

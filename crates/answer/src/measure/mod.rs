@@ -169,29 +169,39 @@ impl Measuring<'_> {
     /// The log odds of saying that no passage answers; none of models that do not score, and of prompts that do not let a
     /// model say so.
     fn refuse(&self, open: &Open<'_>) -> Taken<Option<f64>> {
-        let each = open.prompts.iter().zip(&open.questions);
-        let each = each.map(|(prompt, question)| {
-            let started = Instant::now();
-            let text = prompt::nothing_said(question.question);
-            if !self.model.capabilities().score || !prompt.instruction.contains(text) {
-                return Ok((None, Cost::default()));
-            }
-            let request = ScoreRequest {
+        let started = Instant::now();
+        let texts = open
+            .questions
+            .iter()
+            .map(|q| [prompt::nothing_said(q.question)]);
+        let texts: Vec<[&str; 1]> = texts.collect();
+        let scores = self.model.capabilities().score;
+        let may_refuse =
+            |(prompt, [text]): &(&Prompt, &[&str; 1])| scores && prompt.instruction.contains(text);
+        let asked = open.prompts.iter().copied().zip(&texts);
+        let requests = asked
+            .clone()
+            .filter(may_refuse)
+            .map(|(prompt, text)| ScoreRequest {
                 exact: false,
-                ..ScoreRequest::new(*prompt, &[text])
-            };
-            let scores = self.model.score(&[request])?;
-            let refusal = scores
-                .iter()
-                .flatten()
-                .next()
-                .map(|score| log_odds(score.sum()));
+                ..ScoreRequest::new(prompt, text)
+            });
+        let requests: Vec<_> = requests.collect();
+        let mut scores = match requests.as_slice() {
+            [] => Vec::new(),
+            requests => self.model.score(requests)?,
+        }
+        .into_iter()
+        .flatten();
+        let ms = share(started.elapsed(), texts.len());
+        let each = asked.map(|asked| match may_refuse(&asked) {
             // What stands before the text was read for the answer.
-            let read = self.model.count_tokens(text)?;
-            Ok((
-                refusal,
-                Cost::of_model(1, read, 0, share(started.elapsed(), 1)),
-            ))
+            true => {
+                let read = self.model.count_tokens(asked.1[0])?;
+                let refusal = scores.next().map(|score| log_odds(score.sum()));
+                Ok((refusal, Cost::of_model(1, read, 0, ms)))
+            }
+            false => Ok((None, Cost::default())),
         });
         each.collect()
     }
@@ -323,9 +333,9 @@ impl Slots<'_> {
     }
 }
 
-/// The log odds of a text with a log probability.
+/// The log odds of a text with a log probability. What is less likely than -10 counts as that.
 fn log_odds(log_probability: f64) -> f64 {
-    let log_probability = log_probability.min(-f64::EPSILON);
+    let log_probability = log_probability.clamp(-10.0, -f64::EPSILON);
     log_probability - (-log_probability.exp_m1()).ln()
 }
 
@@ -462,4 +472,17 @@ fn chosen_of<'c>(
     // Rounding may take a sum of shares past 1, the largest threshold.
     let sum = Some(sum).filter(|sum| sum.is_finite());
     (sum.map(|sum| sum.clamp(0.0, 1.0)), best.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn log_odds_are_finite() {
+        assert!(log_odds(0.5_f64.ln()).abs() < 1e-12);
+        assert!((log_odds(0.25_f64.ln()) - (1.0_f64 / 3.0).ln()).abs() < 1e-12);
+        assert!(log_odds(0.0) > 30.0 && log_odds(0.0).is_finite());
+        assert!((log_odds(f64::NEG_INFINITY) + 10.0).abs() < 1e-3);
+    }
 }

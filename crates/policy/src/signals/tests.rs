@@ -347,6 +347,16 @@ fn an_empty_memory_has_no_lead_over_the_evidence() {
     let assurance = |without, with| Signal::EVIDENCE_ASSURANCE.review(without, with);
     assert_eq!(assurance(&nothing, &answered), Reading::Number(0.0));
     assert_eq!(assurance(&answered, &nothing), Reading::CannotTell);
+    let stated = |refusal| {
+        let answered = with!(answered.clone(), refusal: refusal);
+        Signal::EVIDENCE_STATED
+            .review(&nothing, &answered)
+            .number()
+            .unwrap()
+    };
+    assert_eq!(stated(None), 0.0);
+    assert!((stated(Some(-3.0))).abs() < 1e-12);
+    assert!((stated(Some(-1.0)) + 0.2).abs() < 1e-12);
 }
 
 /// What is kept of a signal that cannot tell is read again as that.
