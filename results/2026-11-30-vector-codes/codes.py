@@ -175,13 +175,10 @@ CODES = {
     "principal axes by deviation, PQ": (96, KEN_SAMPLE, mapped(balanced(1), product(96))),
     "256 centroids, PQ of the residual": (97, None, residual(256, product(96))),
     "4,096 centroids, PQ of the residual": (98, None, residual(4096, product(96))),
-    "4,096 centroids, principal axes, PQ of the residual, stretched": (100, None, residual(4096, stretched(mapped(balanced(0), product(96))))),
     "RaBitQ, 1 bit": (52, KEN_SAMPLE, mapped(rotation, grid(1))),
     "RaBitQ, 2 bits": (100, KEN_SAMPLE, mapped(rotation, grid(2))),
-    "4,096 centroids, RaBitQ of the residual, 2 bits": (102, None, residual(4096, mapped(rotation, grid(2)))),
     "scalar, 2 bits": (96, KEN_SAMPLE, scalar(2)),
     "random rotation, scalar, 2 bits": (96, KEN_SAMPLE, mapped(rotation, scalar(2))),
-    "PQ of two dimensions": (192, KEN_SAMPLE, product(192)),
     "scalar, 4 bits": (192, KEN_SAMPLE, scalar(4)),
 }
 
