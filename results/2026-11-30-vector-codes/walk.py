@@ -5,7 +5,6 @@ the vectors, and beside it stands what a scan over the codes finds in a list of 
 """
 
 import json
-import os
 import sys
 import time
 
