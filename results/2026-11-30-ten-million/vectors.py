@@ -43,7 +43,24 @@ def embedded(rows, table):
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def main(model, vectors, queries, folder, *paths):
+class World:
+    """The documents as tokens, and the vectors of the tokens."""
+
+    def __init__(self, model, paths):
+        self.__dict__.update(world(model, paths))
+
+    def passages(self, rng, count):
+        """The tokens of passages, [count, 30]."""
+        return np.hstack([self.drawn(rng, self.stored, count, words) for words in (20, 10)])
+
+    def questions(self, rng, count):
+        return self.drawn(rng, self.asked, count, 8)
+
+    def drawn(self, rng, documents, count, words):
+        return drawn(rng, self.tokens, self.starts, self.lengths, rng.choice(documents, count), words)
+
+
+def world(model, paths):
     tokenizer = Tokenizer.from_file(os.path.join(model, "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
@@ -61,16 +78,20 @@ def main(model, vectors, queries, folder, *paths):
     table = table.astype(np.float32)
     table -= np.average(table, axis=0, weights=counts)
     table = np.ascontiguousarray(table * weights[:, None], np.float32)
+    return {"tokens": tokens, "starts": starts, "lengths": lengths, "stored": stored, "asked": asked, "table": table}
 
+
+def main(model, vectors, queries, folder, *paths):
+    world = World(model, paths)
     rng = np.random.default_rng(SEED)
     with open(os.path.join(folder, "vectors.f32"), "wb") as file:
         for start in range(0, int(vectors), BLOCK):
-            count = min(BLOCK, int(vectors) - start)
-            of = [drawn(rng, tokens, starts, lengths, rng.choice(stored, count), words) for words in (20, 10)]
-            embedded(np.hstack(of), table).astype(np.float32).tofile(file)
-    rows = drawn(rng, tokens, starts, lengths, rng.choice(asked, int(queries)), 8)
-    embedded(rows, table).astype(np.float32).tofile(os.path.join(folder, "queries.f32"))
-    print(f"{len(every)} documents, {len(tokens)} tokens")
+            passages = world.passages(rng, min(BLOCK, int(vectors) - start))
+            embedded(passages, world.table).astype(np.float32).tofile(file)
+    questions = world.questions(rng, int(queries))
+    embedded(questions, world.table).astype(np.float32).tofile(os.path.join(folder, "queries.f32"))
+    print(f"{len(world.lengths)} documents, {len(world.tokens)} tokens")
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])
