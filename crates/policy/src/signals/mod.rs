@@ -4,6 +4,7 @@
 
 mod measurements;
 mod rating;
+mod readings;
 #[cfg(test)]
 mod tests;
 
@@ -14,8 +15,7 @@ use std::str::FromStr;
 use ken_diagnostic::{Remedy, remedy};
 use ken_language::Capabilities;
 use ken_probe::{
-    Sample, answers, certainty, lexical_similarity, perplexity, semantic_entropy,
-    sequence_surprisal,
+    Sample, certainty, lexical_similarity, perplexity, semantic_entropy, sequence_surprisal,
 };
 
 use crate::Reading;
@@ -24,6 +24,10 @@ pub use measurements::{
     share,
 };
 pub use rating::Rating;
+pub use readings::confidence;
+use readings::{
+    assurance, doubt_by_refusal, of_greedy, of_rating, of_routing_model, of_samples, of_step,
+};
 
 /// A signal, by its definition. Most are of the question; those of the evidence weigh the passages retrieved for it.
 #[derive(Clone, Copy)]
@@ -98,85 +102,6 @@ const EVIDENCE: Definition = Definition {
 
 /// The need of signals that read the log probabilities of a greedy answer.
 const LOG_PROBABILITIES: &str = "log probabilities";
-
-/// The least mean log probability, in nats: lower ones count as this.
-const LEAST_CONFIDENCE: f64 = -20.0;
-
-/// The mean natural-log probability of a greedy answer's tokens.
-#[must_use]
-pub fn confidence(measured: &Measurements) -> Reading {
-    of_greedy(measured, Sample::says_something, perplexity)
-        .map(|perplexity| (-perplexity.ln()).max(LEAST_CONFIDENCE))
-}
-
-/// How sure a model is of its answer with evidence, by the mean log probabilities of that and of the answer from memory. A
-/// memory that says nothing is not surer.
-fn assurance(without: &Measurements, with: &Measurements) -> Reading {
-    /// The weight of the lead of the answer from memory, if the model is surer of that.
-    const LEAD: f64 = 3.0;
-    let memory = confidence(without).or(LEAST_CONFIDENCE);
-    confidence(with).with(memory, |with, memory| {
-        with - LEAD * (memory - with).max(0.0)
-    })
-}
-
-/// What is taken from the assurance for the log odds of a refusal. It is 0 at odds that are usual where a passage states
-/// the answer, so that models with and without them have one threshold.
-fn doubt_by_refusal(log_odds: f64) -> f64 {
-    const WEIGHT: f64 = 0.1;
-    const USUAL: f64 = -3.0;
-    WEIGHT * (log_odds - USUAL)
-}
-
-/// A number of the greedy answer, if that is an answer. Even an empty one may be likely: a model may be sure to write
-/// nothing.
-fn of_greedy(
-    measured: &Measurements,
-    is_answer: fn(&Sample) -> bool,
-    number: impl Fn(&Sample) -> Option<f64>,
-) -> Reading {
-    match &measured.greedy {
-        None => Reading::NotMeasured,
-        Some(answer) if !is_answer(answer) => Reading::CannotTell,
-        Some(answer) => number(answer).into(),
-    }
-}
-
-/// A reading from the sampled answers, if there are enough.
-fn of_samples(
-    measured: &Measurements,
-    reading: impl Fn(&[&Sample], &[usize]) -> Reading,
-) -> Reading {
-    match answers(&measured.samples, &measured.types) {
-        Some((answers, types)) => reading(&answers, &types),
-        None if measured.samples.is_empty() => Reading::NotMeasured,
-        None => Reading::CannotTell,
-    }
-}
-
-/// The number of a step; if the step was taken and gave none, the signal cannot tell.
-fn of_step(measured: &Measurements, step: Step, number: Option<f64>) -> Reading {
-    let is_taken = measured
-        .costs
-        .get(&step)
-        .is_some_and(|cost| cost.calls != Calls::default());
-    match number {
-        None if is_taken => Reading::CannotTell,
-        number => number.into(),
-    }
-}
-
-/// A number of a rating.
-fn of_rating(with: &Measurements, number: fn(&Rating) -> f64) -> Reading {
-    of_step(with, Step::Rate, with.rating.as_ref().map(number))
-}
-
-/// The prediction of a routing model: the outer `None` if it was not asked, the inner if it gave no number.
-fn of_routing_model(prediction: Option<Option<f64>>) -> Reading {
-    prediction.map_or(Reading::NotMeasured, |number| {
-        number.unwrap_or(f64::NAN).into()
-    })
-}
 
 /// Defaults of signals that a model was trained to predict: probabilities.
 const TRAINED: Definition = Definition {
