@@ -22,7 +22,7 @@ pub(crate) fn is_cut_in_repetition(text: &str) -> bool {
     const FEWEST: usize = 30;
     let end: Vec<char> = text.chars().rev().take(FEWEST).collect();
     let period = periods(&end).last().unwrap_or_default();
-    is_repeated(text) || end.len() == FEWEST && 6 * period <= FEWEST
+    is_repeated(text) || end.len() == FEWEST && 5 * period <= FEWEST
 }
 
 /// Whether the last line of a text is a long one that stands there twice. The number of a step does not

@@ -77,7 +77,7 @@ fn header(rows: &mut Rows, given: &FieldNames) -> Result<Vec<String>, ReadError>
     let mut names: Vec<String> = Vec::new();
     let mut known = HashSet::new();
     for (number, name) in row.texts().enumerate() {
-        let name = match name.trim() {
+        let name = match name.trim_start_matches('\u{feff}').trim() {
             "" => format!("column {}", number + 1),
             name => name.to_owned(),
         };

@@ -136,7 +136,7 @@ pub(crate) struct PruneApplyArguments {
     pub(crate) max_coverage_loss: Option<f64>,
 
     /// Confidence of that guarantee
-    #[arg(long, value_name = "C", value_parser = open_share, default_value_t = ken_policy::CONFIDENCE)]
+    #[arg(long, value_name = "C", value_parser = open_share, default_value_t = ken_policy::CONFIDENCE, help_heading = ADVANCED)]
     pub(crate) confidence: f64,
 
     /// Rank passages by the scores under NAME that `ken prune score` kept, highest first

@@ -343,7 +343,7 @@ fn an_empty_memory_has_no_lead_over_the_evidence() {
     let absent = absent();
     let [nothing, said] =
         [&absent[0].1, &absent[1].1].map(|written| nothing_of(&sample_of(written)));
-    let answered = with!(said.clone(), greedy: said.greedy.map(|answer| with!(answer, text: "owl".to_owned())));
+    let answered = with!(said.clone(), greedy: said.greedy.map(|answer| with!(answer, text: "owl".to_owned(), lack: None)));
     let assurance = |without, with| Signal::EVIDENCE_ASSURANCE.review(without, with);
     assert_eq!(assurance(&nothing, &answered), Reading::Number(0.0));
     assert_eq!(assurance(&answered, &nothing), Reading::CannotTell);
