@@ -51,7 +51,6 @@ pub(crate) fn records(
 /// The separator of the fields of the first line: that of the file's extension, unless only another one makes the columns
 /// that documents need.
 fn separator(first: &str, delimiter: u8, names: &FieldNames) -> u8 {
-    let first = first.trim_start_matches('\u{feff}');
     let columns = |separator: u8| {
         let fields = first.split(char::from(separator));
         fields.map(|name| name.trim().trim_matches('"').trim())
@@ -77,7 +76,7 @@ fn header(rows: &mut Rows, given: &FieldNames) -> Result<Vec<String>, ReadError>
     let mut names: Vec<String> = Vec::new();
     let mut known = HashSet::new();
     for (number, name) in row.texts().enumerate() {
-        let name = match name.trim_start_matches('\u{feff}').trim() {
+        let name = match name.trim() {
             "" => format!("column {}", number + 1),
             name => name.to_owned(),
         };

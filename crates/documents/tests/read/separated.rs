@@ -49,13 +49,6 @@ fn other_columns_become_metadata() {
 }
 
 #[test]
-fn a_mark_before_the_header_hides_no_separator() {
-    let file = "\u{feff}id;text;note\r\n1;\"open; nine\";1,5\r\n";
-    let expected = [("1", "", "open; nine", r#"{"note":"1,5"}"#)];
-    assert_eq!(documents_of("c.csv", file.as_bytes()), owned(&expected));
-}
-
-#[test]
 fn headers_that_are_missing_or_wrong() {
     for (file, kind, message) in cases![
         "1\tsome text\tT\n2\tx\tT\n" => "missing_column", "c.tsv:1: the header has no column id, _id or doc_id";

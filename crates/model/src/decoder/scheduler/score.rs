@@ -4,7 +4,7 @@ use ken_language::{softmax, total};
 
 use crate::decoder::Decoder;
 use crate::decoder::error::DecoderError;
-use crate::decoder::scheduler::shared_prefix::shared_lengths;
+use crate::decoder::scheduler::shared_prefix::{kept_length, shared_lengths};
 use crate::decoder::scheduler::{Job, Message, Work};
 use crate::decoder::text::prompt::Prompt;
 
@@ -77,13 +77,17 @@ impl Decoder {
             .iter()
             .zip(shared_lengths(&prompts))
             .zip(&tokenized);
-        let jobs = jobs.map(|((request, shared), tokens)| Job {
-            prompt: request.prompt.clone(),
-            shared,
-            work: Work::Score {
-                continuations: tokens.clone(),
-                exact: request.exact,
-            },
+        let jobs = jobs.map(|((request, shared), tokens)| {
+            // What was read to write is kept.
+            let kept = kept_length(request.prompt, &shared).filter(|_| !request.exact);
+            Job {
+                prompt: request.prompt.clone(),
+                shared: shared.into_iter().chain(kept).collect(),
+                work: Work::Score {
+                    continuations: tokens.clone(),
+                    exact: request.exact,
+                },
+            }
         });
         let mut scores: Vec<Vec<Score>> = requests.iter().map(|_| Vec::new()).collect();
         if requests.is_empty() {
