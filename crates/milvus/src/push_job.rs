@@ -1,4 +1,4 @@
-//! What is pushed, and where to.
+//! A push: its corpus, address, token and kind of index.
 
 use ken_corpus::Corpus;
 

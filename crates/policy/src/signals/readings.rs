@@ -26,7 +26,7 @@ pub(super) fn assurance(without: &Measurements, with: &Measurements) -> Reading 
     })
 }
 
-/// What is taken from the assurance for the log odds of a refusal. It is 0 at odds that are usual where a passage states
+/// How much the log odds of a refusal lower the assurance. It is 0 at odds that are usual where a passage states
 /// the answer, so that models with and without them have one threshold.
 pub(super) fn doubt_by_refusal(log_odds: f64) -> f64 {
     const WEIGHT: f64 = 0.1;

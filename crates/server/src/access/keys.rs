@@ -109,7 +109,7 @@ pub enum KeysError {
         source: std::io::Error,
     },
     #[error("{path} holds no keys of a server: {reason}")]
-    #[diagnostic(remedy = "bring the file back, or remove it and make keys anew")]
+    #[diagnostic(remedy = "bring the file back, or remove it and make new keys")]
     ServerKeysBroken { path: PathBuf, reason: String },
     #[error("there is no key {id} in {path}")]
     #[diagnostic(remedy = "<ListServerKeys> shows the ids")]
