@@ -175,9 +175,10 @@ impl Measuring<'_> {
             .iter()
             .map(|q| [prompt::nothing_said(q.question)]);
         let texts: Vec<[&str; 1]> = texts.collect();
-        let scores = self.model.capabilities().score;
-        let may_refuse =
-            |(prompt, [text]): &(&Prompt, &[&str; 1])| scores && prompt.instruction.contains(text);
+        let can_score = self.model.capabilities().score;
+        let may_refuse = |(prompt, [text]): &(&Prompt, &[&str; 1])| {
+            can_score && prompt.instruction.contains(text)
+        };
         let asked = open.prompts.iter().copied().zip(&texts);
         let requests = asked
             .clone()

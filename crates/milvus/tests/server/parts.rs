@@ -92,7 +92,7 @@ fn a_part_that_was_stopped_is_resumed_and_the_last_one_completes() {
     assert_same(dir, &address);
 
     // Only changes are sent, and what is gone is deleted, by whichever parts have it.
-    let replaced = document(&numbered(1).0.id, "Anew", &no_metadata());
+    let replaced = document(&numbered(1).0.id, "New", &no_metadata());
     let mut changes: Vec<_> = (1000..1010).map(numbered).collect();
     let new: usize = changes.iter().map(|(_, texts)| texts.len()).sum();
     changes.push((replaced, vec!["new words".to_owned()]));
