@@ -59,19 +59,42 @@ impl Collection {
     ) -> Result<Self, MilvusError> {
         let connection = Connection::open(address, token, SEARCH_ATTEMPTS)?;
         let identity = Identity::read_complete(&connection)?;
+        Self::loaded(Arc::new(connection), identity, active)
+    }
+
+    /// The collection as it is now at its address, without filters; `None` if that is how it was opened, or while a push
+    /// changes it.
+    ///
+    /// # Errors
+    /// As of [`Collection::open`].
+    pub fn renewed(&self) -> Result<Option<Self>, MilvusError> {
+        match Identity::read_complete(&self.connection) {
+            Err(MilvusError::PushUnfinished { .. }) => Ok(None),
+            Ok(identity) if identity == self.identity => Ok(None),
+            identity => {
+                Self::loaded(Arc::clone(&self.connection), identity?, self.active).map(Some)
+            }
+        }
+    }
+
+    fn loaded(
+        connection: Arc<Connection>,
+        identity: Identity,
+        active: Active,
+    ) -> Result<Self, MilvusError> {
         let shards = identity.settings.sharding.count;
         if let Some(requested) = active.scale()
             && (requested == 0 || requested > shards)
         {
             return Err(MilvusError::TooFewShards {
-                address: address.to_string(),
+                address: connection.address.to_string(),
                 requested,
                 shards,
             });
         }
         load(&connection)?;
         Ok(Self {
-            connection: Arc::new(connection),
+            connection,
             identity,
             active,
             condition: format!("{PRUNED} == false"),

@@ -56,6 +56,7 @@ methods! {
     address() -> &MilvusAddress;
     info() -> &CorpusInfo;
     embedder() -> &EmbedderIdentity;
+    renewed() -> Result<Option<Self>, MilvusError>;
     passage_count() -> usize;
     fingerprint() -> String;
     content() -> String;

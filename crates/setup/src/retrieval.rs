@@ -78,8 +78,8 @@ impl Setup<'_> {
         self.reranked(retriever, || Ok(Arc::clone(model)))
     }
 
-    /// The corpus of a retriever at its current generation; `None` if the retriever is at that generation, or the
-    /// corpus is not on disk.
+    /// The corpus of a retriever as it is now; `None` if it has not changed since the retriever opened it, or is behind a
+    /// search service, which does not tell.
     ///
     /// # Errors
     /// A corpus that cannot be opened, or that was rebuilt with another embedder.
@@ -88,14 +88,20 @@ impl Setup<'_> {
         retriever: &Retriever,
         corpus: &CorpusAddress,
     ) -> Result<Option<Retriever>, SetupError> {
-        let CorpusAddress::Folder(path) = corpus else {
-            return Ok(None);
+        let opened = retriever.back_end();
+        let renewed: Option<BackEnd> = match (corpus, opened) {
+            (CorpusAddress::Folder(path), _) => {
+                match CorpusInfo::read(path)?.generation == opened.generation() {
+                    true => None,
+                    false => Some(self.index(path)?.into()),
+                }
+            }
+            (_, BackEnd::Milvus(collection)) => collection.renewed()?.map(BackEnd::from),
+            _ => None,
         };
-        if CorpusInfo::read(path)?.generation == retriever.back_end().generation() {
-            return Ok(None);
-        }
-        let renewed = retriever.over(self.index(path)?.into())?;
-        Ok(Some(renewed.within(&self.settings.filters)?))
+        let renewed =
+            renewed.map(|back_end| retriever.over(back_end)?.within(&self.settings.filters));
+        Ok(renewed.transpose()?)
     }
 
     /// The corpus of the settings without an embedder, for work that reads passages.

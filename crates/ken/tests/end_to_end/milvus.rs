@@ -1,11 +1,14 @@
 //! `ken corpus push`, and a corpus in Milvus everywhere a corpus goes. The server is milvus-lite,
 //! which `cargo xtask test` sets up.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
 use crate::harness::{Ken, keys, refuses};
 use crate::milvus_lite::MilvusLite;
+use crate::serve::Serving;
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
@@ -158,6 +161,33 @@ fn a_corpus_in_milvus_is_pruned_there_and_switched_back() {
     assert_eq!(found(everything)[0], "harbour.txt#0");
     let again = ken.text(&[&push[..], &["--switch"]].concat());
     assert!(again.starts_with("0 passages sent"), "{again}");
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn a_server_shows_what_an_alias_was_switched_to() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    let server = MilvusLite::start();
+    let address = server.address("island");
+    let push = ["corpus", "push", "--corpus", "island", "--to", &address];
+    let switch = [&push[..], &["--switch"]].concat();
+    ken.json(&switch);
+    let serving = Serving::start(&ken, &["--corpus", &address]);
+    let shown = || {
+        let (_, body) = serving.exchange("GET", "/v1/ken/corpora", "");
+        let corpora: Value = serde_json::from_str(&body).unwrap();
+        ["generation", "passages"].map(|key| corpora["corpora"][0][key].clone())
+    };
+    assert_eq!(shown(), [json!(1), json!(5)]);
+    ken.write("more/pier.txt", "Pier four of Orrin is painted green.");
+    ken.text(&["ingest", "more", "--corpus", "island"]);
+    ken.json(&switch);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while shown() != [json!(2), json!(6)] {
+        assert!(Instant::now() < deadline, "{:?}", shown());
+        std::thread::sleep(Duration::from_millis(200));
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_corpus::{Corpus, Passage};
-use ken_milvus::{MilvusError, Progress, PushJob, Pushed, VectorIndex, push_and_switch};
+use ken_milvus::{MilvusError, Progress, PushJob, Pushed, VectorIndex, push, push_and_switch};
 
 use crate::invented::{numbered, publish};
 use crate::milvus_lite::MilvusLite;
@@ -81,6 +81,10 @@ fn searches_go_on_while_a_corpus_is_pushed() {
     switched_behind_searches(dir, &address);
     let id = format!("{}#0", numbered(400).0.id);
     assert!(collection.find(&id).unwrap().is_some());
+    let renewed = collection.renewed().unwrap().unwrap();
+    assert_eq!(renewed.passage_count() as u64, all());
+    assert!(collection.passage_count() < renewed.passage_count());
+    assert!(renewed.renewed().unwrap().is_none());
 
     // Without changes, nothing is sent; without switching, only the changes.
     let again = switched(dir, &address, &mut |_| (), &AtomicBool::new(false)).unwrap();
@@ -116,6 +120,28 @@ fn an_interrupted_push_changes_no_search_and_resumes() {
     assert_eq!(rest.kept, stopped.sent);
     assert_same(dir, &address);
     assert!(!exists(&server, "stopped__1"));
+}
+
+#[test]
+#[ignore = "needs milvus-lite: run `cargo xtask test`"]
+fn a_collection_stays_as_it_was_opened_until_the_push_is_over() {
+    let server = MilvusLite::start();
+    let address = server.address("changing");
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    publish(dir, &(0..10).map(numbered).collect::<Vec<_>>());
+    pushed(dir, &address).unwrap();
+    let collection = opened(&address).unwrap();
+    publish(dir, &(10..400).map(numbered).collect::<Vec<_>>());
+    let corpus = Corpus::open(dir).unwrap();
+    let (to, stop) = (address.parse().unwrap(), AtomicBool::new(false));
+    let mut halt = |_: Progress| stop.store(true, Ordering::Relaxed);
+    let stopped = push(job(&corpus, &to), &mut halt, &stop).unwrap();
+    assert!(stopped.interrupted);
+    assert!(collection.renewed().unwrap().is_none());
+    pushed(dir, &address).unwrap();
+    let renewed = collection.renewed().unwrap().unwrap();
+    assert_eq!(renewed.passage_count(), corpus.passage_count());
 }
 
 #[test]
