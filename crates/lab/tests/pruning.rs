@@ -11,15 +11,16 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use ken_answer::BackEnd;
 use ken_corpus::{Corpus, Filter, PlaceMark, Selection, Writer};
 use ken_eval::Fold;
 use ken_index::{Index, Mode};
 use ken_lab::heads::LearnOptions;
-use ken_lab::heads::pruner::{PrunerReport, learn_pruner, pruner_labels};
+use ken_lab::heads::pruner::{PrunerLabels, PrunerReport, learn_pruner, pruner_labels};
 use ken_lab::mastery::AnsweredPair;
 use ken_lab::pruning::{
     Basis, CoverageQuestion, Guarantee, GuaranteedRatio, Method, PassageVectors, PrunePlan, REASON,
-    Scored, StoredVectors, Work, candidates, count, largest_ratio, order, scored,
+    Scored, Work, candidates, count, largest_ratio, order, scored,
 };
 use ken_lab::{LearnError, MasteryRecord, PruningError};
 use ken_language::{Embedder, Role};
@@ -89,13 +90,19 @@ fn records(passages: &[(String, String, bool)]) -> Vec<MasteryRecord> {
     documents.collect()
 }
 
-fn stored(corpus: &Corpus) -> [PassageVectors<'static>; 1] {
-    [PassageVectors::Stored(StoredVectors::open(corpus).unwrap())]
+fn learned_from(
+    labels: &PrunerLabels,
+    corpus: &Corpus,
+) -> Result<(Head, PrunerReport), LearnError> {
+    let corpus = Corpus::open(corpus.dir()).unwrap();
+    let searched = BackEnd::from(Index::open(Arc::new(corpus)).unwrap());
+    let vectors = [PassageVectors::Stored];
+    learn_pruner(labels, &searched, &vectors, OPTIONS, &mut go_on)
 }
 
 fn learned(corpus: &Corpus) -> (Head, PrunerReport) {
     let labels = pruner_labels(&records(&passages())).unwrap();
-    learn_pruner(&labels, corpus, &stored(corpus), OPTIONS, &mut go_on).unwrap()
+    learned_from(&labels, corpus).unwrap()
 }
 
 fn by(head: &Head) -> Method<'_> {
@@ -412,9 +419,7 @@ fn labels_of_something_else_are_refused() {
         change(&mut records);
         let labels = pruner_labels(&records);
         labels
-            .and_then(|labels| {
-                learn_pruner(&labels, &corpus, &stored(&corpus), OPTIONS, &mut go_on)
-            })
+            .and_then(|labels| learned_from(&labels, &corpus))
             .unwrap_err()
     };
     let check = |error: LearnError, kind: &str, hint: &str| {
@@ -493,7 +498,7 @@ fn questions_that_made_the_labels_guarantee_nothing() {
         })
         .collect();
     let labels = pruner_labels(&records).unwrap();
-    let (head, _) = learn_pruner(&labels, &corpus, &stored(&corpus), OPTIONS, &mut go_on).unwrap();
+    let (head, _) = learned_from(&labels, &corpus).unwrap();
     // With the labels, or only with the pruner that was learned from them.
     for basis in [
         Basis::new(None, Some(labels.clone())).unwrap(),

@@ -298,6 +298,29 @@ impl Collection {
         Ok(())
     }
 
+    /// Those of some passages that the collection has, pruned or not, each with its vector, in no order.
+    ///
+    /// # Errors
+    /// A server that fails.
+    pub fn stored(&self, ids: &[PassageId]) -> Result<Vec<(Passage, Vec<f32>)>, MilvusError> {
+        let mut all = Vec::with_capacity(ids.len());
+        for ids in ids.chunks(FETCHED_AT_ONCE) {
+            all.extend(in_halves(ids, &|ids| self.fetch_stored(ids))?);
+        }
+        Ok(all)
+    }
+
+    fn fetch_stored(&self, ids: &[PassageId]) -> Result<Vec<(Passage, Vec<f32>)>, MilvusError> {
+        let request = QueryRequest::builder()
+            .filter(id_in(ids.iter().map(PassageId::as_str)))
+            .output_fields(PASSAGE.into_iter().chain([VECTOR]))
+            .limit(ids.len() as i64)
+            .consistency_level(ConsistencyLevel::Bounded);
+        self.connection.rows("read passages", request, |row| {
+            Ok((passage(row)?, vector(row)?))
+        })
+    }
+
     /// Fetches the passages of a ranking.
     fn fetch(&self, best: Vec<(PassageId, f32)>) -> Result<Vec<Hit>, MilvusError> {
         let (ids, scores): (Vec<PassageId>, Vec<f32>) = best.into_iter().unzip();
@@ -366,6 +389,12 @@ pub(crate) fn in_halves<I, T>(
         }
         rows => rows,
     }
+}
+
+/// The vector in a row.
+pub(crate) fn vector(row: &ResultRow<'_>) -> Result<Vec<f32>, String> {
+    let vector = row.get(VECTOR).map_err(|error| error.to_string())?;
+    numbers::vector(vector).ok_or_else(|| "the vector is no list of numbers".to_owned())
 }
 
 fn location(row: &ResultRow<'_>) -> Result<Location, String> {

@@ -62,6 +62,7 @@ methods! {
     content() -> String;
     sample(Option<usize>, u64, &mut dyn FnMut(Passage)) -> Result<(), MilvusError>;
     find(&str) -> Result<Option<Passage>, MilvusError>;
+    stored(&[PassageId]) -> Result<Vec<(Passage, Vec<f32>)>, MilvusError>;
     search(&Query<'_>, Mode, usize) -> Result<Vec<Hit>, MilvusError>;
 }
 

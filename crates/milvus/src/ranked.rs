@@ -8,12 +8,11 @@ use milvus::v2::prelude::{ConsistencyLevel, QueryRequest, ResultRow, ResultValue
 use serde_json::Value;
 
 use crate::address::MilvusAddress;
-use crate::collection::in_halves;
+use crate::collection::{in_halves, vector};
 use crate::connection::{Connection, text};
 use crate::error::MilvusError;
 use crate::literal::id_in;
 use crate::mark::{Mark, Ranking};
-use crate::numbers;
 use crate::pieces::Pieces;
 use crate::schema::{ID, METADATA, PRUNED, VECTOR, partition};
 use crate::token::Token;
@@ -215,20 +214,15 @@ fn field(by: Ranking<'_>) -> Option<&'static str> {
 }
 
 fn score(by: Ranking<'_>, id: &PassageId, row: &ResultRow<'_>) -> Result<f64, String> {
-    let value = |name: &str| row.get(name).map_err(|error| error.to_string());
     match by {
-        Ranking::Kept(name) => Ok(match value(METADATA)? {
-            ResultValue::Json(metadata) => metadata.get(name).and_then(Value::as_f64),
-            _ => None,
-        }
-        .unwrap_or(f64::NAN)),
+        Ranking::Kept(name) => Ok(
+            match row.get(METADATA).map_err(|error| error.to_string())? {
+                ResultValue::Json(metadata) => metadata.get(name).and_then(Value::as_f64),
+                _ => None,
+            }
+            .unwrap_or(f64::NAN),
+        ),
         Ranking::Ids(score) => Ok(score(id)),
-        Ranking::Vectors(score) => {
-            let vector = numbers::vector(value(VECTOR)?);
-            Ok(score(
-                id,
-                &vector.ok_or("the vector is no list of numbers")?,
-            ))
-        }
+        Ranking::Vectors(score) => Ok(score(id, &vector(row)?)),
     }
 }

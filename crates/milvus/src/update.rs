@@ -10,14 +10,13 @@ use ken_corpus::{
 use milvus::v2::prelude::{ConsistencyLevel, QueryRequest, ResultRow};
 
 use crate::address::MilvusAddress;
-use crate::collection::{PASSAGE, in_halves, load, passage};
+use crate::collection::{PASSAGE, in_halves, load, passage, vector};
 use crate::connection::{Connection, PUSH_ATTEMPTS, text};
 use crate::error::MilvusError;
 use crate::facets::Condition;
 use crate::identity::{Identity, resolved};
 use crate::literal::id_in;
 use crate::mark::{Mark, Missing};
-use crate::numbers;
 use crate::pieces::Pieces;
 use crate::row::{Pruning, RANKED, Row, digest};
 use crate::schema::{ID, PRUNED, VECTOR, partition};
@@ -247,11 +246,10 @@ pub(crate) fn pruned_by_ratio() -> String {
 
 impl Held {
     fn of(row: &ResultRow<'_>) -> Result<Self, String> {
-        let vector = row.get(VECTOR).map_err(|error| error.to_string())?;
         let pruned = row.get_bool(PRUNED).map_err(|error| error.to_string())?;
         Ok(Self {
             passage: passage(row)?,
-            vector: numbers::vector(vector).ok_or("the vector is no list of numbers")?,
+            vector: vector(row)?,
             pruning: match pruned {
                 false => Pruning::Live,
                 true => Pruning::Listed,

@@ -9,7 +9,7 @@ use ken_hub::ModelReference;
 use ken_lab::{LayerChoice, Target};
 use ken_train::heads::Shape;
 
-use super::folder;
+use super::folder_or_milvus;
 use super::tune::{
     TrainExamplesArguments, TrainKbmArguments, TrainNoiseTolerantArguments, TrainSelfRouteArguments,
 };
@@ -263,7 +263,7 @@ pub(crate) struct TrainGateArguments {
 }
 
 #[derive(Debug, Args)]
-#[command(arg = folder(), args = flags(MODEL), after_long_help = "\
+#[command(arg = folder_or_milvus(), args = flags(MODEL), after_long_help = "\
 Examples:
   ken train pruner mastery.jsonl --corpus notes.ken --out pruner.json
   ken train pruner mastery.jsonl --corpus notes.ken --features likelihood --out pruner.json

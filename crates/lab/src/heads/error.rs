@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use ken_answer::AnswerError;
-use ken_corpus::CorpusError;
 use ken_diagnostic::{Remedy, remedy};
 use ken_model::decoder::DecoderError;
 use ken_policy::Purpose;
@@ -53,8 +52,6 @@ pub enum LearnError {
     #[error("no {} can be learned: {source}", purpose.name())]
     #[diagnostic(kind = head_code(source), remedy = more_labels(*purpose, source))]
     Head { purpose: Purpose, source: HeadError },
-    #[error(transparent)]
-    Corpus(#[from] CorpusError),
     #[error(transparent)]
     Vectors(#[from] PruningError),
     #[error(transparent)]

@@ -7,7 +7,8 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use ken_corpus::{Corpus, PassageId};
+use ken_answer::{BackEnd, passage_features};
+use ken_corpus::{Passage, PassageId};
 use ken_eval::bootstrap::interval;
 use ken_eval::statistics::{mean, ranks};
 use ken_policy::{Head, MeasuredOn, Purpose, digest_of};
@@ -18,7 +19,7 @@ use serde::Serialize;
 use super::head::{HeadReport, HeadTask, Judged, learn};
 use super::{LearnError, LearnOptions};
 use crate::mastery::MasteryRecord;
-use crate::pruning::{PassageVectors, READ_TOGETHER, place_of};
+use crate::pruning::{PassageVectors, PruningError, READ_TOGETHER, StoredPassages};
 
 /// Resamples of the interval.
 const DRAWS: usize = 2000;
@@ -133,16 +134,19 @@ pub fn pruner_labels(records: &[MasteryRecord]) -> Result<PrunerLabels, LearnErr
 ///
 /// # Errors
 /// A label whose sentence is not in the corpus, too few labels or all equal, no vectors, a corpus that cannot be
-/// read, cancellation by `watch`.
+/// read or is behind a search service, cancellation by `watch`.
 pub fn learn_pruner(
     labels: &PrunerLabels,
-    corpus: &Corpus,
+    corpus: &BackEnd,
     vectors: &[PassageVectors<'_>],
     options: LearnOptions,
     watch: Watch<'_>,
 ) -> Result<(Head, PrunerReport), LearnError> {
-    let places = places_of(labels, corpus)?;
     let labeled = &labels.labels;
+    let passages = LabeledPassages::open(labels, corpus)?;
+    for some in labeled.chunks(READ_TOGETHER) {
+        passages.read(some)?;
+    }
     let texts: Vec<&str> = labeled
         .iter()
         .map(|label| label.passage_id.as_str())
@@ -157,17 +161,26 @@ pub fn learn_pruner(
         left_out: labels.left_out,
         measured_on: MeasuredOn {
             model: labels.model.clone(),
-            corpus: Some(corpus.fingerprint()),
+            corpus: Some(corpus.content()),
             ..MeasuredOn::default()
         },
     };
     let vectors_of = |candidate: &PassageVectors<'_>, watch: Watch<'_>| {
-        let mut vectors = Vec::with_capacity(places.len());
-        for some in places.chunks(READ_TOGETHER) {
-            if watch(vectors.len(), places.len()).is_break() {
+        let mut vectors = Vec::with_capacity(labeled.len());
+        for some in labeled.chunks(READ_TOGETHER) {
+            if watch(vectors.len(), labeled.len()).is_break() {
                 return Err(LearnError::of_head(Purpose::Pruner, HeadError::Interrupted));
             }
-            vectors.extend(candidate.of(corpus, some)?);
+            let read = passages.read(some)?;
+            match *candidate {
+                PassageVectors::Stored => {
+                    vectors.extend(read.into_iter().map(|(_, vector)| vector));
+                }
+                PassageVectors::Read { model, view } => {
+                    let texts = read.iter().map(|(passage, _)| passage.text.as_str());
+                    vectors.extend(passage_features(model, view, &texts.collect::<Vec<_>>())?);
+                }
+            }
         }
         Ok((candidate.input(), Cow::Owned(vectors)))
     };
@@ -227,32 +240,48 @@ fn subjects(labels: &[PrunerLabel]) -> Vec<&str> {
     }
 }
 
-/// The place of each label's passage, `[labels]`. Checks that every labeled sentence is in its passage.
-fn places_of(labels: &PrunerLabels, corpus: &Corpus) -> Result<Vec<(usize, usize)>, LearnError> {
-    let mut texts: BTreeMap<&PassageId, Vec<&(String, PassageId, String)>> = BTreeMap::new();
-    for sentence in &labels.sentences {
-        texts.entry(&sentence.1).or_default().push(sentence);
-    }
-    let places = labels.labels.iter().map(|label| {
-        let id = &label.passage_id;
-        let sentences = texts.get(id).map_or(&[][..], Vec::as_slice);
-        let other = |id: &str| LearnError::OtherCorpus { id: id.to_owned() };
-        // A pruned passage still has its label.
-        let (segment, ordinal) = place_of(corpus, id)?.ok_or_else(|| {
-            other(
-                sentences
-                    .first()
-                    .map_or(id.as_str(), |(sentence, _, _)| sentence),
-            )
-        })?;
-        let text = corpus.segments()[segment].passage(ordinal)?.text;
-        match sentences
-            .iter()
-            .find(|(_, _, words)| !text.contains(words.as_str()))
-        {
-            Some((sentence, _, _)) => Err(other(sentence)),
-            None => Ok((segment, ordinal)),
+/// The labeled passages of a corpus.
+struct LabeledPassages<'a> {
+    stored: StoredPassages<'a>,
+    /// By passage, the ids and texts of the labeled sentences.
+    sentences: BTreeMap<&'a PassageId, Vec<(&'a str, &'a str)>>,
+}
+
+impl<'a> LabeledPassages<'a> {
+    fn open(labels: &'a PrunerLabels, corpus: &'a BackEnd) -> Result<Self, LearnError> {
+        let mut sentences: BTreeMap<&PassageId, Vec<(&str, &str)>> = BTreeMap::new();
+        for (id, passage, words) in &labels.sentences {
+            sentences
+                .entry(passage)
+                .or_default()
+                .push((id.as_str(), words.as_str()));
         }
-    });
-    places.collect()
+        let stored = StoredPassages::open(corpus).map_err(PruningError::from)?;
+        Ok(Self { stored, sentences })
+    }
+
+    /// The passages of some labels, pruned or not, with their vectors: `[labels]`. Checks that every labeled sentence is
+    /// in its passage.
+    fn read(&self, labels: &[PrunerLabel]) -> Result<Vec<(Passage, Vec<f32>)>, LearnError> {
+        let ids: Vec<PassageId> = labels
+            .iter()
+            .map(|label| label.passage_id.clone())
+            .collect();
+        let stored = self.stored.of(&ids)?.into_iter().zip(&ids);
+        let checked = stored.map(|(stored, id)| {
+            let sentences = self.sentences.get(id).map_or(&[][..], Vec::as_slice);
+            let text = stored.as_ref().map(|(passage, _)| passage.text.as_str());
+            let is_missing = |words: &str| text.is_none_or(|text| !text.contains(words));
+            let missing = sentences.iter().find(|(_, words)| is_missing(words));
+            match (stored, missing) {
+                (Some(stored), None) => Ok(stored),
+                (_, missing) => Err(LearnError::OtherCorpus {
+                    id: missing
+                        .map_or(id.as_str(), |(sentence, _)| sentence)
+                        .to_owned(),
+                }),
+            }
+        });
+        checked.collect()
+    }
 }

@@ -11,6 +11,7 @@ mod plan;
 mod precedence;
 mod report;
 mod score;
+mod stored_passages;
 mod tables;
 mod vectors;
 
@@ -19,9 +20,9 @@ pub use guarantee::{CoverageQuestion, Guarantee, GuaranteedRatio, largest_ratio}
 pub use marks::{read_marks, read_scores, write_marks};
 pub use order::{Scored, Work, count, order};
 pub use plan::{Basis, PrunePlan, Threshold};
-pub(crate) use precedence::place_of;
 pub use report::{CorpusCopy, Pruned, PrunedGroup, PrunedRow, Unpruned};
 pub use score::{Method, applied, check_embedder, scored};
+pub(crate) use stored_passages::StoredPassages;
 pub use tables::{Ends, pruning_report};
 pub(crate) use vectors::READ_TOGETHER;
 pub use vectors::{PassageVectors, StoredVectors};

@@ -35,7 +35,7 @@ pub(crate) fn measured_first<'l>(
 ///
 /// # Errors
 /// A segment that cannot be read.
-pub(crate) fn place_of(
+pub(super) fn place_of(
     corpus: &Corpus,
     id: &PassageId,
 ) -> Result<Option<(usize, usize)>, CorpusError> {

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use ken_answer::{PassageFeatures, chance};
+use ken_answer::{PassageFeatures, chance, passage_features};
 use ken_corpus::{Corpus, EmbedderIdentity};
 use ken_eval::run::in_memory;
 use ken_index::{IndexError, RowBuffer};
@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use super::error::PruningError;
 use super::near_duplicates::by_similarity;
 use super::order::{Scored, Work, id_of};
-use super::vectors::{PassageVectors, READ_TOGETHER, StoredVectors};
+use super::vectors::{READ_TOGETHER, StoredVectors};
 
 /// Fewest passages per parallel task.
 const CHUNK: usize = 1024;
@@ -84,8 +84,7 @@ pub fn scored(
         Method::Pruner { head, reader } => {
             if let Some(view) = PassageFeatures::of(head.input) {
                 let model = check_reader(head, reader)?;
-                let vectors = PassageVectors::Read { model, view };
-                return read(head, &vectors, work.corpus(), all, progress, cancel);
+                return read(head, (model, view), work.corpus(), all, progress, cancel);
             }
             check_embedder(head, work.corpus().embedder())?;
             let stored = StoredVectors::open(work.corpus())?;
@@ -141,18 +140,21 @@ fn check_reader<'a>(
 /// Scores passages that a model has to read, in batches.
 fn read(
     head: &Head,
-    vectors: &PassageVectors<'_>,
+    (model, view): (&dyn LanguageModel, PassageFeatures),
     corpus: &Corpus,
     all: Vec<Scored>,
     progress: &mut dyn FnMut(usize, usize),
     cancel: &AtomicBool,
 ) -> Result<Option<Vec<Scored>>, PruningError> {
     let scores = in_memory(&all, READ_TOGETHER, progress, cancel, |batch| {
-        let places = batch
-            .iter()
-            .map(|passage| (passage.segment as usize, passage.ordinal as usize));
-        let batch = vectors.of(corpus, &places.collect::<Vec<_>>())?;
-        Ok::<_, PruningError>(batch.iter().map(|vector| applied(head, vector)).collect())
+        let texts = batch.iter().map(|passage| {
+            let segment = &corpus.segments()[passage.segment as usize];
+            Ok(segment.passage(passage.ordinal as usize)?.text)
+        });
+        let texts: Vec<String> = texts.collect::<Result<_, PruningError>>()?;
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let vectors = passage_features(model, view, &texts)?;
+        Ok::<_, PruningError>(vectors.iter().map(|vector| applied(head, vector)).collect())
     })?;
     Ok(scores.map(|scores| with_scores(all, scores)))
 }

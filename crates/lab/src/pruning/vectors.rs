@@ -1,21 +1,20 @@
 //! The vectors of passages that a pruner takes: the corpus's own vectors, read in place, or vectors that a language
 //! model computes.
 
-use ken_answer::{PassageFeatures, passage_features};
+use ken_answer::PassageFeatures;
 use ken_corpus::Corpus;
 use ken_index::{IndexError, RowBuffer, SegmentVectors};
 use ken_language::LanguageModel;
 use ken_policy::Input;
 
-use super::error::PruningError;
-
 /// Passages that a model reads in one batch.
 pub(crate) const READ_TOGETHER: usize = 32;
 
 /// The source of passages' vectors.
+#[derive(Clone, Copy)]
 pub enum PassageVectors<'a> {
     /// The vectors that the corpus is searched by.
-    Stored(StoredVectors),
+    Stored,
     /// A language model reads the passages.
     Read {
         /// The model.
@@ -30,7 +29,7 @@ impl PassageVectors<'_> {
     #[must_use]
     pub fn input(&self) -> Input {
         match self {
-            Self::Stored(_) => Input::PassageEmbedding,
+            Self::Stored => Input::PassageEmbedding,
             Self::Read { view, .. } => view.input(),
         }
     }
@@ -39,35 +38,8 @@ impl PassageVectors<'_> {
     #[must_use]
     pub fn reader(&self) -> Option<&str> {
         match self {
-            Self::Stored(_) => None,
+            Self::Stored => None,
             Self::Read { model, .. } => Some(model.fingerprint()),
-        }
-    }
-
-    /// The vectors of passages, given by segment and ordinal: `[places][dimensions]`.
-    ///
-    /// # Errors
-    /// A file that cannot be read, a model that fails.
-    pub fn of(
-        &self,
-        corpus: &Corpus,
-        places: &[(usize, usize)],
-    ) -> Result<Vec<Vec<f32>>, PruningError> {
-        match self {
-            Self::Stored(stored) => {
-                let rows = places
-                    .iter()
-                    .map(|&(segment, ordinal)| stored.row(segment, ordinal));
-                Ok(rows.collect::<Result<_, _>>()?)
-            }
-            Self::Read { model, view } => {
-                let texts = places.iter().map(|&(segment, ordinal)| {
-                    Ok(corpus.segments()[segment].passage(ordinal)?.text)
-                });
-                let texts: Vec<String> = texts.collect::<Result<_, PruningError>>()?;
-                let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-                Ok(passage_features(*model, *view, &texts)?)
-            }
         }
     }
 }

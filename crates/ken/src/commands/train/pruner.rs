@@ -1,11 +1,10 @@
 //! `ken train pruner`: which passages say what the language model knows.
 
 use ken_answer::PassageFeatures;
-use ken_corpus::Corpus;
 use ken_eval::read_results;
 use ken_lab::MasteryRecord;
 use ken_lab::heads::pruner::{PrunerMeasures, PrunerReport, learn_pruner, pruner_labels};
-use ken_lab::pruning::{PassageVectors, StoredVectors};
+use ken_lab::pruning::PassageVectors;
 
 use super::head::{Kind, Row, learning, options, trained, with_interval};
 use crate::arguments::train::{PassageSource, TrainPrunerArguments};
@@ -14,7 +13,7 @@ use crate::output::{self, share};
 use crate::session::Session;
 
 pub(super) fn run(arguments: &TrainPrunerArguments, session: &Session<'_>) -> Result<()> {
-    let corpus = Corpus::open(session.settings.folder()?)?;
+    let corpus = session.setup().back_end()?;
     let records: Vec<MasteryRecord> = read_results(&arguments.labels)?;
     let labels = pruner_labels(&records)?;
     let options = options(&arguments.head, session.settings.seed, 0);
@@ -24,9 +23,7 @@ pub(super) fn run(arguments: &TrainPrunerArguments, session: &Session<'_>) -> Re
         })
     };
     let learned = match arguments.from {
-        PassageSource::Embedding => {
-            learn(&[PassageVectors::Stored(StoredVectors::open(&corpus)?)])?
-        }
+        PassageSource::Embedding => learn(&[PassageVectors::Stored])?,
         PassageSource::Hidden | PassageSource::Likelihood => {
             let model = session.setup().language_model()?;
             let model = model.as_ref();
