@@ -140,6 +140,20 @@ impl Collection {
         active.map(|shard| shard.passages as usize).sum()
     }
 
+    /// How many of these match the filters.
+    ///
+    /// # Errors
+    /// A server that fails.
+    pub fn matching_count(&self) -> Result<u64, MilvusError> {
+        let request = QueryRequest::builder()
+            .partition_names(self.partitions())
+            .filter(self.condition.as_str())
+            .output_fields(["count(*)"])
+            .consistency_level(ConsistencyLevel::Bounded);
+        let response = self.connection.query("count its passages", LONG, request)?;
+        Ok(response.results().get_row_count())
+    }
+
     /// Identifies the state of the corpus and how it is searched: results with equal fingerprints are comparable.
     #[must_use]
     pub fn fingerprint(&self) -> String {

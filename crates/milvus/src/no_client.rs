@@ -48,6 +48,8 @@ methods! {
     Ranked:
     info() -> &CorpusInfo;
     passages() -> usize;
+    pruned() -> usize;
+    threshold(usize) -> Result<Option<(f64, usize)>, MilvusError>;
     first(usize) -> Result<Vec<PruneMark>, MilvusError>;
 }
 
@@ -58,6 +60,7 @@ methods! {
     embedder() -> &EmbedderIdentity;
     renewed() -> Result<Option<Self>, MilvusError>;
     passage_count() -> usize;
+    matching_count() -> Result<u64, MilvusError>;
     fingerprint() -> String;
     content() -> String;
     sample(Option<usize>, u64, &mut dyn FnMut(Passage)) -> Result<(), MilvusError>;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ken_corpus::{CorpusInfo, PassageId, PruneMark};
+use ken_corpus::{CorpusInfo, PassageId, PruneMark, score_in_metadata};
 use milvus::v2::prelude::{ConsistencyLevel, QueryRequest, ResultRow, ResultValue};
 use serde_json::Value;
 
@@ -104,11 +104,43 @@ impl Ranked {
         self.order.len()
     }
 
+    /// How many of them are pruned.
+    #[must_use]
+    pub fn pruned(&self) -> usize {
+        let pruned = self.order.iter().filter(|candidate| candidate.is_pruned);
+        pruned.count()
+    }
+
+    /// The lowest score of the first passages in the order of pruning, as filters compare it, and how many passages have
+    /// that or a higher one; `None` for no passages.
+    ///
+    /// # Errors
+    /// [`MilvusError::TooFewScores`].
+    pub fn threshold(&self, count: usize) -> Result<Option<(f64, usize)>, MilvusError> {
+        let last = self.leading(count)?.last();
+        Ok(last.map(|last| {
+            let reaching = self
+                .order
+                .partition_point(|other| other.score >= last.score);
+            (score_in_metadata(last.score), reaching)
+        }))
+    }
+
     /// The first passages in the order of pruning.
     ///
     /// # Errors
     /// [`MilvusError::TooFewScores`].
     pub fn first(&self, count: usize) -> Result<Vec<PruneMark>, MilvusError> {
+        let marks = self.leading(count)?.iter().map(|candidate| PruneMark {
+            passage_id: candidate.id.clone(),
+            score: f64::from(candidate.score),
+            reason: String::new(),
+        });
+        Ok(marks.collect())
+    }
+
+    /// As [`Ranked::first`].
+    fn leading(&self, count: usize) -> Result<&[Candidate], MilvusError> {
         let first = self.order.get(..count).unwrap_or(&self.order);
         if first.last().is_some_and(|last| last.score.is_nan()) {
             return Err(MilvusError::TooFewScores {
@@ -117,12 +149,7 @@ impl Ranked {
                 scored: self.order.iter().filter(|c| !c.score.is_nan()).count(),
             });
         }
-        let marks = first.iter().map(|candidate| PruneMark {
-            passage_id: candidate.id.clone(),
-            score: f64::from(candidate.score),
-            reason: String::new(),
-        });
-        Ok(marks.collect())
+        Ok(first)
     }
 
     /// Prunes the first passages, and finds the others again that were pruned by a ratio before. Returns the

@@ -68,7 +68,9 @@ pub enum SetupError {
         remedy = "give <corpus> DIR, set KEN_CORPUS, or write corpus = \"DIR\" to ken.toml"
     )]
     CorpusNotNamed,
-    #[error("this cannot be done with a corpus in Milvus, as {address} is")]
+    #[error(
+        "this needs the files of a corpus, and {address} is a collection in Milvus, which holds passages alone"
+    )]
     #[diagnostic(
         remedy = "do it with the corpus's folder, and bring the result there by <PushCorpus {address}>"
     )]

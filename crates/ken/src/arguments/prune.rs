@@ -205,9 +205,11 @@ pub(crate) struct PruneScoreArguments {
 Examples:
   ken prune report --corpus notes.ken --pruner pruner.json --questions dev.jsonl --limit 200
   ken prune report --corpus notes.ken --method pruner,random --pruner pruner.json --questions dev.jsonl
+  ken prune report --corpus milvus://127.0.0.1:19530/notes --score mastery --questions dev.jsonl
   ken prune report --corpus notes.ken --pruner pruner.json --questions dev.jsonl --policy router@0.5 --router router.json --held-out 0.3 --by kind
 
-Each ratio is pruned and compacted in a copy of the corpus, which is removed again. Exact match is \
+Each ratio is pruned and compacted in a copy of the corpus, which is removed again; in Milvus, a filter \
+leaves out the passages with the highest scores, those with equal scores together. Exact match is \
 compared, question by question, with the same policy over the whole corpus, and with always retrieving \
 from it. Labels and a router that were made from these questions flatter the result; the report says \
 so.")]
@@ -215,6 +217,17 @@ pub(crate) struct PruneReportArguments {
     /// Ratios to measure
     #[arg(long, value_name = "R", value_parser = ratio, value_delimiter = ',', default_value = "0,0.1,0.3,0.5,0.7")]
     pub(crate) ratios: Vec<f64>,
+
+    /// Rank passages by the scores under NAME that `ken prune score` kept, highest first
+    ///
+    /// Passages without one are not pruned. A corpus in Milvus is ranked by nothing else.
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_parser = score_name,
+        conflicts_with_all = ["pruner", "labels", "method"]
+    )]
+    pub(crate) score: Option<String>,
 
     /// Answer under this policy [default: always]
     #[arg(long, value_name = "POLICY")]
@@ -240,7 +253,8 @@ pub(crate) struct PruneReportArguments {
     pub(crate) basis: PruneBasis,
 }
 
-fn score_name(text: &str) -> Result<String, String> {
+/// A name of scores.
+pub(super) fn score_name(text: &str) -> Result<String, String> {
     match is_score_name(text) {
         true => Ok(text.to_owned()),
         false => Err("up to 64 small letters, digits and underscores are expected".to_owned()),

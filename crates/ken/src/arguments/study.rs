@@ -14,6 +14,7 @@ use ken_scale::study::PruneRatio;
 use super::capacity::CapacityArguments;
 use super::folder_or_milvus;
 use super::join::PartFlag;
+use super::prune::score_name;
 use crate::config::{ADVANCED, DECIDING, advanced, count, keys, open_share};
 
 /// The settings of a study. Scales, models, k and policies have flags of their own.
@@ -81,8 +82,15 @@ pub(crate) struct StudyRunArguments {
     pub(crate) prune: Vec<PruneRatio>,
 
     /// Pruner made by `ken train pruner`, for --prune
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "score")]
     pub(crate) pruner: Option<PathBuf>,
+
+    /// Scores under NAME that `ken prune score` kept, for --prune
+    ///
+    /// A corpus in Milvus is pruned by nothing else: a filter leaves out the passages with the highest
+    /// scores.
+    #[arg(long, value_name = "NAME", value_parser = score_name)]
+    pub(crate) score: Option<String>,
 
     /// Passages to retrieve, each number on its own [default: the setting k]
     #[arg(long, value_name = "K", value_delimiter = ',', value_parser = count::<NonZeroUsize>)]

@@ -44,6 +44,7 @@ mod policies;
 mod probe;
 mod prune;
 mod prune_by_reading;
+mod prune_in_milvus;
 mod prune_plan;
 mod prune_scores;
 mod records;

@@ -213,7 +213,6 @@ fn what_cannot_be_done_in_milvus_is_refused_with_the_way_that_can() {
             "--ratio",
             "0.3",
         ],
-        &["prune", "report", "--questions", "none.jsonl"],
     ] {
         let refused = ken.refusal(&[verb, &["--corpus", address]].concat());
         refused.is("corpus_in_milvus", address, "ken corpus push");

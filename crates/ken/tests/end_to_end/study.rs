@@ -515,5 +515,5 @@ fn a_corpus_in_milvus_is_studied_as_the_one_on_disk() {
     }
     let pruned = [&there[..], &["--prune", "0.3", "--pruner", "pruner.json"]].concat();
     ken.refusal(&pruned)
-        .is("corpus_in_milvus", &address, "ken corpus push");
+        .is("no_score", &address, "ken prune score");
 }

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::atomic::AtomicBool;
 
-use ken_corpus::{Corpus, Passage, PassageId};
+use ken_corpus::{Corpus, Filter, Passage, PassageId, PruneMark};
 use ken_milvus::{Mark, Ranked, Ranking, restore, score};
 
 use crate::invented::{numbered, publish, vector};
@@ -121,4 +121,40 @@ fn passages_without_a_score_are_not_pruned() {
     assert!(stopped.is_none());
     assert!(by_score.prune(5, &mut |_, _| (), &stop).unwrap().is_none());
     assert_eq!(held(&address), before);
+}
+
+#[test]
+#[ignore = "needs milvus-lite: run `cargo xtask test`"]
+fn a_threshold_takes_passages_of_one_score_together() {
+    let server = MilvusLite::start();
+    let address = server.address("threshold");
+    let dir = tempfile::tempdir().unwrap();
+    publish(dir.path(), &(0..40).map(numbered).collect::<Vec<_>>());
+    pushed(dir.path(), &address).unwrap();
+    // Four passages of each score from 0 to 0.4; the others have none.
+    let scores: Vec<PruneMark> = (0..20)
+        .map(|n| first_of(n, (n / 4) as f64 / 10.0))
+        .collect();
+    marked(&address, Mark::Score("mastery"), &scores).unwrap();
+    let by_score = ranked(&address, Ranking::Kept("mastery"));
+    assert_eq!(by_score.threshold(0).unwrap(), None);
+    for (count, threshold) in [(3, (0.4, 4)), (4, (0.4, 4)), (5, (0.3, 8)), (20, (0.0, 20))] {
+        assert_eq!(
+            by_score.threshold(count).unwrap(),
+            Some(threshold),
+            "{count}"
+        );
+    }
+    let error = by_score.threshold(21).unwrap_err();
+    assert_eq!(error.kind(), "too_few_scores");
+    let filter: Filter = "NOT mastery>=0.3".parse().unwrap();
+    let left = opened(&address).unwrap().within(&[filter]).unwrap();
+    assert_eq!(
+        left.matching_count().unwrap() as usize,
+        by_score.passages() - 8
+    );
+
+    assert_eq!(by_score.pruned(), 0);
+    assert_eq!(pruned(by_score, 3), 3);
+    assert_eq!(ranked(&address, Ranking::Kept("mastery")).pruned(), 3);
 }

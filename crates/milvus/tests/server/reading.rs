@@ -1,9 +1,9 @@
 //! Reading through a collection: all of it, and samples.
 
-use ken_corpus::{Active, Corpus, Filter, Passage};
+use ken_corpus::{Active, Corpus, Filter, Passage, PassageId};
 use ken_milvus::Collection;
 
-use crate::invented::{numbered, prune, publish};
+use crate::invented::{numbered, prune, publish, vector};
 use crate::milvus_lite::MilvusLite;
 use crate::{live, opened, pushed};
 
@@ -63,4 +63,49 @@ fn a_smaller_sample_begins_a_larger_one() {
         assert_eq!(sampled(&collection, Some(limit), 5), all[..limit]);
     }
     assert_ne!(sampled(&collection, Some(40), 6), all[..40]);
+}
+
+#[test]
+#[ignore = "needs milvus-lite: run `cargo xtask test`"]
+fn passages_are_read_by_their_ids_with_their_vectors() {
+    let server = MilvusLite::start();
+    let address = server.address("stored");
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    publish(dir, &(0..300).map(numbered).collect::<Vec<_>>());
+    let all = live(&Corpus::open(dir).unwrap());
+    // Pruned passages are read, too, and counted no more.
+    prune(dir, &[all[5].id.to_string()]);
+    pushed(dir, &address).unwrap();
+    let collection = opened(&address).unwrap();
+    let mut ids: Vec<PassageId> = all.iter().map(|passage| passage.id.clone()).collect();
+    ids.push(PassageId("docs/none.md#0".to_owned()));
+    let mut stored = collection.stored(&ids).unwrap();
+    stored.sort_by(|one, other| one.0.id.cmp(&other.0.id));
+    assert_eq!(stored.len(), all.len());
+    for ((passage, numbers), expected) in stored.iter().zip(&all) {
+        assert_eq!(passage, expected);
+        assert_eq!(*numbers, vector(&expected.id));
+    }
+    let english: Filter = "lang=en".parse().unwrap();
+    for active in [
+        Active::First(1),
+        Active::First(2),
+        Active::Last(2),
+        Active::All,
+    ] {
+        let shards = Collection::open(&address.parse().unwrap(), None, active).unwrap();
+        let held = live(&Corpus::open_shards(dir, active).unwrap());
+        assert_eq!(sorted(sampled(&shards, None, 1)), held, "{active}");
+        assert_eq!(shards.matching_count().unwrap(), held.len() as u64);
+        let fitting = held
+            .iter()
+            .filter(|passage| english.matches(&passage.metadata));
+        let narrowed = shards.within(std::slice::from_ref(&english)).unwrap();
+        assert_eq!(
+            narrowed.matching_count().unwrap(),
+            fitting.count() as u64,
+            "{active}"
+        );
+    }
 }

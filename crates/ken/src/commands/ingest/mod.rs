@@ -11,6 +11,8 @@ use ken_documents::{Budget, Converters, Documents, ReadError, ReadOptions, read_
 use ken_hub::{DEFAULT_EMBEDDER, ModelCache};
 use ken_ingest::{Ingest, IngestError, ingest, preview};
 use ken_language::Embedder;
+use ken_milvus::MilvusAddress;
+use ken_setup::CorpusAddress;
 
 use self::report::{LeftOut, show, show_preview, tell_of_skipped, warn};
 use crate::arguments::corpus::IngestArguments;
@@ -21,6 +23,9 @@ use crate::session::Session;
 use crate::terminal::remark;
 
 pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<()> {
+    if let CorpusAddress::Milvus(address) = session.settings.corpus()? {
+        return Err(goes_by_folder(address));
+    }
     let corpus = session.settings.folder()?;
     if arguments.watch && arguments.paths.iter().any(|path| path.as_os_str() == "-") {
         let hint = "name files and folders, or leave out --watch";
@@ -60,6 +65,20 @@ pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<
         true => follow::follow(&destination, documents, on_broken),
         false => destination.take(documents, on_broken),
     }
+}
+
+/// The refusal of a collection, with the way that leads into it.
+fn goes_by_folder(address: &MilvusAddress) -> Failure {
+    let folder = format!("{}.ken", address.collection());
+    Failure::refused(
+        "corpus_in_milvus",
+        format!(
+            "documents go to {address} by a folder: a push compares all of it with the collection, to send what changed, to delete what is gone, and to resume"
+        ),
+        format!(
+            "`ken ingest PATH… --corpus {folder}`, then `ken corpus push --corpus {folder} --to {address}`, and so after every change"
+        ),
+    )
 }
 
 /// The documents of the given paths, none of them read yet.

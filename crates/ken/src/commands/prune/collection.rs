@@ -10,7 +10,7 @@ use ken_lab::pruning::{
 use ken_milvus::{Mark, MilvusAddress, Missing, Ranked, Ranking, mark, restore, score};
 use ken_policy::Head;
 
-use super::{Applied, basis, check_whole, no_ratio};
+use super::{Applied, basis, check_whole, no_ratio, report};
 use crate::arguments::prune::{PruneApplyArguments, PruneMethod, PruneScoreArguments, PruneVerb};
 use crate::commands::corpus_info::show_info;
 use crate::failure::{Failure, Result};
@@ -33,7 +33,10 @@ pub(super) fn run(verb: &PruneVerb, address: &MilvusAddress, session: &Session<'
             let progress = &mut counting("restored");
             restore(address, token.as_ref(), progress, session.stop)?
         }
-        PruneVerb::Report(_) => return needs_folder(session),
+        PruneVerb::Report(arguments) => {
+            check_whole(session.settings)?;
+            return report::run(arguments, session);
+        }
     };
     show_info(&info.ok_or_else(stopped)?, session.json)
 }

@@ -2,10 +2,9 @@
 
 pub(crate) mod basis;
 mod collection;
+pub(crate) mod remainder;
 mod report;
 mod score;
-
-pub(crate) use report::pruned_copy;
 
 use std::path::Path;
 

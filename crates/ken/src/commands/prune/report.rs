@@ -1,43 +1,52 @@
-//! `ken prune report`: what pruning does to answers, bytes and search time. Every ratio is pruned
-//! and compacted in a copy, which is removed again; the corpus itself stays as it is.
+//! `ken prune report`: what pruning does to answers, bytes and search time. The corpus itself stays as it is: see
+//! `remainder`.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ken_answer::Policy;
-use ken_corpus::{CorpusInfo, PlaceMark, Writer};
 use ken_eval::{Question, Record, check_field, evaluate_pipeline, write_report};
-use ken_ingest::compact;
-use ken_lab::pruning::{
-    Basis, CorpusCopy, Ends, PrunePlan, Pruned, PrunedRow, Unpruned, pruning_report,
-};
-use ken_lab::{PruningError, pruning};
+use ken_lab::pruning::{Basis, CorpusCopy, Ends, Pruned, PrunedRow, Unpruned, pruning_report};
 use ken_language::LanguageModel;
 use ken_setup::{CorpusAddress, Settings};
 use serde_json::json;
 
+use super::remainder::{RankedCorpus, Remainder, no_score};
 use super::{basis, questions};
 use crate::arguments::prune::PruneReportArguments;
 use crate::commands::training_questions::{self, Taught};
 use crate::commands::{provenance, records};
 use crate::failure::Result;
 use crate::output;
-use crate::progress::Display;
 use crate::session::Session;
 
 pub(super) fn run(arguments: &PruneReportArguments, session: &Session<'_>) -> Result<()> {
-    let corpus = session.settings.folder()?;
-    let basis = &basis::read(&arguments.basis.ranking)?;
+    let corpus = session.settings.corpus()?;
+    let basis = &match (&arguments.score, corpus) {
+        (Some(_), _) => Basis::new(None, None)?,
+        (None, CorpusAddress::Milvus(_)) => return Err(no_score(corpus)),
+        (None, _) => basis::read(&arguments.basis.ranking)?,
+    };
     let questions = questions(&arguments.basis, session.settings)?;
     if let Some(field) = &arguments.by {
         check_field(&questions, field)?;
     }
-    let out = records::out(arguments.out.as_ref(), corpus, "prune-report");
+    let name = corpus.to_string();
+    let out = records::out(arguments.out.as_ref(), Path::new(&name), "prune-report");
     ken_storage::create_dir_all(&out)?;
-    // All methods and ratios are of one state, whoever changes the corpus meanwhile.
-    let whole = CorpusCopy::new(corpus, out.join("whole"))?;
-    let corpus = whole.dir();
+    let copy = match corpus {
+        CorpusAddress::Milvus(_) => None,
+        // All methods and ratios are of one state, whoever changes the corpus meanwhile.
+        _ => Some(CorpusCopy::new(
+            session.settings.folder()?,
+            out.join("whole"),
+        )?),
+    };
+    let copied = copy
+        .as_ref()
+        .map(|copy| CorpusAddress::Folder(copy.dir().to_owned()));
+    let corpus = copied.as_ref().unwrap_or(corpus);
     let model = session.setup().language_model()?;
     basis.check(model.fingerprint())?;
     let taught = taught(basis, &questions, arguments.basis.held_out, &model, session)?;
@@ -51,7 +60,6 @@ pub(super) fn run(arguments: &PruneReportArguments, session: &Session<'_>) -> Re
         session,
     };
     let (rows, ends) = measuring.rows(arguments, basis)?;
-    let name = session.settings.folder()?.display();
     let answering = session.settings.answering();
     let [policy, mode] = [answering.policy.to_string(), answering.mode.to_string()];
     let settings = [
@@ -106,9 +114,10 @@ fn taught(
     Ok(all)
 }
 
-/// The whole corpus, compacted, and the questions answered from it.
+/// The whole corpus, and the questions answered from it.
 struct Whole {
-    info: CorpusInfo,
+    passages: u64,
+    bytes: u64,
     /// Under the policy of the report.
     same: Vec<Record>,
     /// Always retrieving.
@@ -124,8 +133,8 @@ impl Whole {
             method,
             ratio,
             pruned: 0,
-            passages: self.info.passages,
-            bytes: self.info.bytes,
+            passages: self.passages,
+            bytes: self.bytes,
         }
     }
 
@@ -139,7 +148,8 @@ impl Whole {
 
 /// What every ratio is measured with.
 struct Measuring<'a> {
-    corpus: &'a Path,
+    /// A copy, or an address in Milvus.
+    corpus: &'a CorpusAddress,
     out: &'a Path,
     questions: &'a [Question],
     model: &'a Arc<dyn LanguageModel>,
@@ -155,41 +165,61 @@ impl Measuring<'_> {
         arguments: &PruneReportArguments,
         basis: &Basis,
     ) -> Result<(Vec<PrunedRow>, Option<Ends>)> {
-        let mut rows: Vec<PrunedRow> = Vec::new();
-        let mut whole: Option<Whole> = None;
-        for &method in &arguments.basis.ranking.method {
-            let model = Some(self.model.as_ref());
-            let plan = basis::plan(self.corpus, method, basis, model, self.session)?;
-            // Without pruning all methods are equal.
-            let whole = match &mut whole {
-                Some(whole) => whole,
-                none => none.insert(self.whole(&plan)?),
-            };
-            for &ratio in &arguments.ratios {
-                rows.push(self.row(&plan, ratio, whole)?);
+        let (mut rows, mut whole) = (Vec::new(), None);
+        if let Some(name) = &arguments.score {
+            let ranked = RankedCorpus::by_score(name, self.corpus, self.session)?;
+            self.rows_by(&ranked, &arguments.ratios, &mut rows, &mut whole)?;
+        } else {
+            for &method in &arguments.basis.ranking.method {
+                let (model, session) = (Some(self.model.as_ref()), self.session);
+                let ranked = RankedCorpus::by_method(method, basis, model, self.corpus, session)?;
+                self.rows_by(&ranked, &arguments.ratios, &mut rows, &mut whole)?;
             }
         }
         let ends = whole.as_ref().map(|whole| self.ends(whole));
         Ok((rows, ends))
     }
 
+    /// Adds what one way of ranking does at every ratio.
+    fn rows_by(
+        &self,
+        ranked: &RankedCorpus,
+        ratios: &[f64],
+        rows: &mut Vec<PrunedRow>,
+        whole: &mut Option<Whole>,
+    ) -> Result<()> {
+        // Without pruning all methods are equal.
+        let whole = match whole {
+            Some(whole) => whole,
+            none => none.insert(self.whole(ranked)?),
+        };
+        for &ratio in ratios {
+            rows.push(self.row(ranked, ratio, whole)?);
+        }
+        Ok(())
+    }
+
     /// The corpus without anything pruned by score, and the answers from it.
-    fn whole(&self, plan: &PrunePlan) -> Result<Whole> {
-        let place = self.out.join("copy");
-        let (copy, marks) = pruned_copy(self.corpus, place, plan, 0.0, self.session)?;
-        let identity = plan.identity_without(&marks);
+    fn whole(&self, ranked: &RankedCorpus) -> Result<Whole> {
+        let left = ranked.at(0.0, self.place(), self.session)?;
         let policy = self.session.settings.answering().policy;
-        let same = self.answered(copy.dir(), "unpruned", &identity, policy)?;
+        let same = self.answered(&left, "unpruned", policy)?;
         let under = |name: &str, other: Policy| match policy == other {
             true => Ok(same.clone()),
-            false => self.answered(copy.dir(), name, &identity, other),
+            false => self.answered(&left, name, other),
         };
         Ok(Whole {
-            info: CorpusInfo::read(copy.dir())?,
+            passages: left.passages,
+            bytes: left.bytes,
             always: under("always-unpruned", Policy::ALWAYS)?,
             never: under("never", Policy::NEVER)?,
             same,
         })
+    }
+
+    /// Where copies are made, one after the other.
+    fn place(&self) -> PathBuf {
+        self.out.join("copy")
     }
 
     /// What always retrieving from the whole corpus does, and having none.
@@ -198,7 +228,7 @@ impl Measuring<'_> {
         let none = Pruned {
             method: "no corpus",
             ratio: 1.0,
-            pruned: usize::try_from(whole.info.passages).unwrap_or(usize::MAX),
+            pruned: usize::try_from(whole.passages).unwrap_or(usize::MAX),
             passages: 0,
             bytes: 0,
         };
@@ -208,24 +238,21 @@ impl Measuring<'_> {
         }
     }
 
-    fn row(&self, plan: &PrunePlan, ratio: f64, whole: &Whole) -> Result<PrunedRow> {
-        let method = plan.method;
+    fn row(&self, ranked: &RankedCorpus, ratio: f64, whole: &Whole) -> Result<PrunedRow> {
+        let method = ranked.method();
         let policy = self.session.settings.answering().policy;
-        if plan.marks(ratio)?.is_empty() {
+        if ranked.is_whole_at(ratio)? {
             let pruned = whole.unpruned_by(method, ratio);
             return Ok(self.measured(pruned, policy, &whole.same, whole));
         }
-        let place = self.out.join("copy");
-        let (copy, marks) = pruned_copy(self.corpus, place, plan, ratio, self.session)?;
-        let identity = plan.identity_without(&marks);
-        let answers = self.answered(copy.dir(), &format!("{method}-{ratio}"), &identity, policy)?;
-        let info = CorpusInfo::read(copy.dir())?;
+        let left = ranked.at(ratio, self.place(), self.session)?;
+        let answers = self.answered(&left, &format!("{method}-{ratio}"), policy)?;
         let pruned = Pruned {
             method,
             ratio,
-            pruned: marks.len(),
-            passages: info.passages,
-            bytes: info.bytes,
+            pruned: left.pruned,
+            passages: left.passages,
+            bytes: left.bytes,
         };
         Ok(self.measured(pruned, policy, &answers, whole))
     }
@@ -247,50 +274,20 @@ impl Measuring<'_> {
         )
     }
 
-    /// Has the questions answered from a copy, under a policy.
-    fn answered(
-        &self,
-        copy: &Path,
-        name: &str,
-        identity: &str,
-        policy: Policy,
-    ) -> Result<Vec<Record>> {
+    /// Has the questions answered from what is left, under a policy.
+    fn answered(&self, left: &Remainder, name: &str, policy: Policy) -> Result<Vec<Record>> {
         let settings = Settings {
-            corpus: Some(CorpusAddress::Folder(copy.to_owned())),
             policy: policy.into(),
-            ..self.session.settings.clone()
+            ..left.settings(self.session.settings)
         };
         let setup = self.session.setup_with(&settings);
         let pipeline = setup.pipeline_by(Arc::clone(self.model))?;
         let path = self.out.join(format!("{name}.jsonl"));
         let mut run_settings = settings.identity(&pipeline);
-        run_settings.insert("corpus".to_owned(), identity.to_owned());
+        let identity = left.identity.iter();
+        run_settings.extend(identity.map(|identity| ("corpus".to_owned(), identity.clone())));
         let run = records::drawn(self.batch, Some(policy.to_string()), self.session);
         let outcome = evaluate_pipeline(&pipeline, self.questions, &path, run_settings, run)?;
         Ok(outcome.records)
-    }
-}
-
-/// A copy of a corpus at a place, pruned by a plan and compacted, and what was pruned.
-pub(crate) fn pruned_copy(
-    corpus: &Path,
-    place: PathBuf,
-    plan: &PrunePlan,
-    ratio: f64,
-    session: &Session<'_>,
-) -> Result<(CorpusCopy, Vec<PlaceMark>)> {
-    let copy = CorpusCopy::new(corpus, place)?;
-    let marks = plan.marks(ratio)?;
-    let mut writer = Writer::open(copy.dir())?;
-    writer.replace_pruned(pruning::REASON, &plan.reason, &marks)?;
-    let mut display = Display::new();
-    let label = format!("compacting at {ratio}");
-    let mut progress = |step: ken_ingest::CompactProgress| {
-        display.show_items(&label, step.passages, step.passages_total);
-    };
-    let (_, interrupted) = compact(&mut writer, &mut progress, session.stop)?;
-    match interrupted {
-        true => Err(PruningError::Stopped.into()),
-        false => Ok((copy, marks)),
     }
 }

@@ -1,13 +1,13 @@
 //! The searches of a study, each done once for all models.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use ken_answer::Retriever;
+use ken_answer::{BackEnd, Retriever};
 use ken_corpus::Active;
 use ken_eval::{ResultsFile, RunSettings, read_results};
-use ken_lab::pruning::{Basis, CorpusCopy, PrunePlan};
+use ken_lab::pruning::Basis;
 use ken_language::LanguageModel;
 use ken_scale::study::{
     Condition, Evidence, Order, PruneRatio, Retrieval, StudiedCondition, evidence_file,
@@ -18,7 +18,8 @@ use ken_setup::{CorpusAddress, Settings};
 use super::grid::{QuestionSet, retrievals, settings_of};
 use crate::arguments::prune::{PruneMethod, PruneRanking};
 use crate::arguments::study::StudyRunArguments;
-use crate::commands::prune::{basis, pruned_copy};
+use crate::commands::prune::basis;
+use crate::commands::prune::remainder::{RankedCorpus, Remainder, no_score};
 use crate::commands::records;
 use crate::failure::{Failure, Result};
 use crate::session::Session;
@@ -61,12 +62,12 @@ pub(super) fn find(
     let scales = arguments.scales.0.iter().filter(|n| **n > 0);
     let scales: Vec<u32> = scales.copied().collect();
     let is_pruned = by_ratio.keys().any(|ratio| *ratio != PruneRatio::NONE);
-    let plan = match is_pruned {
-        true => Some(plan(session.settings.folder()?, arguments, session)?),
+    let ranked = match is_pruned {
+        true => Some(ranked(arguments, session)?),
         false => None,
     };
     for (pruned, retrievals) in by_ratio {
-        let searched = Searched::at(pruned, plan.as_ref(), arguments, session)?;
+        let searched = Searched::at(pruned, ranked.as_ref(), arguments, session)?;
         for order in [Order::Forward, Order::Reversed] {
             let in_order = retrievals.iter().filter(|other| other.order == order);
             let ks: Vec<usize> = in_order.map(|retrieval| retrieval.k).collect();
@@ -78,8 +79,8 @@ pub(super) fn find(
                 for &k in &ks {
                     let retrieval = Retrieval { order, pruned, k };
                     let condition = Condition { n, retrieval };
-                    conditions.push(studied(condition, &retriever));
-                    let identity = searched.identity(&retriever, condition, session.settings);
+                    conditions.push(studied(condition, &retriever)?);
+                    let identity = searched.identity(&retriever, condition);
                     for (dataset, set) in sets.iter().enumerate() {
                         let path = kept(set, condition, &retriever, &identity, arguments, session)?;
                         all.push(EvidenceFile {
@@ -121,45 +122,47 @@ fn kept(
     Ok(path)
 }
 
-fn studied(condition: Condition, retriever: &Retriever) -> StudiedCondition {
+fn studied(condition: Condition, retriever: &Retriever) -> Result<StudiedCondition> {
     let (index_bytes, disk_bytes) = retriever.back_end().bytes();
-    StudiedCondition {
+    let passages = match retriever.back_end() {
+        // Some may be left out by a filter.
+        BackEnd::Milvus(collection) => collection.matching_count()?,
+        back_end => back_end.passage_count().unwrap_or_default() as u64,
+    };
+    Ok(StudiedCondition {
         condition,
-        passages: retriever.back_end().passage_count().unwrap_or_default() as u64,
+        passages,
         index_bytes,
         disk_bytes,
-    }
+    })
 }
 
-/// A corpus, or the copy of it in which a share is pruned.
+/// A corpus, or what is left of it when a share is pruned.
 struct Searched {
-    corpus: CorpusAddress,
-    /// The copy, removed when this is dropped, and what it holds.
-    pruned: Option<(CorpusCopy, String)>,
+    settings: Settings,
+    left: Option<Remainder>,
 }
 
 impl Searched {
-    /// Without a plan, nothing is pruned.
+    /// Without a ranking, nothing is pruned.
     fn at(
         ratio: PruneRatio,
-        plan: Option<&PrunePlan>,
+        ranked: Option<&RankedCorpus>,
         arguments: &StudyRunArguments,
         session: &Session<'_>,
     ) -> Result<Self> {
-        let Some(plan) = plan.filter(|_| ratio != PruneRatio::NONE) else {
+        let Some(ranked) = ranked.filter(|_| ratio != PruneRatio::NONE) else {
             return Ok(Self {
-                corpus: session.settings.corpus()?.clone(),
-                pruned: None,
+                settings: session.settings.clone(),
+                left: None,
             });
         };
-        let folder = session.settings.folder()?;
         ken_storage::create_dir_all(&arguments.folder())?;
         let place = arguments.folder().join(format!("pruned-{ratio}"));
-        let (copy, marks) = pruned_copy(folder, place, plan, ratio.share(), session)?;
-        let identity = plan.identity_without(&marks);
+        let left = ranked.at(ratio.share(), place, session)?;
         Ok(Self {
-            corpus: CorpusAddress::Folder(copy.dir().to_owned()),
-            pruned: Some((copy, identity)),
+            settings: left.settings(session.settings),
+            left: Some(left),
         })
     }
 
@@ -169,26 +172,22 @@ impl Searched {
             Order::Reversed => Active::Last(n),
         };
         let settings = Settings {
-            corpus: Some(self.corpus.clone()),
             active,
-            ..session.settings.clone()
+            ..self.settings.clone()
         };
         Ok(session.setup_with(&settings).retriever()?)
     }
 
     /// What the results depend on.
-    fn identity(
-        &self,
-        retriever: &Retriever,
-        condition: Condition,
-        settings: &Settings,
-    ) -> RunSettings {
-        let mut identity = settings.retrieval_identity(Some(retriever), condition.retrieval.k);
+    fn identity(&self, retriever: &Retriever, condition: Condition) -> RunSettings {
+        let Condition { n, retrieval } = condition;
+        let settings = &self.settings;
+        let mut identity = settings.retrieval_identity(Some(retriever), retrieval.k);
         identity.extend(settings.computing());
-        if let Some((_, pruned)) = &self.pruned {
+        let copy = self.left.as_ref().and_then(|left| left.identity.as_ref());
+        if let Some(copy) = copy {
             // Copies differ in their generations and files, but not in what they hold.
-            let Condition { n, retrieval } = condition;
-            let held = format!("{pruned}, {n} shards {}", retrieval.order);
+            let held = format!("{copy}, {n} shards {}", retrieval.order);
             identity.insert("corpus".to_owned(), held);
         }
         identity
@@ -196,7 +195,14 @@ impl Searched {
 }
 
 /// What is pruned first.
-fn plan(folder: &Path, arguments: &StudyRunArguments, session: &Session<'_>) -> Result<PrunePlan> {
+fn ranked(arguments: &StudyRunArguments, session: &Session<'_>) -> Result<RankedCorpus> {
+    let corpus = session.settings.corpus()?;
+    if let Some(name) = &arguments.score {
+        return RankedCorpus::by_score(name, corpus, session);
+    }
+    if let CorpusAddress::Milvus(_) = corpus {
+        return Err(no_score(corpus));
+    }
     if arguments.pruner.is_none() {
         return Err(Failure::refused(
             "no_pruner",
@@ -215,7 +221,7 @@ fn plan(folder: &Path, arguments: &StudyRunArguments, session: &Session<'_>) -> 
         false => None,
     };
     let (method, reader) = (PruneMethod::Pruner, reader.as_deref());
-    basis::plan(folder, method, &basis, reader, session)
+    RankedCorpus::by_method(method, &basis, reader, corpus, session)
 }
 
 /// The studied model that read the passages when the pruner was trained; if there is none, that of the settings,
