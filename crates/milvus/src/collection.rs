@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ken_corpus::{Active, CorpusInfo, EmbedderIdentity, Filter, Location, Passage, PassageId};
 use ken_index::{Hit, Mode, Query, fused_depth, reciprocal_rank};
@@ -34,6 +35,9 @@ pub(crate) const PASSAGE: [&str; 6] = [ID, DOC_ID, TITLE, TEXT, LOCATION, METADA
 
 /// How many passages are fetched at once; fewer if they do not fit into one answer.
 const FETCHED_AT_ONCE: usize = 256;
+
+/// How long the server may take to tell what a collection holds now: the caller may ask many servers in turn.
+const TOLD_WITHIN: Duration = Duration::from_secs(5);
 
 /// A collection that holds a corpus, searchable from any number of threads. Clones share the connection.
 #[derive(Clone)]
@@ -68,7 +72,7 @@ impl Collection {
     /// # Errors
     /// As of [`Collection::open`].
     pub fn renewed(&self) -> Result<Option<Self>, MilvusError> {
-        match Identity::read_complete(&self.connection) {
+        match Identity::read_complete(&self.connection.within(TOLD_WITHIN)) {
             Err(MilvusError::PushUnfinished { .. }) => Ok(None),
             Ok(identity) if identity == self.identity => Ok(None),
             identity => {

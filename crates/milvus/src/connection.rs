@@ -40,6 +40,8 @@ pub(crate) struct Connection {
     /// The collection, by the name in the address or another one.
     collection: String,
     token: Option<Token>,
+    /// The most time that any call may take.
+    longest: Duration,
 }
 
 impl Connection {
@@ -93,6 +95,7 @@ impl Connection {
             collection: address.collection().to_owned(),
             address: address.clone(),
             token: token.cloned(),
+            longest: LONG,
         })
     }
 
@@ -108,6 +111,14 @@ impl Connection {
         }
     }
 
+    /// This connection for calls of which none may take longer.
+    pub(crate) fn within(&self, longest: Duration) -> Self {
+        Self {
+            longest,
+            ..self.clone()
+        }
+    }
+
     /// Blocks on a call. `action` is what it does, as a verb.
     ///
     /// The server's error, or a timeout after `limit`.
@@ -117,6 +128,7 @@ impl Connection {
         limit: Duration,
         call: impl AsyncFnOnce(&ClientV2) -> Result<T, SdkError>,
     ) -> Result<T, MilvusError> {
+        let limit = limit.min(self.longest);
         let outcome = self
             .runtime
             .block_on(async { tokio::time::timeout(limit, call(&self.client)).await });

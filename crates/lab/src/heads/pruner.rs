@@ -144,6 +144,7 @@ pub fn learn_pruner(
 ) -> Result<(Head, PrunerReport), LearnError> {
     let labeled = &labels.labels;
     let passages = LabeledPassages::open(labels, corpus)?;
+    // Labels of another corpus are told before a model reads anything.
     for some in labeled.chunks(READ_TOGETHER) {
         passages.read(some)?;
     }
