@@ -21,7 +21,7 @@ use full::FullWording;
 pub(crate) use full::{
     evidence_message, full_ends, full_frame, nothing_said, remembered, says_nothing,
 };
-pub use full::{full, full_from_known};
+pub use full::{full, full_fingerprint, full_from_known};
 
 /// A question, with its choices if it is multiple-choice.
 #[derive(Debug, Clone, Copy)]
@@ -176,11 +176,7 @@ pub fn from_corpus(
     corpus: Option<&str>,
     evidence: &[&Retrieved],
 ) -> Prompt {
-    let mut passages = String::new();
-    for (at, passage) in evidence.iter().enumerate().rev() {
-        passages.push_str(&numbered(at + 1, passage));
-    }
-    from_found(question_prompt, corpus, &passages)
+    from_found(question_prompt, corpus, &listed(evidence))
 }
 
 /// Asks the model to answer from one passage of a corpus; the title may be empty.
@@ -296,6 +292,13 @@ pub(crate) fn frame(question_prompt: QuestionPrompt<'_>) -> Prompt {
     }
 }
 
+/// Passages in the form of the prompt, given best first: the best stands last.
+fn listed(evidence: &[&Retrieved]) -> String {
+    let passages = evidence.iter().enumerate().rev();
+    let lines = passages.map(|(at, passage)| numbered(at + 1, passage));
+    lines.collect()
+}
+
 /// A passage in the form of the prompt.
 pub(crate) fn numbered(number: usize, passage: &Retrieved) -> String {
     line(number, &passage.full_title(), &passage.text)
@@ -309,8 +312,8 @@ fn line(number: usize, title: &str, text: &str) -> String {
     }
 }
 
-/// Identifies the wording of prompts, and of an assessor's verdicts: measurements made with different wordings
-/// must not be mixed.
+/// Identifies the wording of prompts for short answers, and of an assessor's verdicts: measurements made with different
+/// wordings must not be mixed.
 #[must_use]
 pub fn fingerprint() -> String {
     let mut words = Vec::new();
