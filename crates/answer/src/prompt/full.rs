@@ -3,7 +3,7 @@
 use ken_language::{Prompt, Reply};
 use ken_probe::FewShot;
 
-use super::{CHINESE, ENGLISH, Wording, fingerprint, listed};
+use super::{Wording, listed};
 use crate::answer::Retrieved;
 
 /// The words of one language.
@@ -85,21 +85,9 @@ pub(crate) fn remembered(question: &str) -> &'static str {
     Wording::of(question).full.remembered
 }
 
-/// As [`fingerprint`], for full answers. Policies measure short ones, whose wording is included.
-#[must_use]
-pub fn full_fingerprint() -> String {
-    fingerprint_of(&[&ENGLISH, &CHINESE])
-}
-
-fn fingerprint_of(wordings: &[&Wording]) -> String {
-    let full = wordings.iter().flat_map(|wording| texts(wording));
-    let all: Vec<String> = std::iter::once(fingerprint()).chain(full).collect();
-    ken_language::fingerprint_of_texts(&all.iter().map(String::as_str).collect::<Vec<_>>())
-}
-
 /// The texts that make full answers in one language: prompts as a model gets them, with passages in their order and
 /// without, and the words that stand before answers, in place of them and at their ends.
-fn texts(wording: &Wording) -> Vec<String> {
+pub(super) fn texts(wording: &Wording) -> Vec<String> {
     let [best, second] = ["a", "b"].map(|text| Retrieved {
         title: text.to_owned(),
         text: text.to_owned(),
@@ -148,6 +136,7 @@ mod tests {
 
     use super::*;
     use crate::prompt::tests::passage;
+    use crate::prompt::{CHINESE, ENGLISH, fingerprint, fingerprint_of_full, full_fingerprint};
 
     #[test]
     fn the_best_passage_stands_next_to_the_question() {
@@ -213,12 +202,12 @@ mod tests {
             with!(ENGLISH.full, says_nothing: "They do not say."),
         ];
         let mut fingerprints = vec![fingerprint(), full_fingerprint()];
-        fingerprints.extend(others.map(|full| fingerprint_of(&[&other(full), &CHINESE])));
+        fingerprints.extend(others.map(|full| fingerprint_of_full(&[&other(full), &CHINESE])));
         let other = Wording {
             answer: "A:",
             ..CHINESE
         };
-        fingerprints.push(fingerprint_of(&[&ENGLISH, &other]));
+        fingerprints.push(fingerprint_of_full(&[&ENGLISH, &other]));
         let distinct: HashSet<&String> = fingerprints.iter().collect();
         assert_eq!(distinct.len(), fingerprints.len(), "{fingerprints:?}");
     }

@@ -21,7 +21,7 @@ use full::FullWording;
 pub(crate) use full::{
     evidence_message, full_ends, full_frame, nothing_said, remembered, says_nothing,
 };
-pub use full::{full, full_fingerprint, full_from_known};
+pub use full::{full, full_from_known};
 
 /// A question, with its choices if it is multiple-choice.
 #[derive(Debug, Clone, Copy)]
@@ -331,6 +331,18 @@ pub fn fingerprint() -> String {
         }
     }
     ken_language::fingerprint_of_texts(&words)
+}
+
+/// As [`fingerprint`], for full answers. Policies measure short ones, whose wording is included.
+#[must_use]
+pub fn full_fingerprint() -> String {
+    fingerprint_of_full(&[&ENGLISH, &CHINESE])
+}
+
+fn fingerprint_of_full(wordings: &[&Wording]) -> String {
+    let texts = wordings.iter().flat_map(|wording| full::texts(wording));
+    let all: Vec<String> = std::iter::once(fingerprint()).chain(texts).collect();
+    ken_language::fingerprint_of_texts(&all.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 /// As [`fingerprint`], for the prompts that ask the model to write what it knows.
