@@ -83,9 +83,10 @@ pub(crate) struct IngestArguments {
     #[arg(long)]
     pub(crate) follow_links: bool,
 
-    /// Leave files and folders out by a pattern, as in a .gitignore file: drafts/ or '*.log'; may be repeated
+    /// Leave out files and folders of a name: drafts/ or '*.log'; may be repeated
     ///
-    /// It comes before .ignore and .gitignore files in the folders, which hold as well: '!build/' takes in what they leave out.
+    /// As a line of a .gitignore file. It comes before the .ignore and .gitignore files in the folders, which hold as well:
+    /// '!build/' takes in what they leave out.
     #[arg(long, value_name = "GLOB")]
     pub(crate) exclude: Vec<String>,
 
