@@ -6,24 +6,18 @@ use std::iter;
 use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::base_url::BaseUrl;
-use crate::budget::Budget;
-use crate::convert::Converters;
-use crate::encoding::Encoding;
 use crate::error::ReadError;
 use crate::files::{Found, InputFile, Origin, SkipReason, Skipped, escaped, find_files};
-use crate::format::Format;
-use crate::html::HtmlPart;
 use crate::jsonl;
 use crate::notice::Notices;
 use crate::open::Opener;
+use crate::options::ReadOptions;
 use crate::record::{Record, Records};
 use crate::unread::Unread;
 use crate::watch::Watch;
 use ken_corpus::Document;
-use ken_corpus::FieldNames;
 use serde_json::{Map, Value};
 
 /// The progress of reading, in bytes of the files on disk.
@@ -42,6 +36,7 @@ pub struct ReadProgress {
 pub struct Documents {
     files: std::vec::IntoIter<InputFile>,
     skipped: Vec<Skipped>,
+    excluded: usize,
     /// The remaining records of the open file.
     records: Records,
     /// The open file.
@@ -57,41 +52,12 @@ pub struct Documents {
     ended: bool,
 }
 
-/// How to read.
-#[derive(Debug, Clone, Default)]
-pub struct ReadOptions {
-    /// The format of standard input, which is the path `-`, and of files given by name, whatever
-    /// their extensions; `None` to go by the extensions.
-    pub format: Option<Format>,
-    /// Follows links to files outside the given folders; without it, only links within them. Links
-    /// to folders are never followed.
-    pub follow_links: bool,
-    /// The encoding of all text; `None` to detect that of each file.
-    pub encoding: Option<Encoding>,
-    /// The names of the fields of records, if they are not the known ones.
-    pub fields: FieldNames,
-    /// Which part of HTML pages is read.
-    pub html: HtmlPart,
-    /// The address of the folder. It gives documents that are whole files a `url`, unless they name one themselves.
-    pub base_url: Option<BaseUrl>,
-    /// Whether the files are temporary copies, such as uploads, so that documents do not record their paths.
-    pub copies: bool,
-    /// Additional metadata of each document, which wins if both have a key.
-    pub metadata: Map<String, Value>,
-    /// The commands that read files of other formats.
-    pub converters: Converters,
-    /// The limits on one document.
-    pub budget: Budget,
-    /// Stops the reading, even within a document: the next item is then [`ReadError::Stopped`].
-    pub stop: Arc<AtomicBool>,
-}
-
 /// Reads the documents of files and of folders (with all folders in them, sorted by name).
 ///
 /// A text, an office document, a book, a message or a file of code is one document, named by its path below
 /// the given folder (with forward slashes), or by its file name if the file itself is given. Records, dumps,
 /// mailboxes and archives hold many documents. Memory does not grow with a file's length except for single documents,
-/// and a document over its [`Budget`] is an error, after which the next one is read.
+/// and a document over its [`Budget`](crate::Budget) is an error, after which the next one is read.
 ///
 /// # Errors
 /// At once: [`ReadError::MissingPath`], [`ReadError::NoDocuments`], [`ReadError::UnknownFormat`],
@@ -104,17 +70,12 @@ pub fn read_documents(paths: &[PathBuf]) -> Result<Documents, ReadError> {
 /// As [`read_documents`], with options.
 ///
 /// # Errors
-/// As [`read_documents`]; at once [`ReadError::ParquetFromStdin`] too.
+/// As [`read_documents`]; at once [`ReadError::ParquetFromStdin`] and [`ReadError::BadPattern`] too.
 pub fn read_documents_with(
     paths: &[PathBuf],
     options: ReadOptions,
 ) -> Result<Documents, ReadError> {
-    let found = find_files(
-        paths,
-        options.format,
-        options.follow_links,
-        &options.converters,
-    )?;
+    let found = find_files(paths, &options)?;
     Ok(Documents::of(found, options))
 }
 
@@ -138,9 +99,11 @@ impl Documents {
         let Found {
             files,
             skipped,
+            excluded,
             unread,
         } = found;
         Self {
+            excluded: excluded.len(),
             bytes_total: files.iter().map(|file| file.bytes).sum(),
             files: files.into_iter(),
             skipped,
@@ -149,7 +112,10 @@ impl Documents {
             origin: None,
             copies: options.copies,
             metadata: options.metadata,
-            seen: ReadIds::default(),
+            seen: ReadIds {
+                excluded: excluded.iter().map(|path| recorded(path)).collect(),
+                ..ReadIds::default()
+            },
             opener: Opener {
                 bytes_read: Arc::new(AtomicU64::new(0)),
                 unread,
@@ -173,6 +139,12 @@ impl Documents {
     #[must_use]
     pub fn skipped(&self) -> &[Skipped] {
         &self.skipped
+    }
+
+    /// The number of files and folders in the given folders that are left out; hidden ones and corpora do not count.
+    #[must_use]
+    pub fn excluded(&self) -> usize {
+        self.excluded
     }
 
     /// Whether folders hold anything that may not be read, so that it is unknown which documents are gone.
@@ -286,6 +258,8 @@ pub struct ReadIds {
     digests: HashSet<[u8; 16]>,
     /// Digests of the files' paths.
     origins: HashSet<[u8; 16]>,
+    /// The files and folders that were left out.
+    excluded: HashSet<String>,
 }
 
 impl ReadIds {
@@ -300,6 +274,14 @@ impl ReadIds {
     pub fn has_read(&self, origin: &str) -> bool {
         self.origins.contains(&digest_of(origin))
     }
+
+    /// Whether this file, as [`origin_of`] names it, or a folder around it was left out.
+    #[must_use]
+    pub fn has_excluded(&self, origin: &str) -> bool {
+        let around = Path::new(origin).ancestors();
+        let mut around = around.filter_map(Path::to_str);
+        around.any(|path| self.excluded.contains(path))
+    }
 }
 
 fn digest_of(id: &str) -> [u8; 16] {
@@ -311,8 +293,11 @@ fn digest_of(id: &str) -> [u8; 16] {
 /// The path of a file or folder as documents record it: absolute, with links resolved. `None` if it is gone.
 #[must_use]
 pub fn origin_of(path: &Path) -> Option<String> {
-    let path = fs::canonicalize(path).ok()?;
-    Some(escaped(path.as_os_str().as_encoded_bytes()))
+    Some(recorded(&fs::canonicalize(path).ok()?))
+}
+
+fn recorded(path: &Path) -> String {
+    escaped(path.as_os_str().as_encoded_bytes())
 }
 
 /// Refuses a document whose id was read before.

@@ -23,9 +23,16 @@ pub enum ReadError {
     #[error("{path} does not exist")]
     #[diagnostic(remedy = "check the spelling of the path")]
     MissingPath { path: PathBuf },
-    #[error("{path} holds no documents{}", besides(unread))]
+    #[error("{path} holds no documents{}{}", besides(unread), without(*excluded))]
     #[diagnostic(remedy = "the known formats are {KNOWN}")]
-    NoDocuments { path: PathBuf, unread: Unread },
+    NoDocuments {
+        path: PathBuf,
+        unread: Unread,
+        excluded: usize,
+    },
+    #[error("`{pattern}` is no pattern of files: {reason}")]
+    #[diagnostic(remedy = "write it as in a .gitignore file, such as *.log or drafts/")]
+    BadPattern { pattern: String, reason: String },
     #[error("{path} is of no known format")]
     #[diagnostic(remedy = "the known formats are {KNOWN}")]
     UnknownFormat { path: PathBuf },
@@ -205,6 +212,14 @@ fn besides(unread: &Unread) -> String {
     match unread.to_string() {
         files if files.is_empty() => String::new(),
         files => format!("; it holds files that are not read: {files}"),
+    }
+}
+
+fn without(excluded: usize) -> String {
+    match excluded {
+        0 => String::new(),
+        1 => "; 1 file or folder in it is excluded".to_owned(),
+        more => format!("; {more} files and folders in it are excluded"),
     }
 }
 

@@ -7,12 +7,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
+use ignore::Match;
 
 use crate::budget::Budget;
 use crate::compression::Compression;
 use crate::convert::Converters;
 use crate::error::ReadError;
+use crate::exclusions::{Patterns, is_marked};
 use crate::format::{Format, compression_of, format_of};
+use crate::options::ReadOptions;
 use crate::unread::Unread;
 use ken_corpus::Corpus;
 
@@ -99,6 +102,8 @@ pub(crate) struct Found {
     pub(crate) files: Vec<InputFile>,
     /// The entries of folders that are skipped.
     pub(crate) skipped: Vec<Skipped>,
+    /// The files and folders in folders that are excluded, as documents record paths.
+    pub(crate) excluded: Vec<PathBuf>,
     /// The files in folders whose formats are not read.
     pub(crate) unread: Unread,
 }
@@ -106,16 +111,12 @@ pub(crate) struct Found {
 /// All files below the given paths: the paths in their order, each folder sorted by name; and the skipped
 /// entries.
 ///
-/// In folders, it ignores hidden files and folders that are a corpus, and counts files of unknown extensions. It skips
-/// links to folders, broken links, links out of the folder unless `follow_links` is set, special files, and folders that
-/// may not be read. A file given by name must have a known extension, unless a format is given; the path `-` is standard
-/// input, for which a format must be given.
-pub(crate) fn find_files(
-    paths: &[PathBuf],
-    given: Option<Format>,
-    follow_links: bool,
-    converters: &Converters,
-) -> Result<Found, ReadError> {
+/// In folders, it ignores hidden files and folders that are a corpus, leaves out what is excluded, and counts files of
+/// unknown extensions. It skips links to folders, broken links, links out of the folder unless `follow_links` is set,
+/// special files, and folders that may not be read. A file given by name must have a known extension, unless a format is
+/// given; the path `-` is standard input, for which a format must be given.
+pub(crate) fn find_files(paths: &[PathBuf], options: &ReadOptions) -> Result<Found, ReadError> {
+    let given = options.format;
     let mut found = Found::default();
     for path in paths {
         if path.as_os_str() == STDIN {
@@ -130,21 +131,24 @@ pub(crate) fn find_files(
         if metadata.is_dir() {
             let folder = Folder {
                 root: path,
-                follow_links,
-                converters,
+                place: fs::canonicalize(path).map_err(unreadable)?,
+                exclude: Patterns::given(path, &options.exclude)?,
+                options,
             };
             let before = found.files.len();
-            folder.collect(path, &mut found).map_err(unreadable)?;
+            let listed = folder.collect(path, None, &mut found);
+            listed.map_err(unreadable)?;
             if found.files.len() == before {
                 return Err(ReadError::NoDocuments {
                     path: path.clone(),
                     unread: found.unread,
+                    excluded: found.excluded.len(),
                 });
             }
         } else {
             let (format, compression) = given
                 .map(|format| (format, compression_of(path, format)))
-                .or_else(|| known_format(path, converters))
+                .or_else(|| known_format(path, &options.converters))
                 .ok_or_else(|| ReadError::UnknownFormat { path: path.clone() })?;
             found.files.push(InputFile {
                 path: path.clone(),
@@ -188,39 +192,57 @@ fn known_format(path: &Path, converters: &Converters) -> Option<(Format, Option<
 /// A given folder.
 struct Folder<'p> {
     root: &'p Path,
-    follow_links: bool,
-    converters: &'p Converters,
+    /// Its path without links.
+    place: PathBuf,
+    exclude: Patterns<'p>,
+    options: &'p ReadOptions,
 }
 
 impl Folder<'_> {
-    /// Adds the entries of a folder; fails if it cannot be listed.
-    fn collect(&self, folder: &Path, found: &mut Found) -> io::Result<()> {
+    /// Adds the entries of a folder; fails if it cannot be listed. `outer` are the patterns of the folder around it.
+    fn collect(
+        &self,
+        folder: &Path,
+        outer: Option<&Patterns<'_>>,
+        found: &mut Found,
+    ) -> io::Result<()> {
         let mut unlisted = None;
         let mut entries: Vec<fs::DirEntry> = fs::read_dir(folder)?
             .map_while(|entry| entry.map_err(|error| unlisted = Some(error)).ok())
             .collect();
         entries.sort_unstable_by_key(fs::DirEntry::file_name);
+        let mut unreadable = |path| {
+            let reason = SkipReason::Unreadable;
+            found.skipped.push(Skipped { path, reason });
+        };
+        let patterns = Patterns::of(folder, &entries, outer, &mut unreadable);
         for entry in entries {
             if !entry.file_name().as_encoded_bytes().starts_with(b".") {
-                self.add(&entry, found);
+                self.add(&entry, &patterns, found);
             }
         }
         unlisted.map_or(Ok(()), Err)
     }
 
     /// Adds an entry of a folder, recursively. A fault in it does not affect other entries.
-    fn add(&self, entry: &fs::DirEntry, found: &mut Found) {
+    fn add(&self, entry: &fs::DirEntry, patterns: &Patterns<'_>, found: &mut Found) {
         let path = entry.path();
         // A link to a folder is not a folder by this type, so links cannot form a cycle.
-        let kind = entry.file_type();
-        if kind.as_ref().is_ok_and(fs::FileType::is_dir) {
-            if !Corpus::exists(&path) && self.collect(&path, found).is_err() {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if self.is_excluded(&path, is_folder, patterns) {
+            let below = path.strip_prefix(self.root).unwrap_or(&path);
+            found.excluded.push(self.place.join(below));
+            return;
+        }
+        if is_folder {
+            if !Corpus::exists(&path) && self.collect(&path, Some(patterns), found).is_err() {
                 let reason = SkipReason::Unreadable;
                 found.skipped.push(Skipped { path, reason });
             }
             return;
         }
-        match (self.place(&path), known_format(&path, self.converters)) {
+        let format = known_format(&path, &self.options.converters);
+        match (self.place(&path), format) {
             (Ok((place, bytes)), Some((format, compression))) => found.files.push(InputFile {
                 id: relative_id(self.root, &path),
                 format,
@@ -232,6 +254,19 @@ impl Folder<'_> {
             }),
             (Ok(_), None) => found.unread.add(&path),
             (Err(reason), _) => found.skipped.push(Skipped { path, reason }),
+        }
+    }
+
+    /// Whether an entry is left out. Copies are what somebody chose to give.
+    fn is_excluded(&self, path: &Path, is_folder: bool, patterns: &Patterns<'_>) -> bool {
+        if self.options.copies {
+            return false;
+        }
+        let given = self.exclude.matched(path, is_folder);
+        match given.or(patterns.matched(path, is_folder)) {
+            Match::Ignore(_) => true,
+            Match::Whitelist(_) => false,
+            Match::None => is_folder && is_marked(path),
         }
     }
 
@@ -247,7 +282,7 @@ impl Folder<'_> {
         if !metadata.is_file() {
             return Err(SkipReason::Special);
         }
-        let place = match (path.is_symlink(), self.follow_links) {
+        let place = match (path.is_symlink(), self.options.follow_links) {
             (false, _) => path.to_owned(),
             (true, true) => fs::canonicalize(path).map_err(|_| SkipReason::LinkToNothing)?,
             (true, false) => {
@@ -291,12 +326,12 @@ pub(crate) fn escaped(name: &[u8]) -> String {
 mod tests {
     use std::os::unix::fs::symlink;
 
-    use ken_testing::has;
+    use ken_testing::{has, with};
 
     use super::*;
 
     fn found_in(folder: &Path) -> Result<Found, ReadError> {
-        find_files(&[folder.to_owned()], None, false, &Converters::default())
+        find_files(&[folder.to_owned()], &ReadOptions::default())
     }
 
     #[test]
@@ -323,13 +358,9 @@ mod tests {
         symlink("docs", dir.path().join("given")).unwrap();
         let given = dir.path().join("given");
         let found = |follow_links| {
-            let Found { files, skipped, .. } = find_files(
-                std::slice::from_ref(&given),
-                None,
-                follow_links,
-                &Converters::default(),
-            )
-            .unwrap();
+            let options = with!(ReadOptions::default(), follow_links: follow_links);
+            let found = find_files(std::slice::from_ref(&given), &options);
+            let Found { files, skipped, .. } = found.unwrap();
             let ids: Vec<String> = files.into_iter().map(|file| file.id).collect();
             let skipped = skipped.into_iter().map(|Skipped { path, reason }| {
                 let name = path.strip_prefix(&given).unwrap();

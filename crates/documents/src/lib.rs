@@ -1,7 +1,7 @@
 //! Documents from files, folders and standard input, one at a time.
 //!
 //! The format follows from the file's extension, without that of a compression, or the caller names it. Each format has
-//! a module here. Readers fetch nothing and write nothing. They decode text in encodings other than UTF-8, and report that in a
+//! a module here. Of folders, hidden entries and those that patterns exclude are left out. Readers fetch nothing and write nothing. They decode text in encodings other than UTF-8, and report that in a
 //! notice. `ken-corpus` defines what a document is, and which folders are a corpus and thus skipped.
 //!
 //! ```
@@ -27,6 +27,7 @@ mod documents;
 mod encoding;
 mod epub;
 mod error;
+mod exclusions;
 mod fields;
 mod files;
 mod format;
@@ -42,6 +43,7 @@ mod notebook;
 mod notice;
 mod office;
 mod open;
+mod options;
 mod package;
 mod parquet;
 mod pdf;
@@ -62,8 +64,7 @@ pub use budget::Budget;
 pub use compression::Compression;
 pub use convert::{Converter, ConverterError, Converters};
 pub use documents::{
-    Documents, ReadIds, ReadOptions, ReadProgress, origin_of, read_documents, read_documents_with,
-    read_records,
+    Documents, ReadIds, ReadProgress, origin_of, read_documents, read_documents_with, read_records,
 };
 pub use encoding::{Encoding, EncodingError};
 pub use error::ReadError;
@@ -71,6 +72,7 @@ pub use files::{SkipReason, Skipped};
 pub use format::{Format, FormatError};
 pub use html::{HtmlPart, HtmlPartError};
 pub use notice::{Notice, NoticeKind, Notices};
+pub use options::ReadOptions;
 pub use place::{Part, Place};
 pub use seen_files::SeenFiles;
 pub use unread::{Unread, UnreadKind};

@@ -37,7 +37,7 @@ pub enum CalibrationError {
         remedy = remedy!("name smaller values of k, or probe again with <k> {wanted}: <ProbeWithCorpus>")
     )]
     FewerResults { wanted: usize, k: usize },
-    #[error("the records are of several models or corpora")]
+    #[error("the records are of several models, corpora or prompts")]
     #[diagnostic(remedy = "probe with one model and one corpus: <ProbeWithCorpus>")]
     MixedRecords,
     #[error("{signal} is not recorded in these records")]

@@ -1,5 +1,5 @@
-//! What a guarantee depends on besides its threshold, from probe records: the model, the corpus, and for how many
-//! questions skipping retrieval changes the answer.
+//! What a guarantee depends on besides its threshold, from probe records: the model, the corpus, the prompts, and for how
+//! many questions skipping retrieval changes the answer.
 
 use crate::calibration::both_right;
 use crate::calibration_error::CalibrationError;
@@ -12,6 +12,8 @@ pub struct Grounds {
     pub model: String,
     /// The fingerprint of the corpus.
     pub corpus: String,
+    /// The fingerprint of the prompts.
+    pub prompt: String,
     /// Questions up to the threshold whose greedy answers with and without evidence differ.
     pub differing: usize,
 }
@@ -20,7 +22,7 @@ pub struct Grounds {
 /// with answers with and without evidence. `threshold` is `None` if every question retrieves.
 ///
 /// # Errors
-/// Records of several models or corpora, or without a corpus.
+/// Records of several models, corpora or prompts, or without a corpus.
 pub fn grounds(
     records: &[ProbeRecord],
     scores: &[Option<f64>],
@@ -37,7 +39,7 @@ pub fn grounds(
             records: records.len(),
         });
     };
-    let is_same = probed.all(|f| (&f.model, &f.corpus) == (&first.model, &first.corpus));
+    let is_same = probed.all(|other| other == first);
     let (Some(corpus), true) = (&first.corpus, is_same) else {
         return Err(CalibrationError::MixedRecords);
     };
@@ -46,6 +48,7 @@ pub fn grounds(
     Ok(Grounds {
         model: first.model.clone(),
         corpus: corpus.clone(),
+        prompt: first.prompt.clone(),
         differing: skipped.filter(|(record, _)| differs(record)).count(),
     })
 }
@@ -110,6 +113,11 @@ mod tests {
         assert_eq!((found.model.as_str(), found.corpus.as_str()), ("m", "c"));
         records[1].fingerprint.model = "n".to_owned();
         let mixed = Err(CalibrationError::MixedRecords);
+        assert_eq!(grounds(&records, &scores, Some(0.2)), mixed);
+        records[1].fingerprint = Fingerprints {
+            prompt: "other words".to_owned(),
+            ..records[0].fingerprint.clone()
+        };
         assert_eq!(grounds(&records, &scores, Some(0.2)), mixed);
         // Records that are not used may differ.
         let differing = 1;

@@ -73,6 +73,7 @@ fn tuned(
         questions: 0,
         model: "m".to_owned(),
         corpus: "c".to_owned(),
+        prompt: None,
         created: 0,
     };
     with_work(folder, questions, policies, labels, |work, begin| {

@@ -59,12 +59,12 @@ impl Origins {
     }
 }
 
-/// Whether a document is gone: it was not read again, and its file is gone, or was read and no longer has it. Files that
-/// this run does not read, such as those of a format that needed a command, keep their documents.
+/// Whether a document is gone: it was not read again, and its file is gone, was left out, or was read and no longer has it.
+/// Files that this run does not read, such as those of a format that needed a command, keep their documents.
 pub(crate) fn is_missing(document: &ListedDocument, read: &ReadIds) -> bool {
-    let has_read = |origin: &String| read.has_read(origin);
+    let is_out = |origin: &String| read.has_read(origin) || read.has_excluded(origin);
     !read.contains(&document.id)
-        && (is_gone(document) || document.origin.as_ref().is_some_and(has_read))
+        && (is_gone(document) || document.origin.as_ref().is_some_and(is_out))
 }
 
 /// The error for a document that would replace one of another file that still exists, since two folders hold files with the

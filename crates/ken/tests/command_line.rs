@@ -271,13 +271,13 @@ fn each_verb_has_a_manual_page() {
 }
 
 #[test]
-fn the_doctor_reports_and_does_not_fail() {
+fn the_doctor_reports_all_and_fails_if_no_model_can_be_used() {
     let folder = folder();
     let variables = [("KEN_PYTHON", "a-python-that-nobody-has"), ("KEN_K", "3")];
     let outcome = ken_with(folder.path(), &["doctor", "--json"], &variables);
-    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (1, ""));
     let findings = outcome.json();
-    assert_eq!(findings["version"], env!("CARGO_PKG_VERSION"));
+    has!(findings, ["version"]: env!("CARGO_PKG_VERSION"), ["ok"]: false);
     has!(findings, ["python"]["found"]: false, ["hub"]["reachable"]: false);
     has!(findings, ["model"]["ready"]: false, ["settings"]["k"]: 3);
     assert!(findings["machine"]["cores"].as_u64().unwrap() > 0);
@@ -286,8 +286,8 @@ fn the_doctor_reports_and_does_not_fail() {
         "doctor changed things"
     );
     let outcome = ken_with(folder.path(), &["doctor"], &[("PATH", "/nonexistent")]);
-    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    says!(outcome.stdout => "not needed: models of PyPI");
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (1, ""));
+    says!(outcome.stdout => "not needed: models of PyPI", "not ready: ", "run `ken model pull");
 }
 
 #[test]

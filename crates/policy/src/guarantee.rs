@@ -78,6 +78,9 @@ pub struct CalibratedOn {
     pub model: String,
     /// The fingerprint of the corpus.
     pub corpus: String,
+    /// The fingerprint of the prompts; older files have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
     /// The time, in seconds since 1970 (UTC).
     pub created: u64,
 }
@@ -85,13 +88,20 @@ pub struct CalibratedOn {
 impl CalibratedOn {
     /// The provenance of a calibration that ends now.
     #[must_use]
-    pub fn now(records: String, questions: usize, model: String, corpus: String) -> Self {
+    pub fn now(
+        records: String,
+        questions: usize,
+        model: String,
+        corpus: String,
+        prompt: String,
+    ) -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         Self {
             records,
             questions,
             model,
             corpus,
+            prompt: Some(prompt),
             created: since.map_or(0, |since| since.as_secs()),
         }
     }

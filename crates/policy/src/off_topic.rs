@@ -47,6 +47,14 @@ mod tests {
     use crate::Policy;
 
     #[test]
+    fn the_thresholds_of_documents_are_told_in_full() {
+        assert_eq!(Policy::DOCUMENTS.in_full(), "documents@-0.4:0.35:0.8:1.2");
+        for name in ["always", "certainty@0.5+evidence:cosine@0.2"] {
+            assert_eq!(name.parse::<Policy>().unwrap().in_full(), name);
+        }
+    }
+
+    #[test]
     fn a_question_without_readings_is_on_topic_and_unknown() {
         let off_topic = Policy::DOCUMENTS.off_topic.unwrap();
         for (number, expected) in [(0.2, true), (0.35, true), (0.36, false), (f64::NAN, false)] {

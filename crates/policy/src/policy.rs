@@ -134,6 +134,21 @@ impl Policy {
         })
     }
 
+    /// Its name with all thresholds that the name stands for.
+    #[must_use]
+    pub fn in_full(self) -> String {
+        match (self.keep.threshold(), self.off_topic, self.withhold) {
+            (Some(keep), Some(off_topic), Some((_, withhold))) => {
+                let OffTopic {
+                    similarity,
+                    uncertainty,
+                } = off_topic;
+                format!("{self}@{keep}:{similarity}:{uncertainty}:{withhold}")
+            }
+            _ => self.to_string(),
+        }
+    }
+
     /// Whether a signal chooses among values of k.
     #[must_use]
     pub fn is_graded(&self) -> bool {

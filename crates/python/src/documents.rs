@@ -23,6 +23,7 @@ pub(crate) struct Reading {
     html: Option<String>,
     base_url: Option<String>,
     follow_links: bool,
+    exclude: Vec<String>,
 }
 
 impl Reading {
@@ -32,6 +33,7 @@ impl Reading {
         Ok(ReadOptions {
             format: given::<Format>("format", self.format.as_ref())?,
             follow_links: self.follow_links,
+            exclude: self.exclude.clone(),
             encoding: given("encoding", self.encoding.as_ref())?,
             fields: fields.collect::<Result<_, _>>()?,
             html: given::<HtmlPart>("html", self.html.as_ref())?.unwrap_or_default(),

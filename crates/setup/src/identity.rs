@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use ken_answer::{Pipeline, Retriever, Style};
+use ken_answer::{Pipeline, Retriever, Style, prompt};
 
 use crate::settings::Settings;
+
+/// The prompts of short answers that results are made by if they name none: those of before results named them.
+const UNNAMED_PROMPTS: &str = "a2f79b719d08b2a6bfc22cfbd0f52284";
 
 impl Settings {
     /// Everything that the answers of a pipeline depend on, by name. A corpus counts by its content, not by its
@@ -24,7 +27,7 @@ impl Settings {
             Some((model.setting(), by.to_owned()))
         });
         let always = [
-            ("policy", answering.policy.to_string()),
+            ("policy", answering.policy.in_full()),
             ("model", pipeline.model.fingerprint().to_owned()),
             ("evidence_tokens", answering.evidence_tokens.to_string()),
             ("max_tokens", answering.max_tokens.to_string()),
@@ -33,11 +36,18 @@ impl Settings {
         ];
         let is_sampled = signals().any(|signal| signal.is_of_samples());
         let is_full = answering.style == Style::Full;
+        let prompts = match is_full {
+            true => prompt::full_fingerprint(),
+            false => prompt::fingerprint(),
+        };
         let neighbors = answering.neighbors;
         let sometimes = [
             abstain.map(|abstain| ("abstain", abstain.to_string())),
             is_sampled.then(|| ("samples", answering.samples.to_string())),
             (neighbors > 0).then(|| ("neighbors", neighbors.to_string())),
+            self.model_thinks
+                .then(|| ("model_thinks", true.to_string())),
+            (prompts != UNNAMED_PROMPTS).then_some(("prompt", prompts)),
             is_full.then(|| ("style", answering.style.to_string())),
             is_full.then(|| ("full_tokens", answering.full_tokens.to_string())),
             is_full.then(|| ("memory", answering.memory.to_string())),

@@ -25,6 +25,7 @@ pub fn guarantee(model: &str, corpus: &str) -> Guarantee {
             questions: 300,
             model: model.to_owned(),
             corpus: corpus.to_owned(),
+            prompt: None,
             created: 7,
         },
         scores: None,

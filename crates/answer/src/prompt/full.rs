@@ -3,7 +3,7 @@
 use ken_language::{Prompt, Reply};
 use ken_probe::FewShot;
 
-use super::{Wording, numbered};
+use super::{Wording, listed};
 use crate::answer::Retrieved;
 
 /// The words of one language.
@@ -26,12 +26,8 @@ pub(super) struct FullWording {
 /// stands last, next to the question, where small models read best.
 #[must_use]
 pub fn full(question: &str, evidence: &[&Retrieved]) -> Prompt {
-    let mut passages = String::new();
-    for (at, passage) in evidence.iter().enumerate().rev() {
-        passages.push_str(&numbered(at + 1, passage));
-    }
     let wording = Wording::of(question);
-    match passages.as_str() {
+    match listed(evidence).as_str() {
         "" => unread(wording, "", question),
         passages => read(wording, passages, question),
     }
@@ -57,9 +53,7 @@ pub(crate) fn evidence_message(
     }
     let mut message = words.unwrap_or(Wording::of(question).full.found).to_owned();
     message.push('\n');
-    for (at, passage) in evidence.iter().enumerate().rev() {
-        message.push_str(&numbered(at + 1, passage));
-    }
+    message.push_str(&listed(evidence));
     message.truncate(message.trim_end().len());
     message
 }
@@ -91,6 +85,26 @@ pub(crate) fn remembered(question: &str) -> &'static str {
     Wording::of(question).full.remembered
 }
 
+/// The texts that make full answers in one language: prompts as a model gets them, with passages in their order and
+/// without, and the words that stand before answers, in place of them and at their ends.
+pub(super) fn texts(wording: &Wording) -> Vec<String> {
+    let [best, second] = ["a", "b"].map(|text| Retrieved {
+        title: text.to_owned(),
+        text: text.to_owned(),
+        ..Retrieved::default()
+    });
+    let passages = listed(&[&best, &second]);
+    let prompts = [read(wording, &passages, "c"), unread(wording, "", "c")];
+    let prompts = prompts.iter().flat_map(|prompt| {
+        let (shared, input) = prompt.text();
+        [shared, input.into_owned()]
+    });
+    let full = &wording.full;
+    let words = [full.remembered, full.says_nothing, wording.background];
+    let words = words.into_iter().chain(full.ends).map(str::to_owned);
+    prompts.chain(words).collect()
+}
+
 /// The prompt with passages to cite.
 fn read(wording: &Wording, passages: &str, question: &str) -> Prompt {
     asked(&wording.full.from_evidence, wording, passages, question)
@@ -116,11 +130,13 @@ fn asked(task: &FewShot, wording: &Wording, before: &str, question: &str) -> Pro
 
 #[cfg(test)]
 mod tests {
-    use ken_testing::has;
+    use std::collections::HashSet;
+
+    use ken_testing::{has, with};
 
     use super::*;
     use crate::prompt::tests::passage;
-    use crate::prompt::{CHINESE, ENGLISH};
+    use crate::prompt::{CHINESE, ENGLISH, fingerprint, fingerprint_of_full, full_fingerprint};
 
     #[test]
     fn the_best_passage_stands_next_to_the_question() {
@@ -163,6 +179,37 @@ mod tests {
                 .filter(|example| example.output == *says_nothing);
             assert_eq!(refusals.count(), 3);
         }
+    }
+
+    #[test]
+    fn other_words_have_another_fingerprint() {
+        let other = |full: FullWording| Wording { full, ..ENGLISH };
+        let shorter = |task: &FewShot| FewShot {
+            examples: &task.examples[1..],
+            ..*task
+        };
+        let FullWording {
+            from_evidence,
+            from_memory,
+            ..
+        } = &ENGLISH.full;
+        let (from_evidence, from_memory) = (shorter(from_evidence), shorter(from_memory));
+        let others = [
+            with!(ENGLISH.full, from_evidence: from_evidence),
+            with!(ENGLISH.full, from_memory: from_memory),
+            with!(ENGLISH.full, ends: ["\n\nQ:", "\n\n["]),
+            with!(ENGLISH.full, remembered: "By heart: "),
+            with!(ENGLISH.full, says_nothing: "They do not say."),
+        ];
+        let mut fingerprints = vec![fingerprint(), full_fingerprint()];
+        fingerprints.extend(others.map(|full| fingerprint_of_full(&[&other(full), &CHINESE])));
+        let other = Wording {
+            answer: "A:",
+            ..CHINESE
+        };
+        fingerprints.push(fingerprint_of_full(&[&ENGLISH, &other]));
+        let distinct: HashSet<&String> = fingerprints.iter().collect();
+        assert_eq!(distinct.len(), fingerprints.len(), "{fingerprints:?}");
     }
 
     #[test]

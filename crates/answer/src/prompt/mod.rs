@@ -176,11 +176,7 @@ pub fn from_corpus(
     corpus: Option<&str>,
     evidence: &[&Retrieved],
 ) -> Prompt {
-    let mut passages = String::new();
-    for (at, passage) in evidence.iter().enumerate().rev() {
-        passages.push_str(&numbered(at + 1, passage));
-    }
-    from_found(question_prompt, corpus, &passages)
+    from_found(question_prompt, corpus, &listed(evidence))
 }
 
 /// Asks the model to answer from one passage of a corpus; the title may be empty.
@@ -296,6 +292,13 @@ pub(crate) fn frame(question_prompt: QuestionPrompt<'_>) -> Prompt {
     }
 }
 
+/// Passages in the form of the prompt, given best first: the best stands last.
+fn listed(evidence: &[&Retrieved]) -> String {
+    let passages = evidence.iter().enumerate().rev();
+    let lines = passages.map(|(at, passage)| numbered(at + 1, passage));
+    lines.collect()
+}
+
 /// A passage in the form of the prompt.
 pub(crate) fn numbered(number: usize, passage: &Retrieved) -> String {
     line(number, &passage.full_title(), &passage.text)
@@ -309,8 +312,8 @@ fn line(number: usize, title: &str, text: &str) -> String {
     }
 }
 
-/// Identifies the wording of prompts, and of an assessor's verdicts: measurements made with different wordings
-/// must not be mixed.
+/// Identifies the wording of prompts for short answers, and of an assessor's verdicts: measurements made with different
+/// wordings must not be mixed.
 #[must_use]
 pub fn fingerprint() -> String {
     let mut words = Vec::new();
@@ -328,6 +331,18 @@ pub fn fingerprint() -> String {
         }
     }
     ken_language::fingerprint_of_texts(&words)
+}
+
+/// As [`fingerprint`], for full answers. Policies measure short ones, whose wording is included.
+#[must_use]
+pub fn full_fingerprint() -> String {
+    fingerprint_of_full(&[&ENGLISH, &CHINESE])
+}
+
+fn fingerprint_of_full(wordings: &[&Wording]) -> String {
+    let texts = wordings.iter().flat_map(|wording| full::texts(wording));
+    let all: Vec<String> = std::iter::once(fingerprint()).chain(texts).collect();
+    ken_language::fingerprint_of_texts(&all.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 /// As [`fingerprint`], for the prompts that ask the model to write what it knows.

@@ -1,6 +1,6 @@
 //! The guarantee of a chosen policy on new questions: a bound on how much of the accuracy of always retrieving is lost.
 
-use ken_answer::{Pipeline, Policy};
+use ken_answer::{Pipeline, Policy, prompt};
 use ken_policy::{
     CONFIDENCE, CalibratedOn, Goal, Guarantee, MeasuredLoss, Promise, Ranks, calibrate,
     disagreement_bound,
@@ -14,7 +14,9 @@ use crate::compare::{Answered, observations};
 pub fn calibrated_on(file: String, pipeline: &Pipeline) -> CalibratedOn {
     let corpus = pipeline.retriever().map(|r| r.back_end().fingerprint());
     let model = pipeline.model.fingerprint().to_owned();
-    CalibratedOn::now(file, 0, model, corpus.unwrap_or_default())
+    // Only short answers are guaranteed anything.
+    let prompt = prompt::fingerprint();
+    CalibratedOn::now(file, 0, model, corpus.unwrap_or_default(), prompt)
 }
 
 /// The guarantee of a policy with one threshold that was chosen in any way among several policies on these questions.

@@ -88,6 +88,28 @@ fn set(ids: &[&str]) -> BTreeSet<String> {
 }
 
 #[test]
+fn what_became_excluded_leaves_the_corpus() {
+    let folders = Folders::new(&[
+        ("notes/a.txt", "The pump."),
+        ("notes/drafts/b.txt", "The valve."),
+    ]);
+    let both = set(&["a.txt", "drafts/b.txt"]);
+    folders.ingest(&["notes"], true).unwrap();
+    folders.write("notes/.gitignore", "drafts/\n");
+    folders.ingest(&["notes"], false).unwrap();
+    assert_eq!(folders.ids(), both, "only a sync deletes");
+    assert_eq!(folders.preview(&["notes"]).deleted, ["drafts/b.txt"]);
+    // As when folders are watched: what is unchanged is not read again.
+    let mut documents = read_documents(&[folders.at("notes")]).unwrap();
+    documents.retain_files(|_| false);
+    folders.take(documents, &["notes"], true).unwrap();
+    assert_eq!(folders.ids(), set(&["a.txt"]));
+    fs::remove_file(folders.at("notes/.gitignore")).unwrap();
+    folders.ingest(&["notes"], true).unwrap();
+    assert_eq!(folders.ids(), both);
+}
+
+#[test]
 fn what_is_gone_is_deleted_and_what_moved_keeps_its_vectors() {
     let folders = Folders::new(&[
         ("notes/a.txt", "The pump. It runs."),

@@ -31,6 +31,7 @@ Examples:
   ken ingest handbook.docx faq.html --corpus help.ken --segment words:100/20
   ken ingest notes/ --corpus notes.ken --sync --dry-run
   ken ingest notes/ --corpus notes.ken --watch
+  ken ingest project/ --corpus project.ken --exclude tests/ --exclude '*.log'
   ken ingest manuals/ --corpus help.ken --base-url https://docs.example.org/manuals/
   ken ingest answers.csv --corpus answers.ken --field id=number --field text=body
   curl -s https://example.org/passages.tsv.gz | ken ingest - --format tsv --corpus p.ken
@@ -81,6 +82,13 @@ pub(crate) struct IngestArguments {
     /// Without it, such links are skipped and listed on stderr. Links to folders are skipped either way.
     #[arg(long)]
     pub(crate) follow_links: bool,
+
+    /// Leave out files and folders of a name: drafts/ or '*.log'; may be repeated
+    ///
+    /// As a line of a .gitignore file. It comes before the .ignore and .gitignore files in the folders, which hold as well:
+    /// '!build/' takes in what they leave out.
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) exclude: Vec<String>,
 
     /// Skip documents that cannot be read
     ///

@@ -190,7 +190,8 @@ Examples:
   ken doctor --bench --model ./my-model.gguf
   ken doctor --bench --clients 1,8,32
 
-It changes nothing, and waits at most three seconds for the network.")]
+It changes nothing, and waits at most three seconds for the network. It exits with code 1 if the model or the embedder
+cannot be used.")]
 pub(crate) struct DoctorArguments {
     /// Benchmark loading, sampling, reading, scoring, writing and embedding (a minute or more)
     #[arg(long)]

@@ -84,6 +84,13 @@ fn full_answers_are_right_where_they_contain_a_golden_one() {
     let held = ken.json(&eval(&[&full[..], &against, &never].concat()));
     assert_eq!(held["against"]["em"], summary["em"]);
 
+    // Answers to prompts in another wording are others.
+    let prompts = ken_answer::prompt::full_fingerprint();
+    ken.write("full.jsonl", kept.replace(&prompts, "other"));
+    refuses!(ken, &eval(&[&full[..], &always].concat()) =>
+        "other_settings", "prompt was other and is now ", "--out");
+    ken.write("full.jsonl", kept);
+
     // A setting says so, too.
     ken.write("ken.toml", "style = \"full\"\nmax_tokens = 24\n");
     let several = ["--policy", "never,always,documents", "--out", "all"];

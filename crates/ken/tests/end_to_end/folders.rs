@@ -104,6 +104,9 @@ fn a_watched_folder_is_followed_until_the_end() {
     assert_eq!(next()["broken"], 1);
     fs::write(ken.path("notes/pier.txt"), "The pier is closed in winter.").unwrap();
     assert_eq!(next()["documents"], changes([1, 0, 0, 0, 0]));
+    ken.write("notes/.ignore", "pier.txt\n");
+    let report = next();
+    has!(report, ["documents"]: changes([0, 0, 0, 1, 0]), ["excluded"]: 1);
     stopped::interrupt(&child);
     assert!(child.wait().unwrap().success());
     assert!(listed(&ken, &[]).contains(&"beacon.md".to_owned()));

@@ -45,7 +45,7 @@ fn every_format_is_read_once_and_changes_replace() {
     assert_eq!(
         keys(&report),
         words(
-            "corpus generation documents broken skipped unread notices other_shards \
+            "corpus generation documents broken skipped excluded unread notices other_shards \
              passages reused longer_than_embedder"
         )
     );
@@ -57,6 +57,7 @@ fn every_format_is_read_once_and_changes_replace() {
             "documents": { "added": 5, "moved": 0, "replaced": 0, "deleted": 0, "unchanged": 0 },
             "broken": 0,
             "skipped": 0,
+            "excluded": 0,
             "unread": [{ "extension": "png", "files": 1, "example": "notes/picture.png" }],
             "notices": [],
             "other_shards": 0,

@@ -53,6 +53,7 @@ fn an_embedding_is_a_unit_vector() {
 fn the_doctor_tries_the_models_that_are_there() {
     let ken = Ken::new();
     let findings = ken.json(&["doctor"]);
+    assert_eq!(findings["ok"], true);
     for model in ["model", "embedder"] {
         has!(findings[model], ["ready"]: true, ["problem"]: Value::Null);
     }

@@ -282,16 +282,17 @@ fn a_guarantee_is_calibrated_and_watched() {
     }
     drop(serving);
 
-    // It is for one policy, one model and one state of a corpus.
+    // It is for one policy, one model, one state of a corpus and one wording of prompts.
     let serve = [&["serve", "--listen", "127.0.0.1:0"], &serve[..]].concat();
     let refusal = ken.refusal(&[&serve[..], &["--policy", "always"]].concat());
     refusal.is("other_policy", "not for always", &policy);
     let same = [&serve[..], &["--policy", &policy]].concat();
-    for (field, kind) in [("model", "other_model"), ("corpus", "other_corpus")] {
+    let fields = ["model", "corpus", "prompt"];
+    for (field, kind) in fields.map(|field| (field, format!("other_{field}"))) {
         let mut other = guarantee.clone();
         other["calibrated_on"][field] = json!("another");
         ken.write("guarantee.json", other.to_string());
-        ken.refusal(&same).is(kind, field, "probe");
+        ken.refusal(&same).is(&kind, field, "probe");
     }
     ken.write("guarantee.json", "{}");
     refuses!(ken, &same => "not_a_guarantee", "guarantee.json", "calibrate");

@@ -177,8 +177,14 @@ fn a_policy_that_pays_is_written_with_its_guarantee() {
         "tuned_otherwise", "with style short, and here is style full", "--policy");
     // As if it were tuned by full answers.
     let tuned = ken.read("tuned.toml");
-    let in_full = "style = \"full\"\nfull_tokens = \"8\"\nmemory = \"mark\"";
-    ken.write("tuned.toml", tuned.replace("style = \"short\"", in_full));
+    let tuned_in_full = |prompts: &str| {
+        let in_full = "style = \"full\"\nfull_tokens = \"8\"\nmemory = \"mark\"\nprompt = ";
+        let in_full = format!("{in_full}\"{prompts}\"");
+        ken.write("tuned.toml", tuned.replace("style = \"short\"", &in_full));
+    };
+    tuned_in_full("other");
+    refuses!(ken, &full => "tuned_otherwise", "with prompt other, and here is prompt ", "--policy");
+    tuned_in_full(&ken_answer::prompt::full_fingerprint());
     assert_eq!(ken.json(&full)["style"], "full");
     refuses!(ken, &eval =>
         "tuned_otherwise", "with style full, and here is style short", "--policy");

@@ -78,6 +78,7 @@ class Corpus:
         html: str | None = None,
         base_url: str | None = None,
         follow_links: bool = False,
+        exclude: Sequence[str] = (),
         sync: bool = False,
         skip_broken: bool = False,
         dense: str | None = None,
@@ -99,6 +100,7 @@ class Corpus:
             html: The part of HTML pages to read: `main` or `all`.
             base_url: Where a folder's files are on the web.
             follow_links: Follows links in folders, wherever they lead.
+            exclude: Patterns of files and folders to leave out, as in a `.gitignore` file, which holds as well.
             sync: Deletes documents whose files are gone from these paths.
             skip_broken: Logs documents that cannot be read and goes on, instead of raising an error.
             dense: How vectors are stored and searched, such as `flat`, `hnsw` or `disk`; of a new corpus.
@@ -117,6 +119,7 @@ class Corpus:
             "html": html,
             "base_url": base_url,
             "follow_links": follow_links,
+            "exclude": list(exclude),
         }
         taking = {
             "dense": dense,

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, RwLock};
 
 use ken_answer::datastore::SELF;
-use ken_answer::{AnswerError, Datastore, Pipeline, Policy, Rerank, Retriever};
+use ken_answer::{AnswerError, Datastore, Pipeline, Policy, Rerank, Retriever, prompt};
 use ken_corpus::Segmentation;
 use ken_language::LanguageModel;
 use ken_policy::Guarantee;
@@ -446,13 +446,14 @@ impl Served {
         (share, seed): (f64, u64),
         file: Option<PathBuf>,
     ) -> Result<Watch, NotGuaranteed> {
-        let corpus = self.first_fingerprint();
+        let (corpus, prompt) = (self.first_fingerprint(), prompt::fingerprint());
         let now = Now {
             policy: self.pipeline.settings.policy,
             abstain: self.pipeline.settings.abstain,
             samples: self.pipeline.settings.samples,
             model: self.pipeline.model.fingerprint(),
             corpus: corpus.as_deref(),
+            prompt: &prompt,
         };
         Watch::new(guarantee, now, (share, seed), file)
     }

@@ -71,6 +71,7 @@ pub(super) fn write(
             observations.len(),
             on.model,
             on.corpus,
+            on.prompt,
         ),
         // A policy that always retrieves measures no scores.
         scores: threshold.and_then(|_| ranks()),

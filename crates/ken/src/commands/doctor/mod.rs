@@ -1,5 +1,5 @@
-//! `ken doctor`: what this machine has, what is cached and what can be reached. It changes nothing, and a missing
-//! thing is a finding, not a failure.
+//! `ken doctor`: what this machine has, what is cached and what can be reached. It changes nothing. What is missing is a
+//! finding; only a model that the settings name and that cannot be used is a failure.
 
 mod bench;
 mod clients;
@@ -14,13 +14,15 @@ use ken_setup::{NamedBy, Settings, Setup};
 use serde::Serialize;
 
 use crate::arguments::DoctorArguments;
-use crate::failure::{self, Failure, Result};
+use crate::failure::{self, Failure, Reported, Result};
 use crate::output;
 use crate::session::Session;
 
 /// Everything that `ken doctor` finds out.
 #[derive(Debug, Serialize)]
 struct Findings<'s> {
+    /// Whether both models can be used.
+    ok: bool,
     version: &'static str,
     machine: machine::Machine,
     python: Program,
@@ -95,6 +97,7 @@ pub(crate) fn run(arguments: &DoctorArguments, session: &Session<'_>) -> Result<
         }
     };
     let findings = Findings {
+        ok: model.ready && embedder.ready,
         version: env!("CARGO_PKG_VERSION"),
         machine: machine::look(),
         python: python(&["--version"]),
@@ -108,9 +111,14 @@ pub(crate) fn run(arguments: &DoctorArguments, session: &Session<'_>) -> Result<
         settings,
     };
     if session.json {
-        return output::json(&findings);
+        output::json(&findings)?;
+    } else {
+        output::pairs(rows(&findings))?;
     }
-    output::pairs(rows(&findings))
+    match findings.ok {
+        true => Ok(()),
+        false => Err(Reported.into()),
+    }
 }
 
 fn program(command: &str, arguments: &[&str]) -> Program {

@@ -86,6 +86,7 @@ fn read(arguments: &IngestArguments, session: &Session<'_>) -> Result<Documents>
     let options = ReadOptions {
         format: arguments.format,
         follow_links: arguments.follow_links,
+        exclude: arguments.exclude.clone(),
         budget: Budget {
             document_bytes: session.settings.max_document_bytes.0,
         },
@@ -147,6 +148,7 @@ impl Destination<'_> {
         } = self;
         let left_out = LeftOut {
             skipped: documents.skipped().len(),
+            excluded: documents.excluded(),
             unread: documents.unread(),
             notices: documents.notices(),
         };

@@ -16,6 +16,8 @@ const MOST_TOLD: usize = 20;
 pub(super) struct LeftOut {
     /// Links, special files, and folders that may not be read.
     pub(super) skipped: usize,
+    /// Files and folders that patterns exclude, or that programs can make again.
+    pub(super) excluded: usize,
     /// Files in formats that ken does not read.
     pub(super) unread: Unread,
     /// What readers report about the files that they read.
@@ -142,6 +144,9 @@ pub(super) fn show(report: &Report, left_out: &LeftOut, session: &Session<'_>) -
     if session.quiet {
         return Ok(());
     }
+    if left_out.excluded > 0 {
+        output::line(format!("excluded files and folders: {}", left_out.excluded))?;
+    }
     let unread = left_out.unread.to_string();
     if !unread.is_empty() {
         output::line(format!("files of formats that are not read: {unread}"))?;
@@ -183,6 +188,7 @@ fn as_json(
         },
         "broken": report.broken,
         "skipped": left_out.skipped,
+        "excluded": left_out.excluded,
         "unread": left_out.unread(),
         "notices": notices.iter().map(Notice::to_string).collect::<Vec<_>>(),
         "other_shards": report.other_shards,

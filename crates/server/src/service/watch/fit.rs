@@ -29,6 +29,9 @@ pub enum NotGuaranteed {
     #[error("the guarantee was calibrated on another model")]
     #[diagnostic(remedy = "serve the model that was probed, or probe and calibrate this one")]
     OtherModel,
+    #[error("the guarantee was calibrated on answers to prompts in another wording")]
+    #[diagnostic(remedy = "probe and calibrate again")]
+    OtherPrompt,
     #[error("the guarantee was calibrated on another corpus, or on another generation of this one")]
     #[diagnostic(
         remedy = "serve the corpus that was probed with, or probe and calibrate with this one"
@@ -60,13 +63,15 @@ pub(crate) struct Now<'a> {
     pub(crate) model: &'a str,
     /// The fingerprint of the default corpus.
     pub(crate) corpus: Option<&'a str>,
+    /// The fingerprint of the prompts of short answers, which policies decide by.
+    pub(crate) prompt: &'a str,
 }
 
 impl Now<'_> {
     /// Checks that a guarantee fits; except for its corpus, which may change.
     ///
     /// # Errors
-    /// A guarantee for another policy, another abstention, another number of samples, or another model.
+    /// A guarantee for another policy, another abstention, another number of samples, another model, or other prompts.
     pub(super) fn check(&self, guarantee: &Guarantee) -> Result<(), NotGuaranteed> {
         if guarantee.policy.parse() != Ok(self.policy) {
             return Err(NotGuaranteed::OtherPolicy {
@@ -90,9 +95,13 @@ impl Now<'_> {
                 samples: self.samples,
             });
         }
-        match guarantee.calibrated_on.model == self.model {
-            true => Ok(()),
-            false => Err(NotGuaranteed::OtherModel),
+        let on = &guarantee.calibrated_on;
+        if on.model != self.model {
+            return Err(NotGuaranteed::OtherModel);
+        }
+        match &on.prompt {
+            Some(prompt) if prompt != self.prompt => Err(NotGuaranteed::OtherPrompt),
+            _ => Ok(()),
         }
     }
 }

@@ -331,6 +331,7 @@ mod tests {
         samples: 4,
         model: "m",
         corpus: Some("c"),
+        prompt: "p",
     };
 
     fn watch(file: Option<PathBuf>, max_loss: f64) -> Watch {
@@ -429,6 +430,12 @@ mod tests {
         assert_eq!(refusal(Now { samples, ..NOW }, None), Some(other));
         let model = Now { model: "n", ..NOW };
         assert_eq!(refusal(model, None), Some(NotGuaranteed::OtherModel));
+        let mut other = guarantee(0.02);
+        other.calibrated_on.prompt = Some("q".to_owned());
+        let watch = |guarantee| Watch::new(guarantee, NOW, (0.25, 9), None).err();
+        assert_eq!(watch(other.clone()), Some(NotGuaranteed::OtherPrompt));
+        other.calibrated_on.prompt = Some("p".to_owned());
+        assert_eq!(watch(other), None);
         let corpus = Now {
             corpus: Some("d"),
             ..NOW
