@@ -10,7 +10,7 @@ pub type Digest = [u8; 32];
 /// A text with an id.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Document {
-    /// Unique in a corpus: the path below the given folder, or the record's own id.
+    /// Unique in a corpus: the path below the given folder, for a record its own id or that path and its number.
     pub id: String,
     /// May be empty.
     pub title: String,

@@ -179,6 +179,21 @@ impl FieldNames {
         }
     }
 
+    /// Whether the user gives a name for the field, or none as the id.
+    #[must_use]
+    pub fn gives(&self, role: Role) -> bool {
+        self.given(role).is_some()
+    }
+
+    /// These names for records that are numbered.
+    #[must_use]
+    pub fn numbering(self) -> Self {
+        Self {
+            id: Some(String::new()),
+            ..self
+        }
+    }
+
     /// Whether the id of a record is its number.
     #[must_use]
     pub fn numbers_records(&self) -> bool {

@@ -8,7 +8,6 @@ use crate::compression::{self, Compression};
 use crate::format::{Format, KNOWN};
 use crate::place::Place;
 use crate::unread::Unread;
-use ken_corpus::Role;
 use ken_diagnostic::{Remedy, remedy};
 use ken_storage::{io_kind, io_remedy};
 
@@ -71,7 +70,7 @@ pub enum ReadError {
         expected: &'static str,
     },
     #[error("{place}: the header has no column {names}")]
-    #[diagnostic(remedy = columns())]
+    #[diagnostic(remedy = "name a column of the header with <field>, e.g. <field> text=body")]
     MissingColumn { place: Place, names: String },
     #[error("{place}: the header names the column {name:?} twice")]
     #[diagnostic(remedy = "give each column a name of its own")]
@@ -234,13 +233,6 @@ fn by_compression(compression: Compression, kinds: [&'static str; 3]) -> &'stati
 
 fn larger_budget() -> Remedy {
     remedy!("give more with <max_document_bytes>, or leave such documents out with <skip_broken>")
-}
-
-fn columns() -> Remedy {
-    let (ids, texts) = (Role::Id.told(), Role::Text.told());
-    remedy!(
-        "the first line has to name the columns, among them {ids}, and {texts}; name others with <field>, e.g. <field> text=body"
-    )
 }
 
 fn fields() -> Remedy {

@@ -1,11 +1,10 @@
 //! JSON arrays of records, read element by element, so that an array may have any length.
 
 use std::io::BufRead;
-use std::sync::Arc;
 
 use crate::budget::Halt;
 use crate::error::ReadError;
-use crate::fields::Shape;
+use crate::fields::{Kind, Shape};
 use crate::format::Format;
 use crate::jsonl;
 use crate::record::{self, Record};
@@ -19,11 +18,12 @@ use crate::source::{Source, line_breaks};
 pub(crate) fn records(
     source: Source,
     in_folder: bool,
-    shape: Arc<Shape>,
+    shape: Shape,
 ) -> Result<impl Iterator<Item = Result<Record, ReadError>> + Send, ReadError> {
     let mut elements = Elements {
         source,
         shape,
+        number: 0,
         line: 1,
         in_array: false,
         started: false,
@@ -50,7 +50,9 @@ pub(crate) fn records(
 /// The elements of an array, or values one after another.
 struct Elements {
     source: Source,
-    shape: Arc<Shape>,
+    shape: Shape,
+    /// The number of the last element, from 1.
+    number: u64,
     line: u64,
     in_array: bool,
     started: bool,
@@ -97,9 +99,15 @@ impl Elements {
         if !self.begin()? {
             return Ok(None);
         }
+        if !self.in_array {
+            // Other JSON is no table.
+            self.shape.kind = Kind::Texts;
+        }
+        self.number += 1;
         let place = self.source.name.line(self.line);
         let text = self.element()?;
-        let document = jsonl::document(&text, &place, &self.source.name.watch, &self.shape)?;
+        let fields = jsonl::fields(&text, &place, &self.source.name.watch)?;
+        let document = self.shape.document(fields, self.number, &place)?;
         Ok(Some(Record { document, place }))
     }
 

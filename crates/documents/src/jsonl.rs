@@ -2,12 +2,11 @@
 
 use std::borrow::Cow;
 use std::path::Path;
-use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use crate::error::ReadError;
-use crate::fields::Shape;
+use crate::fields::{Kind, Shape};
 use crate::place::Place;
 use crate::record::{self, Record, Records};
 use crate::source::Source;
@@ -21,9 +20,9 @@ const LONG_DIGITS: usize = 19;
 /// The records of a file. A broken line is an error, after which the next one is read.
 pub(crate) fn records(
     mut source: Source,
-    shape: Arc<Shape>,
+    mut shape: Shape,
 ) -> impl Iterator<Item = Result<Record, ReadError>> + Send {
-    let next = move || next_record(&mut source, &shape);
+    let next = move || next_record(&mut source, &mut shape);
     record::records(next, ReadError::concerns_record)
 }
 
@@ -34,19 +33,20 @@ pub(crate) fn given(
     watch: Watch,
 ) -> Records {
     let path = Path::new("records");
-    let shape = Shape {
+    let mut shape = Shape {
         names,
         file: "records".to_owned(),
+        kind: Kind::Texts,
     };
     let numbered = (1..).zip(lines);
     Box::new(numbered.map(move |(number, line)| {
         let place = Place::row(path, number);
-        let document = document(&line, &place, &watch, &shape)?;
+        let document = document(&line, &place, &watch, &mut shape)?;
         Ok(Record { document, place })
     }))
 }
 
-fn next_record(source: &mut Source, shape: &Shape) -> Result<Option<Record>, ReadError> {
+fn next_record(source: &mut Source, shape: &mut Shape) -> Result<Option<Record>, ReadError> {
     let start = source.offset;
     let longest = source.name.watch.budget.search();
     loop {
@@ -66,22 +66,27 @@ fn next_record(source: &mut Source, shape: &Shape) -> Result<Option<Record>, Rea
     }
 }
 
-/// The document of a record.
-pub(crate) fn document(
+/// The document of the record on a line.
+fn document(
     line: &str,
     place: &Place,
     watch: &Watch,
-    shape: &Shape,
+    shape: &mut Shape,
 ) -> Result<Document, ReadError> {
-    check_values(line, place, watch)?;
-    let fields: Map<String, Value> =
-        serde_json::from_str(&with_long_integers(line)).map_err(|source| {
-            ReadError::BrokenJson {
-                place: place.clone(),
-                source,
-            }
-        })?;
-    shape.document(fields, place)
+    shape.document(fields(line, place, watch)?, place.number(), place)
+}
+
+/// The fields of a record.
+pub(crate) fn fields(
+    json: &str,
+    place: &Place,
+    watch: &Watch,
+) -> Result<Map<String, Value>, ReadError> {
+    check_values(json, place, watch)?;
+    serde_json::from_str(&with_long_integers(json)).map_err(|source| ReadError::BrokenJson {
+        place: place.clone(),
+        source,
+    })
 }
 
 /// The line with integers of more than 64 bits as texts, so that they keep all digits.
@@ -163,7 +168,7 @@ mod tests {
 
     fn read(line: &str) -> Result<Document, ReadError> {
         let place = Place::line(Path::new("c.jsonl"), 17);
-        document(line, &place, &Watch::default(), &Shape::default())
+        document(line, &place, &Watch::default(), &mut Shape::default())
     }
 
     /// A record's id, title, text and metadata.

@@ -11,7 +11,7 @@ use crate::base_url::BaseUrl;
 use crate::convert::Converters;
 use crate::encoding::Encoding;
 use crate::error::ReadError;
-use crate::fields::Shape;
+use crate::fields::{Kind, Shape};
 use crate::files::{InputFile, Origin};
 use crate::format::{Format, stem};
 use crate::html::HtmlPart;
@@ -127,11 +127,12 @@ impl Opener {
             .transpose()
     }
 
-    fn shape(&self, file: &InputFile) -> Arc<Shape> {
-        Arc::new(Shape {
+    fn shape(&self, file: &InputFile) -> Shape {
+        Shape {
             names: self.fields.clone(),
             file: file.id.clone(),
-        })
+            kind: Kind::Unsettled,
+        }
     }
 
     /// The opener of files in an archive, whose bytes count as the archive's.

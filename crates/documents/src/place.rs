@@ -24,6 +24,14 @@ pub enum Part {
 }
 
 impl Place {
+    /// The number of the line or row; 0 of a whole file.
+    pub(crate) fn number(&self) -> u64 {
+        match self.part {
+            Part::Line(number) | Part::Row(number) => number,
+            Part::Whole => 0,
+        }
+    }
+
     pub(crate) fn whole(path: &Path) -> Self {
         Self {
             path: path.to_owned(),

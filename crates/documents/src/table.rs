@@ -122,8 +122,15 @@ fn is_header(cells: &Row) -> bool {
         && cells.len() * 2 > last.saturating_sub(*first)
 }
 
-fn is_short(cell: &str) -> bool {
+/// Whether a text is short enough to precede the cells of a column.
+pub(crate) fn is_short(cell: &str) -> bool {
     cell.chars().take(LONGEST_HEADER + 1).count() <= LONGEST_HEADER
+}
+
+/// Whether a row holds a number other than a year, which few names of columns are.
+pub(crate) fn has_numbers(cells: &Row) -> bool {
+    let mut texts = cells.iter().map(|(_, cell)| cell);
+    texts.any(|cell| is_number(cell) && !is_year(cell))
 }
 
 fn is_number(cell: &str) -> bool {

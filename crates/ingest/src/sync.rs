@@ -68,15 +68,27 @@ pub(crate) fn is_missing(document: &ListedDocument, read: &ReadIds) -> bool {
 }
 
 /// The error for a document that would replace one of another file that still exists, since two folders hold files with the
-/// same name. Records have ids of their own.
+/// same name. Other records have ids of their own.
 pub(crate) fn other_file(document: &Document, published: Option<&str>) -> Option<ReadError> {
     let (path, other) = document.origin.as_deref().zip(published)?;
-    let is_other = !document.record && path != other && Path::new(other).exists();
+    let is_named_by_file = !document.record || is_numbered(&document.id, path);
+    let is_other = is_named_by_file && path != other && Path::new(other).exists();
     is_other.then(|| ReadError::OtherFile {
         path: path.into(),
         other: other.into(),
         id: document.id.clone(),
     })
+}
+
+/// Whether a record of the file `origin` has its number there as the id, such as `products.csv:3`.
+fn is_numbered(id: &str, origin: &str) -> bool {
+    let Some((file, number)) = id.rsplit_once(':') else {
+        return false;
+    };
+    // The file may be in an archive.
+    let mut paths = Path::new(file).ancestors();
+    let is_origin = |path: &Path| path != Path::new("") && Path::new(origin).ends_with(path);
+    number.parse::<u64>().is_ok() && paths.any(is_origin)
 }
 
 /// Whether the file of a document is gone.

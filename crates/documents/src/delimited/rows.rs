@@ -2,10 +2,15 @@
 
 use std::io::BufRead;
 
+use super::separator::declared;
 use super::splitter::{Splitter, Step};
 use crate::error::ReadError;
+use crate::notice::NoticeKind;
 use crate::place::Place;
-use crate::source::{Source, fill, line_breaks};
+use crate::source::{Name, Source, fill};
+
+/// How many bytes at the start of a file show what separates its fields.
+const SAMPLE: usize = 16 << 10;
 
 /// How many bytes may be read twice, besides as many as were read once: rows after a quote that is never closed.
 const READ_AGAIN: u64 = 1 << 20;
@@ -26,6 +31,33 @@ impl Row {
             text
         })
     }
+
+    /// Whether no field has words.
+    pub(super) fn is_blank(&self) -> bool {
+        self.text.trim().is_empty()
+    }
+}
+
+/// A place in the file.
+#[derive(Clone, Copy)]
+struct Position {
+    /// The line of the next byte, from 1.
+    line: u64,
+    /// The offset of the next byte, after decompression.
+    offset: u64,
+    /// Whether the last byte was a carriage return, which ends a line with or without a line feed.
+    after_return: bool,
+}
+
+impl Position {
+    fn pass(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            let ends = byte == b'\r' || (byte == b'\n' && !self.after_return);
+            self.line += u64::from(ends);
+            self.after_return = byte == b'\r';
+        }
+        self.offset += bytes.len() as u64;
+    }
 }
 
 /// The records of a file, one by one.
@@ -34,10 +66,7 @@ pub(super) struct Rows {
     delimiter: u8,
     /// Whether a quote that is never closed is an ordinary sign, as in most tab-separated files.
     lenient: bool,
-    /// The line of the next byte, from 1.
-    line: u64,
-    /// The offset of the next byte, after decompression.
-    offset: u64,
+    position: Position,
     /// Bytes that were put back.
     again: Vec<u8>,
     /// How many of these were taken.
@@ -58,8 +87,11 @@ impl Rows {
         Self {
             delimiter,
             lenient: delimiter == b'\t',
-            line: 1,
-            offset: source.offset,
+            position: Position {
+                line: 1,
+                offset: source.offset,
+                after_return: false,
+            },
             source,
             again: Vec::new(),
             taken: 0,
@@ -67,21 +99,47 @@ impl Rows {
         }
     }
 
-    /// Determines the separator of the fields from the first line.
-    pub(super) fn separate_by(&mut self, decide: impl Fn(&str) -> u8) -> Result<(), ReadError> {
+    /// Determines the separator of the fields: the one that the first line declares, which is skipped, or else what `decide`
+    /// sees in the first rows.
+    pub(super) fn separate_by(&mut self, decide: impl Fn(&[u8]) -> u8) -> Result<(), ReadError> {
         self.skip_line_breaks()?;
-        let Some(start) = fill(&mut self.source.reader, &self.source.name)? else {
-            return Ok(());
-        };
-        let end = start.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
-        let line = start.get(..end.unwrap_or(start.len())).unwrap_or_default();
-        self.delimiter = decide(&String::from_utf8_lossy(line));
+        let sample = self.sample()?;
+        let declared = declared(&sample);
+        self.delimiter = declared.unwrap_or_else(|| decide(&sample));
         self.lenient = self.delimiter == b'\t';
+        if declared.is_some() {
+            self.next_row()?;
+        }
         Ok(())
     }
 
+    /// The first bytes, which stay to be read. The reader may give them in small pieces.
+    fn sample(&mut self) -> Result<Vec<u8>, ReadError> {
+        let mut sample = Vec::new();
+        while sample.len() < SAMPLE
+            && let Some(input) = fill(&mut self.source.reader, &self.source.name)?
+            && !input.is_empty()
+        {
+            let count = input.len().min(SAMPLE - sample.len());
+            sample.extend_from_slice(&input[..count]);
+            self.source.reader.consume(count);
+        }
+        self.again(sample.clone());
+        if sample.len() < SAMPLE {
+            // The end of the file ends its last row.
+            sample.push(b'\n');
+        }
+        Ok(sample)
+    }
+
     pub(super) fn place(&self) -> Place {
-        self.source.name.line(self.line)
+        self.source.name.line(self.position.line)
+    }
+
+    /// The notice that there is no row at all.
+    pub(super) fn note_without_text(&self) {
+        let Name { path, watch, .. } = &self.source.name;
+        watch.notices.add(path.clone(), NoticeKind::WithoutText);
     }
 
     /// The next record; `None` at the end. Empty lines are skipped. After a record that is over the
@@ -89,7 +147,7 @@ impl Rows {
     pub(super) fn next_row(&mut self) -> Result<Option<Row>, ReadError> {
         self.skip_line_breaks()?;
         let place = self.place();
-        let (line, offset) = (self.line, self.offset);
+        let Position { line, offset, .. } = self.position;
         let budget = self.source.name.watch.budget;
         let most = usize::try_from(budget.parts()).unwrap_or(usize::MAX);
         let mut splitter = Splitter::new(self.delimiter, most);
@@ -131,7 +189,7 @@ impl Rows {
                 ));
             }
         }
-        self.count(&raw);
+        self.position.pass(&raw);
         self.source.name.decode(raw, line, offset)?;
         let text = self.source.name.decode(splitter.fields, line, offset)?;
         let ends = splitter.ends;
@@ -152,18 +210,15 @@ impl Rows {
         let next = breaks.map_or(raw.len(), |index| quote + index + 1);
         let again = raw.split_off(next);
         self.put_back += again.len() as u64;
-        let affordable = self.put_back <= self.offset.saturating_add(READ_AGAIN);
-        if !affordable {
-            self.count(&again);
-        }
+        let affordable = self.put_back <= self.position.offset.saturating_add(READ_AGAIN);
         if !self.lenient || !affordable {
-            let before = raw.get(..quote).unwrap_or_default();
-            let line = self.line + line_breaks(before);
-            self.count(raw);
-            if affordable {
-                self.again(again);
+            self.position.pass(raw.get(..quote).unwrap_or_default());
+            let place = self.place();
+            self.position.pass(raw.get(quote..).unwrap_or_default());
+            match affordable {
+                true => self.again(again),
+                false => self.position.pass(&again),
             }
-            let place = self.source.name.line(line);
             return Err(ReadError::OpenQuote { place });
         }
         self.again(again);
@@ -224,12 +279,6 @@ impl Rows {
         }
     }
 
-    /// Counts consumed bytes.
-    fn count(&mut self, raw: &[u8]) {
-        self.line += line_breaks(raw);
-        self.offset += raw.len() as u64;
-    }
-
     /// Skips the rest of a record of which `raw` was read; false if its end is out of reach.
     fn skip_row(
         &mut self,
@@ -237,7 +286,7 @@ impl Rows {
         mut splitter: Splitter,
         step: Step,
     ) -> Result<bool, ReadError> {
-        self.count(raw);
+        self.position.pass(raw);
         if step == Step::Ended {
             return Ok(true);
         }
@@ -245,7 +294,7 @@ impl Rows {
         self.source.reader.search();
         let waiting = self.again.get(self.taken..).unwrap_or_default().to_vec();
         let (count, step) = splitter.take(&waiting);
-        self.count(waiting.get(..count).unwrap_or_default());
+        self.position.pass(waiting.get(..count).unwrap_or_default());
         self.taken += count;
         if step != Step::Open {
             return Ok(true);
@@ -258,10 +307,8 @@ impl Rows {
                 return Ok(true);
             }
             let (count, step) = splitter.take(input);
-            let (breaks, length) = (line_breaks(&input[..count]), count as u64);
+            self.position.pass(&input[..count]);
             self.source.reader.consume(count);
-            self.line += breaks;
-            self.offset += length;
             if step != Step::Open {
                 return Ok(true);
             }
@@ -282,10 +329,8 @@ impl Rows {
             };
             let count = breaks(waiting);
             if count > 0 {
-                let lines = line_breaks(&waiting[..count]);
+                self.position.pass(&waiting[..count]);
                 self.taken += count;
-                self.line += lines;
-                self.offset += count as u64;
             }
             if self.taken < self.again.len() {
                 self.source.reader.renew();
@@ -300,10 +345,8 @@ impl Rows {
                 self.source.reader.renew();
                 return Ok(());
             }
-            let lines = line_breaks(&input[..count]);
+            self.position.pass(&input[..count]);
             self.source.reader.consume(count);
-            self.line += lines;
-            self.offset += count as u64;
         }
     }
 }

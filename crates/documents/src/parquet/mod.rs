@@ -31,13 +31,13 @@ pub(crate) fn records(
     file: &InputFile,
     bytes_read: Arc<AtomicU64>,
     watch: &Watch,
-    shape: Arc<Shape>,
+    mut shape: Shape,
 ) -> Result<impl Iterator<Item = Result<Record, ReadError>> + Send + use<>, ReadError> {
     let failed = |error| ReadError::from_io(error, &file.path, None, watch.budget);
     let opened = file.open().map_err(failed)?;
     let length = opened.metadata().map_err(failed)?.len();
     let whole = Place::whole(&file.path);
-    let mut rows = Some(Rows::open(opened, length, whole, watch, &shape)?);
+    let mut rows = Some(Rows::open(opened, length, whole, watch, &mut shape)?);
     let row_count = rows.as_ref().map_or(0, |rows| rows.count);
     let path = file.path.clone();
     let mut number = 0;
@@ -48,7 +48,7 @@ pub(crate) fn records(
         let record: Option<Result<Record, ReadError>> = row.map(|row| {
             let values = row?;
             number += 1;
-            let document = shape.document(values, &place)?;
+            let document = shape.document(values, place.number(), &place)?;
             Ok(Record { document, place })
         });
         let continues = match &record {
@@ -87,7 +87,7 @@ impl Rows {
         length: u64,
         whole: Place,
         watch: &Watch,
-        shape: &Shape,
+        shape: &mut Shape,
     ) -> Result<Self, ReadError> {
         let failed = |error| ReadError::from_io(error, &whole.path, None, watch.budget);
         let bounded = Bounded {
@@ -108,7 +108,8 @@ impl Rows {
         let columns = metadata.schema().get_fields();
         let nested = shape.names.has_paths();
         let names = columns.iter().map(|column| column.name());
-        if let Some(role) = shape.names.missing(names).filter(|_| !nested) {
+        shape.settle(names.clone());
+        if let Some(role) = shape.missing(names).filter(|_| !nested) {
             return Err(ReadError::MissingColumn {
                 place: whole,
                 names: shape.names.told(role),

@@ -29,7 +29,7 @@ fn outcome(dir: &Path, encoding: Option<&str>) -> (Vec<String>, Vec<String>) {
     )
 }
 
-fn utf16(text: &str, big_endian: bool) -> Vec<u8> {
+pub(crate) fn utf16(text: &str, big_endian: bool) -> Vec<u8> {
     let bytes = |unit: u16| match big_endian {
         true => unit.to_be_bytes(),
         false => unit.to_le_bytes(),

@@ -227,10 +227,7 @@ fn what_parquet_claims_is_held_against_the_file() {
         outcome(all, "p.parquet", &footer(&chain(100_000))),
         ["too_deep at p.parquet"]
     );
-    assert_eq!(
-        outcome(all, "p.parquet", &footer(&chain(3))),
-        ["missing_column at p.parquet"]
-    );
+    assert_eq!(outcome(all, "p.parquet", &footer(&chain(3))), [""; 0]);
     let claiming =
         |before: &[u8], number: u64, after: &[u8]| [before, &varint(number), after].concat();
     for (what, claim) in cases![

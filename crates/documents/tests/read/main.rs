@@ -23,6 +23,7 @@ mod pdf;
 mod pdf_fonts;
 mod pdf_pages;
 mod records;
+mod rows;
 mod separated;
 mod stdin;
 

@@ -41,10 +41,6 @@ fn rows_of_typed_and_nested_columns() {
 fn what_is_wrong_is_told_by_file_and_row() {
     let good = [("a", "x"), ("b", "y")];
     for (file, kind, message) in cases![
-        two_columns(["id", "words"], &good) => "missing_column",
-            "p.parquet: the header has no column contents, text, passage or content";
-        two_columns(["name", "text"], &good) => "missing_column",
-            "p.parquet: the header has no column id, _id or doc_id";
         two_columns(["id", "text"], &[("a", "x"), ("", "y"), ("c", "z")]) => "missing_field",
             "p.parquet, row 2: the record has no id, _id or doc_id";
         two_columns(["id", "text"], &[("a", "x"), ("a", "y")]) => "duplicate_id",

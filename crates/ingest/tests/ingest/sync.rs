@@ -245,6 +245,13 @@ fn files_of_one_name_in_two_folders_do_not_replace_one_another() {
         message.contains("one/README.md") && message.contains("two/README.md"),
         "{message}"
     );
+    // Rows have their numbers in a file as ids.
+    let table = "name,price\nPump,9\n";
+    let folders = Folders::new(&[("one/t.csv", table), ("two/t.csv", table)]);
+    folders.ingest(&["one"], false).unwrap();
+    assert_eq!(folders.ids(), set(&["t.csv:2"]));
+    let error = folders.ingest(&["two"], false).unwrap_err();
+    assert_eq!(error.kind(), "other_file", "{error}");
     // The folder above holds both; an edited file replaces itself, and one that moved.
     let folders = Folders::new(&[("one/README.md", "Valve nine.")]);
     folders.ingest(&["one"], false).unwrap();

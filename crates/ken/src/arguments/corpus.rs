@@ -40,7 +40,7 @@ Examples:
 Reads text, Markdown, HTML, PDF, Office documents, books, mail, notebooks, source code, records (JSON, \
 JSON Lines, CSV, TSV, Parquet), MediaWiki dumps, archives of all these, and directories, recursively. \
 Records are {\"id\", \"contents\"} or {\"_id\", \"title\", \"text\"}, or by other common names, or as \
---field says.
+--field says. Of those without an id or without a text, each is a row that tells all its fields.
 
 Re-run it after edits: only changed documents are processed, and --sync deletes those that are gone. An interrupted run keeps what was \
 published, and the next one resumes from there.")]

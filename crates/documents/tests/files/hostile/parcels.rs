@@ -147,6 +147,9 @@ pub(super) fn markup(all: &mut Vec<Pattern>) {
     ] {
         add(all, file, name, move |n| repeated(unit, n).into());
     }
+    add(all, "r.json", "rows", |n| {
+        format!("[{}", repeated("{\"a\":{\"b\":1}},", n)).into()
+    });
     add(all, "r.json", "one record", |n| {
         format!("[{{\"id\":1,\"text\":\"{}\"}}]", repeated("a", n)).into()
     });

@@ -61,6 +61,8 @@ pub(super) fn tables(all: &mut Vec<Pattern>) {
         "line breaks in quotes" => "id,text\n1,\"", "\n", "\"\n";
         "quotes that open lines" => "id,text\n", "\"a\n", "";
         "quotes that open and go on" => "id,text\n", "1,\"a\n\"\"b\n\"c,d\n", "";
+        "rows without texts" => "name,note\n", "a,b\n", "";
+        "rows of separators" => "name,note\n", ",\n", "a,b\n";
         "rows after an open quote" => "id,text\n1,\"a\n\"b", "c,\"\n", "";
     ] {
         add(all, "c.csv", name, move |n| {
