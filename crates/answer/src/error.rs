@@ -123,11 +123,10 @@ impl AnswerError {
 }
 
 fn filled(corpus: &Path) -> Remedy {
-    match corpus.starts_with("milvus:") {
-        true => "push a corpus there that holds passages".into(),
-        false => {
-            let corpus = corpus.display();
-            remedy!("add documents: <Ingest {corpus}>")
-        }
+    if corpus.starts_with("milvus:") {
+        "push a corpus there that holds passages".into()
+    } else {
+        let corpus = corpus.display();
+        remedy!("add documents: <Ingest {corpus}>")
     }
 }

@@ -320,10 +320,9 @@ fn preferences(answered: &[Answered<'_>], decisions: &[Decision]) -> [Option<f64
         ),
         false => (false, gain(question)),
     });
-    let harmless = added.clone().map(|(kept, gain)| match kept {
-        true => gain >= 0.0,
-        false => gain <= 0.0,
-    });
+    let harmless = added
+        .clone()
+        .map(|(kept, gain)| if kept { gain >= 0.0 } else { gain <= 0.0 });
     let strict = added.map(|(kept, gain)| kept == (gain > 0.0));
     [share(harmless), share(strict)]
 }

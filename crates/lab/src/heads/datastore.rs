@@ -442,14 +442,13 @@ fn labeled<'r>(
     });
     let mut usable: Vec<Labeled<'_>> = usable.collect();
     choose_validating(&mut usable);
-    match usable.is_empty() {
-        true => Err(MakeError::AllTaught {
+    if usable.is_empty() {
+        Err(MakeError::AllTaught {
             questions: with_label.len(),
-        }),
-        false => {
-            let left_out = with_label.len() - usable.len();
-            Ok((usable, left_out))
-        }
+        })
+    } else {
+        let left_out = with_label.len() - usable.len();
+        Ok((usable, left_out))
     }
 }
 

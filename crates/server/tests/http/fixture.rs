@@ -257,12 +257,11 @@ impl Running {
         self.join();
         let folder = std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap());
         let (keys, kind) = (Keys::default(), self.kind.clone());
-        match kind.votes {
-            true => Self::in_folder(folder, Chooser::new(), LIMITS, &keys, kind),
-            false => {
-                let model = TableModel::new(facts()).unwrap();
-                Self::in_folder(folder, model, LIMITS, &keys, kind)
-            }
+        if kind.votes {
+            Self::in_folder(folder, Chooser::new(), LIMITS, &keys, kind)
+        } else {
+            let model = TableModel::new(facts()).unwrap();
+            Self::in_folder(folder, model, LIMITS, &keys, kind)
         }
     }
 

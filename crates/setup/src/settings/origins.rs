@@ -26,12 +26,9 @@ impl FromStr for Origins {
                 !name.is_empty() && name.bytes().all(fits)
             };
             let parts = origin.split_once("://");
-            match parts.is_some_and(|(scheme, host)| is_name(scheme, b"+-.") && is_name(host, b"-._:[]")) {
-                true => Ok(origin.to_owned()),
-                false => Err(format!(
+            if parts.is_some_and(|(scheme, host)| is_name(scheme, b"+-.") && is_name(host, b"-._:[]")) { Ok(origin.to_owned()) } else { Err(format!(
                     "`{origin}` is no origin: scheme, host and port, such as https://chat.example.org, joined by commas"
-                )),
-            }
+                )) }
         });
         Ok(Self(origins.collect::<Result<_, String>>()?))
     }

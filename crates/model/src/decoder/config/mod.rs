@@ -113,12 +113,11 @@ impl DecoderConfig {
         path: &Path,
         tensors: usize,
     ) -> Result<(), DecoderError> {
-        match self.layers > tensors {
-            false => Ok(()),
-            true => {
-                let reason = format!("it has {} blocks and {tensors} tensors", self.layers);
-                Err(DecoderError::invalid(path, reason))
-            }
+        if self.layers > tensors {
+            let reason = format!("it has {} blocks and {tensors} tensors", self.layers);
+            Err(DecoderError::invalid(path, reason))
+        } else {
+            Ok(())
         }
     }
 

@@ -303,12 +303,11 @@ impl Checkpoint {
 
 /// The architecture of a decoder and its weights' files. Only their headers are read.
 pub(in crate::decoder) fn headers(path: &Path) -> Result<(DecoderConfig, Weights), DecoderError> {
-    let (config, file) = match path.is_dir() {
-        true => folder_headers(path)?,
-        false => {
-            let (config, file) = gguf_headers(path)?;
-            (config, WeightFile::Gguf(file))
-        }
+    let (config, file) = if path.is_dir() {
+        folder_headers(path)?
+    } else {
+        let (config, file) = gguf_headers(path)?;
+        (config, WeightFile::Gguf(file))
     };
     Ok((config, Weights::new(file)))
 }

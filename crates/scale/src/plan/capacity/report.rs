@@ -104,11 +104,10 @@ fn rate(embedding: Embedding) -> String {
 }
 
 fn fitting(fits: bool) -> &'static str {
-    match fits {
-        true => "It fits into the machine, at the upper end of the interval too.",
-        false => {
-            "It does not surely fit into the machine: take more memory, more shards, or fewer passages."
-        }
+    if fits {
+        "It fits into the machine, at the upper end of the interval too."
+    } else {
+        "It does not surely fit into the machine: take more memory, more shards, or fewer passages."
     }
 }
 
