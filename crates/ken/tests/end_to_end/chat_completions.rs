@@ -7,7 +7,7 @@ use ken_testing::{cases, has};
 use serde_json::{Value, json};
 
 use crate::completions::chunks;
-use crate::documents::ingest_notes;
+use crate::documents::with_notes;
 use crate::harness::{Ken, argument, generator};
 use crate::serve::Serving;
 
@@ -39,8 +39,7 @@ fn body(more: &Value) -> Value {
 #[test]
 #[ignore = "needs the models of KEN_TEST_MODELS"]
 fn several_answers_come_with_their_log_probabilities() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let serving = Serving::start(&ken, &["--corpus", "notes=island"]);
     let more =
         json!({"model": "ken/always", "n": 3, "seed": 4, "logprobs": true, "top_logprobs": 2});

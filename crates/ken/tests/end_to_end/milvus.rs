@@ -3,15 +3,14 @@
 
 use serde_json::{Value, json};
 
-use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, refuses};
+use crate::documents::with_notes;
+use crate::harness::{keys, refuses};
 use crate::milvus_lite::MilvusLite;
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_corpus_in_milvus_is_searched_as_the_one_on_disk() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let server = MilvusLite::start();
     let address = server.address("island");
 
@@ -88,8 +87,7 @@ fn a_corpus_in_milvus_is_searched_as_the_one_on_disk() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_corpus_in_milvus_is_pruned_there_and_switched_back() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let server = MilvusLite::start();
     let address = server.address("island");
     let push = ["corpus", "push", "--corpus", "island", "--to", &address];
@@ -163,8 +161,7 @@ fn a_corpus_in_milvus_is_pruned_there_and_switched_back() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn what_cannot_be_done_in_milvus_is_refused_with_the_way_that_can() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let address = "milvus://127.0.0.1:9/island";
     for verb in [
         &["corpus", "verify"][..],

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use ken_testing::says;
 use serde_json::Value;
 
-use crate::documents::ingest_notes;
+use crate::documents::with_notes;
 use crate::harness::{Ken, words};
 use crate::serve::Serving;
 use crate::traffic::{Memory, chat, finish, memory, metric, percentile, send, upload};
@@ -127,8 +127,7 @@ fn overload(address: &str, wanted: &[((&str, &str), String)], time: Duration) {
 fn no_answer_is_lost_or_doubled_at_length() {
     let minutes = std::env::var("KEN_TEST_MINUTES").map_or(60.0, |text| text.parse().unwrap());
     let time = Duration::from_secs_f64(60.0 * minutes);
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let queue = CLIENTS.to_string();
     let serve = words("--corpus notes=island --server-data data --parallel 16 --queue");
     let serving = Serving::start(&ken, &[&serve[..], &[queue.as_str()]].concat());
