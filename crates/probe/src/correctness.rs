@@ -1,14 +1,14 @@
 //! Whether a sampled answer is right: by exact match, because it contains a golden answer, or by the judgment of a
 //! model (KBM, section A.2, uses one for Chinese). The comparisons themselves are in `scores` and `choices`.
 
-use ken_language::{LanguageModel, ModelError};
+use ken_language::{LanguageModel, ModelError, named};
 
 use crate::choices::{named_choice, right_choices};
 use crate::few_shot::FewShot;
 use crate::first_of_two::first_of_two;
 use crate::normalize::is_mostly_chinese;
 use crate::scores::{Scores, covers, score};
-use crate::{named, worked_examples};
+use crate::worked_examples;
 
 /// When an answer counts as right.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]

@@ -238,7 +238,7 @@ fn an_unknown_precision_or_device_is_refused() {
     let ken = Ken::new();
     ken.write("ken.toml", "precision = \"int7\"");
     refuses!(ken, &["ask", "--policy", "never", "Who?"] =>
-        "config", "unknown precision `int7` (auto, f32, int8 are known)", "");
+        "config", "\"int7\" is no precision; there are auto, f32, int8", "");
     ken.write("ken.toml", "device = \"cuda\"");
     refuses!(ken, &["ask", "--policy", "never", "Who?"] =>
         "no_such_device", "the device `cuda` cannot be used", "--device cpu");

@@ -1,7 +1,7 @@
 //! Examples in the formats of other training tools.
 
+use ken_language::named;
 use ken_model::decoder::PromptForm;
-use ken_probe::named;
 use serde_json::{Value, json};
 
 use super::{TextExample, TrainingExample};

@@ -7,9 +7,8 @@ use ken_answer::prompt::{QuestionPrompt, choose_source, from_known, from_memory,
 use ken_diagnostic::Action;
 use ken_eval::split::AboutSubject;
 use ken_eval::statistics::mean;
-use ken_language::{Prompt, Sourced};
+use ken_language::{Prompt, Sourced, named};
 use ken_model::decoder::{Checkpoint, DecoderError, SourceTokens};
-use ken_probe::named;
 use ken_train::{Objective, Preference, Sequence};
 
 use super::error::ExamplesError;

@@ -2,7 +2,8 @@
 //! is of it, which needs none.
 
 use ken_eval::probe::{ProbeRecord, drawn_of};
-use ken_probe::{answers, named, semantic_entropy};
+use ken_language::named;
+use ken_probe::{answers, semantic_entropy};
 use serde::Serialize;
 
 /// The target of a router.

@@ -107,7 +107,7 @@ impl Checkpoint {
         let mut fingerprint = extended(&of_files(&file.files())?, &parts);
         if prompt_form != PromptForm::default() {
             // The same weights answer differently in another form.
-            fingerprint = extended(&fingerprint, &[prompt_form.name().as_bytes()]);
+            fingerprint = extended(&fingerprint, &[prompt_form.to_string().as_bytes()]);
         }
         if let Some(sources) = origin.as_ref().and_then(|origin| origin.sources.as_ref()) {
             fingerprint = extended(&fingerprint, &[format!("{sources:?}").as_bytes()]);
@@ -192,7 +192,7 @@ impl Checkpoint {
         }
         let fingerprint = match read_as == own {
             true => self.fingerprint.clone(),
-            false => extended(&self.fingerprint, &[read_as.name().as_bytes()]),
+            false => extended(&self.fingerprint, &[read_as.to_string().as_bytes()]),
         };
         Ok((read_as, fingerprint))
     }

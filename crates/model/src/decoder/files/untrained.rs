@@ -161,7 +161,7 @@ impl Untrained {
             "eos_token_id": self.end_token,
             "torch_dtype": "float32",
         });
-        config[FIELD] = self.prompt.name().into();
+        config[FIELD] = self.prompt.to_string().into();
         config
     }
 }
