@@ -54,6 +54,25 @@ pub struct Ingest<'a> {
     pub on_broken: Option<&'a (dyn Fn(&ReadError) + Sync)>,
 }
 
+impl<'a> Ingest<'a> {
+    /// Documents for a corpus, whose cut follows from the embedder; nothing is deleted, and a broken document ends the run.
+    #[must_use]
+    pub fn new(documents: Documents, corpus: &'a Path, embedder: &'a dyn Embedder) -> Self {
+        Self {
+            documents,
+            corpus,
+            cut: Cut::Auto,
+            embedder,
+            embedder_reference: embedder.fingerprint(),
+            sharding: None,
+            dense: None,
+            only_shard: None,
+            sync: &[],
+            on_broken: None,
+        }
+    }
+}
+
 /// Ingests the documents that are new or changed. `progress` is called after each batch of
 /// passages, on the calling thread; `cancel` is checked between documents and between batches,
 /// while a long document is cut, while segments are merged, and while documents are read if it is

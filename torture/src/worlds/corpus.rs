@@ -182,20 +182,16 @@ impl Script {
         let input = dir.join("input.jsonl");
         let lines: Vec<String> = documents.map(|n| line(n, round)).collect();
         fs::write(&input, lines.join("\n")).expect("the documents");
+        let embedder = FnEmbedder::hashing();
         let work = Ingest {
-            documents: read_documents(&[input])?,
-            corpus,
             cut: "words:3".parse::<Cut>().expect("a cut"),
-            embedder: &FnEmbedder::hashing(),
             embedder_reference: "hashing",
             sharding: Some(Sharding {
                 count: self.shards(),
                 seed: 0,
             }),
-            dense: None,
             only_shard,
-            sync: &[],
-            on_broken: None,
+            ..Ingest::new(read_documents(&[input])?, corpus, &embedder)
         };
         ingest(work, &mut |_| {}, &AtomicBool::new(false)).map(|_| ())
     }

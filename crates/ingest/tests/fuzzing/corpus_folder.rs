@@ -331,17 +331,12 @@ impl Place {
         let line = |n| json!({"id": format!("d{n}"), "contents": format!("w{n} w0 r{n}"), "n": n});
         let lines: Vec<String> = documents.map(|n| line(n).to_string()).collect();
         fs::write(&input, lines.join("\n")).unwrap();
+        let (corpus, embedder) = (self.corpus(), FnEmbedder::hashing());
         let work = Ingest {
-            documents: read_documents(&[input])?,
-            corpus: &self.corpus(),
             cut: "words:2".parse::<Cut>().unwrap(),
-            embedder: &FnEmbedder::hashing(),
             embedder_reference: "hashing",
             sharding: Some(Sharding { count: 1, seed: 0 }),
-            dense: None,
-            only_shard: None,
-            sync: &[],
-            on_broken: None,
+            ..Ingest::new(read_documents(&[input])?, &corpus, &embedder)
         };
         ingest(work, &mut |_| {}, &AtomicBool::new(false)).map(|_| ())
     }

@@ -13,7 +13,7 @@ use ken_answer::{
 use ken_corpus::Corpus;
 use ken_documents::read_documents;
 use ken_index::Index;
-use ken_ingest::{Cut, Ingest, ingest};
+use ken_ingest::{Ingest, ingest};
 use ken_language::{Embedder, LanguageModel};
 use ken_policy::Guarantee;
 use ken_server::{
@@ -517,18 +517,8 @@ fn make_corpus(folder: &TempDir, name: &str, documents: &[Value]) {
     let file = folder.path().join(format!("{name}.jsonl"));
     std::fs::write(&file, lines.join("\n")).unwrap();
     let embedder = FnEmbedder::bag_of_words();
-    let work = Ingest {
-        documents: read_documents(&[file]).unwrap(),
-        corpus: &folder.path().join(name),
-        cut: Cut::Auto,
-        embedder: &embedder,
-        embedder_reference: embedder.fingerprint(),
-        sharding: None,
-        dense: None,
-        only_shard: None,
-        sync: &[],
-        on_broken: None,
-    };
+    let corpus = folder.path().join(name);
+    let work = Ingest::new(read_documents(&[file]).unwrap(), &corpus, &embedder);
     ingest(work, &mut |_| {}, &AtomicBool::new(false)).unwrap();
 }
 
