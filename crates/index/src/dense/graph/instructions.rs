@@ -34,7 +34,7 @@ impl InstructionSet {
         static DETECTED: OnceLock<InstructionSet> = OnceLock::new();
         *DETECTED.get_or_init(|| {
             #[cfg(test)]
-            if let Some(asked) = crate::dense::measurement::instruction_set() {
+            if let Some(asked) = crate::dense::tests::measurement::instruction_set() {
                 return asked;
             }
             let mut available = Self::ALL.into_iter().filter(|set| set.is_available());
