@@ -66,10 +66,7 @@ impl CancelToken {
 
     /// [`ControlFlow::Break`] once the token is set, for callbacks.
     pub fn flow(&self) -> ControlFlow<()> {
-        match self.is_set() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
+        break_if(self.is_set())
     }
 
     /// Refuses further work.
@@ -98,6 +95,14 @@ impl fmt::Debug for CancelToken {
 #[error("stopped: nobody waits for the result any more")]
 #[diagnostic(kind = "interrupted")]
 pub struct Cancelled;
+
+/// [`ControlFlow::Break`] if `ends`, for callbacks.
+pub fn break_if(ends: bool) -> ControlFlow<()> {
+    match ends {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -31,7 +31,7 @@ mod streamed_text;
 mod text_model;
 mod thoughts;
 
-pub use cancel::{CancelToken, Cancelled};
+pub use cancel::{CancelToken, Cancelled, break_if};
 pub use cancellation::{bound_embedder, bound_model, bound_scorer};
 pub use chat_server::{Api, ChatServer, Takes};
 pub use embedder::{Embedder, Role};

@@ -206,10 +206,7 @@ pub fn draw_watched(
             cancelled[request] = true;
             return ControlFlow::Break(());
         }
-        match ended {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
+        ken_language::break_if(ended)
     })?;
     Ok(asked
         .iter()
@@ -522,11 +519,7 @@ mod tests {
     #[test]
     fn one_that_is_broken_off_is_none_and_harms_no_other() {
         let written = watched(&["who rows?", "who sings?"], 9, &mut |text, _| {
-            if text == 0 {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
+            ken_language::break_if(text == 0)
         });
         assert_eq!(texts(&written), [None, Some("What is known of it: Per.")]);
     }

@@ -44,10 +44,7 @@ fn ask(decoder: &Decoder, shared: &str, asked: &Asked) -> Got {
                 };
                 let count = &mut pieces[piece.request][piece.sample];
                 *count += 1;
-                match Some(*count) == *break_after {
-                    true => ControlFlow::Break(()),
-                    false => ControlFlow::Continue(()),
-                }
+                ken_language::break_if(Some(*count) == *break_after)
             };
             let written = decoder
                 .generate_many(&requests.collect::<Vec<_>>(), &mut on_progress)

@@ -170,10 +170,7 @@ fn saved_references_are_reused_only_for_the_same_preferences() {
         let mut on = |progress: Progress<'_>| match progress {
             Progress::References { .. } => {
                 asked += 1;
-                match asked == stop_after {
-                    true => ControlFlow::Break(()),
-                    false => ControlFlow::Continue(()),
-                }
+                ken_language::break_if(asked == stop_after)
             }
             _ => ControlFlow::Continue(()),
         };
