@@ -195,11 +195,7 @@ mod tests {
     /// A corpus with as many segments as are merged, whose merged segment gets a graph.
     fn corpus(dir: &Path) -> Writer {
         let settings = Settings {
-            embedder: EmbedderIdentity {
-                reference: "test".to_owned(),
-                fingerprint: "test".to_owned(),
-                dimensions: DIMENSIONS,
-            },
+            embedder: EmbedderIdentity::new("test", "test", DIMENSIONS),
             segmentation: "whole".to_owned(),
             sharding: Sharding::default(),
             dense: "graph".to_owned(),

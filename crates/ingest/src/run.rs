@@ -166,11 +166,11 @@ fn open(run: &Ingest<'_>) -> Result<Writer, IngestError> {
     let settings = Settings {
         sharding: run.sharding.unwrap_or(sharding),
         dense: run.dense.map_or(dense, |dense| dense.to_string()),
-        embedder: EmbedderIdentity {
-            reference: run.embedder_reference.to_owned(),
-            fingerprint: run.embedder.fingerprint().to_owned(),
-            dimensions: run.embedder.dimensions(),
-        },
+        embedder: EmbedderIdentity::new(
+            run.embedder_reference,
+            run.embedder.fingerprint(),
+            run.embedder.dimensions(),
+        ),
         segmentation: run.cut.to_string(),
     };
     Ok(Writer::create(run.corpus, settings)?)

@@ -17,6 +17,18 @@ pub struct EmbedderIdentity {
     pub dimensions: usize,
 }
 
+impl EmbedderIdentity {
+    /// The identity of a model.
+    #[must_use]
+    pub fn new(reference: &str, fingerprint: &str, dimensions: usize) -> Self {
+        Self {
+            reference: reference.to_owned(),
+            fingerprint: fingerprint.to_owned(),
+            dimensions,
+        }
+    }
+}
+
 /// The settings that all segments of a corpus share.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {

@@ -28,11 +28,7 @@ use ken_testing::with;
 
 fn settings() -> Settings {
     Settings {
-        embedder: EmbedderIdentity {
-            reference: "local:tiny".into(),
-            fingerprint: "f0".into(),
-            dimensions: 4,
-        },
+        embedder: EmbedderIdentity::new("local:tiny", "f0", 4),
         segmentation: "words:2".into(),
         sharding: Sharding::default(),
         dense: "auto".into(),

@@ -161,11 +161,7 @@ fn with_consent_the_query_arrives_and_the_key_only_where_it_belongs() {
 /// A corpus of one passage, by an embedder that exists in name only.
 fn corpus_of(path: &Path, reference: &str) {
     let settings = Settings {
-        embedder: EmbedderIdentity {
-            reference: reference.to_owned(),
-            fingerprint: "f".to_owned(),
-            dimensions: 3,
-        },
+        embedder: EmbedderIdentity::new(reference, "f", 3),
         segmentation: "whole".to_owned(),
         sharding: Sharding::default(),
         dense: "auto".to_owned(),

@@ -91,11 +91,7 @@ pub(crate) fn vector(id: &PassageId) -> Vec<f32> {
 
 fn settings(fingerprint: &str, layout: DenseLayout) -> Settings {
     Settings {
-        embedder: EmbedderIdentity {
-            reference: "test:embedder".to_owned(),
-            fingerprint: fingerprint.to_owned(),
-            dimensions: DIMENSIONS,
-        },
+        embedder: EmbedderIdentity::new("test:embedder", fingerprint, DIMENSIONS),
         segmentation: "whole".to_owned(),
         sharding: Sharding {
             count: SHARDS,

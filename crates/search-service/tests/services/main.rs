@@ -46,11 +46,7 @@ fn open(address: &str) -> Result<SearchService, ServiceError> {
 }
 
 fn open_with(address: &str, dimensions: usize) -> Result<SearchService, ServiceError> {
-    let embedder = EmbedderIdentity {
-        reference: "minilm".to_owned(),
-        fingerprint: "f1".to_owned(),
-        dimensions,
-    };
+    let embedder = EmbedderIdentity::new("minilm", "f1", dimensions);
     SearchService::open(&address.parse().unwrap(), None, embedder)
 }
 
