@@ -273,8 +273,12 @@ pub(crate) struct TrainPrunerArguments {
     pub(crate) out: PathBuf,
 
     /// What the pruner takes as input
-    #[arg(long, value_name = "FEATURES", default_value = "embedding")]
-    pub(crate) features: PassageSource,
+    #[arg(
+        long = "features",
+        value_name = "FEATURES",
+        default_value = "embedding"
+    )]
+    pub(crate) from: PassageSource,
 
     /// For hidden: N, middle or auto
     ///

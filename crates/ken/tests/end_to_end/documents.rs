@@ -36,11 +36,16 @@ pub(crate) fn write_notes(ken: &Ken) {
 pub(crate) const HARBOUR: &str = "The lighthouse of Orrin was built in 1871. The keeper of the \
 Orrin lighthouse is Ilse Marrow. She feeds the seals every morning.\n";
 
-/// A working folder with the documents, ingested into the corpus `island`.
+/// Ingests the documents into the corpus `island`.
+pub(crate) fn ingest_notes(ken: &Ken) {
+    write_notes(ken);
+    ken.text(&["ingest", "notes", "--corpus", "island"]);
+}
+
+/// A working folder with the documents, ingested.
 pub(crate) fn with_notes() -> Ken {
     let ken = Ken::new();
-    write_notes(&ken);
-    ken.text(&["ingest", "notes", "--corpus", "island"]);
+    ingest_notes(&ken);
     ken
 }
 

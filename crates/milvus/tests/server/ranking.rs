@@ -6,9 +6,10 @@ use std::sync::atomic::AtomicBool;
 use ken_corpus::{Corpus, Passage, PassageId};
 use ken_milvus::{Mark, Ranked, Ranking, restore, score};
 
-use crate::invented::vector;
+use crate::invented::{numbered, publish, vector};
 use crate::marking::{first_of, marked};
-use crate::{assert_same, held, live, opened, pushed, started};
+use crate::milvus_lite::MilvusLite;
+use crate::{assert_same, held, live, opened, pushed};
 
 fn ranked(address: &str, by: Ranking<'_>) -> Ranked {
     let (to, stop) = (address.parse().unwrap(), AtomicBool::new(false));
@@ -51,7 +52,10 @@ fn sorted(ids: &[PassageId]) -> Vec<PassageId> {
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn the_highest_go_until_that_is_replaced_or_undone() {
-    let (_server, address, dir) = started("ratio", 120);
+    let server = MilvusLite::start();
+    let address = server.address("ratio");
+    let dir = tempfile::tempdir().unwrap();
+    publish(dir.path(), &(0..120).map(numbered).collect::<Vec<_>>());
     pushed(dir.path(), &address).unwrap();
     // What a list names is no share of the ratio, and stays pruned.
     let listed = first_of(7, 1.0);
@@ -96,7 +100,10 @@ fn the_highest_go_until_that_is_replaced_or_undone() {
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn passages_without_a_score_are_not_pruned() {
-    let (_server, address, dir) = started("few", 60);
+    let server = MilvusLite::start();
+    let address = server.address("few");
+    let dir = tempfile::tempdir().unwrap();
+    publish(dir.path(), &(0..60).map(numbered).collect::<Vec<_>>());
     pushed(dir.path(), &address).unwrap();
     let scores: Vec<_> = (20..30).map(|n| first_of(n, n as f64 / 64.0)).collect();
     marked(&address, Mark::Score("mastery"), &scores).unwrap();

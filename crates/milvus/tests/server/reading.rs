@@ -3,8 +3,9 @@
 use ken_corpus::{Active, Corpus, Filter, Passage};
 use ken_milvus::Collection;
 
-use crate::invented::{numbered, prune};
-use crate::{live, opened, pushed, started};
+use crate::invented::{numbered, prune, publish};
+use crate::milvus_lite::MilvusLite;
+use crate::{live, opened, pushed};
 
 fn sampled(collection: &Collection, limit: Option<usize>, seed: u64) -> Vec<Passage> {
     let mut passages = Vec::new();
@@ -21,9 +22,12 @@ fn sorted(mut passages: Vec<Passage>) -> Vec<Passage> {
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn all_live_passages_are_read_once() {
-    // More than a query returns, in every partition.
-    let (_server, address, dir) = started("read", 3500);
+    let server = MilvusLite::start();
+    let address = server.address("read");
+    let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
+    // More than a query returns, in every partition.
+    publish(dir, &(0..3500).map(numbered).collect::<Vec<_>>());
     prune(dir, &[format!("{}#0", numbered(7).0.id)]);
     pushed(dir, &address).unwrap();
     let corpus = Corpus::open(dir).unwrap();
@@ -48,7 +52,10 @@ fn all_live_passages_are_read_once() {
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn a_smaller_sample_begins_a_larger_one() {
-    let (_server, address, dir) = started("sampled", 200);
+    let server = MilvusLite::start();
+    let address = server.address("sampled");
+    let dir = tempfile::tempdir().unwrap();
+    publish(dir.path(), &(0..200).map(numbered).collect::<Vec<_>>());
     pushed(dir.path(), &address).unwrap();
     let collection = opened(&address).unwrap();
     let all = sampled(&collection, None, 5);

@@ -23,14 +23,14 @@ pub(super) fn run(arguments: &TrainPrunerArguments, session: &Session<'_>) -> Re
             learn_pruner(&labels, &corpus, vectors, options, watch)
         })
     };
-    let learned = match arguments.features {
+    let learned = match arguments.from {
         PassageSource::Embedding => {
             learn(&[PassageVectors::Stored(StoredVectors::open(&corpus)?)])?
         }
         PassageSource::Hidden | PassageSource::Likelihood => {
             let model = session.setup().language_model()?;
             let model = model.as_ref();
-            let views = match arguments.features {
+            let views = match arguments.from {
                 PassageSource::Likelihood => vec![PassageFeatures::Likelihood],
                 _ => arguments
                     .layer
