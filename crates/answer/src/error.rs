@@ -112,7 +112,6 @@ pub enum AnswerError {
 
 impl AnswerError {
     /// Whether another question could still be answered: it is this one that does not fit.
-    #[must_use]
     pub fn concerns_question(&self) -> bool {
         match self {
             Self::EmptyQuestion | Self::QuestionTooLong { .. } => true,

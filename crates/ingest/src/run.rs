@@ -56,7 +56,6 @@ pub struct Ingest<'a> {
 
 impl<'a> Ingest<'a> {
     /// Documents for a corpus, whose cut follows from the embedder; nothing is deleted, and a broken document ends the run.
-    #[must_use]
     pub fn new(documents: Documents, corpus: &'a Path, embedder: &'a dyn Embedder) -> Self {
         Self {
             documents,

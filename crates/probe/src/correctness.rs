@@ -41,7 +41,6 @@ pub struct Golden<'a> {
 impl Golden<'_> {
     /// How well an answer matches. For a multiple-choice question the scores are all 1 if the answer names a right
     /// choice, by its letter or its text, else 0.
-    #[must_use]
     pub fn scores(&self, answer: &str) -> Scores {
         let right = right_choices(self.answers, self.choices);
         if right.is_empty() {
@@ -57,7 +56,6 @@ impl Golden<'_> {
     }
 
     /// Whether there are choices, but the golden answers name none of them.
-    #[must_use]
     pub fn names_no_choice(&self) -> bool {
         !self.choices.is_empty()
             && !self.answers.is_empty()
@@ -65,7 +63,6 @@ impl Golden<'_> {
     }
 
     /// Why no answer to the question can be scored; `None` if answers can.
-    #[must_use]
     pub fn obstacle(&self) -> Option<Obstacle> {
         if self.answers.is_empty() {
             Some(Obstacle::NoGoldenAnswers)

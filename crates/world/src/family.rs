@@ -37,7 +37,6 @@ const CONTEXT: usize = 512;
 
 impl Size {
     /// The peak learning rate in training.
-    #[must_use]
     pub fn learning_rate(self) -> f64 {
         match self {
             Self::Tiny | Self::Small => 3e-3,
@@ -47,7 +46,6 @@ impl Size {
     }
 
     /// The model's shape for a vocabulary of this size.
-    #[must_use]
     pub fn untrained(self, vocabulary: usize) -> Untrained {
         let (hidden, intermediate, layers, heads) = match self {
             // Narrow and deep: only the layers after the ones that find an answer can compute how sure it is.

@@ -49,7 +49,6 @@ fn words(world: &World) -> BTreeSet<String> {
 }
 
 /// The `tokenizer.json` of a world, and its number of tokens.
-#[must_use]
 pub fn tokenizer(world: &World) -> (Value, usize) {
     let mut tokens = vec![END_OF_TEXT.to_owned(), UNKNOWN.to_owned()];
     tokens.extend(RESERVED.map(str::to_owned));

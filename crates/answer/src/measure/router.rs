@@ -41,7 +41,6 @@ pub enum Representation<'a> {
 impl<'a> Representation<'a> {
     /// Whether a vector says anything of a question: an embedding or a state without direction does not, and neither
     /// does the first token of an answer that would be empty.
-    #[must_use]
     pub fn says_something(self, vector: &[f32]) -> bool {
         match self {
             Self::Words(_) => true,
@@ -139,7 +138,6 @@ pub fn represent(
 }
 
 /// The text of a question with its choices, for a vocabulary.
-#[must_use]
 pub fn all_words(question: QuestionPrompt<'_>) -> String {
     let choices = question.choices.iter().map(String::as_str);
     let texts: Vec<&str> = std::iter::once(question.question).chain(choices).collect();

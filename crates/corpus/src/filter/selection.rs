@@ -93,13 +93,11 @@ impl Selection {
     }
 
     /// How many passages are selected.
-    #[must_use]
     pub fn total(&self) -> usize {
         self.0.iter().map(|(_, count)| count).sum()
     }
 
     /// Whether a passage is selected; false if there is no such passage.
-    #[must_use]
     pub fn contains(&self, segment: usize, ordinal: usize) -> bool {
         self.0
             .get(segment)
@@ -107,7 +105,6 @@ impl Selection {
     }
 
     /// How many passages of a segment are selected.
-    #[must_use]
     pub fn count(&self, segment: usize) -> usize {
         self.0.get(segment).map_or(0, |(_, count)| *count)
     }

@@ -19,7 +19,6 @@ pub struct EmbedderIdentity {
 
 impl EmbedderIdentity {
     /// The identity of a model.
-    #[must_use]
     pub fn new(reference: &str, fingerprint: &str, dimensions: usize) -> Self {
         Self {
             reference: reference.to_owned(),
@@ -81,7 +80,6 @@ impl fmt::Display for Setting {
 impl Settings {
     /// The first setting in which another corpus differs, with this value and the other one. A
     /// model that was moved is the same model.
-    #[must_use]
     pub fn difference(&self, other: &Self) -> Option<(Setting, String, String)> {
         let (own, theirs) = (&self.embedder, &other.embedder);
         if own.fingerprint != theirs.fingerprint || own.dimensions != theirs.dimensions {

@@ -168,19 +168,16 @@ impl Writer {
     }
 
     /// The number of the published generation; 0 before the first.
-    #[must_use]
     pub fn generation(&self) -> u64 {
         self.number
     }
 
     /// What all segments have in common.
-    #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
     /// The published documents, also after later publications.
-    #[must_use]
     pub fn known(&self) -> Known {
         self.known.clone()
     }

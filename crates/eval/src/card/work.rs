@@ -26,7 +26,6 @@ pub struct CardWork<'a> {
 
 impl CardWork<'_> {
     /// The card made of these answers.
-    #[must_use]
     pub fn card(&self, answers: &Answers, seed: u64) -> Card {
         let AnswersWork {
             questions,
@@ -42,7 +41,6 @@ impl CardWork<'_> {
 }
 
 /// The policies whose signals need neither training nor further answers, if the model reports what they need.
-#[must_use]
 pub fn card_policies(model: Capabilities) -> Vec<Policy> {
     let uncertainty = [
         Signal::PERPLEXITY,

@@ -107,7 +107,6 @@ impl AnswersWork<'_> {
     }
 
     /// How many runs over the questions the work takes.
-    #[must_use]
     pub fn runs(&self, pipeline: &Pipeline) -> usize {
         3 + self.others(pipeline).len()
     }

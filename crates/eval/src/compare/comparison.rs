@@ -91,7 +91,6 @@ impl Arm {
     }
 
     /// The policy of the arm.
-    #[must_use]
     pub fn policy(self) -> Policy {
         match self {
             Self::Never => Policy::NEVER,

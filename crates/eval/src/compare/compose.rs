@@ -69,7 +69,6 @@ impl<'a> Answered<'a> {
 
 /// Whether a policy has its own answers instead of those of never or always retrieving: a policy that says when
 /// documents do not answer writes full answers from a different prompt, and reads no evidence of questions off topic.
-#[must_use]
 pub fn has_own_answers(policy: Policy) -> bool {
     policy.withhold.is_some()
 }

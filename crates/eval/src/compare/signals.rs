@@ -113,7 +113,6 @@ impl RequiredSignals {
 }
 
 /// Whether any policy decides by a gate.
-#[must_use]
 pub fn policies_need_gate(policies: &[Policy]) -> bool {
     let mut signals = policies.iter().flat_map(|policy| policy.signals());
     signals.any(|signal| signal == Signal::EVIDENCE_GATE)

@@ -47,7 +47,6 @@ pub(super) struct Manifest {
 }
 
 /// Whether a folder is that of a part.
-#[must_use]
 pub fn is_part(folder: &Path) -> bool {
     folder.join(FILE).exists()
 }

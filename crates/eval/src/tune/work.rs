@@ -133,7 +133,6 @@ pub struct Confirmed {
 
 impl TuneWork<'_> {
     /// How many runs over the questions the work takes.
-    #[must_use]
     pub fn runs(&self, pipeline: &Pipeline) -> usize {
         self.answers.runs(pipeline)
     }

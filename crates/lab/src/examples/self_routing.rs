@@ -32,7 +32,6 @@ named! {
 
 impl SourceRecord {
     /// The preferred source by a rule; `None` without a label.
-    #[must_use]
     pub fn preferred_by(&self, rule: LabelRule) -> Option<&str> {
         let preferred = self.preferred.as_ref()?;
         Some(match rule {
@@ -271,7 +270,6 @@ pub enum RoutingStage {
 impl RoutingExample {
     /// The training examples of a stage as text, for other training tools: the text to imitate and, in the second
     /// stage, the preference if the two texts differ. `None` if the vocabulary has no names for the marks.
-    #[must_use]
     pub fn texts(
         &self,
         checkpoint: &Checkpoint,

@@ -170,7 +170,6 @@ impl EntryChanges {
 
     /// The changes of given entries: one with the id and question of an existing entry sets its source, all others
     /// are new.
-    #[must_use]
     pub fn import(datastore: &Datastore, given: &[GivenEntry]) -> Self {
         let entries = datastore.entries().iter();
         let known: HashMap<&str, &Entry> =

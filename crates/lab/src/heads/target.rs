@@ -29,7 +29,6 @@ named! {
 
 impl Target {
     /// Whether it needs golden answers.
-    #[must_use]
     pub(crate) fn takes_golden_answers(self) -> bool {
         self == Self::Mastery
     }

@@ -64,7 +64,6 @@ impl Basis {
     }
 
     /// The measured masteries, as scores of their passages.
-    #[must_use]
     pub fn measured(&self) -> Vec<PruneMark> {
         let labels = self.labels.iter().flat_map(|labels| &labels.labels);
         let scores = labels.map(|label| PruneMark {
@@ -76,14 +75,12 @@ impl Basis {
     }
 
     /// Whether the pruner takes vectors that a model computes from passages.
-    #[must_use]
     pub fn has_passages_read(&self) -> bool {
         let head = self.head.as_ref();
         head.is_some_and(|head| head.measured_on.reader.is_some())
     }
 
     /// Whether this is the model that read the passages when the pruner was trained.
-    #[must_use]
     pub fn is_read_by(&self, model: &dyn LanguageModel) -> bool {
         let head = self.head.as_ref();
         let reader = head.and_then(|head| head.measured_on.reader.as_deref());
@@ -193,7 +190,6 @@ impl PrunePlan {
     }
 
     /// The number of passages that ratios refer to.
-    #[must_use]
     pub fn passages(&self) -> usize {
         self.order.len()
     }
@@ -212,14 +208,12 @@ impl PrunePlan {
     }
 
     /// The passages that have a score, with the score.
-    #[must_use]
     pub fn scores(&self) -> Vec<PlaceMark> {
         let scored = self.order.iter().filter(|p| p.score.is_finite());
         scored.map(mark).collect()
     }
 
     /// The threshold at a ratio; `None` if it prunes nothing, or a passage without a score.
-    #[must_use]
     pub fn threshold(&self, ratio: f64) -> Option<Threshold> {
         let last = count(ratio, self.order.len()).checked_sub(1)?;
         let score = self.order.get(last)?.score;
@@ -287,7 +281,6 @@ impl PrunePlan {
 
     /// Identifies the corpus without these marks, by corpus and marks, since two compactions need not give the same
     /// bytes.
-    #[must_use]
     pub fn identity_without(&self, marks: &[PlaceMark]) -> String {
         let places = marks.iter().map(|mark| (mark.segment, mark.ordinal));
         let places: BTreeSet<(usize, usize)> = places.collect();

@@ -21,7 +21,6 @@ pub struct Buy {
 }
 
 /// What one step more in each direction would buy, if such a set-up was measured.
-#[must_use]
 pub fn buys(
     candidates: &[Candidate],
     chosen: &Candidate,
@@ -93,7 +92,6 @@ fn bought(
 }
 
 /// How much more accurate a set-up is than another, on the second half of the questions if single answers are known.
-#[must_use]
 pub fn gain(candidate: &Candidate, other: &Candidate, accuracy: Quantity, seed: u64) -> Measure {
     let pairs = candidate
         .on_half(accuracy, REPORTING)

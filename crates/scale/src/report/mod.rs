@@ -109,7 +109,6 @@ const FRONTS: [Quantity; 5] = [
 
 impl StudyReport {
     /// The report of a measured study.
-    #[must_use]
     pub fn of_study(measured: &Measured) -> Self {
         let mut compensation = Vec::new();
         for (retrieval, scales) in measured.scales() {
@@ -149,7 +148,6 @@ impl StudyReport {
     }
 
     /// The report of a table of scores.
-    #[must_use]
     pub fn of_table(curves: &[Curve]) -> Self {
         let of_pair = |compensation| CompensationOf {
             compensation,
@@ -205,7 +203,6 @@ impl StudyReport {
     }
 
     /// The report for people.
-    #[must_use]
     pub fn report(&self, title: &str) -> Report {
         tables::report(title, self)
     }

@@ -95,7 +95,6 @@ struct Scores {
 
 impl Reranking {
     /// Ranks the chunks that `segmentation` makes of the `depth` passages found first.
-    #[must_use]
     pub fn new(by: Reranker, depth: usize, segmentation: Segmentation) -> Self {
         Self {
             by,
@@ -119,7 +118,6 @@ impl Reranking {
     }
 
     /// Identifies the ranking, except for the language model and the corpus's embedder.
-    #[must_use]
     pub fn identity(&self) -> String {
         let by = match &self.by {
             Reranker::CrossEncoder(model) => format!("cross-encoder {}", model.fingerprint()),

@@ -142,19 +142,16 @@ impl Checkpoint {
     }
 
     /// The architecture.
-    #[must_use]
     pub fn config(&self) -> &DecoderConfig {
         &self.config
     }
 
     /// Identifies the weights, an adapter's included, and what else affects answers.
-    #[must_use]
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
 
     /// Whether embedding and output projection are tied.
-    #[must_use]
     pub fn is_tied(&self) -> bool {
         !self.weights.has_output()
     }
@@ -165,13 +162,11 @@ impl Checkpoint {
     }
 
     /// The tokens that end its texts.
-    #[must_use]
     pub fn end_tokens(&self) -> &[u32] {
         &self.end_tokens
     }
 
     /// The form of prompts with instruction and examples.
-    #[must_use]
     pub fn prompt_form(&self) -> PromptForm {
         self.prompt_form
     }
@@ -198,13 +193,11 @@ impl Checkpoint {
     }
 
     /// The record of its last training; `None` if another program trained it.
-    #[must_use]
     pub fn origin(&self) -> Option<&Origin> {
         self.origin.as_ref()
     }
 
     /// The tokens by which it chooses a source, if it was trained to.
-    #[must_use]
     pub fn sources(&self) -> Option<&SourceTokens> {
         self.origin.as_ref()?.sources.as_ref()
     }

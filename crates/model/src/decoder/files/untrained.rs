@@ -48,7 +48,6 @@ struct Drawn {
 
 impl Untrained {
     /// The number of its weights.
-    #[must_use]
     pub fn parameters(&self) -> usize {
         let numbers = |drawn: &Drawn| drawn.shape.iter().product::<usize>();
         self.tensors().iter().map(numbers).sum()

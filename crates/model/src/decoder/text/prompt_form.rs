@@ -34,7 +34,6 @@ named! {
 
 impl PromptForm {
     /// A prompt in this form: the prefix that all prompts of its kind share, and the rest.
-    #[must_use]
     pub fn text(self, prompt: &Prompt) -> (String, Cow<'_, str>) {
         match self {
             Self::Examples => prompt.text(),
