@@ -129,20 +129,20 @@ impl Script {
                 }
             }
             Step::Prune(documents) => {
-                let mark = |document| PruneMark {
-                    passage_id: PassageId::new(&format!("d{document}"), 0),
-                    score: 1.0,
-                    reason: "known".to_owned(),
+                let mark = |document| {
+                    PruneMark::new(PassageId::new(&format!("d{document}"), 0), 1.0, "known")
                 };
                 let marks = documents.map(mark).collect();
                 Ok(Writer::open(&corpus)?.prune(marks).map(|_| ())?)
             }
             Step::Score(documents) => {
                 let mut writer = Writer::open(&corpus)?;
-                let mark = |document: usize| PruneMark {
-                    passage_id: PassageId::new(&format!("d{document}"), 0),
-                    score: document as f64 / 8.0,
-                    reason: String::new(),
+                let mark = |document: usize| {
+                    PruneMark::new(
+                        PassageId::new(&format!("d{document}"), 0),
+                        document as f64 / 8.0,
+                        "",
+                    )
                 };
                 let places = writer.places(&documents.map(mark).collect::<Vec<_>>())?;
                 Ok(writer.score("mastery", &places).map(|_| ())?)

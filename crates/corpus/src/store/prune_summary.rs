@@ -79,11 +79,10 @@ impl Corpus {
             let mut of_document: BTreeMap<usize, Vec<PruneMark>> = BTreeMap::new();
             for (document, mark) in segment.pruned()? {
                 let id = segment.record(mark.ordinal as usize)?.id;
-                of_document.entry(document).or_default().push(PruneMark {
-                    passage_id: PassageId(id),
-                    score: mark.score,
-                    reason: mark.reason,
-                });
+                of_document
+                    .entry(document)
+                    .or_default()
+                    .push(PruneMark::new(PassageId(id), mark.score, mark.reason));
             }
             for (document, pruned) in of_document {
                 all.push(segment.pruned_document(document, pruned)?);

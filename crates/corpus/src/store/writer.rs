@@ -35,6 +35,17 @@ pub struct PruneMark {
     pub reason: String,
 }
 
+impl PruneMark {
+    /// A passage to prune.
+    pub fn new(passage_id: PassageId, score: f64, reason: impl Into<String>) -> Self {
+        Self {
+            passage_id,
+            score,
+            reason: reason.into(),
+        }
+    }
+}
+
 /// A passage with its score, given by its place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PlaceMark {

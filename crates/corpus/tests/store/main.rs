@@ -151,9 +151,5 @@ fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 fn mark(id: &str) -> PruneMark {
-    PruneMark {
-        passage_id: PassageId(id.to_owned()),
-        score: 0.5,
-        reason: "known".to_owned(),
-    }
+    PruneMark::new(PassageId(id.to_owned()), 0.5, "known")
 }

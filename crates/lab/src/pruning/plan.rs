@@ -66,11 +66,8 @@ impl Basis {
     /// The measured masteries, as scores of their passages.
     pub fn measured(&self) -> Vec<PruneMark> {
         let labels = self.labels.iter().flat_map(|labels| &labels.labels);
-        let scores = labels.map(|label| PruneMark {
-            passage_id: label.passage_id.clone(),
-            score: label.mastery,
-            reason: String::new(),
-        });
+        let scores =
+            labels.map(|label| PruneMark::new(label.passage_id.clone(), label.mastery, ""));
         scores.collect()
     }
 
@@ -232,11 +229,7 @@ impl PrunePlan {
         let segments = self.index.corpus().segments();
         let named = marks.iter().map(|mark| {
             let passage = segments[mark.segment].passage(mark.ordinal)?;
-            Ok(PruneMark {
-                passage_id: passage.id,
-                score: mark.score,
-                reason: self.reason.clone(),
-            })
+            Ok(PruneMark::new(passage.id, mark.score, self.reason.clone()))
         });
         named.collect()
     }

@@ -26,11 +26,7 @@ pub(crate) fn marked(
 
 /// The mark of the first passage of the `n`th document.
 pub(crate) fn first_of(n: usize, score: f64) -> PruneMark {
-    PruneMark {
-        passage_id: PassageId(format!("{}#0", numbered(n).0.id)),
-        score,
-        reason: String::new(),
-    }
+    PruneMark::new(PassageId(format!("{}#0", numbered(n).0.id)), score, "")
 }
 
 #[test]
