@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use super::corpus::Corpus;
 use super::error::CorpusError;
+use super::prune_mark::PruneMark;
 use super::segment::Segment;
-use super::writer::PruneMark;
 use crate::passage::PassageId;
 
 /// The passages that are pruned for one reason.

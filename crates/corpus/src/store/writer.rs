@@ -6,14 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use serde::{Deserialize, Serialize};
-
 use super::admission::{check_settings, lock, publish_interrupted, refuse_foreign_folder};
 use super::collect::{collect, remove_unpublished};
 use super::error::CorpusError;
 use super::layout;
 use super::manifest::{self, Change, FORMAT, Manifest, SegmentManifest};
 use super::marks::{Marks, PrunedMark};
+use super::prune_mark::{PlaceMark, PruneMark};
 use super::published_documents::{Known, Place};
 use super::scores::Scores;
 use super::segment::Segment;
@@ -21,41 +20,6 @@ use super::settings::Settings;
 use super::staged_segment::StagedSegment;
 use super::verify;
 use crate::passage::PassageId;
-
-/// A passage to prune, and why.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PruneMark {
-    /// The passage.
-    pub passage_id: PassageId,
-    /// Its score.
-    #[serde(default)]
-    pub score: f64,
-    /// The reason of the pruning.
-    #[serde(default)]
-    pub reason: String,
-}
-
-impl PruneMark {
-    /// A passage to prune.
-    pub fn new(passage_id: PassageId, score: f64, reason: impl Into<String>) -> Self {
-        Self {
-            passage_id,
-            score,
-            reason: reason.into(),
-        }
-    }
-}
-
-/// A passage with its score, given by its place.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PlaceMark {
-    /// The index of the segment in the published generation.
-    pub segment: usize,
-    /// The ordinal of the passage in the segment.
-    pub ordinal: usize,
-    /// Its score.
-    pub score: f64,
-}
 
 /// A segment of another corpus, whose files are in the staging folder.
 #[derive(Debug)]
