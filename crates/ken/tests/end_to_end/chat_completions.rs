@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use ken_testing::{cases, has};
+use ken_testing::{cases, extended, has};
 use serde_json::{Value, json};
 
 use crate::completions::chunks;
@@ -29,11 +29,8 @@ fn streamed(serving: &Serving, more: &Value) -> Vec<Value> {
 fn body(more: &Value) -> Value {
     let messages =
         json!([{"role": "user", "content": "Who is the keeper of the Orrin lighthouse?"}]);
-    let mut body = json!({"model": "ken", "messages": messages, "max_tokens": 12});
-    for (name, value) in more.as_object().unwrap() {
-        body[name] = value.clone();
-    }
-    body
+    let body = json!({"model": "ken", "messages": messages, "max_tokens": 12});
+    extended(body, more)
 }
 
 #[test]

@@ -21,7 +21,7 @@ use ken_server::{
     serve,
 };
 use ken_setup::{CorpusAddress, Settings};
-use ken_testing::{Fact, FnEmbedder, TableModel, cases};
+use ken_testing::{Fact, FnEmbedder, TableModel, cases, extended};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -414,12 +414,8 @@ impl Drop for Running {
 /// A request for chat completions, with more fields.
 pub(crate) fn chat(policy: &str, question: &str, more: &Value) -> Value {
     let messages = json!([{ "role": "user", "content": question }]);
-    let mut body = json!({ "model": format!("ken/{policy}"), "messages": messages });
-    let fields = body.as_object_mut().unwrap();
-    for (name, value) in more.as_object().unwrap() {
-        fields.insert(name.clone(), value.clone());
-    }
-    body
+    let body = json!({ "model": format!("ken/{policy}"), "messages": messages });
+    extended(body, more)
 }
 
 fn make_corpora(folder: &TempDir) {

@@ -6,7 +6,7 @@ use std::path::Path;
 use ken_model::decoder::{
     Checkpoint, Decoder, DecoderError, Device, LoadOptions, PromptForm, ReadAs,
 };
-use ken_testing::with;
+use ken_testing::{extended, with};
 use tempfile::TempDir;
 
 use super::checkpoint::Tiny;
@@ -283,10 +283,7 @@ fn what_the_forward_pass_with_gradients_lacks_is_refused() {
 
     let changed = |tiny: &Tiny, changes: serde_json::Value| {
         let dir = files(tiny);
-        let mut config = tiny.config();
-        for (key, value) in changes.as_object().unwrap() {
-            config[key] = value.clone();
-        }
+        let config = extended(tiny.config(), &changes);
         folder::write_json(&dir.path().join("config.json"), &config);
         dir
     };
