@@ -28,6 +28,22 @@ pub struct Answered<'a> {
 }
 
 impl<'a> Answered<'a> {
+    /// A question with no answers under other policies.
+    pub fn new(
+        never: &'a Record,
+        always: &'a Record,
+        signals: Option<&'a Signals>,
+        subject: &'a str,
+    ) -> Self {
+        Self {
+            never,
+            always,
+            others: &[],
+            signals,
+            subject,
+        }
+    }
+
     /// The answer that follows from a decision.
     pub(super) fn after(&self, decision: Decision) -> &'a Record {
         match decision {

@@ -172,12 +172,9 @@ impl Measured {
         };
         let pairs = never.iter().zip(always);
         let answered: Vec<Answered<'_>> = pairs
-            .map(|(never, always)| Answered {
-                never,
-                always,
-                others: &[],
-                signals: signals.get(never.id.as_str()).copied(),
-                subject: never.subject(),
+            .map(|(never, always)| {
+                let signals = signals.get(never.id.as_str()).copied();
+                Answered::new(never, always, signals, never.subject())
             })
             .collect();
         let is_measured = |answered: &Answered<'_>| answered.signals.is_some();
