@@ -91,8 +91,7 @@ fn due(shards: &[Vec<Arc<Segment>>]) -> Option<Vec<Arc<Segment>>> {
             .unwrap_or_default()
     };
     shards.iter().find_map(|segments| {
-        let sizes = segments.iter().map(|segment| size(segment));
-        let mut sizes: Vec<u32> = sizes.collect();
+        let mut sizes: Vec<u32> = segments.iter().map(|segment| size(segment)).collect();
         sizes.sort_unstable();
         sizes.dedup();
         sizes.into_iter().find_map(|class| {

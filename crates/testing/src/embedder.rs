@@ -127,8 +127,7 @@ fn normalized(mut vector: Vec<f32>) -> Vec<f32> {
 /// The byte ranges of a text's words.
 fn word_spans(text: &str) -> Vec<Range<usize>> {
     let start = |word: &str| word.as_ptr() as usize - text.as_ptr() as usize;
-    let words = text.split_whitespace();
-    words
+    text.split_whitespace()
         .map(|word| start(word)..start(word) + word.len())
         .collect()
 }

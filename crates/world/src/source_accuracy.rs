@@ -51,10 +51,9 @@ pub fn accuracy_of_world(questions: &[WorldQuestion], known: f64) -> SourceAccur
 /// the answer, else those that mislead, else a stranger's. The model knows an answer if its probability from memory
 /// is at least 0.5.
 pub fn accuracy_of_truth(records: &[TruthRecord]) -> SourceAccuracy {
-    let trained = records
+    let known: Vec<f64> = records
         .iter()
-        .filter(|record| record.metadata.group == Group::Trained);
-    let known: Vec<f64> = trained
+        .filter(|record| record.metadata.group == Group::Trained)
         .map(|record| f64::from(u8::from(record.probability.from_self >= 0.5)))
         .collect();
     let pairs: Vec<(f64, f64)> = records

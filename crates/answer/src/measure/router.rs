@@ -112,12 +112,10 @@ pub fn represent(
 ) -> Result<Vec<Vec<f32>>, AnswerError> {
     let texts: Vec<&str> = questions.iter().map(|q| q.question.trim()).collect();
     match by {
-        Representation::Words(vocabulary) => {
-            let each = questions
-                .iter()
-                .map(|question| vocabulary.vector(&all_words(*question)));
-            Ok(each.collect())
-        }
+        Representation::Words(vocabulary) => Ok(questions
+            .iter()
+            .map(|question| vocabulary.vector(&all_words(*question)))
+            .collect()),
         Representation::Embedding(embedder) => Ok(embedder.embed(&texts, Role::Query)?),
         Representation::HiddenState { model, layer } => {
             let prompts = from_memory(questions);

@@ -17,10 +17,8 @@ impl Selection {
     /// # Errors
     /// [`CorpusError::Damaged`] if a document's record cannot be read.
     pub fn new(corpus: &Corpus, filters: &[Filter]) -> Result<Self, CorpusError> {
-        let fits = |metadata: &Map<String, Value>| {
-            let mut filters = filters.iter();
-            filters.all(|filter| filter.matches(metadata))
-        };
+        let fits =
+            |metadata: &Map<String, Value>| filters.iter().all(|filter| filter.matches(metadata));
         let keys: Vec<&str> = filters.iter().flat_map(Filter::keys).collect();
         Self::from_live(corpus, |segment, selected| {
             // What scores alone decide needs no record of a document.

@@ -566,6 +566,5 @@ fn full_stages(staged: Vec<StagedSegment>) -> Result<Vec<Incoming>, CorpusError>
     for staged in empty {
         ken_storage::remove(staged.dir())?;
     }
-    let full = full.into_iter().map(Incoming::Staged);
-    Ok(full.collect())
+    Ok(full.into_iter().map(Incoming::Staged).collect())
 }

@@ -55,10 +55,9 @@ pub fn card_policies(model: Capabilities) -> Vec<Policy> {
 
 /// The metadata fields that describe kinds of questions.
 fn telling_fields(questions: &[Question]) -> Vec<String> {
-    let fields = questions
+    let fields: BTreeSet<&String> = questions
         .iter()
-        .flat_map(|question| question.metadata.keys());
-    let fields: BTreeSet<&String> = fields
+        .flat_map(|question| question.metadata.keys())
         .filter(|field| !NAMES.contains(&field.as_str()))
         .collect();
     let tells = |field: &&String| {

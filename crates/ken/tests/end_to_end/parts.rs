@@ -47,8 +47,7 @@ fn untimed(mut value: Value) -> Value {
 
 /// The lines of a file of records, or of what a verb prints.
 fn lines(text: &str) -> Vec<Value> {
-    let lines = objects(text).into_iter();
-    lines.map(untimed).collect()
+    objects(text).into_iter().map(untimed).collect()
 }
 
 fn names(out: &str, of: usize) -> Vec<String> {

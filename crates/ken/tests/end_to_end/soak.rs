@@ -203,8 +203,7 @@ fn no_answer_is_lost_or_doubled_at_length() {
         part.iter().map(of).sum::<u64>() as f64 / part.len().max(1) as f64 / 1024.0
     };
     let means = |of: fn(&Memory) -> u64| -> Vec<f64> {
-        let quarters = held.chunks(quarter);
-        quarters.map(|part| mean(part, of)).collect()
+        held.chunks(quarter).map(|part| mean(part, of)).collect()
     };
     let own = means(|held| held.anonymous);
     let of_files = means(|held| held.of_files);

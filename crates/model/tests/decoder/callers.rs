@@ -135,8 +135,7 @@ fn hold(one: &Decoder, fresh: &Decoder, shared: &str, callers: &[Vec<Asked>]) {
         for calls in callers {
             scope.spawn(|| {
                 together.wait();
-                let got = calls.iter().map(|asked| ask(one, shared, asked));
-                let got: Vec<Got> = got.collect();
+                let got: Vec<Got> = calls.iter().map(|asked| ask(one, shared, asked)).collect();
                 for (asked, got) in calls.iter().zip(got) {
                     assert_eq!(got, alone(fresh, shared, asked), "{asked:?}");
                 }

@@ -66,8 +66,7 @@ pub fn buys(
             unpruned.max_by_key(|candidate| candidate.condition.retrieval.pruned),
         ),
     ];
-    let known = next.into_iter();
-    known
+    next.into_iter()
         .filter_map(|(what, candidate)| Some(bought(what, candidate?, chosen, accuracy, seed)))
         .collect()
 }

@@ -128,8 +128,7 @@ impl StudyReport {
                 });
             }
         }
-        let datasets = measured.manifest.datasets.keys();
-        let fronts = datasets.flat_map(|dataset| {
+        let fronts = measured.manifest.datasets.keys().flat_map(|dataset| {
             fronts(
                 dataset,
                 &candidates_of_study(measured, dataset, &Prices::default()),

@@ -152,10 +152,9 @@ fn of_pair(smaller: &Curve, larger: &Curve, scales: &[u32]) -> Compensation {
         model: curve.model.clone(),
         n,
     };
-    let below = scales
+    let of_smaller = scales
         .iter()
-        .filter(|n| n_star.is_none_or(|reached| **n < reached));
-    let of_smaller = below
+        .filter(|n| n_star.is_none_or(|reached| **n < reached))
         .filter(|n| lacks(smaller, **n))
         .map(|n| missing(smaller, *n));
     let of_larger = lacks(larger, 1).then(|| missing(larger, 1));

@@ -120,10 +120,9 @@ fn utilization(all: &[Outcome]) -> Option<f64> {
 }
 
 fn use_of_covered(all: &[Outcome]) -> impl Iterator<Item = bool> {
-    let given = all
-        .iter()
-        .filter(|question| !question.known && question.covered == Some(true));
-    given.map(|question| question.right)
+    all.iter()
+        .filter(|question| !question.known && question.covered == Some(true))
+        .map(|question| question.right)
 }
 
 #[cfg(test)]

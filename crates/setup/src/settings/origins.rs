@@ -10,6 +10,7 @@ pub struct Origins(Vec<String>);
 
 impl Origins {
     /// Whether an origin is among them.
+    #[must_use]
     pub fn have(&self, origin: &str) -> bool {
         self.0.iter().any(|own| own.eq_ignore_ascii_case(origin))
     }
@@ -25,9 +26,12 @@ impl FromStr for Origins {
                 !name.is_empty() && name.bytes().all(fits)
             };
             let parts = origin.split_once("://");
-            if parts.is_some_and(|(scheme, host)| is_name(scheme, b"+-.") && is_name(host, b"-._:[]")) { Ok(origin.to_owned()) } else { Err(format!(
+            match parts.is_some_and(|(scheme, host)| is_name(scheme, b"+-.") && is_name(host, b"-._:[]")) {
+                true => Ok(origin.to_owned()),
+                false => Err(format!(
                     "`{origin}` is no origin: scheme, host and port, such as https://chat.example.org, joined by commas"
-                )) }
+                )),
+            }
         });
         Ok(Self(origins.collect::<Result<_, String>>()?))
     }

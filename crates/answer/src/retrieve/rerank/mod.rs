@@ -197,11 +197,10 @@ fn by_embedder(
     let all: Vec<&str> = texts.iter().flatten().map(String::as_str).collect();
     let queries = embedder.embed(queries, Role::Query)?;
     let chunks = embedder.embed(&all, Role::Passage)?;
-    let of_chunk = queries
+    let scores = queries
         .iter()
         .zip(texts)
-        .flat_map(|(query, texts)| texts.iter().map(move |_| query));
-    let scores = of_chunk
+        .flat_map(|(query, texts)| texts.iter().map(move |_| query))
         .zip(&chunks)
         .map(|(query, chunk)| cosine(query, chunk))
         .collect();

@@ -89,11 +89,10 @@ impl InstructionSet {
 }
 
 fn dot(one: &[i8], other: &[i8]) -> i32 {
-    let products = one
-        .iter()
+    one.iter()
         .zip(other)
-        .map(|(&x, &y)| i32::from(x) * i32::from(y));
-    products.fold(0, i32::wrapping_add)
+        .map(|(&x, &y)| i32::from(x) * i32::from(y))
+        .fold(0, i32::wrapping_add)
 }
 
 /// Codes in a register of AVX-512.
