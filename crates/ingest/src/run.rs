@@ -55,7 +55,7 @@ pub struct Ingest<'a> {
 }
 
 impl<'a> Ingest<'a> {
-    /// Documents for a corpus, whose cut follows from the embedder; nothing is deleted, and a broken document ends the run.
+    /// Documents for a corpus: cut as usual, with nothing deleted, and ended by the first document that cannot be read.
     pub fn new(documents: Documents, corpus: &'a Path, embedder: &'a dyn Embedder) -> Self {
         Self {
             documents,
