@@ -128,7 +128,6 @@ pub struct Retrieved {
 
 impl Retrieved {
     /// What was found and the model has not read yet.
-    #[must_use]
     pub fn unread(found: SearchResult) -> Self {
         Self {
             passage_id: found.passage.id.0,
@@ -144,7 +143,6 @@ impl Retrieved {
     }
 
     /// The document's title with the headings over the passage.
-    #[must_use]
     pub fn full_title(&self) -> String {
         self.location.titled(&self.title)
     }

@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use ken_language::{Examples, OutputSchema, Prompt, Reply};
-use ken_probe::named;
+use ken_language::{Examples, OutputSchema, Prompt, Reply, named};
 
 use crate::conversation::Exchange;
 

@@ -218,7 +218,6 @@ const SMALL_TALK: &[&str] = &[
 ];
 
 /// Whether a message only greets, thanks or says goodbye, and so asks nothing.
-#[must_use]
 pub fn is_small_talk(message: &str) -> bool {
     let rules = Rules::for_pair(message, "");
     let message = normalize(message, rules);

@@ -86,20 +86,17 @@ impl Pipeline {
 
 impl Decision<'_> {
     /// The evidence as a part of a conversation; empty if there is none.
-    #[must_use]
     pub fn message(&self, form: &EvidenceForm) -> String {
         self.draft.message(form)
     }
 
     /// The trace, if no answer is written.
-    #[must_use]
     pub fn unwritten(mut self) -> Answer {
         self.draft.took("total", self.started.elapsed());
         self.draft.finish(self.policy, Style::AsSent, "")
     }
 
     /// The written answer with its trace.
-    #[must_use]
     pub fn finish(self, written: Written) -> Answer {
         let Self {
             mut draft,

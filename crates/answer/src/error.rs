@@ -112,7 +112,6 @@ pub enum AnswerError {
 
 impl AnswerError {
     /// Whether another question could still be answered: it is this one that does not fit.
-    #[must_use]
     pub fn concerns_question(&self) -> bool {
         match self {
             Self::EmptyQuestion | Self::QuestionTooLong { .. } => true,
@@ -123,11 +122,10 @@ impl AnswerError {
 }
 
 fn filled(corpus: &Path) -> Remedy {
-    match corpus.starts_with("milvus:") {
-        true => "push a corpus there that holds passages".into(),
-        false => {
-            let corpus = corpus.display();
-            remedy!("add documents: <Ingest {corpus}>")
-        }
+    if corpus.starts_with("milvus:") {
+        "push a corpus there that holds passages".into()
+    } else {
+        let corpus = corpus.display();
+        remedy!("add documents: <Ingest {corpus}>")
     }
 }

@@ -76,7 +76,6 @@ impl Pipeline {
 
     /// The policy that judges questions if the caller names none: that of the settings if it has a signal, else that of the
     /// best predictor.
-    #[must_use]
     pub fn judging(&self) -> Policy {
         let set = self.settings.policy;
         match set.signal() {

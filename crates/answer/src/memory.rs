@@ -1,6 +1,6 @@
 //! Answers from memory that stand in place of answers from documents.
 
-use ken_probe::named;
+use ken_language::named;
 use serde::Serialize;
 
 /// The treatment of an answer from memory after a search of documents that do not answer.

@@ -137,7 +137,6 @@ pub struct Pipeline {
 
 impl Pipeline {
     /// Creates a pipeline. Without a retriever no policy may choose the corpus.
-    #[must_use]
     pub fn new(
         model: Arc<dyn LanguageModel>,
         retriever: Option<Retriever>,
@@ -169,7 +168,6 @@ impl Pipeline {
     }
 
     /// The pipeline for a question: small talk is answered from memory, whatever the policy.
-    #[must_use]
     pub fn suited_to(&self, question: QuestionPrompt<'_>) -> Cow<'_, Self> {
         let mut suited = Cow::Borrowed(self);
         if question.choices.is_empty() && is_small_talk(question.question) {
@@ -205,7 +203,6 @@ impl Pipeline {
     }
 
     /// The retriever, if there is a corpus.
-    #[must_use]
     pub fn retriever(&self) -> Option<&Retriever> {
         self.retriever.as_ref()
     }
@@ -379,7 +376,6 @@ impl Pipeline {
 
     /// Gives a policy without a threshold the one that is recorded with the model, or the default if none is. A datastore
     /// changes the scores, so with one the default stands.
-    #[must_use]
     pub fn resolved(&self, policy: Policy) -> Policy {
         match policy.searches_by() {
             Some(signal)
@@ -398,7 +394,6 @@ impl Pipeline {
     }
 
     /// The reading of a signal, measured with this model: see [`Signal::where_reported`].
-    #[must_use]
     pub fn reading(&self, signal: Signal, reading: Reading) -> Reading {
         match signal.is_reported_by(self.model.capabilities()) {
             true => signal.where_reported(reading),

@@ -21,7 +21,6 @@ impl Cut {
     pub const PARTS: Segmentation = Segmentation::Sentences { size: 100 };
 
     /// The segmentation for one document.
-    #[must_use]
     pub fn of(self, document: &Document) -> Segmentation {
         match self {
             Self::Auto if document.record => Segmentation::Whole,
@@ -32,7 +31,6 @@ impl Cut {
 
     /// Whether a passage that is too long for the embedder is cut again. Whole texts and single sentences
     /// never are.
-    #[must_use]
     pub fn cuts_long(self) -> bool {
         !matches!(
             self,

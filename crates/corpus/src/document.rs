@@ -29,7 +29,6 @@ pub struct Document {
 impl Document {
     /// The digest of title, text, metadata, kind and outline: it changes exactly when the document's
     /// passages may have to change. It ignores the id, the origin and the order of metadata keys.
-    #[must_use]
     pub fn digest(&self) -> Digest {
         let mut hasher = blake3::Hasher::new();
         let mut part = |bytes: &[u8]| {
@@ -67,7 +66,6 @@ impl Document {
     }
 
     /// The digest in hexadecimal.
-    #[must_use]
     pub fn digest_text(&self) -> String {
         blake3::Hash::from_bytes(self.digest()).to_hex().to_string()
     }

@@ -13,7 +13,6 @@ enum Boundary {
 
 /// The halves of a text, cut near its middle: after a paragraph if one ends there, else after a sentence, a line, a
 /// word, or a character. `None` for a text of one character.
-#[must_use]
 pub fn halve(text: &str) -> Option<(&str, &str)> {
     let middle = text.len() / 2;
     let near = text.len() / 4..text.len() - text.len() / 4;

@@ -82,7 +82,6 @@ pub struct Location {
 
 impl Location {
     /// The pages as people write them, such as `p. 12` or `pp. 12-13`.
-    #[must_use]
     pub fn pages(&self) -> Option<String> {
         Some(match (self.page?, self.last_page) {
             (first, Some(last)) => format!("pp. {first}-{last}"),
@@ -92,7 +91,6 @@ impl Location {
 
     /// The document's title with the headings over the passage. It precedes the passage's text wherever that is
     /// embedded, searched or read by a model.
-    #[must_use]
     pub fn titled(&self, title: &str) -> String {
         match (title.is_empty(), self.heading.is_empty()) {
             (_, true) => title.to_owned(),
@@ -129,7 +127,6 @@ pub struct Locator<'d> {
 
 impl<'d> Locator<'d> {
     /// A locator for the text of a document with that title.
-    #[must_use]
     pub fn new(title: &'d str, text: &'d str, outline: &'d Outline) -> Self {
         let mut open: Vec<usize> = Vec::new();
         let headings = &outline.headings;
@@ -153,7 +150,6 @@ impl<'d> Locator<'d> {
     }
 
     /// The location of the slice at these bytes of the text.
-    #[must_use]
     pub fn locate(&self, slice: Range<usize>) -> Location {
         let page = |byte: usize| {
             let begun = self.outline.pages.partition_point(|&start| start <= byte);
@@ -169,7 +165,6 @@ impl<'d> Locator<'d> {
     }
 
     /// The header of the table in whose rows a slice from `start` begins, unless it begins with the header itself.
-    #[must_use]
     pub fn header_over(&self, start: usize) -> Option<&'d str> {
         let tables = &self.outline.tables;
         let begun = tables.partition_point(|table| table.header.end <= start);

@@ -26,7 +26,6 @@ pub struct NotPart;
 
 impl Part {
     /// Whether it has the item at this index of all items.
-    #[must_use]
     pub fn has(self, index: usize) -> bool {
         index % self.of == self.number - 1
     }
@@ -43,13 +42,11 @@ impl Part {
     }
 
     /// How many parts there are.
-    #[must_use]
     pub fn count(self) -> usize {
         self.of
     }
 
     /// Its folder, beside what the whole run writes to: `OUT.part-3-of-12`.
-    #[must_use]
     pub fn folder(self, out: &Path) -> PathBuf {
         // Without a slash at its end, so that the ending is added to its name.
         let named: PathBuf = out.components().collect();
@@ -59,7 +56,6 @@ impl Part {
     }
 
     /// The end of its folder's name: `part-3-of-12`.
-    #[must_use]
     pub fn ending(self) -> String {
         format!("part-{}-of-{}", self.number, self.of)
     }

@@ -15,19 +15,16 @@ pub struct PassageId(pub String);
 
 impl PassageId {
     /// The id of the passage at `position` (from 0) in document `doc_id`.
-    #[must_use]
     pub fn new(doc_id: &str, position: usize) -> Self {
         Self(format!("{doc_id}#{position}"))
     }
 
     /// The whole id as text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// The document's id and the passage's position in it; `None` if this is no passage id.
-    #[must_use]
     pub fn split(&self) -> Option<(&str, usize)> {
         let (doc_id, position) = self.0.rsplit_once('#')?;
         Some((doc_id, position.parse().ok()?))
@@ -77,7 +74,6 @@ pub struct Passage {
 
 impl Passage {
     /// The passage at `position` (from 0) in `document`.
-    #[must_use]
     pub fn of(document: &Document, position: usize, piece: Piece) -> Self {
         Self {
             id: PassageId::new(&document.id, position),
@@ -90,7 +86,6 @@ impl Passage {
     }
 
     /// The document's title with the headings over the passage; see [`Location::titled`].
-    #[must_use]
     pub fn full_title(&self) -> String {
         self.location.titled(&self.title)
     }
@@ -98,7 +93,6 @@ impl Passage {
 
 /// The text of a passage that models embed or compare: the document's title, with the
 /// headings over the passage, and the text.
-#[must_use]
 pub fn titled(title: &str, text: &str) -> String {
     match title.is_empty() {
         true => text.to_owned(),

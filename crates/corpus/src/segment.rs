@@ -120,7 +120,6 @@ impl FromStr for Segmentation {
 /// `token_spans` returns the byte range of each token of a text, in order; it is called only for
 /// [`Segmentation::Tokens`]. Text that no token covers belongs to the token before it, and a
 /// character that several tokens share is never split.
-#[must_use]
 pub fn segment<'t>(
     text: &'t str,
     segmentation: Segmentation,
@@ -130,7 +129,6 @@ pub fn segment<'t>(
 }
 
 /// As [`segment`]; `None` once `stop` returns true.
-#[must_use]
 pub fn segment_unless<'t>(
     text: &'t str,
     segmentation: Segmentation,

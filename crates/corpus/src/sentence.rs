@@ -43,7 +43,6 @@ const LONGEST_WORD: usize = 64;
 const LONGEST_RUN: usize = 16;
 
 /// The sentences of `text`, in order, without the white space around them, none of them empty.
-#[must_use]
 pub fn sentences(text: &str) -> Vec<&str> {
     sentences_unless(text, &|| false).unwrap_or_default()
 }

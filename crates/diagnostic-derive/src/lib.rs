@@ -55,13 +55,11 @@ fn implementation(input: &DeriveInput) -> Result<TokenStream> {
         #[allow(dead_code, unused_variables)]
         impl #name {
             /// The stable name of the kind of error, in snake case, for machines.
-            #[must_use]
             #visibility fn kind(&self) -> &'static str {
                 match self { #(#kinds)* }
             }
 
             /// What would fix it, if known.
-            #[must_use]
             #visibility fn remedy(&self) -> ::std::option::Option<::ken_diagnostic::Remedy> {
                 match self { #(#remedies)* }
             }

@@ -62,7 +62,6 @@ pub fn chain<'e>(
 }
 
 /// Drops repeated parts of a message: many errors already quote their cause.
-#[must_use]
 pub fn said_once(parts: impl IntoIterator<Item = String>) -> String {
     let parts = parts.into_iter();
     parts.fold(String::new(), |message, part| match message.as_str() {
@@ -168,13 +167,11 @@ pub enum Action {
 
 impl Remedy {
     /// A remedy of these parts, in their order.
-    #[must_use]
     pub fn of(parts: Vec<Part>) -> Self {
         Self(parts)
     }
 
     /// The remedy as text, with settings and actions worded by the caller.
-    #[must_use]
     pub fn worded(
         &self,
         setting: impl Fn(&str) -> String,
@@ -189,7 +186,6 @@ impl Remedy {
     }
 
     /// The remedy as text; `None` if it names a setting or an action.
-    #[must_use]
     pub fn plain(&self) -> Option<String> {
         let texts = self.0.iter().map(|part| match part {
             Part::Text(text) => Some(text.to_string()),
@@ -199,7 +195,6 @@ impl Remedy {
     }
 
     /// Whether its text, or the names of its settings and actions, contain this.
-    #[must_use]
     pub fn mentions(&self, words: &str) -> bool {
         self.to_string().contains(words)
     }

@@ -24,14 +24,12 @@ pub struct Observed {
 
 impl Observed {
     /// Observations for which a signal cannot tell, so that every threshold takes the careful side.
-    #[must_use]
     pub fn cannot_tell(&self) -> usize {
         let cannot_tell = |o: &&Observation| o.question.is_nan() || o.review.is_nan();
         self.observations.iter().filter(cannot_tell).count()
     }
 
     /// The area under the ROC curve of the first signal, if there is one, for retrieval that makes the answer better.
-    #[must_use]
     pub fn auroc(&self) -> Option<f64> {
         let scored = self.observations.iter().filter(|o| !o.question.is_nan());
         let scored = scored.map(|o| (o.question, o.always > o.memory));

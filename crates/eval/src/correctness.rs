@@ -14,7 +14,6 @@ pub fn style_of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Style {
 }
 
 /// When an answer in a style is right, as the end of a sentence.
-#[must_use]
 pub fn right_if(style: Style) -> &'static str {
     match style {
         Style::Short => "right if it is a golden answer",
@@ -23,7 +22,6 @@ pub fn right_if(style: Style) -> &'static str {
 }
 
 /// The name of the share of right answers in a style.
-#[must_use]
 pub fn measure(style: Style) -> &'static str {
     match style {
         Style::Short => "exact match",
@@ -32,7 +30,6 @@ pub fn measure(style: Style) -> &'static str {
 }
 
 /// The short name, for column heads.
-#[must_use]
 pub fn column(style: Style) -> &'static str {
     match style {
         Style::Short => "EM",

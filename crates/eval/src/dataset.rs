@@ -85,7 +85,6 @@ impl Question {
     }
 
     /// The golden answers as a passage would contain them: choices by text, not by letter.
-    #[must_use]
     pub fn answers_in_words(&self) -> Vec<String> {
         match right_choices(&self.golden_answers, &self.choices).as_slice() {
             [] => self.golden_answers.clone(),
@@ -95,7 +94,6 @@ impl Question {
 
     /// The answer that a model is taught to write: for a multiple-choice question the letter. `None` without a golden
     /// answer.
-    #[must_use]
     pub fn taught_answer(&self) -> Option<String> {
         match right_choices(&self.golden_answers, &self.choices).first() {
             Some(&right) => letter(right).map(|letter| letter.to_string()),

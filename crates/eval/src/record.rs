@@ -164,7 +164,6 @@ impl Record {
     }
 
     /// Whether the answer is right: a short one that equals a golden answer, a full one that contains one.
-    #[must_use]
     pub fn is_right(&self) -> bool {
         self.em || self.full && self.contains
     }

@@ -7,7 +7,6 @@ const ENDINGS: [&str; 3] = [".jsonl.gz", ".jsonl", ".ken"];
 
 /// The default path of records: in the working directory, named after the file of questions or the corpus, without
 /// its extension, and the command.
-#[must_use]
 pub fn default_file(source: &Path, what: &str) -> PathBuf {
     let name = source.file_name().unwrap_or_default().to_string_lossy();
     let stem = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending));
@@ -16,7 +15,6 @@ pub fn default_file(source: &Path, what: &str) -> PathBuf {
 }
 
 /// A file beside the records, with their name and another extension.
-#[must_use]
 pub fn with_ending(records: &Path, ending: &str) -> PathBuf {
     let mut beside = records.as_os_str().to_owned();
     beside.push(".");

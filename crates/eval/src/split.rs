@@ -14,7 +14,6 @@ pub trait AboutSubject {
 }
 
 /// A pseudo-random number in `[0, 1)` derived from a subject's words. Subjects below a share are held out.
-#[must_use]
 pub fn place_in_split(subject: &str) -> f64 {
     let words = subject.trim().to_lowercase();
     let digest = fingerprint_of_texts(&[&words]);
@@ -23,7 +22,6 @@ pub fn place_in_split(subject: &str) -> f64 {
 }
 
 /// Whether this is in the held-out share, which is not used for training or calibration.
-#[must_use]
 pub fn is_held_out(item: &impl AboutSubject, share: f64) -> bool {
     place_in_split(item.subject()) < share
 }
@@ -44,7 +42,6 @@ pub fn untaught<T>(
 
 /// The half of a subject, 0 or 1, for choosing the thresholds of one half on the other. It is independent of the
 /// held-out share, which is halved evenly too.
-#[must_use]
 pub fn half(seed: u64, subject: &str) -> usize {
     usize::from(chance(seed, subject.trim()) >= 0.5)
 }
@@ -83,7 +80,6 @@ pub struct Fold {
 
 impl Fold {
     /// Whether a subject is held out.
-    #[must_use]
     pub fn holds_out(self, subject: &str) -> bool {
         let begin = self.number as f64 * self.share;
         (place_in_split(subject) - begin).rem_euclid(1.0) < self.share

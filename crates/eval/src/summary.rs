@@ -82,7 +82,6 @@ pub struct TokenSummary {
 
 impl TokenSummary {
     /// Tokens that the model read and wrote per question; `None` without questions.
-    #[must_use]
     pub fn mean(&self) -> Option<f64> {
         Some(self.prompt.mean? + self.completion.mean?)
     }

@@ -3,7 +3,6 @@
 use url::{Host, Url};
 
 /// The part of a text, possibly a URL, that a message may show: neither user info nor query.
-#[must_use]
 pub fn without_secrets(text: &str) -> &str {
     let (address, query) = text.split_at(text.find(['?', '#']).unwrap_or(text.len()));
     match address.rsplit_once('@') {
@@ -15,7 +14,6 @@ pub fn without_secrets(text: &str) -> &str {
 }
 
 /// Whether the server is on this machine, which needs neither proxy nor encryption.
-#[must_use]
 pub fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost",

@@ -81,7 +81,6 @@ pub struct Retry {
 impl Retry {
     /// The wait before retry `number`, counted from 0. `None` if retries are exhausted or the server
     /// requests too long a wait.
-    #[must_use]
     pub fn wait(&self, number: u32, requested: Option<Duration>) -> Option<Duration> {
         let longest = self
             .backoff
@@ -125,14 +124,12 @@ impl Retry {
 }
 
 /// Whether a status is transient.
-#[must_use]
 pub fn is_passing(status: u16) -> bool {
     matches!(status, 408 | 429 | 500 | 502..=599)
 }
 
 /// The wait that the server requests: `retry-after-ms`, as OpenAI's API and ken itself give it, or
 /// `Retry-After` in seconds or as a date (RFC 9110, section 10.2.3), by the server's clock if it sends its time.
-#[must_use]
 pub fn requested_wait(headers: &HeaderMap) -> Option<Duration> {
     let text = |name| Some(headers.get(name)?.to_str().ok()?.trim());
     let date = |text| httpdate::parse_http_date(text).ok();

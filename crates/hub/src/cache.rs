@@ -203,7 +203,6 @@ impl ModelCache {
     }
 
     /// Whether the model is in the cache, so that pulling it needs no network.
-    #[must_use]
     pub fn holds(&self, reference: &ModelReference) -> bool {
         self.sound_record(reference).is_some()
     }

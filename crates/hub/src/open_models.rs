@@ -23,13 +23,11 @@ pub struct OpenModel {
 
 impl OpenModel {
     /// The bytes of memory that answering with it takes: its weights, its keys and values, and a constant.
-    #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         self.known.bytes + self.known.bytes / 5 + BESIDE
     }
 
     /// Whether it was made for a language.
-    #[must_use]
     pub fn speaks(&self, language: &str) -> bool {
         self.languages.is_empty() || self.languages.contains(&language)
     }
@@ -89,7 +87,6 @@ static MODELS: [OpenModel; 7] = models! {
 };
 
 /// The list, from small to large.
-#[must_use]
 pub fn open_models() -> &'static [OpenModel] {
     &MODELS
 }

@@ -32,7 +32,6 @@ pub struct Progress {
 
 impl Progress {
     /// The label of a progress bar, such as "fetching model.gguf".
-    #[must_use]
     pub fn label(&self) -> String {
         let doing = match self.stage {
             Stage::Waiting => "waiting for",

@@ -120,11 +120,7 @@ fn opening() {
 
 fn add_segment(corpus: &Path, passages: usize, layout: DenseLayout) {
     let settings = Settings {
-        embedder: EmbedderIdentity {
-            reference: "test".to_owned(),
-            fingerprint: "test".to_owned(),
-            dimensions: DIMENSIONS,
-        },
+        embedder: EmbedderIdentity::new("test", "test", DIMENSIONS),
         segmentation: "whole".to_owned(),
         sharding: Sharding::default(),
         dense: layout.to_string(),

@@ -42,7 +42,6 @@ const USUAL: Spread = Spread {
 
 /// How many results of each ranking are fused for the best `k`: enough that a passage in the middle
 /// of both can outrank one at the top of either.
-#[must_use]
 pub fn fused_depth(k: usize) -> usize {
     k.saturating_mul(10).max(100)
 }
@@ -104,7 +103,6 @@ pub(crate) fn by_scores(rankings: &Rankings<'_>, k: usize) -> Vec<Candidate> {
 ///
 /// A score lies in (0, `rankings.len()` / 61]; the larger, the better. Of equal scores the
 /// smallest item comes first.
-#[must_use]
 pub fn reciprocal_rank<T: Ord + Hash + Clone>(rankings: &[Vec<T>], k: usize) -> Vec<(T, f32)> {
     let mut scores: HashMap<&T, f64> = HashMap::new();
     for ranking in rankings {

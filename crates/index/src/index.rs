@@ -64,7 +64,6 @@ impl Index {
     }
 
     /// Identifies the corpus, and the recall if that is not the default.
-    #[must_use]
     pub fn fingerprint(&self) -> String {
         let corpus = self.corpus.fingerprint();
         match self.rankings.recall {

@@ -13,7 +13,6 @@ impl Recall {
     pub const EXACT: Recall = Recall(1.0);
 
     /// The share of the nearest passages that a search finds, in `[0, 1]`.
-    #[must_use]
     pub fn share(self) -> f64 {
         self.0
     }

@@ -24,7 +24,6 @@ pub struct Query<'a> {
 
 impl<'a> Query<'a> {
     /// A query by words, by a vector, or by both.
-    #[must_use]
     pub fn new(text: &'a str, vector: Option<&'a [f32]>) -> Self {
         Self { text, vector }
     }

@@ -39,11 +39,7 @@ fn publish(dir: &Path, layout: &str) {
     let mut random = StdRng::seed_from_u64(1);
     let layout: DenseLayout = layout.parse().unwrap();
     let settings = Settings {
-        embedder: EmbedderIdentity {
-            reference: "test".to_owned(),
-            fingerprint: "test".to_owned(),
-            dimensions: DIMENSIONS,
-        },
+        embedder: EmbedderIdentity::new("test", "test", DIMENSIONS),
         segmentation: "whole".to_owned(),
         sharding: Sharding::default(),
         dense: layout.to_string(),

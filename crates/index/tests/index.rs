@@ -17,11 +17,7 @@ const TIDE: Query<'static> = Query {
 
 fn settings() -> Settings {
     Settings {
-        embedder: EmbedderIdentity {
-            reference: "test".to_owned(),
-            fingerprint: "test".to_owned(),
-            dimensions: 2,
-        },
+        embedder: EmbedderIdentity::new("test", "test", 2),
         segmentation: "whole".to_owned(),
         sharding: Sharding::default(),
         dense: "auto".into(),

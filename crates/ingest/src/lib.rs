@@ -15,18 +15,9 @@
 //! let mut file = tempfile::Builder::new().suffix(".txt").tempfile()?;
 //! write!(file, "The bell was cast in 1734.")?;
 //! let corpus = folder.path().join("corpus");
-//! let run = Ingest {
-//!     documents: ken_documents::read_documents(&[file.path().to_owned()])?,
-//!     corpus: &corpus,
-//!     cut: "sentence".parse()?,
-//!     embedder: &FnEmbedder::bag_of_words(),
-//!     embedder_reference: "bag of words",
-//!     sharding: None,
-//!     dense: None,
-//!     only_shard: None,
-//!     sync: &[],
-//!     on_broken: None,
-//! };
+//! let documents = ken_documents::read_documents(&[file.path().to_owned()])?;
+//! let embedder = FnEmbedder::bag_of_words();
+//! let run = Ingest { cut: "sentence".parse()?, ..Ingest::new(documents, &corpus, &embedder) };
 //! ingest(run, &mut |_progress| {}, &AtomicBool::new(false))?;
 //!
 //! let index = Index::open(Arc::new(Corpus::open(&corpus)?))?;

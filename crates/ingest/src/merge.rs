@@ -91,8 +91,7 @@ fn due(shards: &[Vec<Arc<Segment>>]) -> Option<Vec<Arc<Segment>>> {
             .unwrap_or_default()
     };
     shards.iter().find_map(|segments| {
-        let sizes = segments.iter().map(|segment| size(segment));
-        let mut sizes: Vec<u32> = sizes.collect();
+        let mut sizes: Vec<u32> = segments.iter().map(|segment| size(segment)).collect();
         sizes.sort_unstable();
         sizes.dedup();
         sizes.into_iter().find_map(|class| {
@@ -195,11 +194,7 @@ mod tests {
     /// A corpus with as many segments as are merged, whose merged segment gets a graph.
     fn corpus(dir: &Path) -> Writer {
         let settings = Settings {
-            embedder: EmbedderIdentity {
-                reference: "test".to_owned(),
-                fingerprint: "test".to_owned(),
-                dimensions: DIMENSIONS,
-            },
+            embedder: EmbedderIdentity::new("test", "test", DIMENSIONS),
             segmentation: "whole".to_owned(),
             sharding: Sharding::default(),
             dense: "graph".to_owned(),

@@ -54,6 +54,24 @@ pub struct Ingest<'a> {
     pub on_broken: Option<&'a (dyn Fn(&ReadError) + Sync)>,
 }
 
+impl<'a> Ingest<'a> {
+    /// Documents for a corpus: cut as usual, with nothing deleted, and ended by the first document that cannot be read.
+    pub fn new(documents: Documents, corpus: &'a Path, embedder: &'a dyn Embedder) -> Self {
+        Self {
+            documents,
+            corpus,
+            cut: Cut::Auto,
+            embedder,
+            embedder_reference: embedder.fingerprint(),
+            sharding: None,
+            dense: None,
+            only_shard: None,
+            sync: &[],
+            on_broken: None,
+        }
+    }
+}
+
 /// Ingests the documents that are new or changed. `progress` is called after each batch of
 /// passages, on the calling thread; `cancel` is checked between documents and between batches,
 /// while a long document is cut, while segments are merged, and while documents are read if it is
@@ -147,11 +165,11 @@ fn open(run: &Ingest<'_>) -> Result<Writer, IngestError> {
     let settings = Settings {
         sharding: run.sharding.unwrap_or(sharding),
         dense: run.dense.map_or(dense, |dense| dense.to_string()),
-        embedder: EmbedderIdentity {
-            reference: run.embedder_reference.to_owned(),
-            fingerprint: run.embedder.fingerprint().to_owned(),
-            dimensions: run.embedder.dimensions(),
-        },
+        embedder: EmbedderIdentity::new(
+            run.embedder_reference,
+            run.embedder.fingerprint(),
+            run.embedder.dimensions(),
+        ),
         segmentation: run.cut.to_string(),
     };
     Ok(Writer::create(run.corpus, settings)?)

@@ -59,10 +59,7 @@ impl<'a> Session<'a> {
 
     /// For callbacks that may stop their caller.
     pub(crate) fn unless_stopped(&self) -> ControlFlow<()> {
-        match self.is_stopped() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
+        ken_language::break_if(self.is_stopped())
     }
 }
 

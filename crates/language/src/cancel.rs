@@ -20,7 +20,6 @@ pub struct CancelToken {
 
 impl CancelToken {
     /// A token that is set once a cause holds.
-    #[must_use]
     pub fn when(cause: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         Self {
             causes: vec![Arc::new(cause)],
@@ -29,7 +28,6 @@ impl CancelToken {
     }
 
     /// A token that is set once a flag is raised.
-    #[must_use]
     pub fn raised_by(flag: Arc<AtomicBool>) -> Self {
         Self::when(move || flag.load(Ordering::Relaxed))
     }
@@ -52,13 +50,11 @@ impl CancelToken {
     }
 
     /// Whether the work is to end.
-    #[must_use]
     pub fn is_set(&self) -> bool {
         self.left().is_some_and(|left| left.is_zero()) || self.causes.iter().any(|cause| cause())
     }
 
     /// The time until the deadline, if there is one.
-    #[must_use]
     pub fn left(&self) -> Option<Duration> {
         let deadline = self.deadline?;
         Some(deadline.saturating_duration_since(Instant::now()))
@@ -66,10 +62,7 @@ impl CancelToken {
 
     /// [`ControlFlow::Break`] once the token is set, for callbacks.
     pub fn flow(&self) -> ControlFlow<()> {
-        match self.is_set() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
+        break_if(self.is_set())
     }
 
     /// Refuses further work.
@@ -98,6 +91,14 @@ impl fmt::Debug for CancelToken {
 #[error("stopped: nobody waits for the result any more")]
 #[diagnostic(kind = "interrupted")]
 pub struct Cancelled;
+
+/// [`ControlFlow::Break`] if `ends`, for callbacks.
+pub fn break_if(ends: bool) -> ControlFlow<()> {
+    match ends {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -21,14 +21,12 @@ const SLICE: usize = 16;
 
 /// A language model whose calls end with a token: between pieces of prompts and of generated
 /// texts.
-#[must_use]
 pub fn bound_model(model: Arc<dyn LanguageModel>, token: &CancelToken) -> Arc<dyn LanguageModel> {
     let model = model.bound(token).unwrap_or(model);
     Arc::new(Bound::new(model, token))
 }
 
 /// An embedder whose calls end with a token.
-#[must_use]
 pub fn bound_embedder(embedder: Arc<dyn Embedder>, token: &CancelToken) -> Arc<dyn Embedder> {
     match embedder.bound(token) {
         Some(bound) => bound,
@@ -37,7 +35,6 @@ pub fn bound_embedder(embedder: Arc<dyn Embedder>, token: &CancelToken) -> Arc<d
 }
 
 /// A cross-encoder whose calls end with a token.
-#[must_use]
 pub fn bound_scorer(scorer: Arc<dyn PairScorer>, token: &CancelToken) -> Arc<dyn PairScorer> {
     Arc::new(Bound::new(scorer, token))
 }

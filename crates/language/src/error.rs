@@ -56,7 +56,6 @@ pub enum ServerFault {
 
 impl ModelError {
     /// A failure of the model for any input.
-    #[must_use]
     pub fn new(cause: impl Diagnostic + Send + Sync + 'static) -> Self {
         Self {
             cause: Box::new(cause),
@@ -80,14 +79,12 @@ impl ModelError {
     }
 
     /// The cause of the failure.
-    #[must_use]
     pub fn fault(&self) -> &Fault {
         &self.fault
     }
 
     /// Whether only this input is at fault, so that the model could still answer another prompt, or embed another
     /// text.
-    #[must_use]
     pub fn concerns_input(&self) -> bool {
         matches!(
             self.fault,

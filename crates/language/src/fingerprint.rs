@@ -4,7 +4,6 @@ use sha2::{Digest, Sha256};
 
 /// The fingerprint of several texts together, in the order given: 32 hexadecimal digits. Texts are
 /// hashed with their lengths, so that no two lists of texts look alike.
-#[must_use]
 pub fn fingerprint_of_texts(texts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for text in texts {

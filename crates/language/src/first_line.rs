@@ -27,13 +27,11 @@ impl FirstLine {
     }
 
     /// Whether the line has ended.
-    #[must_use]
     pub fn has_ended(&self) -> bool {
         self.ended
     }
 
     /// The answer so far.
-    #[must_use]
     pub fn answer(&self) -> &str {
         self.text.trim_end()
     }

@@ -20,6 +20,7 @@ mod error;
 mod fingerprint;
 mod first_line;
 mod model;
+mod names;
 mod pair_scorer;
 mod prompt;
 mod request;
@@ -30,7 +31,7 @@ mod streamed_text;
 mod text_model;
 mod thoughts;
 
-pub use cancel::{CancelToken, Cancelled};
+pub use cancel::{CancelToken, Cancelled, break_if};
 pub use cancellation::{bound_embedder, bound_model, bound_scorer};
 pub use chat_server::{Api, ChatServer, Takes};
 pub use embedder::{Embedder, Role};
@@ -38,6 +39,7 @@ pub use error::{Fault, ModelError, ServerFault};
 pub use fingerprint::fingerprint_of_texts;
 pub use first_line::FirstLine;
 pub use model::{Capabilities, LanguageModel};
+pub use names::UnknownName;
 pub use pair_scorer::PairScorer;
 pub use prompt::{Examples, Prompt, Reply, WorkedExample};
 pub use request::{

@@ -37,13 +37,11 @@ impl Examples {
     }
 
     /// The number of examples.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.iter().count()
     }
 
     /// Whether there are no examples.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -91,7 +89,6 @@ pub struct Prompt {
 
 impl Prompt {
     /// A prompt for a line, which asks for no knowledge.
-    #[must_use]
     pub fn new(
         instruction: impl Into<Cow<'static, str>>,
         examples: Examples,
@@ -108,7 +105,6 @@ impl Prompt {
     }
 
     /// The prompt followed by an output, or the start of one.
-    #[must_use]
     pub fn continued(&self, output: &str) -> Self {
         let followed = |text: &str| format!("{text} {output}");
         Self {
@@ -126,7 +122,6 @@ impl Prompt {
 
     /// The prompt as text that a model continues: the prefix that all prompts of its kind share, and
     /// the rest. The output follows after a space and ends with the line.
-    #[must_use]
     pub fn text(&self) -> (String, Cow<'_, str>) {
         let mut shared = format!("{}\n\n", self.instruction);
         for example in self.examples.iter() {
@@ -136,7 +131,6 @@ impl Prompt {
     }
 
     /// The input, and after a space the beginning of the output.
-    #[must_use]
     pub fn rest(&self) -> Cow<'_, str> {
         match self.begun.as_str() {
             "" => Cow::Borrowed(&self.input),

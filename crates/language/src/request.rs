@@ -26,7 +26,6 @@ pub enum Sampling {
 
 impl Sampling {
     /// At random among all tokens at a temperature, or greedily at 0.
-    #[must_use]
     pub fn at(temperature: f32, seed: u64) -> Self {
         match temperature > 0.0 {
             true => Self::Random {
@@ -66,7 +65,6 @@ pub struct OutputSchema(Arc<Value>);
 
 impl OutputSchema {
     /// Takes a schema. Only using it shows whether it can be enforced.
-    #[must_use]
     pub fn new(schema: Value) -> Self {
         Self(Arc::new(schema))
     }
@@ -92,7 +90,6 @@ impl OutputSchema {
     }
 
     /// The schema as JSON.
-    #[must_use]
     pub fn as_json(&self) -> &Value {
         &self.0
     }
@@ -100,7 +97,6 @@ impl OutputSchema {
 
 impl GenerateOptions {
     /// Without stop strings.
-    #[must_use]
     pub fn new(sampling: Sampling, max_tokens: usize) -> Self {
         Self {
             sampling,
@@ -124,7 +120,6 @@ pub struct GenerateRequest<'a, P> {
 
 impl<'a, P> GenerateRequest<'a, P> {
     /// A prompt to be continued so many times.
-    #[must_use]
     pub fn new(prompt: &'a P, samples: usize, options: &'a GenerateOptions) -> Self {
         Self {
             prompt,
@@ -179,7 +174,6 @@ pub struct ScoreRequest<'a, P> {
 
 impl<'a, P> ScoreRequest<'a, P> {
     /// A prompt with the continuations to be scored.
-    #[must_use]
     pub fn new(prompt: &'a P, continuations: &'a [&'a str]) -> Self {
         Self {
             prompt,

@@ -23,7 +23,6 @@ pub enum Finish {
 
 impl Finish {
     /// Its name, in snake case.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::End => "end",
@@ -89,7 +88,6 @@ pub struct Score {
 
 impl Score {
     /// Natural-log probability of the whole continuation; NaN without tokens, so that no evidence does not count as certainty.
-    #[must_use]
     pub fn sum(&self) -> f64 {
         match self.logprobs.is_empty() {
             true => f64::NAN,
@@ -99,14 +97,12 @@ impl Score {
 }
 
 /// The sum of numbers such as log probabilities, in double precision.
-#[must_use]
 pub fn total(numbers: &[f32]) -> f64 {
     numbers.iter().map(|&number| f64::from(number)).sum()
 }
 
 /// Probabilities in proportion to the exponentials of these numbers, such as log probabilities; all NaN if one
 /// is, or if none is possible.
-#[must_use]
 pub fn softmax(logits: &[f64]) -> Vec<f64> {
     let top = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let weights: Vec<f64> = logits.iter().map(|logit| (logit - top).exp()).collect();

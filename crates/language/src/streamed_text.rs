@@ -14,7 +14,6 @@ pub struct StreamedText {
 
 impl StreamedText {
     /// An empty text that ends at the first of these strings.
-    #[must_use]
     pub fn new(stop: Arc<[String]>) -> Self {
         Self {
             stop,
@@ -53,7 +52,6 @@ impl StreamedText {
     }
 
     /// The part released so far.
-    #[must_use]
     pub fn released(&self) -> &str {
         // The tokenizer may have changed characters that were released already.
         let most = self.released.min(self.text.len());

@@ -75,7 +75,6 @@ pub struct Thoughts {
 
 impl Thoughts {
     /// For a text after a prompt that may have opened the thoughts already.
-    #[must_use]
     pub fn after(prompt: &str) -> Self {
         let prompt = prompt.trim_end();
         let opened = MARKS.iter().find(|(open, _)| {
@@ -94,7 +93,6 @@ impl Thoughts {
 
     /// For a text whose first mark may be missing: one that begins like thoughts is held back until these or the text
     /// end.
-    #[must_use]
     pub fn suspected() -> Self {
         Self {
             suspects: true,
@@ -103,7 +101,6 @@ impl Thoughts {
     }
 
     /// For a text that is held back until it is known to be the answer.
-    #[must_use]
     pub fn held() -> Self {
         Self {
             holds: true,
@@ -124,7 +121,6 @@ impl Thoughts {
     }
 
     /// The answer so far.
-    #[must_use]
     pub fn answer(&self) -> &str {
         match self.state {
             State::Answers => self.raw.get(self.start..).unwrap_or_default(),
@@ -133,13 +129,11 @@ impl Thoughts {
     }
 
     /// Whether there were thoughts.
-    #[must_use]
     pub fn has_thoughts(&self) -> bool {
         self.has_thoughts
     }
 
     /// Whether the thoughts began without a mark, so that they may have been given out as an answer.
-    #[must_use]
     pub fn is_unmarked(&self) -> bool {
         self.is_unmarked
     }

@@ -23,5 +23,5 @@ mod tensor_file;
 mod tokenization;
 mod tokenizer_growth;
 
-pub use kernels::{Precision, UnknownName};
+pub use kernels::Precision;
 pub use memory::available_memory;

@@ -2,7 +2,6 @@
 
 /// Bytes that can be allocated without swapping, as the kernel estimates, within the limits of the process's control
 /// group and address space; `None` if the system does not report it.
-#[must_use]
 pub fn available_memory() -> Option<u64> {
     let read = |path| std::fs::read_to_string(path).ok();
     let free = field(&read("/proc/meminfo")?, "MemAvailable:")?;

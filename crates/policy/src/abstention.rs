@@ -25,7 +25,6 @@ pub struct Abstention {
 
 impl Abstention {
     /// The test that a policy puts an answer from memory to in place of evidence; `None` if the answer stands.
-    #[must_use]
     pub fn in_place_of_evidence(policy: Policy) -> Option<Self> {
         policy.withhold.map(|(signal, threshold)| Self {
             signal,
@@ -34,7 +33,6 @@ impl Abstention {
     }
 
     /// Whether a signal can be measured of an answer with evidence.
-    #[must_use]
     pub fn can_use(signal: Signal) -> bool {
         signal.with_evidence || signal.weighs_evidence()
     }
@@ -59,7 +57,6 @@ impl Abstention {
     }
 
     /// Whether a number vouches for an answer. A missing one does not, and neither does one that is not finite.
-    #[must_use]
     pub fn vouches(self, number: Option<f64>) -> bool {
         let pair = number
             .filter(|number| number.is_finite())

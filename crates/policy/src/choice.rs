@@ -57,7 +57,6 @@ pub enum Decision {
 
 impl Decision {
     /// Whether the question is answered with evidence.
-    #[must_use]
     pub fn is_kept(self) -> bool {
         matches!(self, Self::Kept(_))
     }
@@ -70,7 +69,6 @@ impl Decision {
 /// `score`: the signal of the question, or for `random:P` a number drawn from `[0, 1)`. `review`: the signal of the
 /// review.
 /// `helps`: whether retrieval turns a wrong answer into a right one, which only the oracle asks.
-#[must_use]
 pub fn decide(policy: &Policy, score: Option<f64>, review: Option<f64>, helps: bool) -> Decision {
     if !policy.retrieves(score).unwrap_or(helps) {
         Decision::Spared
@@ -115,20 +113,17 @@ impl Policy {
     }
 
     /// Whether a question retrieves, by numbers alone: one without a finite score does. `None` for the oracle.
-    #[must_use]
     pub fn retrieves(&self, score: Option<f64>) -> Option<bool> {
         let grade = self.retrieve.grade(score)?;
         Some(self.ks.of(grade).unwrap_or(grade) > 0)
     }
 
     /// The most search results that a question reads, by numbers alone; `None` if the policy does not limit them.
-    #[must_use]
     pub fn k_of(&self, score: Option<f64>) -> Option<usize> {
         self.ks.of(self.retrieve.grade(score)?)
     }
 
     /// Whether retrieved evidence is used, by numbers alone: a missing or NaN review keeps it.
-    #[must_use]
     pub fn keeps(&self, review: Option<f64>) -> bool {
         match self.keep {
             Rule::Settled => {
@@ -254,7 +249,6 @@ impl Policy {
     }
 
     /// The error of a policy whose signal is missing.
-    #[must_use]
     pub fn not_measured(self) -> CannotChoose {
         CannotChoose::NotMeasured {
             policy: self.to_string(),

@@ -83,7 +83,6 @@ impl TryFrom<Written> for Ranks {
 
 impl Ranks {
     /// The ranks of scores of calibration, equal ones ordered by a seed; `None` if there are none.
-    #[must_use]
     pub fn of(scores: impl IntoIterator<Item = f64>, seed: u64) -> Option<Self> {
         // Independent of other uses of the seed, such as sampling.
         let mut state = mixed(!seed);
@@ -152,7 +151,6 @@ pub struct DriftTest {
 
 impl DriftTest {
     /// A test against the scores of calibration.
-    #[must_use]
     pub fn new(ranks: Ranks) -> Self {
         Self {
             found: vec![0; classes(ranks.questions)],
@@ -183,26 +181,22 @@ impl DriftTest {
 
     /// The largest factor by which the capital of gamblers on a drift has grown. Without one, it ever reaches `1/δ`
     /// with probability at most `δ`, over the questions of calibration and those since.
-    #[must_use]
     pub fn evidence(&self) -> f64 {
         self.betting.evidence()
     }
 
     /// Whether there is a drift; a false alarm ever happens with probability at most `delta`.
-    #[must_use]
     pub fn rejects(&self, delta: f64) -> bool {
         self.betting.rejects(delta)
     }
 
     /// Scores so far.
-    #[must_use]
     pub fn observed(&self) -> u64 {
         self.betting.observed()
     }
 
     /// For each class, lowest scores first, its share of the scores of calibration and its share of those since;
     /// empty before the first of these.
-    #[must_use]
     pub fn shares(&self) -> Vec<[f64; 2]> {
         let observed = self.observed();
         if observed == 0 {

@@ -64,7 +64,6 @@ pub enum Source {
 
 impl Source {
     /// The corpus, or the model itself.
-    #[must_use]
     pub(crate) fn of(corpus: bool) -> Self {
         match corpus {
             true => Self::Corpus,

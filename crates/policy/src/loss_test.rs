@@ -26,7 +26,6 @@ pub struct LossTest {
 
 impl LossTest {
     /// A test of a limit, which is clamped to `[0.0001, 0.9999]`.
-    #[must_use]
     pub fn new(limit: f64) -> Self {
         Self {
             limit: limit.clamp(1e-4, 1.0 - 1e-4),
@@ -49,31 +48,26 @@ impl LossTest {
 
     /// The largest factor by which the capital has grown. If the mean loss is within the limit, it ever
     /// reaches `1/δ` with probability at most `δ`.
-    #[must_use]
     pub fn evidence(&self) -> f64 {
         self.betting.evidence()
     }
 
     /// Whether the losses exceed the limit; a false alarm ever happens with probability at most `delta`.
-    #[must_use]
     pub fn rejects(&self, delta: f64) -> bool {
         self.betting.rejects(delta)
     }
 
     /// The mean loss that is allowed.
-    #[must_use]
     pub fn limit(&self) -> f64 {
         self.limit
     }
 
     /// Losses so far.
-    #[must_use]
     pub fn observed(&self) -> u64 {
         self.betting.observed()
     }
 
     /// The mean loss so far; `None` before the first.
-    #[must_use]
     pub fn mean(&self) -> Option<f64> {
         let observed = self.observed();
         (observed > 0).then(|| self.lost / observed as f64)

@@ -14,7 +14,6 @@ pub enum Reading {
 
 impl Reading {
     /// The number, if there is one.
-    #[must_use]
     pub fn number(self) -> Option<f64> {
         match self {
             Self::Number(number) => Some(number),
@@ -23,7 +22,6 @@ impl Reading {
     }
 
     /// The number for records: NaN if the signal cannot tell, `None` if it was not measured.
-    #[must_use]
     pub fn recorded(self) -> Option<f64> {
         match self {
             Self::Number(number) => Some(number),
@@ -33,7 +31,6 @@ impl Reading {
     }
 
     /// Whether it was measured without a usable result.
-    #[must_use]
     pub fn cannot_tell(self) -> bool {
         self == Self::CannotTell
     }

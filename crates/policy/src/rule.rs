@@ -32,14 +32,12 @@ pub enum Rule {
 
 impl Rule {
     /// A rule of one threshold; `None` before calibration.
-    #[must_use]
     pub const fn above(signal: Signal, threshold: Option<f64>) -> Self {
         let thresholds = Thresholds::one(threshold);
         Self::Above { signal, thresholds }
     }
 
     /// Its signal.
-    #[must_use]
     pub fn signal(&self) -> Option<Signal> {
         match self {
             Self::Above { signal, .. } => Some(*signal),
@@ -48,7 +46,6 @@ impl Rule {
     }
 
     /// Its thresholds, from the least; `None` without a signal and before calibration.
-    #[must_use]
     pub fn thresholds(&self) -> Option<&[f64]> {
         match self {
             Self::Above { thresholds, .. } => thresholds.values(),
@@ -57,13 +54,11 @@ impl Rule {
     }
 
     /// Its first threshold.
-    #[must_use]
     pub fn threshold(&self) -> Option<f64> {
         self.thresholds()?.first().copied()
     }
 
     /// Whether its thresholds are still to be chosen.
-    #[must_use]
     pub fn is_open(&self) -> bool {
         self.signal().is_some() && self.thresholds().is_none()
     }
@@ -135,7 +130,6 @@ pub struct Thresholds {
 
 impl Thresholds {
     /// One threshold; `None` before calibration.
-    #[must_use]
     pub const fn one(threshold: Option<f64>) -> Self {
         let values = match threshold {
             Some(threshold) => Some([threshold, 0.0, 0.0, 0.0]),
@@ -145,7 +139,6 @@ impl Thresholds {
     }
 
     /// One between each k and the next, before calibration.
-    #[must_use]
     pub(crate) fn between(ks: Ks) -> Self {
         Self {
             count: ks.values().len().max(2) - 1,
@@ -201,7 +194,6 @@ impl Ks {
     };
 
     /// One k, whatever the grade.
-    #[must_use]
     pub fn only(k: usize) -> Self {
         Self {
             count: 1,
@@ -229,7 +221,6 @@ impl Ks {
     }
 
     /// The values; empty if a policy does not choose k.
-    #[must_use]
     pub fn values(&self) -> &[usize] {
         &self.values[..self.count]
     }

@@ -27,7 +27,6 @@ pub enum Lack {
 
 impl Lack {
     /// Its name in records.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::CutOff => "cut_off",
@@ -40,7 +39,6 @@ impl Lack {
     }
 
     /// A sentence for people.
-    #[must_use]
     pub fn words(&self) -> &str {
         match self {
             Self::CutOff => "The answer was cut off.",
@@ -55,7 +53,6 @@ impl Lack {
 
     /// What the output lacks, where `text` is the answer in it. `has_ended` says that the answer was complete before
     /// the model stopped, as a line is.
-    #[must_use]
     pub fn of(written: &Generation, text: &str, has_ended: bool) -> Option<Self> {
         match written.finish {
             Finish::Filtered => Some(Self::Filtered),
@@ -72,7 +69,6 @@ impl Lack {
 
 /// Whether a text says anything: it has a letter, a digit or a symbol, and not only white space, punctuation and
 /// invisible characters.
-#[must_use]
 pub fn has_words(text: &str) -> bool {
     text.chars().any(|c| match c {
         '$' | '+' | '<' | '=' | '>' => true,

@@ -65,7 +65,6 @@ impl FromStr for Grouping {
 
 /// The type of each answer by its normalized text. Types are numbered from 0 in order of first occurrence. If any
 /// answer is Chinese, all are normalized as Chinese.
-#[must_use]
 pub fn types_by_string(answers: &[&str]) -> Vec<usize> {
     distinct(answers).0
 }

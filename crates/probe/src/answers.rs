@@ -11,7 +11,6 @@ use crate::sample::Sample;
 ///
 /// # Shapes
 /// `types`: `[samples]`. Returns two lists of equal length.
-#[must_use]
 pub fn answers<'s>(
     samples: &'s [Sample],
     types: &[usize],

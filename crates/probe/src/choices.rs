@@ -5,7 +5,6 @@ use crate::answer_types::types_by_string;
 use crate::scores::{covers, score};
 
 /// The letter of each choice: `A` is the first.
-#[must_use]
 pub fn letter(choice: usize) -> Option<char> {
     u32::try_from(choice)
         .ok()
@@ -16,7 +15,6 @@ pub fn letter(choice: usize) -> Option<char> {
 /// The choice that a model's answer names, by its letter or by its text: `B`, `(b)`, `B. four`. A model sees each
 /// choice after its letter, so a letter, alone or before its choice, names that choice even if it is the text of
 /// another.
-#[must_use]
 pub fn named_choice(answer: &str, choices: &[String]) -> Option<usize> {
     let shown = by_letter(answer, choices).filter(|(index, rest)| {
         rest.is_empty() || rest.to_lowercase() == choices[*index].trim().to_lowercase()
@@ -74,7 +72,6 @@ fn by_letter<'a>(answer: &'a str, choices: &[String]) -> Option<(usize, &'a str)
 ///
 /// # Shapes
 /// Returns one number for each text, from 0.
-#[must_use]
 pub fn types_by_choice(texts: &[&str], choices: &[String]) -> Vec<usize> {
     let named = texts.iter().map(|text| {
         let choice = named_choice(text, choices).and_then(letter);
@@ -86,7 +83,6 @@ pub fn types_by_choice(texts: &[&str], choices: &[String]) -> Vec<usize> {
 }
 
 /// The choices that golden answers name, by their texts or else by their letters.
-#[must_use]
 pub fn right_choices(golden_answers: &[String], choices: &[String]) -> Vec<usize> {
     let mut right: Vec<usize> = golden_answers
         .iter()

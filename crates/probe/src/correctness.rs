@@ -1,14 +1,14 @@
 //! Whether a sampled answer is right: by exact match, because it contains a golden answer, or by the judgment of a
 //! model (KBM, section A.2, uses one for Chinese). The comparisons themselves are in `scores` and `choices`.
 
-use ken_language::{LanguageModel, ModelError};
+use ken_language::{LanguageModel, ModelError, named};
 
 use crate::choices::{named_choice, right_choices};
 use crate::few_shot::FewShot;
 use crate::first_of_two::first_of_two;
 use crate::normalize::is_mostly_chinese;
 use crate::scores::{Scores, covers, score};
-use crate::{named, worked_examples};
+use crate::worked_examples;
 
 /// When an answer counts as right.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -41,7 +41,6 @@ pub struct Golden<'a> {
 impl Golden<'_> {
     /// How well an answer matches. For a multiple-choice question the scores are all 1 if the answer names a right
     /// choice, by its letter or its text, else 0.
-    #[must_use]
     pub fn scores(&self, answer: &str) -> Scores {
         let right = right_choices(self.answers, self.choices);
         if right.is_empty() {
@@ -57,7 +56,6 @@ impl Golden<'_> {
     }
 
     /// Whether there are choices, but the golden answers name none of them.
-    #[must_use]
     pub fn names_no_choice(&self) -> bool {
         !self.choices.is_empty()
             && !self.answers.is_empty()
@@ -65,7 +63,6 @@ impl Golden<'_> {
     }
 
     /// Why no answer to the question can be scored; `None` if answers can.
-    #[must_use]
     pub fn obstacle(&self) -> Option<Obstacle> {
         if self.answers.is_empty() {
             Some(Obstacle::NoGoldenAnswers)

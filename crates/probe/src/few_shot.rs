@@ -14,7 +14,6 @@ pub struct FewShot {
 
 impl FewShot {
     /// The prompt for one input.
-    #[must_use]
     pub fn prompt(&self, input: String) -> Prompt {
         Prompt::new(self.instruction, Examples::Fixed(self.examples), input)
     }

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// The share of the sampled answers that are correct, in `[0, 1]`; `None` without answers.
-#[must_use]
 pub fn confidence(correct: &[bool]) -> Option<f64> {
     let right = correct.iter().filter(|correct| **correct).count();
     (!correct.is_empty()).then(|| right as f64 / correct.len() as f64)
@@ -18,7 +17,6 @@ pub fn confidence(correct: &[bool]) -> Option<f64> {
 ///
 /// # Shapes
 /// `types`: `[samples]`, the number of each answer's type; only which are equal matters.
-#[must_use]
 pub fn certainty(types: &[usize]) -> Option<f64> {
     match types.len() {
         0 => None,
@@ -59,7 +57,6 @@ pub enum Effect {
 
 impl Effect {
     /// The effect of evidence that changes an indicator from one value to another.
-    #[must_use]
     pub fn between(without: f64, with: f64) -> Self {
         if with > without {
             Self::Beneficial
@@ -72,7 +69,6 @@ impl Effect {
 }
 
 /// Pearson's correlation of pairs, in `[-1, 1]`; `None` for fewer than two pairs, or if one side does not vary.
-#[must_use]
 pub fn correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     let count = pairs.len() as f64;
     if pairs.len() < 2 {

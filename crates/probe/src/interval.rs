@@ -5,7 +5,6 @@ const Z_95: f64 = 1.959_963_984_540_054;
 
 /// The 95 % Wilson score interval `[low, high]` of a share of `successes` in `trials`. Unlike the
 /// normal approximation it holds for few trials and near 0 and 1. `None` without trials.
-#[must_use]
 pub fn wilson_interval(successes: usize, trials: usize) -> Option<[f64; 2]> {
     if trials == 0 {
         return None;
@@ -16,7 +15,6 @@ pub fn wilson_interval(successes: usize, trials: usize) -> Option<[f64; 2]> {
 
 /// As [`wilson_interval`], for a share in `[0, 1]` that is worth `trials` independent trials: a positive number, not
 /// necessarily whole.
-#[must_use]
 pub fn wilson_interval_of(share: f64, trials: f64) -> [f64; 2] {
     let z2 = Z_95 * Z_95;
     let center = share + z2 / (2.0 * trials);

@@ -39,7 +39,6 @@ pub struct Preferred<T> {
 ///
 /// # Shapes
 /// Returns one rating for each source; contexts of a source beyond them are ignored.
-#[must_use]
 pub fn rate(contexts: &[Rated], sources: usize, top: usize) -> Vec<SourceRating> {
     let contexts: Vec<Rated> = contexts.iter().map(comparable).collect();
     let mut order: Vec<f64> = contexts.iter().map(|context| context.logprob).collect();
@@ -71,7 +70,6 @@ pub fn rate(contexts: &[Rated], sources: usize, top: usize) -> Vec<SourceRating>
 
 /// The source that each rule prefers, by the ratings of all. The sums break ties of the majority, then order does:
 /// the first is preferred. `None` if no source has a context.
-#[must_use]
 pub fn prefer(ratings: &[SourceRating]) -> Option<Preferred<usize>> {
     let best = |compare: &dyn Fn(&SourceRating, &SourceRating) -> Ordering| {
         ratings

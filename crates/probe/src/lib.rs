@@ -29,7 +29,6 @@ mod interval;
 mod labels;
 mod mask;
 pub mod mastery;
-mod names;
 pub mod normalize;
 mod repetition;
 mod sample;
@@ -52,7 +51,6 @@ pub use indicators::{Effect, certainty, confidence, correlation};
 pub use interval::{wilson_interval, wilson_interval_of};
 pub use labels::{Preferred, Rated, SourceRating, prefer, rate};
 pub use mask::{MASK, Masked, mask};
-pub use names::UnknownName;
 pub use repetition::is_repeated;
 pub use sample::{
     DrawRequest, Drawn, Sample, SampleOptions, TokenEntropy, draw, draw_watched, greedy_lines,

@@ -26,7 +26,6 @@ pub struct Masked {
 
 /// Replaces every golden answer in `text` by [`MASK`]. In scripts that separate words by spaces, an answer matches
 /// whole words only: `art` is not masked in `party`. Answers without content mask nothing.
-#[must_use]
 pub fn mask(text: &str, golden_answers: &[String]) -> Masked {
     let letters = letters(text);
     let mut spans: Vec<Range<usize>> = golden_answers

@@ -119,7 +119,6 @@ pub(crate) fn is_chinese(c: char) -> bool {
 }
 
 /// Whether most letters of a text are Han characters and none is kana, so that the text is Chinese.
-#[must_use]
 pub fn is_mostly_chinese(text: &str) -> bool {
     let is_kana = |c: char| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}');
     let letters = || text.chars().filter(|c| c.is_alphabetic());

@@ -12,7 +12,6 @@ const LINE: usize = 40;
 
 /// Whether a text goes round in circles at its end: a long line stands there that it holds already, or the end
 /// consists of one unit again and again.
-#[must_use]
 pub fn is_repeated(text: &str) -> bool {
     text.ends_with('\n') && last_line_is_repeated(text) || end_is_periodic(text)
 }

@@ -46,7 +46,6 @@ pub struct TokenEntropy {
 
 impl Sample {
     /// The answer in a model's output; `None` if the model was stopped before the answer ended.
-    #[must_use]
     pub fn of(written: &Generation, line: &FirstLine) -> Option<Self> {
         let stopped = written.finish == Finish::Cancelled && !line.has_ended();
         let are_reported =
@@ -68,13 +67,11 @@ impl Sample {
     }
 
     /// Whether it is a complete answer with content.
-    #[must_use]
     pub fn is_answer(&self) -> bool {
         self.lack.is_none() && has_words(&self.text)
     }
 
     /// Whether it has content: a complete answer, or the beginning of one that was cut off.
-    #[must_use]
     pub fn says_something(&self) -> bool {
         matches!(self.lack, None | Some(Lack::CutOff)) && has_words(&self.text)
     }
@@ -103,7 +100,6 @@ pub struct DrawRequest<'a> {
 
 impl<'a> DrawRequest<'a> {
     /// One greedy answer, the same in every run.
-    #[must_use]
     pub fn greedy(prompt: &'a Prompt, max_tokens: usize) -> Self {
         Self {
             prompt,
@@ -114,7 +110,6 @@ impl<'a> DrawRequest<'a> {
     }
 
     /// Random samples, determined by the seed.
-    #[must_use]
     pub fn for_samples(prompt: &'a Prompt, options: SampleOptions, seed: u64) -> Self {
         Self {
             prompt,
@@ -138,13 +133,11 @@ pub struct Drawn {
 
 impl Drawn {
     /// Tokens of all answers, without their ends.
-    #[must_use]
     pub fn written_tokens(&self) -> usize {
         self.written.iter().sum()
     }
 
     /// The text of the first answer.
-    #[must_use]
     pub fn into_text(self) -> String {
         let first = self.samples.into_iter().next();
         first.map(|sample| sample.text).unwrap_or_default()
@@ -206,10 +199,7 @@ pub fn draw_watched(
             cancelled[request] = true;
             return ControlFlow::Break(());
         }
-        match ended {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
+        ken_language::break_if(ended)
     })?;
     Ok(asked
         .iter()
@@ -265,7 +255,6 @@ fn token_entropy(entropies: &[f32]) -> TokenEntropy {
 }
 
 /// The seed of a question's samples: unrelated to those of other questions, and determined by `seed`.
-#[must_use]
 pub fn seed_of(seed: u64, question_id: &str) -> u64 {
     // FNV-1a, then a final mix so that every bit of the text changes every bit of the seed.
     let mut hash = 0xcbf2_9ce4_8422_2325_u64 ^ seed;
@@ -522,11 +511,7 @@ mod tests {
     #[test]
     fn one_that_is_broken_off_is_none_and_harms_no_other() {
         let written = watched(&["who rows?", "who sings?"], 9, &mut |text, _| {
-            if text == 0 {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
+            ken_language::break_if(text == 0)
         });
         assert_eq!(texts(&written), [None, Some("What is known of it: Per.")]);
     }

@@ -10,7 +10,6 @@ use crate::sample::Sample;
 
 /// The perplexity of an answer: e to the negative mean log probability of its tokens and its end. At least 1; higher
 /// is less certain. `None` without log probabilities.
-#[must_use]
 pub fn perplexity(answer: &Sample) -> Option<f64> {
     let logprob = answer.logprob.filter(|_| answer.tokens > 0)?;
     Some((-logprob / answer.tokens as f64).exp())
@@ -18,7 +17,6 @@ pub fn perplexity(answer: &Sample) -> Option<f64> {
 
 /// How unlikely an answer is as a whole: the negative log probability of its tokens and its end, in nats (maximum
 /// sequence probability). At least 0; higher is less certain. `None` without log probabilities.
-#[must_use]
 pub fn sequence_surprisal(answer: &Sample) -> Option<f64> {
     answer
         .logprob
@@ -28,7 +26,6 @@ pub fn sequence_surprisal(answer: &Sample) -> Option<f64> {
 
 /// How similar the wording of the samples is: the mean ROUGE-L F1 over all pairs, in `[0, 1]`; higher is more
 /// certain. An answer without words has F1 0 with every other. `None` for fewer than two samples.
-#[must_use]
 pub fn lexical_similarity(answers: &[&str]) -> Option<f64> {
     let rules = Rules::for_pair(&answers.concat(), "");
     let texts: Vec<String> = answers
@@ -79,7 +76,6 @@ fn common_subsequence(a: &[&str], b: &[&str]) -> usize {
 ///
 /// # Shapes
 /// `types`: `[samples]`, the number of each sample's answer type.
-#[must_use]
 pub fn semantic_entropy(samples: &[&Sample], types: &[usize]) -> Option<f64> {
     if samples.is_empty() {
         return None;
@@ -121,7 +117,6 @@ const REGULARIZER: f64 = 1e-3;
 ///
 /// # Shapes
 /// `states`: `[answers][hidden]`; equal answers have equal states.
-#[must_use]
 pub(crate) fn eigenscore(states: &[&[f32]]) -> Option<f64> {
     let count = states.len();
     let width = states.first()?.len();

@@ -15,7 +15,6 @@
 pub const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Mixes `bits` so that every output bit depends on every input bit.
-#[must_use]
 pub fn mixed(mut bits: u64) -> u64 {
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

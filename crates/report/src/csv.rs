@@ -5,7 +5,6 @@ use crate::{Cell, Table};
 impl Table {
     /// The table as CSV. Columns `KEY_low` and `KEY_high` follow a column whose numbers may have intervals; missing
     /// values are empty.
-    #[must_use]
     pub fn csv(&self) -> String {
         let heads = self.columns.iter().flat_map(|column| {
             let bounds = if column.has_interval {

@@ -97,13 +97,11 @@ impl Figure {
     }
 
     /// Whether there is nothing to draw.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.series.is_empty()
     }
 
     /// Its numbers, with one row per point.
-    #[must_use]
     pub fn numbers(&self) -> Table {
         let up = Column {
             digits: Some(3),

@@ -10,7 +10,6 @@ const SCRIPT: &str = include_str!("page.js");
 
 impl Report {
     /// The page.
-    #[must_use]
     pub fn html(&self) -> String {
         let title = escaped(&self.title);
         let is_figure = |section: &Section| matches!(section, Section::Figure(_));

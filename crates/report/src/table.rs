@@ -209,7 +209,6 @@ impl Column {
 
 impl Cell {
     /// The cell as text for people.
-    #[must_use]
     pub fn shown(&self, digits: Option<usize>) -> String {
         match (self, digits) {
             (Self::Missing, _) => MISSING.to_owned(),
@@ -224,13 +223,11 @@ impl Cell {
 }
 
 /// A number with this many decimals, or the sign for a missing value.
-#[must_use]
 pub fn number(value: Option<f64>, digits: usize) -> String {
     value.map_or_else(|| MISSING.to_owned(), |value| format!("{value:.digits$}"))
 }
 
 /// An interval after its number, or nothing.
-#[must_use]
 pub fn bracketed(interval: Option<[f64; 2]>, digits: usize) -> String {
     interval.map_or_else(String::new, |[low, high]| {
         format!(" [{low:.digits$}, {high:.digits$}]")

@@ -58,7 +58,6 @@ const GAP: usize = 2;
 
 /// Rows with their columns aligned to the left, two spaces apart. If they take more than `most` characters, the columns stand in
 /// several blocks below one another, each of which begins with those that tell the rows apart.
-#[must_use]
 pub fn aligned(rows: &[Vec<String>], most: usize) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns)

@@ -65,20 +65,17 @@ pub struct ServiceAddressError {
 
 impl ServiceAddress {
     /// Whether a text looks like such an address, valid or not.
-    #[must_use]
     pub fn has_scheme(text: &str) -> bool {
         Kind::of(text).is_some()
     }
 
     /// A name for it: the last part of its path.
-    #[must_use]
     pub fn name(&self) -> String {
         let mut parts = self.url.path().rsplit('/');
         decoded(parts.next().unwrap_or_default())
     }
 
     /// The server to which a key belongs: scheme, host and port.
-    #[must_use]
     pub fn origin(&self) -> String {
         match self.kind {
             Kind::Postgres => format!("postgres://{}", self.server()),

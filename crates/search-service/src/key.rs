@@ -14,7 +14,6 @@ pub struct Key {
 
 impl Key {
     /// A key from the environment, without white space around it.
-    #[must_use]
     pub fn new(key: &str) -> Self {
         Self {
             text: key.trim().to_owned(),

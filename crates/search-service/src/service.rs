@@ -104,38 +104,32 @@ impl SearchService {
     }
 
     /// Its address.
-    #[must_use]
     pub fn address(&self) -> &ServiceAddress {
         &self.address
     }
 
     /// The embedder of the questions.
-    #[must_use]
     pub fn embedder(&self) -> &EmbedderIdentity {
         &self.embedder
     }
 
     /// The number of its passages when it was opened, if it reports it.
-    #[must_use]
     pub fn passage_count(&self) -> Option<usize> {
         self.state.passages
     }
 
     /// Identifies the service, the embedder, and the number of passages: a service has no generations.
-    #[must_use]
     pub fn fingerprint(&self) -> String {
         let (embedder, passages) = (&self.embedder.fingerprint, self.state.passages);
         format!("{} {embedder} {passages:?}", self.address)
     }
 
     /// Whether a search in a mode needs the question's vector.
-    #[must_use]
     pub fn takes_vector(&self, mode: Mode) -> bool {
         self.searches(mode).is_ok_and(|searches| searches.vectors)
     }
 
     /// A recent search result that matches the filters; no request is made for single passages.
-    #[must_use]
     pub fn find(&self, id: &str) -> Option<Passage> {
         let remembered = self.remembered.lock();
         let remembered = remembered.unwrap_or_else(PoisonError::into_inner);

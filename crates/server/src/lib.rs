@@ -31,7 +31,7 @@ mod spans;
 mod wire;
 
 pub use access::caller::Access;
-pub use access::keys::{Grant, KeyRecord, Keys, KeysError, Scope, UnknownScope};
+pub use access::keys::{Grant, KeyRecord, Keys, KeysError, Scope};
 pub use listen::{ListenError, bind, serve};
 pub use log::{Entry, Log};
 pub use mcp::Agent;

@@ -34,7 +34,6 @@ impl Chosen {
     const KEYS: [Key; 3] = [Key::policy, Key::tuned, Key::calibration];
 
     /// Chosen by what a pipeline answered.
-    #[must_use]
     pub fn of(
         policy: Policy,
         guarantee: Option<Guarantee>,
@@ -111,7 +110,6 @@ impl Chosen {
     }
 
     /// The first setting of those that name it which a variable sets, or these values: they come before the file.
-    #[must_use]
     pub fn preceded(given: &[(Key, OsString)]) -> Option<Key> {
         let mut keys = Self::KEYS.into_iter();
         keys.find(|key| key.is_in_environment() || given.iter().any(|(own, _)| own == key))

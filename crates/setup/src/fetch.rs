@@ -28,7 +28,6 @@ pub struct Setup<'a> {
 
 impl<'a> Setup<'a> {
     /// Opens quietly: fetches go unwatched, and keys are withheld silently.
-    #[must_use]
     pub fn quiet(settings: &'a Settings, stop: &'a Arc<AtomicBool>) -> Self {
         Self {
             settings,

@@ -226,7 +226,6 @@ impl Setup<'_> {
 
 impl Settings {
     /// Whether a model decides, under some policies or for what is withheld.
-    #[must_use]
     pub fn decide_by(&self, model: RoutingModel, policies: &[Policy]) -> bool {
         let signals = policies.iter().flat_map(|policy| policy.signals());
         let mut signals = signals.chain(self.abstain.map(|abstain| abstain.signal));
@@ -234,7 +233,6 @@ impl Settings {
     }
 
     /// The style of answers for people: the one that the settings name, or else the one that suits the model.
-    #[must_use]
     pub fn style(&self, model: &dyn LanguageModel) -> Style {
         self.style.0.unwrap_or(if model.capabilities().converses {
             Style::Full
@@ -245,13 +243,11 @@ impl Settings {
 
     /// The style in which policies are measured: what the settings say, or short, where exact match tells whether an answer
     /// is right.
-    #[must_use]
     pub fn measured_style(&self) -> Style {
         self.style.0.unwrap_or(Style::Short)
     }
 
     /// The policy under which people are answered: what the settings say, or what suits the model.
-    #[must_use]
     pub fn policy(&self, model: &dyn LanguageModel) -> Policy {
         self.policy.0.unwrap_or(match model.capabilities().assures {
             true => Policy::DOCUMENTS,
@@ -261,7 +257,6 @@ impl Settings {
 
     /// How a pipeline answers: in short answers, as measured, and always with retrieval if the settings name no
     /// policy.
-    #[must_use]
     pub fn answering(&self) -> ken_answer::AnswerSettings {
         let default = ken_answer::AnswerSettings::default();
         ken_answer::AnswerSettings {

@@ -145,11 +145,11 @@ impl Setup<'_> {
         address: &ServiceAddress,
         embedder: &dyn Embedder,
     ) -> Result<SearchService, SetupError> {
-        let identity = EmbedderIdentity {
-            reference: self.settings.embedder.to_string(),
-            fingerprint: embedder.fingerprint().to_owned(),
-            dimensions: embedder.dimensions(),
-        };
+        let identity = EmbedderIdentity::new(
+            &self.settings.embedder.to_string(),
+            embedder.fingerprint(),
+            embedder.dimensions(),
+        );
         let key = self.search_key(address)?;
         Ok(SearchService::open(address, key.as_ref(), identity)?)
     }

@@ -77,7 +77,6 @@ impl Setup<'_> {
 impl Settings {
     /// Whether a server may get keys from variables of other programs: not if only a file in the working directory
     /// names it.
-    #[must_use]
     pub fn trusts(&self, url: &str) -> bool {
         origin(url).is_ok_and(|origin| self.named.by(&origin, NamedBy::Person) == NamedBy::Person)
     }

@@ -28,7 +28,6 @@ pub struct Tuned {
 
 impl Tuned {
     /// Records the policy of a pipeline, and what its answers depended on.
-    #[must_use]
     pub fn of(settings: &Settings, pipeline: &Pipeline) -> Self {
         Self {
             policy: pipeline.settings.policy.to_string(),

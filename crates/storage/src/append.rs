@@ -59,7 +59,6 @@ impl AppendFile {
     }
 
     /// The file.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -79,7 +78,6 @@ impl AppendFile {
 
     /// Whether a line of a text file lost its contents in a power loss: parts that the file system had not
     /// written read as zeros, which no text contains.
-    #[must_use]
     pub fn is_torn(line: &[u8]) -> bool {
         line.contains(&0)
     }

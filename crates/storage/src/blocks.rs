@@ -18,7 +18,6 @@ pub const BLOCK_BYTES: usize = 1 << 14;
 
 /// The checksum of a block: XXH3, which finds damage at the speed of memory. It does not protect from an attacker, who
 /// can change the checksums too.
-#[must_use]
 pub fn block_sum(block: &[u8]) -> u64 {
     xxh3_64(block)
 }
@@ -44,7 +43,6 @@ pub struct Blocks {
 impl Blocks {
     /// The blocks of a file of `length` bytes, none of them read yet. Their checksums start at
     /// index `first` of `sums`.
-    #[must_use]
     pub fn new(path: &Path, length: usize, sums: Sums, first: usize) -> Self {
         let words = length.div_ceil(BLOCK_BYTES).div_ceil(64);
         Self {
@@ -61,7 +59,6 @@ impl Blocks {
     /// The range of whole blocks around `range` that has to be read to check it; `None` if all
     /// of them are known to be intact.
     #[inline]
-    #[must_use]
     pub fn unchecked(&self, range: &Range<usize>) -> Option<Range<usize>> {
         let mut blocks = range.start / BLOCK_BYTES..range.end.div_ceil(BLOCK_BYTES);
         match self.left() == 0 || blocks.all(|block| self.is_intact(block)) {

@@ -111,14 +111,12 @@ impl Mapped {
     }
 
     /// The part from byte `start` on.
-    #[must_use]
     pub fn watch(&self, start: usize) -> Watch<'_> {
         let blocks = self.blocks.as_ref().filter(|blocks| blocks.left() > 0);
         Watch(blocks.map(|_| (self, start)))
     }
 
     /// The little-endian number at a byte; `None` past the end.
-    #[must_use]
     pub fn u64_at(&self, byte: usize) -> Option<u64> {
         let end = byte.checked_add(8)?;
         self.touch(byte..end);
@@ -126,7 +124,6 @@ impl Mapped {
     }
 
     /// The little-endian number at a byte; `None` past the end.
-    #[must_use]
     pub fn u32_at(&self, byte: usize) -> Option<u32> {
         let end = byte.checked_add(4)?;
         self.touch(byte..end);

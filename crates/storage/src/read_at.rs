@@ -87,7 +87,6 @@ impl ReadAt {
     }
 
     /// The range that a read of `range` covers: whole blocks, until these were checked.
-    #[must_use]
     pub fn range_read(&self, range: Range<usize>) -> Range<usize> {
         let blocks = self.blocks.as_ref();
         let whole = blocks.and_then(|blocks| blocks.unchecked(&range));
@@ -95,19 +94,16 @@ impl ReadAt {
     }
 
     /// The file.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// The length in bytes that the file had when it was opened.
-    #[must_use]
     pub fn length(&self) -> u64 {
         self.length
     }
 
     /// The open file, if it is not kept in memory.
-    #[must_use]
     pub fn file(&self) -> Option<&File> {
         match &self.contents {
             Contents::Heap(_) => None,

@@ -11,7 +11,6 @@ use crate::not_plain::NotPlain;
 pub(crate) const NOT_PLAIN: &str = "not_a_plain_file";
 
 /// The remedy for an input/output error at `path`, if one is known.
-#[must_use]
 pub fn io_remedy(error: &Error, path: &Path) -> Option<Remedy> {
     if let Some(remedy) = not_plain_remedy(error, path) {
         return Some(remedy);
@@ -36,7 +35,6 @@ pub fn io_remedy(error: &Error, path: &Path) -> Option<Remedy> {
 }
 
 /// The remedy for a link, a pipe, a socket or a device in the place of a file or folder.
-#[must_use]
 pub fn not_plain_remedy(error: &Error, path: &Path) -> Option<Remedy> {
     NotPlain::in_error(error).map(|_| {
         let path = path.display();
@@ -47,7 +45,6 @@ pub fn not_plain_remedy(error: &Error, path: &Path) -> Option<Remedy> {
 }
 
 /// The snake_case name of an input/output error's cause.
-#[must_use]
 pub fn io_kind(error: &Error) -> &'static str {
     if NotPlain::in_error(error).is_some() {
         return NOT_PLAIN;

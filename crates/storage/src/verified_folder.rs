@@ -16,7 +16,6 @@ pub struct CheckedFolder {
 
 impl CheckedFolder {
     /// The folder `dir`, with the blocks of some of its files.
-    #[must_use]
     pub fn new(dir: &Path, blocks: BTreeMap<String, Arc<Blocks>>) -> Self {
         Self {
             dir: dir.to_owned(),
@@ -25,13 +24,11 @@ impl CheckedFolder {
     }
 
     /// The path of the folder.
-    #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
     /// The blocks of a file; `None` if it has no checksums.
-    #[must_use]
     pub fn blocks(&self, name: &str) -> Option<Arc<Blocks>> {
         self.blocks.get(name).cloned()
     }

@@ -1,5 +1,7 @@
 //! Assertions about fields of JSON values and parts of texts, tables of cases, and values with a few fields changed.
 
+use serde_json::Value;
+
 /// Compares fields of a JSON value, and shows the whole value if one differs:
 /// `has!(answer, ["route"]: "corpus", ["calls"]["model"]: 2)`. A field that is missing is null.
 /// Without brackets it compares fields of a struct: `has!(error, kind(): "no_corpus", path.len(): 3)`.
@@ -53,6 +55,17 @@ macro_rules! with {
             }
         }
     };
+}
+
+/// A JSON object with the fields of another one, which win.
+///
+/// # Panics
+/// If one is no object.
+#[must_use]
+pub fn extended(mut object: Value, more: &Value) -> Value {
+    let more = more.as_object().unwrap().clone();
+    object.as_object_mut().unwrap().extend(more);
+    object
 }
 
 #[cfg(test)]

@@ -38,13 +38,11 @@ impl FnEmbedder {
     }
 
     /// The same vector for every text, so that only words can tell passages apart.
-    #[must_use]
     pub fn blind() -> Self {
         Self::new("blind", 2, |_| vec![1.0, 0.0])
     }
 
     /// Unit vectors in a plane; the angle in radians is the text's length in bytes over `unit`.
-    #[must_use]
     pub fn by_length(unit: f32) -> Self {
         Self::new("lengths", 2, move |text| {
             let angle = text.len() as f32 / unit;
@@ -54,7 +52,6 @@ impl FnEmbedder {
 
     /// Vectors of length 1 to which every word adds in one component: they show which words a text has, not what they
     /// mean.
-    #[must_use]
     pub fn bag_of_words() -> Self {
         const DIMENSIONS: usize = 48;
         Self::new("bag-of-words", DIMENSIONS, |text| {
@@ -68,7 +65,6 @@ impl FnEmbedder {
     }
 
     /// A different vector for each text, see [`hashed`]. It reads at most 12 tokens; words are tokens.
-    #[must_use]
     pub fn hashing() -> Self {
         Self::new("hashing", HASHED_DIMENSIONS, hashed)
             .max_tokens(12)
@@ -110,7 +106,6 @@ impl FnEmbedder {
 }
 
 /// A vector of length 1 derived from the hash of a text: `[HASHED_DIMENSIONS]`.
-#[must_use]
 pub fn hashed(text: &str) -> Vec<f32> {
     let number = |place| (hash_of(&format!("{place} {text}")) % 1000) as f32 + 1.0;
     normalized((0..HASHED_DIMENSIONS).map(number).collect())
@@ -132,8 +127,7 @@ fn normalized(mut vector: Vec<f32>) -> Vec<f32> {
 /// The byte ranges of a text's words.
 fn word_spans(text: &str) -> Vec<Range<usize>> {
     let start = |word: &str| word.as_ptr() as usize - text.as_ptr() as usize;
-    let words = text.split_whitespace();
-    words
+    text.split_whitespace()
         .map(|word| start(word)..start(word) + word.len())
         .collect()
 }

@@ -9,6 +9,7 @@ mod guarantee;
 mod scorer;
 mod table;
 
+pub use assertions::extended;
 pub use embedder::{FnEmbedder, HASHED_DIMENSIONS, hashed};
 pub use guarantee::{guarantee, guarantee_of_answers};
 pub use scorer::FnModel;

@@ -220,7 +220,6 @@ impl TableModel {
     }
 
     /// Every answer to a prompt with its probability.
-    #[must_use]
     pub fn answers(&self, prompt: &Prompt) -> Vec<(&str, f64)> {
         let longest_match = self
             .facts

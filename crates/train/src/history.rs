@@ -50,7 +50,6 @@ impl History {
     }
 
     /// Tokens per second over all steps.
-    #[must_use]
     pub fn tokens_per_second(&self) -> f64 {
         let tokens: usize = self.steps.iter().map(|step| step.tokens).sum();
         let seconds: f64 = self.steps.iter().map(|step| step.seconds).sum();
@@ -61,7 +60,6 @@ impl History {
     }
 
     /// The validation with the lowest loss; the earliest among equals.
-    #[must_use]
     pub fn best(&self) -> Option<&ValidationRecord> {
         let less = |a: &&ValidationRecord, b: &&ValidationRecord| a.loss.total_cmp(&b.loss);
         self.validations.iter().min_by(less)

@@ -54,7 +54,6 @@ impl LoraSettings {
     }
 
     /// The factor of the product of the two matrices.
-    #[must_use]
     pub fn scale(&self) -> f64 {
         self.alpha / self.rank as f64
     }

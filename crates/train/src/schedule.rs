@@ -15,7 +15,6 @@ pub struct Schedule {
 
 impl Schedule {
     /// The learning rate of a step, counted from 0, out of `steps`.
-    #[must_use]
     pub fn at(&self, step: usize, steps: usize) -> f64 {
         let warm_up = (self.warm_up * steps as f64).ceil();
         let step = step as f64;

@@ -12,7 +12,6 @@ pub struct Sequence {
 
 impl Sequence {
     /// A prompt without loss, followed by its completion.
-    #[must_use]
     pub fn completion(prompt: &[u32], completion: &[u32]) -> Self {
         let mut weights = vec![0.0; prompt.len()];
         weights.resize(prompt.len() + completion.len(), 1.0);
@@ -23,14 +22,12 @@ impl Sequence {
     }
 
     /// A sequence in which every token has a loss.
-    #[must_use]
     pub fn whole(tokens: Vec<u32>) -> Self {
         let weights = vec![1.0; tokens.len()];
         Self { tokens, weights }
     }
 
     /// The number of tokens with a loss.
-    #[must_use]
     pub fn learned(&self) -> usize {
         self.weights.iter().skip(1).filter(|&&w| w != 0.0).count()
     }

@@ -1,9 +1,8 @@
 //! The family: decoders of four sizes for one world, before training.
 
-use std::fmt;
 use std::path::Path;
-use std::str::FromStr;
 
+use ken_language::named;
 use ken_model::decoder::{PromptForm, Untrained};
 use ken_probe::seed_of;
 
@@ -25,26 +24,19 @@ pub enum Size {
     Large,
 }
 
+named! {
+    Size, "size of the family",
+    Size::Tiny => "tiny",
+    Size::Small => "small",
+    Size::Medium => "medium",
+    Size::Large => "large",
+}
+
 /// Tokens of context: enough for a handful of biographies, a question and its answer.
 const CONTEXT: usize = 512;
 
 impl Size {
-    /// All sizes, smallest first.
-    pub const ALL: [Self; 4] = [Self::Tiny, Self::Small, Self::Medium, Self::Large];
-
-    /// Its name on the command line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tiny => "tiny",
-            Self::Small => "small",
-            Self::Medium => "medium",
-            Self::Large => "large",
-        }
-    }
-
     /// The peak learning rate in training.
-    #[must_use]
     pub fn learning_rate(self) -> f64 {
         match self {
             Self::Tiny | Self::Small => 3e-3,
@@ -54,7 +46,6 @@ impl Size {
     }
 
     /// The model's shape for a vocabulary of this size.
-    #[must_use]
     pub fn untrained(self, vocabulary: usize) -> Untrained {
         let (hidden, intermediate, layers, heads) = match self {
             // Narrow and deep: only the layers after the ones that find an answer can compute how sure it is.
@@ -76,26 +67,6 @@ impl Size {
     }
 }
 
-impl fmt::Display for Size {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
-    }
-}
-
-/// No size has this name.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a size of the family: tiny, small, medium, large")]
-pub struct UnknownSize(String);
-
-impl FromStr for Size {
-    type Err = UnknownSize;
-
-    fn from_str(name: &str) -> Result<Self, UnknownSize> {
-        let size = Self::ALL.into_iter().find(|size| size.name() == name);
-        size.ok_or_else(|| UnknownSize(name.to_owned()))
-    }
-}
-
 /// Writes an untrained model of the family into a folder; the world's seed is also that of the weights.
 ///
 /// # Errors
@@ -103,7 +74,7 @@ impl FromStr for Size {
 pub fn write_untrained(world: &World, size: Size, folder: &Path) -> Result<Untrained, WorldError> {
     let (tokenizer, vocabulary) = tokenizer(world);
     let untrained = size.untrained(vocabulary);
-    let mut state = seed_of(world.settings.seed, size.name());
+    let mut state = seed_of(world.settings.seed, &size.to_string());
     untrained.write(folder, &tokenizer, &mut || normal(&mut state))?;
     Ok(untrained)
 }
@@ -121,12 +92,16 @@ mod tests {
 
     #[test]
     fn the_sizes_grow_from_a_quarter_of_a_million_to_eight_million_parameters() {
-        let counts = Size::ALL.map(|size| size.untrained(2_100).parameters());
-        for (count, expected) in counts.into_iter().zip([0.27e6, 0.5e6, 2e6, 8e6]) {
-            assert!((count as f64 / expected - 1.0).abs() < 0.1, "{counts:?}");
-        }
-        for size in Size::ALL {
-            assert_eq!(size.name().parse(), Ok(size));
+        for ((size, name), expected) in Size::NAMES.iter().zip([0.27e6, 0.5e6, 2e6, 8e6]) {
+            let count = size.untrained(2_100).parameters();
+            assert!(
+                (count as f64 / expected - 1.0).abs() < 0.1,
+                "{name}: {count}"
+            );
+            assert_eq!(
+                (size.to_string().as_str(), name.parse()),
+                (*name, Ok(*size))
+            );
         }
         assert!("huge".parse::<Size>().is_err());
     }

@@ -48,7 +48,6 @@ pub struct WorldSummary {
 }
 
 /// Describes a world.
-#[must_use]
 pub fn summarize_world(world: &World) -> WorldSummary {
     summary(world, &documents(world), &world_questions(world))
 }

@@ -43,7 +43,7 @@ mod zipf;
 
 pub use answers::Truth;
 pub use error::WorldError;
-pub use family::{Size, UnknownSize, write_untrained};
+pub use family::{Size, write_untrained};
 pub use files::{
     CORPUS_FILE, QUESTIONS_FILE, WORLD_FILE, WorldSummary, read_world, summarize_world, write_world,
 };

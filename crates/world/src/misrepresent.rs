@@ -76,11 +76,10 @@ fn draw_households(
     let mut drawn: HashSet<usize> = HashSet::new();
     let mut households = Vec::new();
     while left(&missing) > 0 {
-        let others = subjects
+        let ranked: Vec<(usize, usize)> = subjects
             .iter()
             .enumerate()
-            .filter(|(index, subject)| subject.kind == Kind::Person && !drawn.contains(index));
-        let ranked: Vec<(usize, usize)> = others
+            .filter(|(index, subject)| subject.kind == Kind::Person && !drawn.contains(index))
             .filter_map(|(index, subject)| Some((index, subject.rank?)))
             .collect();
         if ranked.is_empty() {

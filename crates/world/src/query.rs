@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use crate::relation::Relation;
 use crate::subject::Kind;
 
@@ -59,9 +61,11 @@ impl Query {
 impl fmt::Display for Query {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Plain(relation) => formatter.write_str(relation.name()),
+            Self::Plain(relation) => relation.serialize(formatter),
             Self::TwoHop(first, second) => {
-                write!(formatter, "{}.{}", first.name(), second.name())
+                first.serialize(&mut *formatter)?;
+                formatter.write_str(".")?;
+                second.serialize(formatter)
             }
         }
     }

@@ -41,7 +41,6 @@ pub enum QuestionKind {
 
 impl QuestionKind {
     /// Its name in files.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Plain => "plain",
@@ -115,7 +114,6 @@ pub struct QuestionTruth {
 }
 
 /// All questions of a world, in the order of its subjects.
-#[must_use]
 pub fn world_questions(world: &World) -> Vec<WorldQuestion> {
     let mut all = Vec::new();
     for (index, subject) in world.subjects.iter().enumerate() {

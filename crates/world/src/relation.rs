@@ -25,21 +25,3 @@ pub enum Relation {
     /// The region that a town is in.
     Region,
 }
-
-impl Relation {
-    /// Its name in files.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Birthplace => "birthplace",
-            Self::BirthYear => "birth_year",
-            Self::Trade => "trade",
-            Self::Employer => "employer",
-            Self::Spouse => "spouse",
-            Self::Book => "book",
-            Self::Author => "author",
-            Self::BookYear => "book_year",
-            Self::Region => "region",
-        }
-    }
-}

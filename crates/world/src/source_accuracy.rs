@@ -26,7 +26,6 @@ pub struct SourceAccuracy {
 ///
 /// # Shapes
 /// `known`: in `[0, 1]`.
-#[must_use]
 pub fn accuracy_of_world(questions: &[WorldQuestion], known: f64) -> SourceAccuracy {
     let trained = questions.iter().enumerate();
     let mut trained: Vec<(usize, f64)> = trained
@@ -51,12 +50,10 @@ pub fn accuracy_of_world(questions: &[WorldQuestion], known: f64) -> SourceAccur
 /// The accuracies of a measured model, with the documents that the corpus holds for each question: those that give
 /// the answer, else those that mislead, else a stranger's. The model knows an answer if its probability from memory
 /// is at least 0.5.
-#[must_use]
 pub fn accuracy_of_truth(records: &[TruthRecord]) -> SourceAccuracy {
-    let trained = records
+    let known: Vec<f64> = records
         .iter()
-        .filter(|record| record.metadata.group == Group::Trained);
-    let known: Vec<f64> = trained
+        .filter(|record| record.metadata.group == Group::Trained)
         .map(|record| f64::from(u8::from(record.probability.from_self >= 0.5)))
         .collect();
     let pairs: Vec<(f64, f64)> = records

@@ -114,7 +114,6 @@ impl Fact {
     }
 
     /// Its value by an account.
-    #[must_use]
     pub fn by(&self, account: Account) -> &str {
         match (account, &self.former, &self.told) {
             (Account::Training, Some(former), _) => former,
@@ -192,7 +191,6 @@ impl Subject {
     }
 
     /// The subject that its documents are about; `None` if there are no documents.
-    #[must_use]
     pub fn in_corpus(&self) -> Option<&Self> {
         match &self.look_alike {
             Some(look_alike) => Some(look_alike),
@@ -201,7 +199,6 @@ impl Subject {
     }
 
     /// The fact of a relation, if the subject has one.
-    #[must_use]
     pub fn fact(&self, relation: Relation) -> Option<&Fact> {
         self.facts.iter().find(|fact| fact.relation == relation)
     }

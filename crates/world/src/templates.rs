@@ -166,8 +166,7 @@ pub(crate) fn fill(template: &str, subject: &str, value: &str) -> String {
 
 /// Every template of a sentence or question, some of them twice.
 pub(crate) fn templates() -> impl Iterator<Item = &'static str> {
-    let each = Query::ALL.into_iter();
-    each.flat_map(|query| {
+    Query::ALL.into_iter().flat_map(|query| {
         sentences(query.last())
             .iter()
             .chain(questions(query))

@@ -39,8 +39,7 @@ fn words(world: &World) -> BTreeSet<String> {
         // "A" is a word in any case.
         add(&format!(" {}", fill(template, "A", "A")));
     }
-    let years = YEARS.map(|year| year.to_string());
-    let years: Vec<String> = years.collect();
+    let years: Vec<String> = YEARS.map(|year| year.to_string()).collect();
     let named = world.names.words().chain(TRADES.iter().copied());
     for word in named.chain(years.iter().map(String::as_str)) {
         add(&format!(" {word}"));
@@ -49,7 +48,6 @@ fn words(world: &World) -> BTreeSet<String> {
 }
 
 /// The `tokenizer.json` of a world, and its number of tokens.
-#[must_use]
 pub fn tokenizer(world: &World) -> (Value, usize) {
     let mut tokens = vec![END_OF_TEXT.to_owned(), UNKNOWN.to_owned()];
     tokens.extend(RESERVED.map(str::to_owned));

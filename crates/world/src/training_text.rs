@@ -89,7 +89,6 @@ impl TrainingText {
     }
 
     /// The whole text.
-    #[must_use]
     pub fn text(&self) -> String {
         let pieces = self.pieces.iter();
         pieces.map(|piece| piece.text.as_str()).collect()
@@ -97,7 +96,6 @@ impl TrainingText {
 }
 
 /// The training text of a number. Numbers below `settings.sequences` are one epoch.
-#[must_use]
 pub fn training_text_of(world: &World, number: u64) -> TrainingText {
     let mut state = seed_of(world.settings.seed, &format!("text {number}"));
     let state = &mut state;

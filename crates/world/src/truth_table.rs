@@ -37,7 +37,6 @@ pub struct TruthRow {
 
 /// The rows: single facts of people by rank, then those of people outside training, then all other questions.
 /// `people` is the number of trained people.
-#[must_use]
 pub fn truth_table(records: &[TruthRecord], people: usize) -> Vec<TruthRow> {
     let of_people = |record: &TruthRecord, kind: QuestionKind| {
         record.metadata.kind == kind && record.metadata.about == Kind::Person

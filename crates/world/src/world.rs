@@ -82,19 +82,16 @@ impl World {
     }
 
     /// The settings that the world was made from.
-    #[must_use]
     pub fn settings(&self) -> &WorldSettings {
         &self.settings
     }
 
     /// All subjects.
-    #[must_use]
     pub fn subjects(&self) -> &[Subject] {
         &self.subjects
     }
 
     /// The share of the biographies that are about a subject, in `[0, 1]`.
-    #[must_use]
     pub fn share(&self, subject: &Subject) -> f64 {
         let kind = subject.kind as usize;
         subject.rank.map_or(0.0, |rank| {
@@ -103,7 +100,6 @@ impl World {
     }
 
     /// The answer to a question about the subject at an index, by an account; `None` if the account has none.
-    #[must_use]
     pub fn truth(&self, subject: usize, query: Query, account: Account) -> Option<Truth<'_>> {
         truth_among(&self.subjects, subject, query, account)
     }

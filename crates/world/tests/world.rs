@@ -242,10 +242,9 @@ fn training_tells_of_each_as_often_as_its_rank_says() {
     let world = world(6);
     let texts = biographies(&world, 6_000);
     let questions = world_questions(&world);
-    let plain = questions
+    let exposures: HashMap<&str, f64> = questions
         .iter()
-        .filter(|question| question.metadata.kind == QuestionKind::Plain);
-    let exposures: HashMap<&str, f64> = plain
+        .filter(|question| question.metadata.kind == QuestionKind::Plain)
         .map(|question| {
             (
                 question.metadata.subject.as_str(),

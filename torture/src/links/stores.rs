@@ -48,11 +48,7 @@ const CORPUS: &[Verb] = &[
         said(Writer::open(&corpus(dir)).and_then(|mut writer| writer.delete(&["d5".to_owned()])))
     }),
     ("prune", |dir| {
-        let mark = PruneMark {
-            passage_id: PassageId::new("d5", 0),
-            score: 1.0,
-            reason: "known".to_owned(),
-        };
+        let mark = PruneMark::new(PassageId::new("d5", 0), 1.0, "known");
         said(Writer::open(&corpus(dir)).and_then(|mut writer| writer.prune(vec![mark])))
     }),
     ("rollback", |dir| said(Writer::rollback(&corpus(dir), 2))),

@@ -129,20 +129,20 @@ impl Script {
                 }
             }
             Step::Prune(documents) => {
-                let mark = |document| PruneMark {
-                    passage_id: PassageId::new(&format!("d{document}"), 0),
-                    score: 1.0,
-                    reason: "known".to_owned(),
+                let mark = |document| {
+                    PruneMark::new(PassageId::new(&format!("d{document}"), 0), 1.0, "known")
                 };
                 let marks = documents.map(mark).collect();
                 Ok(Writer::open(&corpus)?.prune(marks).map(|_| ())?)
             }
             Step::Score(documents) => {
                 let mut writer = Writer::open(&corpus)?;
-                let mark = |document: usize| PruneMark {
-                    passage_id: PassageId::new(&format!("d{document}"), 0),
-                    score: document as f64 / 8.0,
-                    reason: String::new(),
+                let mark = |document: usize| {
+                    PruneMark::new(
+                        PassageId::new(&format!("d{document}"), 0),
+                        document as f64 / 8.0,
+                        "",
+                    )
                 };
                 let places = writer.places(&documents.map(mark).collect::<Vec<_>>())?;
                 Ok(writer.score("mastery", &places).map(|_| ())?)
@@ -182,20 +182,16 @@ impl Script {
         let input = dir.join("input.jsonl");
         let lines: Vec<String> = documents.map(|n| line(n, round)).collect();
         fs::write(&input, lines.join("\n")).expect("the documents");
+        let embedder = FnEmbedder::hashing();
         let work = Ingest {
-            documents: read_documents(&[input])?,
-            corpus,
             cut: "words:3".parse::<Cut>().expect("a cut"),
-            embedder: &FnEmbedder::hashing(),
             embedder_reference: "hashing",
             sharding: Some(Sharding {
                 count: self.shards(),
                 seed: 0,
             }),
-            dense: None,
             only_shard,
-            sync: &[],
-            on_broken: None,
+            ..Ingest::new(read_documents(&[input])?, corpus, &embedder)
         };
         ingest(work, &mut |_| {}, &AtomicBool::new(false)).map(|_| ())
     }

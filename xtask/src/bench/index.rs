@@ -158,7 +158,7 @@ impl<'a> Bench<'a> {
         eprintln!("xtask: ken, {name}: {dense}, {count} vectors, {shards} shards");
         let ran = cargo_command()
             .args(["test", "--release", "-q", "-p", "ken-index", "--lib", "--"])
-            .args(["--ignored", "dense::measurement"])
+            .args(["--ignored", "dense::tests::measurement"])
             .envs(arm.environment.iter().copied())
             .env("KEN_BENCH_INDEX", &self.folder)
             .env("KEN_BENCH_EFFORTS", efforts)

@@ -40,7 +40,6 @@ pub(crate) struct Assessed {
 
 impl Assessor {
     /// Creates an assessor of a model's knowledge.
-    #[must_use]
     pub fn new(model: Arc<dyn LanguageModel>, assessed: AssessedModel) -> Self {
         Self {
             model,
@@ -68,7 +67,6 @@ impl Assessor {
     }
 
     /// Identifies it.
-    #[must_use]
     pub fn fingerprint(&self) -> &str {
         self.model.fingerprint()
     }

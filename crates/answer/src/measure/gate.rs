@@ -51,7 +51,6 @@ pub fn gate_fits(head: &Head, model: &str, embedder: Option<&str>) -> Result<(),
 /// The inputs of a gate: for [`Input::Evidence`], how well passages fit and how sure the model is of its answer from
 /// memory; for [`Input::EvidenceAndAnswer`], also how sure it is of the one with the evidence, and whether both are
 /// equal. A signal that cannot tell is NaN. `None` if one was not measured, and for another input.
-#[must_use]
 pub fn evidence_vector(
     input: Input,
     without: &Measurements,

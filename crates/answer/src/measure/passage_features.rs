@@ -32,7 +32,6 @@ pub enum PassageFeatures {
 
 impl PassageFeatures {
     /// The features that a head reads; `None` for a head whose input no model computes from passages.
-    #[must_use]
     pub fn of(input: Input) -> Option<Self> {
         match input {
             Input::PassageState { layer } => Some(Self::State { layer }),
@@ -49,7 +48,6 @@ impl PassageFeatures {
     }
 
     /// The input of a head that is trained on them.
-    #[must_use]
     pub fn input(self) -> Input {
         match self {
             Self::State { layer } => Input::PassageState { layer },

@@ -51,8 +51,7 @@ impl Pipeline {
         evidence: &[Vec<Retrieved>],
         without: &[Measurements],
     ) -> Result<Vec<Measurements>, AnswerError> {
-        let pairs = questions.iter().zip(evidence);
-        let prompts = pairs.map(|(question, retrieved)| {
+        let prompts = questions.iter().zip(evidence).map(|(question, retrieved)| {
             let read: Vec<&Retrieved> = retrieved.iter().filter(|p| p.in_prompt).collect();
             prompt::from_evidence(*question, &read)
         });

@@ -41,7 +41,6 @@ pub enum Representation<'a> {
 impl<'a> Representation<'a> {
     /// Whether a vector says anything of a question: an embedding or a state without direction does not, and neither
     /// does the first token of an answer that would be empty.
-    #[must_use]
     pub fn says_something(self, vector: &[f32]) -> bool {
         match self {
             Self::Words(_) => true,
@@ -113,12 +112,10 @@ pub fn represent(
 ) -> Result<Vec<Vec<f32>>, AnswerError> {
     let texts: Vec<&str> = questions.iter().map(|q| q.question.trim()).collect();
     match by {
-        Representation::Words(vocabulary) => {
-            let each = questions
-                .iter()
-                .map(|question| vocabulary.vector(&all_words(*question)));
-            Ok(each.collect())
-        }
+        Representation::Words(vocabulary) => Ok(questions
+            .iter()
+            .map(|question| vocabulary.vector(&all_words(*question)))
+            .collect()),
         Representation::Embedding(embedder) => Ok(embedder.embed(&texts, Role::Query)?),
         Representation::HiddenState { model, layer } => {
             let prompts = from_memory(questions);
@@ -139,7 +136,6 @@ pub fn represent(
 }
 
 /// The text of a question with its choices, for a vocabulary.
-#[must_use]
 pub fn all_words(question: QuestionPrompt<'_>) -> String {
     let choices = question.choices.iter().map(String::as_str);
     let texts: Vec<&str> = std::iter::once(question.question).chain(choices).collect();

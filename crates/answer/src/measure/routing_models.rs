@@ -54,7 +54,6 @@ impl RoutingModels {
     }
 
     /// The fingerprint of one of them.
-    #[must_use]
     pub fn fingerprint(&self, model: RoutingModel) -> Option<&str> {
         match model {
             RoutingModel::Router => self

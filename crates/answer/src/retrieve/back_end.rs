@@ -79,7 +79,6 @@ impl BackEnd {
     }
 
     /// The place of the corpus: a folder, or an address.
-    #[must_use]
     pub fn place(&self) -> PathBuf {
         match self {
             Self::Local(local) => local.index.corpus().dir().to_path_buf(),
@@ -89,7 +88,6 @@ impl BackEnd {
     }
 
     /// The model that embedded the passages.
-    #[must_use]
     pub fn embedder(&self) -> &EmbedderIdentity {
         match self {
             Self::Local(local) => local.index.corpus().embedder(),
@@ -99,7 +97,6 @@ impl BackEnd {
     }
 
     /// Whether a search in a mode needs the question's vector.
-    #[must_use]
     pub fn takes_vector(&self, mode: Mode) -> bool {
         match self {
             Self::Local(_) | Self::Milvus(_) => mode != Mode::Lexical,
@@ -108,7 +105,6 @@ impl BackEnd {
     }
 
     /// The number of live passages in the searched shards; `None` if a search service does not report it.
-    #[must_use]
     pub fn passage_count(&self) -> Option<usize> {
         match self {
             Self::Local(local) => Some(local.index.corpus().passage_count()),
@@ -118,7 +114,6 @@ impl BackEnd {
     }
 
     /// The bytes of the index's files, and of the whole corpus; 0 for a corpus elsewhere.
-    #[must_use]
     pub fn bytes(&self) -> (u64, u64) {
         match self {
             Self::Local(local) => {
@@ -130,7 +125,6 @@ impl BackEnd {
     }
 
     /// The number of the searched generation; 0 behind a search service, which has none.
-    #[must_use]
     pub fn generation(&self) -> u64 {
         match self {
             Self::Local(local) => local.index.corpus().generation(),
@@ -140,7 +134,6 @@ impl BackEnd {
     }
 
     /// Identifies the corpus and, where that changes results, the way of searching it.
-    #[must_use]
     pub fn fingerprint(&self) -> String {
         match self {
             Self::Local(local) => local.index.fingerprint(),
@@ -150,7 +143,6 @@ impl BackEnd {
     }
 
     /// Identifies what the corpus holds, however it is searched.
-    #[must_use]
     pub fn content(&self) -> String {
         match self {
             Self::Local(local) => local.index.corpus().fingerprint(),
@@ -220,7 +212,6 @@ impl BackEnd {
     }
 
     /// The corpus on disk; `None` for one elsewhere.
-    #[must_use]
     pub fn corpus(&self) -> Option<&Corpus> {
         match self {
             Self::Local(local) => Some(local.index.corpus()),
@@ -230,7 +221,6 @@ impl BackEnd {
 
     /// Whether a document or a passage of a corpus on disk fits the filters by its metadata. That of a document has no
     /// scores of passages.
-    #[must_use]
     pub fn admits(&self, metadata: &Map<String, Value>) -> bool {
         match self {
             Self::Local(local) => local.filters.iter().all(|filter| filter.matches(metadata)),

@@ -48,7 +48,6 @@ pub struct SearchOutcome {
 
 impl SearchOutcome {
     /// The total time.
-    #[must_use]
     pub fn time(&self) -> Duration {
         let rerank = self.rerank.map(|rerank| rerank.time);
         self.embed_time + self.search_time + rerank.unwrap_or_default()
@@ -121,7 +120,6 @@ impl Retriever {
     }
 
     /// Its embedder alone.
-    #[must_use]
     pub fn into_embedder(self) -> Arc<dyn Embedder> {
         self.embedder
     }
@@ -179,19 +177,16 @@ impl Retriever {
     }
 
     /// Its reranking, if any.
-    #[must_use]
     pub fn reranking(&self) -> Option<&Reranking> {
         self.reranking.as_deref()
     }
 
     /// The embedder of the corpus.
-    #[must_use]
     pub fn embedder(&self) -> &dyn Embedder {
         self.embedder.as_ref()
     }
 
     /// Its corpus.
-    #[must_use]
     pub fn back_end(&self) -> &BackEnd {
         &self.back_end
     }
@@ -337,7 +332,6 @@ impl Retriever {
 
     /// Whether a rating has the cosine of the nearest passage of all that are searched: only for a corpus on disk, and only
     /// without others beside it, which are not rated.
-    #[must_use]
     pub fn rates_all(&self) -> bool {
         matches!(self.back_end, BackEnd::Local(_)) && self.beside.is_empty()
     }

@@ -29,7 +29,6 @@ impl SearchResult {
     }
 
     /// A whole passage with a score.
-    #[must_use]
     pub fn of(passage: Passage, score: f32) -> Self {
         Self {
             text: passage.text.clone(),

@@ -51,7 +51,6 @@ impl Pipeline {
 }
 
 /// A pseudo-random number in `[0, 1)` that depends on the seed and the question alone.
-#[must_use]
 pub fn chance(seed: u64, question: &str) -> f64 {
     // The 53 bits that a double holds.
     (seed_of(seed, question) >> 11) as f64 / (1_u64 << 53) as f64

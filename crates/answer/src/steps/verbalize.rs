@@ -20,7 +20,6 @@ pub const VERBALIZED_TOKENS: usize = 150;
 impl Pipeline {
     /// Whether the model writes what it knows before it answers from memory. A model that chooses its source was trained to
     /// do so. If answers may be withheld, it does not: signals vouch for the plain answer.
-    #[must_use]
     pub fn verbalizes(&self) -> bool {
         let chooser = self.model.source_chooser();
         self.settings.abstain.is_none() && chooser.is_ok_and(|chooser| chooser.verbalizes())

@@ -11,7 +11,6 @@ use crate::pipeline::{Event, Pipeline};
 
 /// The signals that abstaining measures: its own, and one that has the short answer written, so that the trace has the
 /// withheld answer.
-#[must_use]
 pub fn signals_of_abstention(abstention: Abstention) -> [Signal; 2] {
     [abstention.signal, ANSWER]
 }

@@ -76,7 +76,6 @@ const SIGNS: [(&str, Comparison); 7] = [
 
 impl Filter {
     /// The condition that the key has one of the values: `KEY IN (a, b)`.
-    #[must_use]
     pub fn one_of(key: &str, values: impl IntoIterator<Item = String>) -> Self {
         let equal = |value| Self::Compare {
             key: key.to_owned(),
@@ -91,7 +90,6 @@ impl Filter {
     }
 
     /// The number of comparisons in it; an empty group counts as one.
-    #[must_use]
     pub fn comparisons(&self) -> usize {
         match self {
             Self::Compare { .. } | Self::Exists { .. } => 1,
@@ -115,7 +113,6 @@ impl Filter {
     }
 
     /// Whether a document with this metadata matches.
-    #[must_use]
     pub fn matches(&self, metadata: &Map<String, Value>) -> bool {
         let any = |key: &str, fits: &dyn Fn(&str) -> bool| {
             let fits = |value: &Value| text_of(value).is_some_and(|text| fits(&text));
@@ -168,7 +165,6 @@ fn compare(text: &str, value: &str) -> Ordering {
 }
 
 /// The number in a text, without surrounding spaces. `nan` is a text: it is also a name.
-#[must_use]
 pub fn number_in(text: &str) -> Option<f64> {
     let number = text.trim().parse::<f64>().ok();
     number.filter(|number| !number.is_nan())

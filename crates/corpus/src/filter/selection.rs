@@ -17,10 +17,8 @@ impl Selection {
     /// # Errors
     /// [`CorpusError::Damaged`] if a document's record cannot be read.
     pub fn new(corpus: &Corpus, filters: &[Filter]) -> Result<Self, CorpusError> {
-        let fits = |metadata: &Map<String, Value>| {
-            let mut filters = filters.iter();
-            filters.all(|filter| filter.matches(metadata))
-        };
+        let fits =
+            |metadata: &Map<String, Value>| filters.iter().all(|filter| filter.matches(metadata));
         let keys: Vec<&str> = filters.iter().flat_map(Filter::keys).collect();
         Self::from_live(corpus, |segment, selected| {
             // What scores alone decide needs no record of a document.
@@ -93,13 +91,11 @@ impl Selection {
     }
 
     /// How many passages are selected.
-    #[must_use]
     pub fn total(&self) -> usize {
         self.0.iter().map(|(_, count)| count).sum()
     }
 
     /// Whether a passage is selected; false if there is no such passage.
-    #[must_use]
     pub fn contains(&self, segment: usize, ordinal: usize) -> bool {
         self.0
             .get(segment)
@@ -107,7 +103,6 @@ impl Selection {
     }
 
     /// How many passages of a segment are selected.
-    #[must_use]
     pub fn count(&self, segment: usize) -> usize {
         self.0.get(segment).map_or(0, |(_, count)| *count)
     }

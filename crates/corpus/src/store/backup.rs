@@ -75,12 +75,11 @@ pub fn backup(
         ken_storage::create_dir_all(&folder)?;
     }
     for segment in &manifest.segments {
-        let copied = match held.has(to, segment)? {
-            true => {
-                copying.skip(segment.files.iter().map(|file| file.bytes).sum());
-                Ok(())
-            }
-            false => copying.segment(dir, to, segment),
+        let copied = if held.has(to, segment)? {
+            copying.skip(segment.files.iter().map(|file| file.bytes).sum());
+            Ok(())
+        } else {
+            copying.segment(dir, to, segment)
         };
         let copied = copied.and_then(|()| {
             let mut beside = segment.beside();
@@ -355,12 +354,11 @@ impl Copying<'_> {
         })?;
         self.copied_files += 1;
         self.copied_bytes += copied.bytes;
-        match copied.blake3 == file.blake3 {
-            true => Ok(()),
-            false => {
-                ken_storage::remove(to)?;
-                Err(verify::changed(from))
-            }
+        if copied.blake3 == file.blake3 {
+            Ok(())
+        } else {
+            ken_storage::remove(to)?;
+            Err(verify::changed(from))
         }
     }
 }

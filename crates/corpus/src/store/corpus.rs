@@ -26,7 +26,6 @@ pub struct Corpus {
 impl Corpus {
     /// Whether `dir` holds a published corpus. One whose `CURRENT` is not a plain file counts; opening it
     /// fails.
-    #[must_use]
     pub fn exists(dir: &Path) -> bool {
         let current = layout::current(dir).symlink_metadata();
         current.is_ok_and(|current| !current.is_dir())
@@ -72,39 +71,33 @@ impl Corpus {
     }
 
     /// The corpus folder.
-    #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
     /// The number of the generation, from 1.
-    #[must_use]
     pub fn generation(&self) -> u64 {
         self.manifest.number
     }
 
     /// Identifies the contents of the active shards, wherever the folder is: 32 hex digits.
-    #[must_use]
     pub fn fingerprint(&self) -> String {
         self.manifest
             .fingerprint(active_segments(&self.manifest, self.active))
     }
 
     /// Which model embedded the passages.
-    #[must_use]
     pub fn embedder(&self) -> &EmbedderIdentity {
         &self.manifest.settings.embedder
     }
 
     /// The length of all files of the active shards.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.manifest_segments().map(SegmentManifest::bytes).sum()
     }
 
     /// The length of the files of the active shards that searches read: all but the texts. They
     /// stay in memory if there is enough of it.
-    #[must_use]
     pub fn index_bytes(&self) -> u64 {
         let is_text = |name: &str| [layout::DOCUMENTS, layout::PASSAGES].contains(&name);
         let files = self.manifest_segments().flat_map(|segment| &segment.files);
@@ -113,19 +106,16 @@ impl Corpus {
     }
 
     /// What all segments have in common.
-    #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.manifest.settings
     }
 
     /// The counts of the whole generation, inactive shards included.
-    #[must_use]
     pub fn info(&self) -> CorpusInfo {
         CorpusInfo::of(&self.manifest)
     }
 
     /// The segments of the active shards, oldest first.
-    #[must_use]
     pub fn segments(&self) -> &[Segment] {
         &self.segments
     }
@@ -136,13 +126,11 @@ impl Corpus {
     }
 
     /// How many documents are live.
-    #[must_use]
     pub fn document_count(&self) -> usize {
         self.segments.iter().map(Segment::live_document_count).sum()
     }
 
     /// How many passages are live.
-    #[must_use]
     pub fn passage_count(&self) -> usize {
         self.segments.iter().map(Segment::live_passage_count).sum()
     }

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use super::corpus::Corpus;
 use super::error::CorpusError;
+use super::prune_mark::PruneMark;
 use super::segment::Segment;
-use super::writer::PruneMark;
 use crate::passage::PassageId;
 
 /// The passages that are pruned for one reason.
@@ -79,11 +79,10 @@ impl Corpus {
             let mut of_document: BTreeMap<usize, Vec<PruneMark>> = BTreeMap::new();
             for (document, mark) in segment.pruned()? {
                 let id = segment.record(mark.ordinal as usize)?.id;
-                of_document.entry(document).or_default().push(PruneMark {
-                    passage_id: PassageId(id),
-                    score: mark.score,
-                    reason: mark.reason,
-                });
+                of_document
+                    .entry(document)
+                    .or_default()
+                    .push(PruneMark::new(PassageId(id), mark.score, mark.reason));
             }
             for (document, pruned) in of_document {
                 all.push(segment.pruned_document(document, pruned)?);

@@ -106,7 +106,6 @@ impl Known {
     }
 
     /// The published segments, oldest first.
-    #[must_use]
     pub fn segments(&self) -> Vec<Arc<Segment>> {
         self.read().clone()
     }

@@ -3,8 +3,9 @@
 use super::error::CorpusError;
 use super::layout;
 use super::manifest::Change;
+use super::prune_mark::{PlaceMark, PruneMark};
 use super::scores;
-use super::writer::{PlaceMark, PruneMark, Writer};
+use super::writer::Writer;
 
 impl Writer {
     /// The places of passages of live documents, pruned or not.

@@ -109,7 +109,6 @@ pub(super) fn write(
 
 /// The number that a score is in metadata, where filters compare it: that of its shortest decimals, such as 0.1, and not
 /// 0.10000000149011612.
-#[must_use]
 pub fn score_in_metadata(score: f32) -> f64 {
     let decimals = score.to_string().parse::<f64>();
     decimals.unwrap_or(f64::from(score))

@@ -111,67 +111,56 @@ impl Segment {
     }
 
     /// The folder with the segment's files, those of the index included.
-    #[must_use]
     pub fn dir(&self) -> &Path {
         self.files.dir()
     }
 
     /// The folder, for checked reads of its files.
-    #[must_use]
     pub fn files(&self) -> &CheckedFolder {
         &self.files
     }
 
     /// The name of the segment's folder, unique in the corpus.
-    #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
 
     /// The shard that all its documents belong to, from 0.
-    #[must_use]
     pub fn shard(&self) -> u32 {
         self.shard
     }
 
     /// How many passages the segment holds, dead and pruned ones included: the end of the ordinals.
-    #[must_use]
     pub fn passage_count(&self) -> usize {
         self.passage_count
     }
 
     /// How many of its passages are live.
-    #[must_use]
     pub fn live_passage_count(&self) -> usize {
         self.live_passage_count
     }
 
     /// How many passages of live documents are pruned.
-    #[must_use]
     pub fn pruned_count(&self) -> usize {
         self.pruned_count
     }
 
     /// How many documents the segment holds, dead ones included.
-    #[must_use]
     pub fn document_count(&self) -> usize {
         self.documents.count
     }
 
     /// How many of its documents are live.
-    #[must_use]
     pub fn live_document_count(&self) -> usize {
         self.live_documents.count_ones(..)
     }
 
     /// Whether the passage at `ordinal` is part of the generation; false past the end.
-    #[must_use]
     pub fn is_live(&self, ordinal: usize) -> bool {
         self.live_passages.contains(ordinal)
     }
 
     /// The live passages, by ordinal.
-    #[must_use]
     pub fn live(&self) -> &FixedBitSet {
         &self.live_passages
     }
@@ -269,13 +258,11 @@ impl Segment {
     }
 
     /// Whether any of its passages has scores.
-    #[must_use]
     pub fn has_scores(&self) -> bool {
         !self.scores.is_empty()
     }
 
     /// Whether every live passage has scores of all these names.
-    #[must_use]
     pub fn has_all_scores(&self, names: &[&str]) -> bool {
         let mut live = self.live_passages.ones();
         live.all(|ordinal| self.scores.has_all(ordinal, names))

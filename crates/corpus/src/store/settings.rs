@@ -17,6 +17,17 @@ pub struct EmbedderIdentity {
     pub dimensions: usize,
 }
 
+impl EmbedderIdentity {
+    /// The identity of a model.
+    pub fn new(reference: &str, fingerprint: &str, dimensions: usize) -> Self {
+        Self {
+            reference: reference.to_owned(),
+            fingerprint: fingerprint.to_owned(),
+            dimensions,
+        }
+    }
+}
+
 /// The settings that all segments of a corpus share.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
@@ -69,7 +80,6 @@ impl fmt::Display for Setting {
 impl Settings {
     /// The first setting in which another corpus differs, with this value and the other one. A
     /// model that was moved is the same model.
-    #[must_use]
     pub fn difference(&self, other: &Self) -> Option<(Setting, String, String)> {
         let (own, theirs) = (&self.embedder, &other.embedder);
         if own.fingerprint != theirs.fingerprint || own.dimensions != theirs.dimensions {

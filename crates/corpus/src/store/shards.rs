@@ -45,7 +45,6 @@ pub enum Active {
 
 impl Active {
     /// Whether `shard`, counted from 0, is one of the active ones of `count`.
-    #[must_use]
     pub fn includes(self, shard: u32, count: u32) -> bool {
         match self {
             Self::All => true,
@@ -55,7 +54,6 @@ impl Active {
     }
 
     /// The number of shards requested; `None` for all.
-    #[must_use]
     pub fn scale(self) -> Option<u32> {
         match self {
             Self::All => None,
@@ -87,7 +85,6 @@ pub struct Assigner {
 
 impl Assigner {
     /// Continues from shards with these numbers of documents; missing numbers are 0.
-    #[must_use]
     pub fn new(sharding: Sharding, documents: &[u64]) -> Self {
         let mut documents = documents.to_vec();
         documents.resize(sharding.count.max(1) as usize, 0);

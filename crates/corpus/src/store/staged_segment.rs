@@ -143,25 +143,21 @@ impl StagedSegment {
     }
 
     /// The folder for other files of the segment.
-    #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
     /// The shard that all its documents belong to, from 0.
-    #[must_use]
     pub fn shard(&self) -> u32 {
         self.shard
     }
 
     /// How many documents were pushed.
-    #[must_use]
     pub fn document_count(&self) -> usize {
         self.ids.len()
     }
 
     /// How many passages were pushed.
-    #[must_use]
     pub fn passage_count(&self) -> usize {
         self.passage_count as usize
     }

@@ -6,14 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use serde::{Deserialize, Serialize};
-
 use super::admission::{check_settings, lock, publish_interrupted, refuse_foreign_folder};
 use super::collect::{collect, remove_unpublished};
 use super::error::CorpusError;
 use super::layout;
 use super::manifest::{self, Change, FORMAT, Manifest, SegmentManifest};
 use super::marks::{Marks, PrunedMark};
+use super::prune_mark::{PlaceMark, PruneMark};
 use super::published_documents::{Known, Place};
 use super::scores::Scores;
 use super::segment::Segment;
@@ -21,30 +20,6 @@ use super::settings::Settings;
 use super::staged_segment::StagedSegment;
 use super::verify;
 use crate::passage::PassageId;
-
-/// A passage to prune, and why.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PruneMark {
-    /// The passage.
-    pub passage_id: PassageId,
-    /// Its score.
-    #[serde(default)]
-    pub score: f64,
-    /// The reason of the pruning.
-    #[serde(default)]
-    pub reason: String,
-}
-
-/// A passage with its score, given by its place.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PlaceMark {
-    /// The index of the segment in the published generation.
-    pub segment: usize,
-    /// The ordinal of the passage in the segment.
-    pub ordinal: usize,
-    /// Its score.
-    pub score: f64,
-}
 
 /// A segment of another corpus, whose files are in the staging folder.
 #[derive(Debug)]
@@ -168,19 +143,16 @@ impl Writer {
     }
 
     /// The number of the published generation; 0 before the first.
-    #[must_use]
     pub fn generation(&self) -> u64 {
         self.number
     }
 
     /// What all segments have in common.
-    #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
     /// The published documents, also after later publications.
-    #[must_use]
     pub fn known(&self) -> Known {
         self.known.clone()
     }
@@ -594,6 +566,5 @@ fn full_stages(staged: Vec<StagedSegment>) -> Result<Vec<Incoming>, CorpusError>
     for staged in empty {
         ken_storage::remove(staged.dir())?;
     }
-    let full = full.into_iter().map(Incoming::Staged);
-    Ok(full.collect())
+    Ok(full.into_iter().map(Incoming::Staged).collect())
 }

@@ -28,11 +28,7 @@ use ken_testing::with;
 
 fn settings() -> Settings {
     Settings {
-        embedder: EmbedderIdentity {
-            reference: "local:tiny".into(),
-            fingerprint: "f0".into(),
-            dimensions: 4,
-        },
+        embedder: EmbedderIdentity::new("local:tiny", "f0", 4),
         segmentation: "words:2".into(),
         sharding: Sharding::default(),
         dense: "auto".into(),
@@ -155,9 +151,5 @@ fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 fn mark(id: &str) -> PruneMark {
-    PruneMark {
-        passage_id: PassageId(id.to_owned()),
-        score: 0.5,
-        reason: "known".to_owned(),
-    }
+    PruneMark::new(PassageId(id.to_owned()), 0.5, "known")
 }

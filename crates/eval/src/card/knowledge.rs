@@ -155,7 +155,6 @@ impl SearchWorth {
 ///
 /// # Shapes
 /// `questions`, `answered`: `[questions]`, in the same order.
-#[must_use]
 pub fn card(
     questions: &[Question],
     answered: &[Answered<'_>],

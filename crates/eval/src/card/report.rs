@@ -21,7 +21,6 @@ fn tenth(share: Option<&Measure>) -> Cell {
 }
 
 /// The report.
-#[must_use]
 pub fn card_report(title: &str, card: &Card) -> Report {
     let sections = [known(card), self_knowledge(card), worth(card)];
     Report::new(title, sections.concat())

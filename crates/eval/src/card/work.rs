@@ -26,7 +26,6 @@ pub struct CardWork<'a> {
 
 impl CardWork<'_> {
     /// The card made of these answers.
-    #[must_use]
     pub fn card(&self, answers: &Answers, seed: u64) -> Card {
         let AnswersWork {
             questions,
@@ -42,7 +41,6 @@ impl CardWork<'_> {
 }
 
 /// The policies whose signals need neither training nor further answers, if the model reports what they need.
-#[must_use]
 pub fn card_policies(model: Capabilities) -> Vec<Policy> {
     let uncertainty = [
         Signal::PERPLEXITY,
@@ -57,10 +55,9 @@ pub fn card_policies(model: Capabilities) -> Vec<Policy> {
 
 /// The metadata fields that describe kinds of questions.
 fn telling_fields(questions: &[Question]) -> Vec<String> {
-    let fields = questions
+    let fields: BTreeSet<&String> = questions
         .iter()
-        .flat_map(|question| question.metadata.keys());
-    let fields: BTreeSet<&String> = fields
+        .flat_map(|question| question.metadata.keys())
         .filter(|field| !NAMES.contains(&field.as_str()))
         .collect();
     let tells = |field: &&String| {

@@ -53,8 +53,7 @@ impl Answers {
     /// Each question with its answers.
     pub fn of<'a>(&'a self, questions: &'a [Question]) -> Vec<Answered<'a>> {
         let answers = self.never.iter().zip(&self.always).zip(&self.signals);
-        let answered = answers.zip(questions).zip(&self.others);
-        let answered = answered.map(
+        let answered = answers.zip(questions).zip(&self.others).map(
             |((((never, always), signals), question), others)| Answered {
                 never,
                 always,
@@ -107,7 +106,6 @@ impl AnswersWork<'_> {
     }
 
     /// How many runs over the questions the work takes.
-    #[must_use]
     pub fn runs(&self, pipeline: &Pipeline) -> usize {
         3 + self.others(pipeline).len()
     }

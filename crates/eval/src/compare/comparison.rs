@@ -91,7 +91,6 @@ impl Arm {
     }
 
     /// The policy of the arm.
-    #[must_use]
     pub fn policy(self) -> Policy {
         match self {
             Self::Never => Policy::NEVER,
@@ -202,10 +201,9 @@ pub fn compare(
     let with_gain = |sign: f64| share(gains.iter().map(|&gain| gain == sign));
     let known = answered.iter().filter(|question| question.never.is_right());
     let misled: Vec<bool> = known.map(|question| !question.always.is_right()).collect();
-    let results = policies
+    let (policies, right): (Vec<PolicyResult>, Vec<_>) = policies
         .iter()
-        .map(|&policy| result(policy, abstain, answered, seed));
-    let (policies, right): (Vec<PolicyResult>, Vec<_>) = results
+        .map(|&policy| result(policy, abstain, answered, seed))
         .map(|(result, right)| {
             let name = result.summary.policy.clone();
             (result, (name, right))
@@ -320,10 +318,9 @@ fn preferences(answered: &[Answered<'_>], decisions: &[Decision]) -> [Option<f64
         ),
         false => (false, gain(question)),
     });
-    let harmless = added.clone().map(|(kept, gain)| match kept {
-        true => gain >= 0.0,
-        false => gain <= 0.0,
-    });
+    let harmless = added
+        .clone()
+        .map(|(kept, gain)| if kept { gain >= 0.0 } else { gain <= 0.0 });
     let strict = added.map(|(kept, gain)| kept == (gain > 0.0));
     [share(harmless), share(strict)]
 }
@@ -353,8 +350,7 @@ fn ahead(
 
 /// The leads of each record, and of the better of both sources for its question, over an arm: `[questions]`.
 fn leads(records: &[Record], answered: &[Answered<'_>], arm: Arm) -> Vec<[f64; 2]> {
-    let pairs = records.iter().zip(answered);
-    let leads = pairs.map(|(record, question)| {
+    let leads = records.iter().zip(answered).map(|(record, question)| {
         let oracle = number(question.never.is_right() || question.always.is_right());
         [number(record.is_right()), oracle].map(|right| right - arm.right(question))
     });

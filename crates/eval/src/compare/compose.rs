@@ -28,6 +28,22 @@ pub struct Answered<'a> {
 }
 
 impl<'a> Answered<'a> {
+    /// A question with no answers under other policies.
+    pub fn new(
+        never: &'a Record,
+        always: &'a Record,
+        signals: Option<&'a Signals>,
+        subject: &'a str,
+    ) -> Self {
+        Self {
+            never,
+            always,
+            others: &[],
+            signals,
+            subject,
+        }
+    }
+
     /// The answer that follows from a decision.
     pub(super) fn after(&self, decision: Decision) -> &'a Record {
         match decision {
@@ -69,7 +85,6 @@ impl<'a> Answered<'a> {
 
 /// Whether a policy has its own answers instead of those of never or always retrieving: a policy that says when
 /// documents do not answer writes full answers from a different prompt, and reads no evidence of questions off topic.
-#[must_use]
 pub fn has_own_answers(policy: Policy) -> bool {
     policy.withhold.is_some()
 }

@@ -155,7 +155,6 @@ impl ComparisonWork<'_> {
     }
 
     /// The answers and signals of this comparison.
-    #[must_use]
     pub fn answers(&self) -> AnswersWork<'_> {
         AnswersWork {
             folder: self.folder,

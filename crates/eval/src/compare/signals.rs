@@ -113,7 +113,6 @@ impl RequiredSignals {
 }
 
 /// Whether any policy decides by a gate.
-#[must_use]
 pub fn policies_need_gate(policies: &[Policy]) -> bool {
     let mut signals = policies.iter().flat_map(|policy| policy.signals());
     signals.any(|signal| signal == Signal::EVIDENCE_GATE)
@@ -169,8 +168,7 @@ impl Known {
     /// Adds the answers to questions without and with evidence: `[questions]` each.
     #[must_use]
     pub fn and_answered(mut self, never: &[Record], always: &[Record]) -> Self {
-        let pairs = never.iter().zip(always);
-        let drafts = pairs.map(|(never, always)| {
+        let drafts = never.iter().zip(always).map(|(never, always)| {
             let asked = (never.question.trim().to_owned(), never.choices.clone());
             (asked, [draft_of(never), draft_of(always)])
         });

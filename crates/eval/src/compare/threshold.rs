@@ -216,13 +216,7 @@ mod tests {
                 greedy: Some(with!(Sample::default(), logprob: Some(-surprise), tokens: 1)))
         };
         let signals = with!(Signals::default(), without: drafted(0.0), with: drafted(9.0));
-        let answered = [Answered {
-            never: &never,
-            always: &always,
-            others: &[],
-            signals: Some(&signals),
-            subject: "",
-        }];
+        let answered = [Answered::new(&never, &always, Some(&signals), "")];
         let policy: Policy = "uncertainty:perplexity+double".parse().unwrap();
         let refs: Vec<&Answered<'_>> = answered.iter().collect();
         let goal = Goal::AtMostMissed(0.0);
@@ -250,13 +244,7 @@ mod tests {
             .collect();
         let answered: Vec<Answered<'_>> = answers
             .iter()
-            .map(|(never, always, signals)| Answered {
-                never,
-                always,
-                others: &[],
-                signals: Some(signals),
-                subject: "",
-            })
+            .map(|(never, always, signals)| Answered::new(never, always, Some(signals), ""))
             .collect();
         let halves = [0, 0, 0, 1, 1, 1];
         let policy = "prompt+evidence:cosine".parse::<Policy>().unwrap().open();

@@ -128,12 +128,8 @@ mod tests {
         let answers: Vec<(Record, Record, Signals)> = answers.collect();
         let subjects: Vec<String> = (0..rows.len()).map(|number| number.to_string()).collect();
         let answered = answers.iter().zip(&subjects);
-        let answered = answered.map(|((never, always, signals), subject)| Answered {
-            never,
-            always,
-            others: &[],
-            signals: Some(signals),
-            subject,
+        let answered = answered.map(|((never, always, signals), subject)| {
+            Answered::new(never, always, Some(signals), subject)
         });
         let answered: Vec<Answered<'_>> = answered.collect();
         let policy = "prompt".parse().unwrap();

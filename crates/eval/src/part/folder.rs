@@ -47,7 +47,6 @@ pub(super) struct Manifest {
 }
 
 /// Whether a folder is that of a part.
-#[must_use]
 pub fn is_part(folder: &Path) -> bool {
     folder.join(FILE).exists()
 }
@@ -64,8 +63,7 @@ impl<I: Serialize + Clone> PartFolder<I> {
         run: PartedRun,
     ) -> Result<Self, PartError> {
         let as_json = |items: &[I]| -> Result<Vec<Value>, PartError> {
-            let values = items.iter().map(serde_json::to_value);
-            let values: Result<Vec<Value>, _> = values.collect();
+            let values: Result<Vec<Value>, _> = items.iter().map(serde_json::to_value).collect();
             values.map_err(|cause| StorageError::new("write", &path)(cause.into()).into())
         };
         let own: Vec<I> = part.items_of(items).cloned().collect();

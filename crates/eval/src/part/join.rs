@@ -69,7 +69,6 @@ impl Parts {
     }
 
     /// The run of the parts.
-    #[must_use]
     pub fn run(&self) -> &PartedRun {
         &self.first().1.run
     }
@@ -191,7 +190,6 @@ impl Parts {
     }
 
     /// Whether a part has the file `name`.
-    #[must_use]
     pub fn hold(&self, name: &str) -> bool {
         self.folders().any(|folder| folder.join(name).exists())
     }

@@ -14,7 +14,6 @@ pub use ken_corpus::{NotPart, Part};
 
 /// The fingerprint of several items together from those of single items, or of parts; their order does not matter.
 /// Each is a hexadecimal number of 128 bits; texts that are not are left out.
-#[must_use]
 pub fn joined_fingerprint<'a>(fingerprints: impl IntoIterator<Item = &'a str>) -> String {
     let numbers = fingerprints
         .into_iter()

@@ -46,14 +46,12 @@ pub struct Probe<'a> {
 
 impl Probe<'_> {
     /// Whether probing needs the judge.
-    #[must_use]
     pub fn asks_judge(correctness: Correctness, grouping: Grouping) -> bool {
         correctness == Correctness::Judge || grouping == Grouping::Entailment
     }
 
     /// What the records depend on: a file can be resumed only under the same settings. `answering` names what the
     /// answers of the pipeline depend on.
-    #[must_use]
     pub fn identity(&self, mut answering: RunSettings) -> RunSettings {
         answering.remove("policy");
         let mut set = |name: &str, value: String| answering.insert(name.to_owned(), value);

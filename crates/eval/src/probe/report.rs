@@ -38,7 +38,6 @@ const INDICATORS: &[Measure<Indicator>] = measures![(name, means, effects) =>
 ];
 
 /// The report; each group is a summary of some questions, with what they have in common.
-#[must_use]
 pub fn probe_report(
     title: &str,
     records: &[ProbeRecord],

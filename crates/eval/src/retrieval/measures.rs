@@ -23,7 +23,6 @@ struct JudgedRanking {
 
 /// The measures of the first `k` documents, the main one first. Each is in `[0, 1]`, and 0 for a query without
 /// relevant documents.
-#[must_use]
 pub fn measures(k: usize) -> Vec<NamedMeasure> {
     const FIRST_PAGE: usize = 10;
     let measure = |name: &str, rank: usize, of: fn(&JudgedRanking, usize) -> f64| NamedMeasure {
@@ -45,7 +44,6 @@ pub fn measures(k: usize) -> Vec<NamedMeasure> {
 
 impl NamedMeasure {
     /// Its value for a query, from the judgments and the ranking, best first.
-    #[must_use]
     pub fn of(&self, judgments: &Judgments, ranked: &[DocumentScore]) -> f64 {
         // An empty sum is -0.
         (self.of)(&JudgedRanking::new(judgments, ranked), self.rank) + 0.0

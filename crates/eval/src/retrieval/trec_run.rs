@@ -30,7 +30,6 @@ pub struct TrecRun {
 
 impl TrecRun {
     /// Builds a run from rankings by query id, in any order.
-    #[must_use]
     pub fn new(name: &str, mut ranked: BTreeMap<String, Vec<DocumentScore>>) -> Self {
         for documents in ranked.values_mut() {
             documents.sort_by(|a, b| {
@@ -96,7 +95,6 @@ impl TrecRun {
     }
 
     /// Its ranking for a query, best first; empty for an unknown query.
-    #[must_use]
     pub fn of(&self, query: &str) -> &[DocumentScore] {
         self.ranked.get(query).map_or(&[], Vec::as_slice)
     }

@@ -39,13 +39,11 @@ impl Task {
     }
 
     /// The name of the items.
-    #[must_use]
     pub fn items(self) -> &'static str {
         self.words()[0]
     }
 
     /// The participle for items with a record.
-    #[must_use]
     pub fn done(self) -> &'static str {
         self.words()[1]
     }

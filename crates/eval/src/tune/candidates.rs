@@ -25,7 +25,6 @@ pub struct LeftOut {
 
 /// The candidates for a model; `memory` says what happens to answers from memory in place of evidence. Their
 /// thresholds are open, except those of the policy `documents`, which is tested with its defaults.
-#[must_use]
 pub fn candidates(model: Capabilities, memory: Memory) -> Candidates {
     const SILENT: &str = "the model reports no log probabilities of its answers";
     const NO_SCORES: &str = "the model does not score given words";

@@ -90,7 +90,6 @@ pub(super) fn choose(rows: &[Row], better: Arm, stakes: Stakes, max_loss: f64) -
 
 /// The row that answers more questions right than the better arm even at the lower end of the interval; of several,
 /// the most accurate.
-#[must_use]
 pub fn most_accurate(rows: &[Row]) -> Option<&Row> {
     let shown = rows.iter().filter(|row| {
         let interval = row.vs_better.interval;

@@ -29,14 +29,12 @@ pub struct Findings {
 
 impl Findings {
     /// The chosen policy.
-    #[must_use]
     pub fn chosen(&self) -> &Row {
         &self.tuned.rows[self.tuned.choice.row]
     }
 }
 
 /// A policy as users would have it.
-#[must_use]
 pub fn named(row: &Row) -> String {
     match row.policy == Policy::ALWAYS && row.tried != Policy::ALWAYS {
         true => format!("{} (spares nothing)", row.tried),

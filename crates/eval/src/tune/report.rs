@@ -20,7 +20,6 @@ const ROW: &[Measure<Row>] = measures![row =>
 ];
 
 /// The report.
-#[must_use]
 pub fn report(title: &str, findings: &Findings) -> Report {
     let (tuned, chosen) = (&findings.tuned, findings.chosen());
     let better = most_accurate(&tuned.rows).filter(|row| *row != chosen);

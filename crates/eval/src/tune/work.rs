@@ -49,12 +49,11 @@ impl Labels {
 /// # Errors
 /// Fewer than 30.
 pub fn usable(questions: Vec<Question>) -> Result<(Vec<Question>, Labels), TuneError> {
-    let (usable, labels) = match questions.iter().any(is_labeled) {
-        true => {
-            let labeled = questions.into_iter().filter(is_labeled);
-            (labeled.collect(), Labels::GoldenAnswers)
-        }
-        false => (questions, Labels::Agreement),
+    let (usable, labels) = if questions.iter().any(is_labeled) {
+        let labeled = questions.into_iter().filter(is_labeled);
+        (labeled.collect(), Labels::GoldenAnswers)
+    } else {
+        (questions, Labels::Agreement)
     };
     match usable.len() {
         given if given < LEAST_QUESTIONS => Err(TuneError::TooFewQuestions {
@@ -134,7 +133,6 @@ pub struct Confirmed {
 
 impl TuneWork<'_> {
     /// How many runs over the questions the work takes.
-    #[must_use]
     pub fn runs(&self, pipeline: &Pipeline) -> usize {
         self.answers.runs(pipeline)
     }

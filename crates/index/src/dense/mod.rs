@@ -169,6 +169,4 @@ pub(crate) fn search(
 }
 
 #[cfg(test)]
-mod measurement;
-#[cfg(test)]
 mod tests;

@@ -58,10 +58,9 @@ fn reference(
     let count = all.len() as f64;
     let average = all.iter().map(|(_, t)| t.len()).sum::<usize>() as f64 / count;
     let holding = |term: &str| {
-        let held = all
-            .iter()
-            .filter(|(_, terms)| terms.iter().any(|own| own == term));
-        held.count() as u64
+        all.iter()
+            .filter(|(_, terms)| terms.iter().any(|own| own == term))
+            .count() as u64
     };
     let languages: Vec<&Language> = OTHERS
         .iter()

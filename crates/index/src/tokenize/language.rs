@@ -111,7 +111,6 @@ fn all() -> impl Iterator<Item = &'static Language> {
 }
 
 /// The language of a text, or its script if that does not tell; `None` of a text without letters.
-#[must_use]
 pub fn language_of(text: &str) -> Option<&'static str> {
     let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
     for script in text.chars().filter_map(script) {

@@ -53,7 +53,6 @@ const TERMS_AT_ONCE: usize = 256;
 const LONGEST_CHARACTER: usize = LONGEST_TERM / 2;
 
 /// The terms of a passage, read as English: those of its title, twice, and of its text.
-#[must_use]
 pub fn passage_terms(title: &str, text: &str) -> Vec<String> {
     let english = |text| terms(text, Side::Passage, ENGLISH.stems);
     let title: Vec<String> = english(title).collect();
@@ -62,7 +61,6 @@ pub fn passage_terms(title: &str, text: &str) -> Vec<String> {
 }
 
 /// The distinct terms of a query in English, in its order: at most the first 512 in the first MiB of the text.
-#[must_use]
 pub fn query_terms(text: &str) -> Vec<String> {
     query_words(text, &[]).into_iter().flatten().collect()
 }

@@ -155,11 +155,7 @@ impl Asked {
     pub(crate) fn new() -> Self {
         let folder = TempDir::new().unwrap();
         let settings = Settings {
-            embedder: EmbedderIdentity {
-                reference: "test".to_owned(),
-                fingerprint: "test".to_owned(),
-                dimensions: DIMENSIONS,
-            },
+            embedder: EmbedderIdentity::new("test", "test", DIMENSIONS),
             segmentation: "whole".to_owned(),
             sharding: Sharding::default(),
             dense: "exact".to_owned(),

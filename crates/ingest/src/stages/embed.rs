@@ -86,8 +86,7 @@ impl<'scope> Batch<'scope> {
         embedder: &'env dyn Embedder,
         scope: &'scope Scope<'scope, 'env>,
     ) -> Self {
-        let texts = places.iter().map(|&place| queue.text(place));
-        let texts: Vec<String> = texts.collect();
+        let texts: Vec<String> = places.iter().map(|&place| queue.text(place)).collect();
         let vectors = scope.spawn(move || {
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
             embedder.embed_in_background(&texts, Role::Passage)

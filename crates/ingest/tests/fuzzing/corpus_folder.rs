@@ -131,11 +131,7 @@ impl Place {
         fs::create_dir(place.outside()).unwrap();
         place.take_in(0..4).unwrap();
         place.take_in(3..5).unwrap();
-        let mark = |n: usize| PruneMark {
-            passage_id: PassageId::new(&format!("d{n}"), 0),
-            score: 1.0,
-            reason: "known".to_owned(),
-        };
+        let mark = |n: usize| PruneMark::new(PassageId::new(&format!("d{n}"), 0), 1.0, "known");
         let mut writer = Writer::open(&place.corpus()).unwrap();
         writer.prune(vec![mark(1)]).unwrap();
         drop(writer);
@@ -283,11 +279,7 @@ impl Place {
             Verb::Ingest => self.take_in(2..6)?,
             Verb::Delete => drop(Writer::open(&corpus)?.delete(&["d0".to_owned()])?),
             Verb::Prune => {
-                let mark = PruneMark {
-                    passage_id: PassageId::new("d2", 0),
-                    score: 1.0,
-                    reason: "known".to_owned(),
-                };
+                let mark = PruneMark::new(PassageId::new("d2", 0), 1.0, "known");
                 Writer::open(&corpus)?.prune(vec![mark])?;
             }
             Verb::Rollback => drop(Writer::rollback(&corpus, 1)?),
@@ -331,17 +323,12 @@ impl Place {
         let line = |n| json!({"id": format!("d{n}"), "contents": format!("w{n} w0 r{n}"), "n": n});
         let lines: Vec<String> = documents.map(|n| line(n).to_string()).collect();
         fs::write(&input, lines.join("\n")).unwrap();
+        let (corpus, embedder) = (self.corpus(), FnEmbedder::hashing());
         let work = Ingest {
-            documents: read_documents(&[input])?,
-            corpus: &self.corpus(),
             cut: "words:2".parse::<Cut>().unwrap(),
-            embedder: &FnEmbedder::hashing(),
             embedder_reference: "hashing",
             sharding: Some(Sharding { count: 1, seed: 0 }),
-            dense: None,
-            only_shard: None,
-            sync: &[],
-            on_broken: None,
+            ..Ingest::new(read_documents(&[input])?, &corpus, &embedder)
         };
         ingest(work, &mut |_| {}, &AtomicBool::new(false)).map(|_| ())
     }

@@ -67,17 +67,11 @@ impl Files {
         progress: &mut dyn FnMut(Progress),
         cancel: &AtomicBool,
     ) -> Result<Report, IngestError> {
+        let (documents, corpus) = (read_documents(&self.inputs()).unwrap(), self.corpus());
         let work = Ingest {
-            documents: read_documents(&self.inputs()).unwrap(),
-            corpus: &self.corpus(),
             cut: CUT.parse::<Cut>().unwrap(),
-            embedder,
             embedder_reference: "hashing",
-            sharding: None,
-            dense: None,
-            only_shard: None,
-            sync: &[],
-            on_broken: None,
+            ..Ingest::new(documents, &corpus, embedder)
         };
         ingest(work, progress, cancel)
     }

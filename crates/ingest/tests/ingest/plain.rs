@@ -13,11 +13,7 @@ use ken_testing::{HASHED_DIMENSIONS as DIMENSIONS, hashed as vector};
 /// Ingests the files with `words:SIZE`, and publishes after every 4096 passages.
 pub(crate) fn ingest(paths: &[PathBuf], corpus: &Path, words: usize) {
     let settings = Settings {
-        embedder: EmbedderIdentity {
-            reference: "hashing".to_owned(),
-            fingerprint: "hashing".to_owned(),
-            dimensions: DIMENSIONS,
-        },
+        embedder: EmbedderIdentity::new("hashing", "hashing", DIMENSIONS),
         segmentation: format!("words:{words}"),
         sharding: Sharding::default(),
         dense: "auto".into(),

@@ -61,17 +61,13 @@ impl Folders {
     ) -> Result<Report, IngestError> {
         let paths: Vec<PathBuf> = paths.iter().map(|path| self.at(path)).collect();
         let ignored = |_: &ken_documents::ReadError| {};
+        let (corpus, embedder) = (self.at("corpus"), FnEmbedder::hashing());
         let work = Ingest {
-            documents,
-            corpus: &self.at("corpus"),
             cut: "sentence".parse::<Cut>().unwrap(),
-            embedder: &FnEmbedder::hashing(),
             embedder_reference: "hashing",
-            sharding: None,
-            dense: None,
-            only_shard: None,
             sync: if sync { &paths } else { &[] },
             on_broken: sync.then_some(&ignored),
+            ..Ingest::new(documents, &corpus, &embedder)
         };
         ingest(work, &mut |_| {}, &AtomicBool::new(false))
     }

@@ -76,7 +76,6 @@ pub(crate) struct PruneRanking {
     #[arg(
         long,
         value_name = "METHOD",
-        value_enum,
         value_delimiter = ',',
         default_value = "pruner"
     )]

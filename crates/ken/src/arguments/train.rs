@@ -181,13 +181,8 @@ pub(crate) struct TrainRouterArguments {
     pub(crate) out: PathBuf,
 
     /// What the router takes as input
-    #[arg(
-        long = "features",
-        value_name = "FEATURES",
-        value_enum,
-        default_value = "embedding"
-    )]
-    pub(crate) from: VectorSource,
+    #[arg(long, value_name = "FEATURES", default_value = "embedding")]
+    pub(crate) features: VectorSource,
 
     /// What the router predicts: mastery, certainty or semantic-entropy
     ///
@@ -247,13 +242,8 @@ pub(crate) struct TrainGateArguments {
     /// What the gate takes as input
     ///
     /// answers knows more; with evidence, the model does not read what is refused.
-    #[arg(
-        long = "features",
-        value_name = "FEATURES",
-        value_enum,
-        default_value = "answers"
-    )]
-    pub(crate) from: GateSource,
+    #[arg(long, value_name = "FEATURES", default_value = "answers")]
+    pub(crate) features: GateSource,
 
     #[command(flatten)]
     pub(crate) head: HeadFlags,
@@ -286,7 +276,6 @@ pub(crate) struct TrainPrunerArguments {
     #[arg(
         long = "features",
         value_name = "FEATURES",
-        value_enum,
         default_value = "embedding"
     )]
     pub(crate) from: PassageSource,

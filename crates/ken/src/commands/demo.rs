@@ -10,7 +10,7 @@ use ken_documents::read_documents;
 use ken_eval::Question;
 use ken_hub::ModelCache;
 use ken_index::Index;
-use ken_ingest::{Cut, Ingest, ingest};
+use ken_ingest::{Ingest, ingest};
 use ken_language::Embedder;
 use ken_policy::Source;
 use ken_probe::score;
@@ -150,16 +150,8 @@ fn fill(
 ) -> Result<()> {
     let reference = session.setup().embedder_name()?;
     let work = Ingest {
-        documents: read_documents(&[documents])?,
-        corpus,
-        cut: Cut::Auto,
-        embedder,
         embedder_reference: &reference,
-        sharding: None,
-        dense: None,
-        only_shard: None,
-        sync: &[],
-        on_broken: None,
+        ..Ingest::new(read_documents(&[documents])?, corpus, embedder)
     };
     let mut display = Display::new();
     let report = ingest(work, &mut |step| display.show_ingest(&step), session.stop)?;

@@ -3,7 +3,7 @@
 use ken_testing::{has, says};
 use serde_json::{Value, json};
 
-use crate::documents::ingest_notes;
+use crate::documents::with_notes;
 use crate::harness::{Ken, number, refuses, words};
 use crate::records::{invent, probe};
 
@@ -15,8 +15,7 @@ const NOTHING: &str = "uncertainty:perplexity@0.5";
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_answer_that_nothing_vouches_for_is_withheld() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let ask = |more: &[&'static str]| {
         let base = ["ask", QUESTION, "--corpus", "island", "--max-tokens", "8"];
         [&base[..], more].concat()
@@ -61,8 +60,7 @@ fn write_questions(ken: &Ken) {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn what_is_withheld_is_told_apart() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     write_questions(&ken);
     let base = words("eval questions.jsonl --corpus island --max-tokens 8");
     let eval = |more: &[&'static str]| [&base[..], more].concat();
@@ -92,8 +90,7 @@ fn what_is_withheld_is_told_apart() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn thresholds_are_chosen_together_or_nothing_is_promised() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     write_questions(&ken);
     probe(&ken, "questions.jsonl", "probed.jsonl");
     // Known, found, and neither: one of the log probabilities tells each.
@@ -142,8 +139,7 @@ fn thresholds_are_chosen_together_or_nothing_is_promised() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn choices_are_asked_and_the_chosen_one_is_told() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let ask = |choices: &[&'static str]| {
         let base = words("ask 'Which metal is liquid in a warm room?' --policy never");
         let choices: Vec<&str> = choices.iter().flat_map(|one| ["--choice", *one]).collect();

@@ -3,7 +3,7 @@
 use ken_testing::{has, says};
 use serde_json::Value;
 
-use crate::documents::ingest_notes;
+use crate::documents::with_notes;
 use crate::harness::{Ken, keys, number, objects, refusal_in, words};
 
 const QUESTION: &str = "Who is the keeper of the Orrin lighthouse?";
@@ -77,8 +77,7 @@ fn check_answer(answer: &Value, question: &str, policy: &str) {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn always_answers_from_the_corpus() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let ask = ["ask", "--corpus", "island", "--policy", "always", QUESTION];
     let answer = ken.json(&ask);
     check_answer(&answer, QUESTION, "always");
@@ -102,8 +101,7 @@ fn always_answers_from_the_corpus() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_full_answer_is_written_in_conversation_from_the_same_passages() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let ask = ["ask", "--corpus", "island", "--max-tokens", "40", QUESTION];
     let short = ken.json(&ask);
     let full = ken.json(&[&ask[..], &["--style", "full"]].concat());
@@ -146,8 +144,7 @@ fn never_needs_no_corpus() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn prompt_asks_the_model_and_says_so() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let arguments = ["ask", "--corpus", "island", "--policy", "prompt", QUESTION];
     let answer = ken.json(&arguments);
     check_answer(&answer, QUESTION, "prompt");
@@ -182,8 +179,7 @@ fn markup_in_questions_and_passages_is_ordinary_text() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn passages_that_do_not_fit_are_cut_and_named() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     ken.write("ken.toml", "evidence_tokens = 60\n");
     let answer = ken.json(&["ask", "--corpus", "island", QUESTION]);
     check_answer(&answer, QUESTION, "always");
@@ -238,8 +234,7 @@ fn neighbors_of_what_was_found_are_read_where_there_is_room() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn questions_on_stdin_are_answered_line_by_line_whatever_fails() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let other = "How long is the rope bridge over the Lenn?";
     let long = "why ".repeat(25_000);
     let output = ken.text_of_input(

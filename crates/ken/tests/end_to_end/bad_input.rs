@@ -5,7 +5,7 @@ use std::fs;
 use ken_testing::has;
 use serde_json::json;
 
-use crate::documents::{changes, ingest_notes};
+use crate::documents::{changes, with_notes};
 use crate::harness::{Ken, Refusal, refuses};
 
 fn ingested(ken: &Ken, path: &str) -> Refusal {
@@ -68,8 +68,7 @@ fn broken_lines_are_named() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_broken_line_costs_nothing_that_was_published() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     ken.write("notes/z.jsonl", with_bad_line(b"{"));
     refuses!(ken, &["ingest", "notes", "--corpus", "island"] => "broken_json", "z.jsonl:17", "--skip-broken");
     ken.write("notes/z.jsonl", with_bad_line(b""));
@@ -144,8 +143,7 @@ fn a_folder_that_is_no_corpus() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn questions_without_words_or_with_too_many() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     for question in ["", "  \n"] {
         refuses!(ken, &["ask", "--corpus", "island", question] =>
             "empty_question", "the question is empty", "");

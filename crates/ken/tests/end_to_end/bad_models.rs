@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 
-use crate::documents::ingest_notes;
+use crate::documents::with_notes;
 use crate::harness::{Ken, Refusal, generator, refuses, words};
 use crate::ingest::copy_embedder;
 
@@ -115,8 +115,7 @@ fn a_truncated_embedder() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_corpus_of_another_embedder() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     copy_embedder(&ken, "other");
     pool_by_first_token(&ken, "other");
 

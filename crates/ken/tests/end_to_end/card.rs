@@ -3,8 +3,8 @@
 use ken_testing::{cases, says};
 use serde_json::{Value, json};
 
-use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number, objects, refuses};
+use crate::documents::with_notes;
+use crate::harness::{keys, number, objects, refuses};
 
 fn questions() -> String {
     let known = [
@@ -31,8 +31,7 @@ fn questions() -> String {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_card_says_what_is_known_by_kind() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     ken.write("questions.jsonl", questions());
     let verb = ["card", "questions.jsonl", "--corpus", "island"];
     let card = ken.json(&verb);

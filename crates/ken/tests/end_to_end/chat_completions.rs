@@ -3,11 +3,11 @@
 
 use std::path::PathBuf;
 
-use ken_testing::{cases, has};
+use ken_testing::{cases, extended, has};
 use serde_json::{Value, json};
 
 use crate::completions::chunks;
-use crate::documents::ingest_notes;
+use crate::documents::with_notes;
 use crate::harness::{Ken, argument, generator};
 use crate::serve::Serving;
 
@@ -29,18 +29,14 @@ fn streamed(serving: &Serving, more: &Value) -> Vec<Value> {
 fn body(more: &Value) -> Value {
     let messages =
         json!([{"role": "user", "content": "Who is the keeper of the Orrin lighthouse?"}]);
-    let mut body = json!({"model": "ken", "messages": messages, "max_tokens": 12});
-    for (name, value) in more.as_object().unwrap() {
-        body[name] = value.clone();
-    }
-    body
+    let body = json!({"model": "ken", "messages": messages, "max_tokens": 12});
+    extended(body, more)
 }
 
 #[test]
 #[ignore = "needs the models of KEN_TEST_MODELS"]
 fn several_answers_come_with_their_log_probabilities() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let serving = Serving::start(&ken, &["--corpus", "notes=island"]);
     let more =
         json!({"model": "ken/always", "n": 3, "seed": 4, "logprobs": true, "top_logprobs": 2});

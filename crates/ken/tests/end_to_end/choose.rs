@@ -3,7 +3,7 @@
 use ken_testing::{has, says};
 use serde_json::{Value, json};
 
-use crate::documents::ingest_notes;
+use crate::documents::with_notes;
 use crate::harness::{Ken, generator, keys, number, refused, refuses, words};
 
 /// Where the cache puts the smallest model of the list.
@@ -91,8 +91,7 @@ fn a_model_that_is_there_becomes_the_default() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn the_languages_of_a_corpus_count() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let found = ken.json(&["model", "choose", "--corpus", "island"]);
     has!(found, ["languages"]: json!([{"language": "English", "share": 1.0}]));
     refuses!(ken, &["model", "choose", "--corpus", "none"] => "not_a_corpus", "none", "");

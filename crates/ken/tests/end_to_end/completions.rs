@@ -3,7 +3,7 @@
 
 use std::iter::zip;
 
-use ken_testing::{cases, has};
+use ken_testing::{cases, extended, has};
 use serde_json::{Value, json};
 
 use crate::harness::{Ken, argument, generator};
@@ -17,11 +17,8 @@ fn serving(ken: &Ken) -> Serving {
 }
 
 fn complete(serving: &Serving, more: &Value) -> Value {
-    let mut body = json!({"model": "ken", "max_tokens": 4, "temperature": 0});
-    for (name, value) in more.as_object().unwrap() {
-        body[name] = value.clone();
-    }
-    serving.post("/v1/completions", &body)
+    let body = json!({"model": "ken", "max_tokens": 4, "temperature": 0});
+    serving.post("/v1/completions", &extended(body, more))
 }
 
 /// The chunks of a stream.
@@ -205,10 +202,7 @@ fn what_is_not_done_is_refused_by_name() {
         json!({"prompt": "x", "temperature": 3}) => "temperature";
         json!({"prompt": "x", "model": "gpt-5"}) => "model";
     ] {
-        let mut body = json!({"model": "ken"});
-        for (name, value) in more.as_object().unwrap() {
-            body[name] = value.clone();
-        }
+        let body = extended(json!({"model": "ken"}), &more);
         let (status, refused) = serving.exchange("POST", "/v1/completions", &body.to_string());
         assert!(status == 400 || status == 404, "{more}: {status}");
         let refused: Value = serde_json::from_str(&refused).unwrap();

@@ -42,6 +42,13 @@ pub(crate) fn ingest_notes(ken: &Ken) {
     ken.text(&["ingest", "notes", "--corpus", "island"]);
 }
 
+/// A working folder with the documents, ingested.
+pub(crate) fn with_notes() -> Ken {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    ken
+}
+
 pub(crate) fn gzip(text: &str) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(text.as_bytes()).unwrap();

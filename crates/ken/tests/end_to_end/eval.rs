@@ -3,7 +3,7 @@
 use ken_testing::{has, says};
 use serde_json::{Value, json};
 
-use crate::documents::ingest_notes;
+use crate::documents::with_notes;
 use crate::harness::{Ken, keys, number, refuses, words};
 
 /// Writes three questions about the documents; the gold passage is named by passage and document.
@@ -27,8 +27,7 @@ fn eval<'a>(more: &[&'a str]) -> Vec<&'a str> {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_run_is_resumed_and_keeps_the_contract() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     write_questions(&ken);
     let out = ["--policy", "always", "--out", "results.jsonl"];
 
@@ -62,8 +61,7 @@ fn a_run_is_resumed_and_keeps_the_contract() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn full_answers_are_right_where_they_contain_a_golden_one() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     write_questions(&ken);
     let full = ["--style", "full", "--max-tokens", "24"];
     let always = ["--policy", "always", "--out", "full.jsonl"];
@@ -105,8 +103,7 @@ fn full_answers_are_right_where_they_contain_a_golden_one() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_corpus_that_was_moved_is_the_same_and_one_that_changed_is_not() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     write_questions(&ken);
     let eval = |corpus: &'static str| {
         let words = ["eval", "questions.jsonl", "--limit", "1", "--out", "r"];
@@ -221,8 +218,7 @@ fn without_a_corpus_only_never_can_be_measured() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn answers_do_not_depend_on_the_batch() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     write_questions(&ken);
     let answers = |batch: &str, precision: &str| {
         let out = format!("{batch}-{precision}.jsonl");
@@ -249,7 +245,7 @@ fn an_unknown_precision_or_device_is_refused() {
     let ken = Ken::new();
     ken.write("ken.toml", "precision = \"int7\"");
     refuses!(ken, &["ask", "--policy", "never", "Who?"] =>
-        "config", "unknown precision `int7` (auto, f32, int8 are known)", "");
+        "config", "\"int7\" is no precision; there are auto, f32, int8", "");
     ken.write("ken.toml", "device = \"cuda\"");
     refuses!(ken, &["ask", "--policy", "never", "Who?"] =>
         "no_such_device", "the device `cuda` cannot be used", "--device cpu");

@@ -18,8 +18,7 @@ use std::time::{Duration, Instant};
 use ken_torture::random::Random;
 use serde_json::{Value, json};
 
-use crate::documents::ingest_notes;
-use crate::harness::Ken;
+use crate::documents::with_notes;
 use crate::loopback::{Reply, Request, Server};
 use crate::serve::Serving;
 use crate::traffic::{
@@ -426,8 +425,7 @@ fn cycle(
 
 /// Lets the weather be foul this often, for this long.
 fn endure(cycles: impl Iterator<Item = u64>, foul: Duration) {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let model = ModelServer::start(7);
     let url = model.server.url.as_str();
     let served = [

@@ -4,7 +4,7 @@
 use ken_testing::{has, says};
 use serde_json::json;
 
-use crate::documents::ingest_notes;
+use crate::documents::with_notes;
 use crate::harness::{Ken, keys, number, refuses, words};
 use crate::records::{invent, probe};
 
@@ -30,8 +30,7 @@ fn write_records(ken: &Ken, name: &str) {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn evidence_that_is_refused_leaves_the_answer_from_memory() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let ask = |more: &[&str]| ken.json(&[&words(ASK)[..], more].concat());
     let never = ask(&["--policy", "never"]);
     let refused = ask(&["--policy", "evidence:cosine@0.99"]);
@@ -51,8 +50,7 @@ fn evidence_that_is_refused_leaves_the_answer_from_memory() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_gate_is_trained_calibrated_and_used() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     write_records(&ken, "known.jsonl");
     let train = words("train gate known.jsonl --corpus island --out gate.json");
     for features in ["evidence", "answers"] {
@@ -103,8 +101,7 @@ fn a_gate_is_trained_calibrated_and_used() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_report_is_broken_down_by_a_field_that_there_is() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     write_records(&ken, "known.jsonl");
     let eval = words("eval questions.jsonl --corpus island --max-tokens 4 --out");
     let by = ["--by", "kind"];

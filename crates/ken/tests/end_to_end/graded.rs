@@ -3,15 +3,14 @@
 use ken_testing::{has, says};
 use serde_json::json;
 
-use crate::documents::ingest_notes;
+use crate::documents::with_notes;
 use crate::harness::{Ken, number, refuses};
 use crate::records::invent;
 
 const QUESTION: &str = "Who is the keeper of the Orrin lighthouse?";
 
 fn prepared() -> Ken {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let questions = [
         json!({"id": "q1", "question": QUESTION, "golden_answers": ["Ilse Marrow"]}),
         json!({"id": "q2", "question": "Who was born nowhere at all?", "golden_answers": ["Nobody X"]}),

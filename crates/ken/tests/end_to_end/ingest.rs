@@ -3,7 +3,7 @@
 use ken_testing::{has, says};
 use serde_json::{Value, json};
 
-use crate::documents::{HARBOUR, changes, ingest_notes, write_notes};
+use crate::documents::{HARBOUR, changes, with_notes, write_notes};
 use crate::harness::{Ken, keys, words};
 
 /// The passages that contain a word, best first, as `(passage_id, text)`.
@@ -176,8 +176,7 @@ fn a_corpus_finds_its_embedder_from_any_folder() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_corpus_inside_its_documents_is_no_document() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let arguments = ["ingest", "notes", "--corpus", "notes/corpus"];
     assert_eq!(ken.json(&arguments)["documents"]["added"], 5);
     assert_eq!(ken.json(&arguments)["documents"]["unchanged"], 5);

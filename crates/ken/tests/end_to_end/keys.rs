@@ -9,7 +9,7 @@ use ken_index::{DenseLayout, SegmentWriter};
 use ken_testing::{cases, has};
 use serde_json::{Value, json};
 
-use crate::documents::ingest_notes;
+use crate::documents::with_notes;
 use crate::harness::{Ken, refused, refuses, words};
 use crate::loopback::{Reply, Server};
 use crate::milvus_lite::MilvusLite;
@@ -64,10 +64,9 @@ fn keys_of_queries(server: &Server, passed: usize) -> Vec<Option<String>> {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_endpoint_that_a_corpus_names_is_asked_nothing() {
-    let ken = Ken::new();
+    let ken = with_notes();
     let server = listener();
     stranger(&ken, &server.url);
-    ingest_notes(&ken);
     let question = json!({"id": "q", "question": QUERY, "golden_answers": ["Ilse Marrow"]});
     ken.write("questions.jsonl", question.to_string());
     let known = server.requests("").len();
@@ -162,11 +161,7 @@ fn with_consent_the_query_arrives_and_the_key_only_where_it_belongs() {
 /// A corpus of one passage, by an embedder that exists in name only.
 fn corpus_of(path: &Path, reference: &str) {
     let settings = Settings {
-        embedder: EmbedderIdentity {
-            reference: reference.to_owned(),
-            fingerprint: "f".to_owned(),
-            dimensions: 3,
-        },
+        embedder: EmbedderIdentity::new(reference, "f", 3),
         segmentation: "whole".to_owned(),
         sharding: Sharding::default(),
         dense: "auto".to_owned(),
@@ -314,8 +309,7 @@ fn a_file_that_lies_in_the_folder_gives_no_server_a_key() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn no_key_is_sent_in_plain_text_to_another_machine() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     // Addresses for documents, where nothing answers.
     let ask = [
         "ask",

@@ -3,7 +3,7 @@
 use ken_testing::{has, says};
 use serde_json::{Value, json};
 
-use crate::documents::ingest_notes;
+use crate::documents::with_notes;
 use crate::harness::{Ken, keys, number, objects, refuses, words};
 use crate::model_server::{Manner, start};
 
@@ -32,8 +32,7 @@ fn label<'a>(more: &[&'a str]) -> Vec<&'a str> {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_run_keeps_the_contract_and_pays_for_nothing_twice() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     write_questions(&ken);
 
     let text = ken.text(&label(&[]));
@@ -110,8 +109,7 @@ fn check(record: &Value) {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn what_cannot_be_labelled_is_refused_before_anything_is_written() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     write_questions(&ken);
     let server = start(Manner::LlamaServer);
     let there = ["--model", &server.url, "--model-name", "smollm2"];

@@ -5,16 +5,15 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, refuses};
+use crate::documents::with_notes;
+use crate::harness::{keys, refuses};
 use crate::milvus_lite::MilvusLite;
 use crate::serve::Serving;
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_corpus_in_milvus_is_searched_as_the_one_on_disk() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let server = MilvusLite::start();
     let address = server.address("island");
 
@@ -91,8 +90,7 @@ fn a_corpus_in_milvus_is_searched_as_the_one_on_disk() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_corpus_in_milvus_is_pruned_there_and_switched_back() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let server = MilvusLite::start();
     let address = server.address("island");
     let push = ["corpus", "push", "--corpus", "island", "--to", &address];
@@ -193,8 +191,7 @@ fn a_server_shows_what_an_alias_was_switched_to() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn what_cannot_be_done_in_milvus_is_refused_with_the_way_that_can() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let address = "milvus://127.0.0.1:9/island";
     for verb in [
         &["corpus", "verify"][..],

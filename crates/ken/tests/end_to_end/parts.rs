@@ -6,14 +6,13 @@ use std::fs;
 use ken_testing::cases;
 use serde_json::{Value, json};
 
-use crate::documents::ingest_notes;
+use crate::documents::with_notes;
 use crate::harness::{Ken, objects, refuses, words};
 use crate::study::{ingest, small, study};
 
 /// Five questions, so that parts differ in length.
 fn prepared() -> Ken {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let questions = cases![
         "q1" => "Who is the keeper of the Orrin lighthouse?", "Ilse Marrow", "island";
         "q2" => "What is the capital of France?", "Paris", "capital";
@@ -48,8 +47,7 @@ fn untimed(mut value: Value) -> Value {
 
 /// The lines of a file of records, or of what a verb prints.
 fn lines(text: &str) -> Vec<Value> {
-    let lines = objects(text).into_iter();
-    lines.map(untimed).collect()
+    objects(text).into_iter().map(untimed).collect()
 }
 
 fn names(out: &str, of: usize) -> Vec<String> {

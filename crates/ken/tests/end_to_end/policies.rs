@@ -4,7 +4,7 @@
 use ken_testing::{has, says};
 use serde_json::{Value, json};
 
-use crate::documents::ingest_notes;
+use crate::documents::with_notes;
 use crate::harness::{Ken, keys, number, objects, refuses, words};
 
 fn write_questions(ken: &Ken) {
@@ -36,8 +36,7 @@ const MEASURED: [&str; 9] = [
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn every_measure_decides_by_its_threshold() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     for name in MEASURED {
         // A signal in 0..=1 takes no other threshold.
         let thresholds = match name {
@@ -71,9 +70,8 @@ fn every_measure_decides_by_its_threshold() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_answer_that_decided_is_not_written_again() {
-    let ken = Ken::new();
+    let ken = with_notes();
     let question = words("ask 'What is the capital of France?' --corpus island");
-    ingest_notes(&ken);
     let ask = |more: &[&str]| ken.json(&[&question[..], more].concat());
     let never = ask(&["--policy", "never"]);
     let drafted = ask(&["--policy", "uncertainty:perplexity@1e9"]);
@@ -97,8 +95,7 @@ fn an_answer_that_decided_is_not_written_again() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn policies_are_compared_and_the_run_is_resumed() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     write_questions(&ken);
     let eval = |policies: &'static str| {
         let base = words("eval questions.jsonl --corpus island --out all");
@@ -144,8 +141,7 @@ fn policies_are_compared_and_the_run_is_resumed() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn what_was_probed_gives_a_threshold_and_is_not_sampled_again() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     write_questions(&ken);
     ken.text(&words(
         "probe questions.jsonl --corpus island --samples 4 --max-tokens 8 --out \

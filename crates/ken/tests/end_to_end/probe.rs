@@ -3,7 +3,7 @@
 use ken_testing::{has, says};
 use serde_json::{Value, json};
 
-use crate::documents::ingest_notes;
+use crate::documents::with_notes;
 use crate::harness::{Ken, keys, number, objects, refuses, words};
 
 const SAMPLES: usize = 6;
@@ -45,8 +45,7 @@ fn probe<'a>(more: &[&'a str]) -> Vec<&'a str> {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_run_is_resumed_and_keeps_the_contract() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     write_questions(&ken);
 
     let first = ken.text(&probe(&["--limit", "2", "--out", "parts.jsonl"]));

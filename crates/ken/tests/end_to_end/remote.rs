@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::documents::ingest_notes;
+use crate::documents::with_notes;
 use crate::harness::{Ken, refuses};
 use crate::model_server::{Manner, start, start_on};
 use crate::serve::Serving;
@@ -30,8 +30,7 @@ fn comparable(mut result: Value) -> Value {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_question_gets_the_answer_of_the_model_on_this_machine() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let server = start(Manner::Vllm);
     let ask = ["ask", "--style", "short", "--corpus", "island"];
     let ask = [&ask[..], &[QUESTIONS[0]]].concat();
@@ -48,8 +47,7 @@ fn a_question_gets_the_answer_of_the_model_on_this_machine() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_evaluation_gives_the_results_of_the_model_on_this_machine() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let questions = QUESTIONS
         .map(|question| json!({"id": question, "question": question, "golden_answers": ["312"]}));
     ken.write_lines("questions.jsonl", questions);

@@ -132,8 +132,7 @@ fn an_ingest_publishes_what_was_embedded() {
             if number.parse().is_ok_and(|number: usize| number >= 256) {
                 return silence();
             }
-            let data = inputs.iter().map(|_| json!({"embedding": [1.0]}));
-            let data: Vec<Value> = data.collect();
+            let data: Vec<Value> = inputs.iter().map(|_| json!({"embedding": [1.0]})).collect();
             Reply::json(&json!({"data": data}))
         }
     });

@@ -2,14 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::documents::ingest_notes;
-use crate::harness::{Ken, keys, number, objects};
+use crate::documents::with_notes;
+use crate::harness::{keys, number, objects};
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn every_mode_finds_and_keeps_the_contract() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     for (mode, query) in [
         ("dense", "Who looks after the beacon for ships?"),
         ("lexical", "ilse marrow"),
@@ -44,8 +43,7 @@ fn every_mode_finds_and_keeps_the_contract() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn queries_on_stdin_are_searched_for_line_by_line() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let search = ["search", "--corpus", "island", "--k", "1", "-", "--json"];
     let output = ken.text_of_input(&search, "seals\n\nstone oven\n");
     let found = objects(&output);
@@ -65,8 +63,7 @@ fn queries_on_stdin_are_searched_for_line_by_line() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn what_no_passage_says_is_not_found() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let lexical = ["search", "--corpus", "island", "--mode", "lexical"];
     let nothing = [&lexical[..], &["xylophone"]].concat();
     assert_eq!(ken.text(&nothing), "nothing found\n");
@@ -77,8 +74,7 @@ fn what_no_passage_says_is_not_found() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_very_long_query_is_searched_for() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let query = "seals and otters ".repeat(6_000);
     assert!(query.len() > 100_000);
     let result = ken.json(&["search", "--corpus", "island", &query]);

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::documents::ingest_notes;
+use crate::documents::with_notes;
 use crate::harness::{Ken, refuses};
 use crate::loopback::{Reply, Server};
 use crate::serve::Serving;
@@ -19,8 +19,7 @@ fn texts(ken: &Ken, corpus: &str) -> Vec<Value> {
 #[test]
 #[ignore = "needs the models of KEN_TEST_MODELS"]
 fn a_server_of_ken_is_searched_as_the_corpus_behind_it() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     ken.write("ken.toml", "server_data = \"data\"\ncorpus = \"island\"\n");
     let serving = Serving::start(&ken, &[]);
     let expected = texts(&ken, "island");

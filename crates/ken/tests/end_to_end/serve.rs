@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use ken_testing::has;
 use serde_json::{Value, json};
 
-use crate::documents::ingest_notes;
+use crate::documents::with_notes;
 use crate::harness::{Ken, refuses, words};
 use crate::records::{invent, probe};
 use crate::stopped::interrupt;
@@ -108,8 +108,7 @@ impl Drop for Serving {
 #[test]
 #[ignore = "needs the models of KEN_TEST_MODELS"]
 fn what_is_served_is_what_is_asked() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let question = "Who is the keeper of the Orrin lighthouse?";
     let asked = ken.json(&["ask", "--corpus", "island", question]);
     let mut serving = Serving::start(&ken, &["--corpus", "notes=island"]);
@@ -196,8 +195,7 @@ fn corpora_that_clients_make_are_embedded_by_what_the_flag_names() {
 #[test]
 #[ignore = "needs the models of KEN_TEST_MODELS"]
 fn the_official_clients_understand_it() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let serving = Serving::start(&ken, &["--corpus", "notes=island", "--policy", "prompt"]);
     let corpus = ken.path("island");
     for (package, script) in [("openai", "openai_client.py"), ("mcp", "mcp_client.py")] {
@@ -235,8 +233,7 @@ fn the_official_clients_understand_it() {
 #[test]
 #[ignore = "needs the models of KEN_TEST_MODELS"]
 fn a_guarantee_is_calibrated_and_watched() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     // Wrong with and without evidence, so that nothing is lost by skipping it.
     let questions = (0..4).map(|number| {
         json!({"id": number.to_string(), "question": format!("Who is keeper {number} of the Orrin lighthouse?"),
@@ -301,8 +298,7 @@ fn a_guarantee_is_calibrated_and_watched() {
 #[test]
 #[ignore = "needs the models of KEN_TEST_MODELS"]
 fn a_guarantee_of_the_answers_given_is_calibrated_and_watched() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let question = "Who is the keeper of the Orrin lighthouse?";
     let asked = json!({"id": "1", "question": question, "golden_answers": ["Ilse Marrow"]});
     ken.write("questions.jsonl", asked.to_string());

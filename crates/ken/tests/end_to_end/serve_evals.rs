@@ -3,16 +3,15 @@
 
 use serde_json::{Value, json};
 
-use crate::documents::ingest_notes;
-use crate::harness::{Ken, refuses, words};
+use crate::documents::with_notes;
+use crate::harness::{refuses, words};
 use crate::records::probe;
 use crate::serve::Serving;
 
 #[test]
 #[ignore = "needs the models of KEN_TEST_MODELS"]
 fn bad_answers_become_an_eval_set_that_ken_eval_runs() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     ken.write("ken.toml", "server_data = \"uploads\"\n");
     let serve = words("--corpus notes=island --keep-questions --max-tokens 8");
     let serving = Serving::start(&ken, &serve);

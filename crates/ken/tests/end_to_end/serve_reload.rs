@@ -7,8 +7,7 @@ use std::thread;
 use ken_testing::{cases, has};
 use serde_json::{Value, json};
 
-use crate::documents::ingest_notes;
-use crate::harness::Ken;
+use crate::documents::with_notes;
 use crate::serve::Serving;
 use crate::traffic::{self, finish};
 
@@ -39,8 +38,7 @@ fn found(serving: &Serving, corpus: &str, query: &str) -> Value {
 #[test]
 #[ignore = "needs the models of KEN_TEST_MODELS"]
 fn settings_are_read_again_and_no_request_is_dropped() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     ken.write(
         "pier.jsonl",
         json!({"id": "pier", "contents": "Pier four is painted green."}).to_string(),

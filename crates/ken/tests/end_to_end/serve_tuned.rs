@@ -3,7 +3,7 @@
 use ken_testing::says;
 use serde_json::{Value, json};
 
-use crate::documents::ingest_notes;
+use crate::documents::with_notes;
 use crate::harness::Ken;
 use crate::serve::Serving;
 use crate::traffic::finish;
@@ -60,8 +60,7 @@ fn guarantee(ken: &Ken, kept: &str, policy: &str) -> String {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_policy_that_was_chosen_is_put_to_use() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let before = "server_data = \"data\"\nk = 1\nmax_tokens = 8\npolicy = \"never\" # mine\n";
     ken.write("ken.toml", before);
     let server = serving(&ken, &[]);

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use ken_torture::random::Random;
 use serde_json::{Value, json};
 
-use crate::documents::ingest_notes;
+use crate::documents::with_notes;
 use crate::harness::{Ken, objects, words};
 use crate::serve::Serving;
 use crate::traffic::{Reply, UPLOAD, percentile, send, upload_body};
@@ -369,8 +369,7 @@ struct Measured {
 
 /// Kills a server a number of times.
 fn kill(kills: usize, seed: u64) -> Measured {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     ken.write("crate0.md", text("crate0.md", 0));
     ken.text(&["ingest", "crate0.md", "--corpus", "island"]);
     let exported = ken.text(&["corpus", "export", "--corpus", "island"]);

@@ -15,8 +15,7 @@ use std::time::{Duration, Instant};
 use ken_torture::random::Random;
 use serde_json::json;
 
-use crate::documents::ingest_notes;
-use crate::harness::Ken;
+use crate::documents::with_notes;
 use crate::serve::Serving;
 use crate::traffic::{
     UPLOAD, chat, chat_body, memory, metric, open_files, percentile, request, send, upload_body,
@@ -211,8 +210,7 @@ impl Honest {
 
 /// Lets this many clients come.
 fn come(count: usize, seed: u64) {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let serve = ["--corpus", "notes=island", "--server-data", "data"];
     let parallel = PARALLEL.to_string();
     let room = ["--parallel", &parallel, "--queue", "32"];

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use ken_testing::says;
 use serde_json::Value;
 
-use crate::documents::ingest_notes;
+use crate::documents::with_notes;
 use crate::harness::{Ken, words};
 use crate::serve::Serving;
 use crate::traffic::{Memory, chat, finish, memory, metric, percentile, send, upload};
@@ -127,8 +127,7 @@ fn overload(address: &str, wanted: &[((&str, &str), String)], time: Duration) {
 fn no_answer_is_lost_or_doubled_at_length() {
     let minutes = std::env::var("KEN_TEST_MINUTES").map_or(60.0, |text| text.parse().unwrap());
     let time = Duration::from_secs_f64(60.0 * minutes);
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let queue = CLIENTS.to_string();
     let serve = words("--corpus notes=island --server-data data --parallel 16 --queue");
     let serving = Serving::start(&ken, &[&serve[..], &[queue.as_str()]].concat());
@@ -204,8 +203,7 @@ fn no_answer_is_lost_or_doubled_at_length() {
         part.iter().map(of).sum::<u64>() as f64 / part.len().max(1) as f64 / 1024.0
     };
     let means = |of: fn(&Memory) -> u64| -> Vec<f64> {
-        let quarters = held.chunks(quarter);
-        quarters.map(|part| mean(part, of)).collect()
+        held.chunks(quarter).map(|part| mean(part, of)).collect()
     };
     let own = means(|held| held.anonymous);
     let of_files = means(|held| held.of_files);

@@ -3,8 +3,7 @@
 
 #![allow(clippy::print_stderr)]
 
-use crate::documents::ingest_notes;
-use crate::harness::Ken;
+use crate::documents::with_notes;
 use crate::serve::Serving;
 use crate::traffic::{chat, finish, memory, send, upload};
 
@@ -18,8 +17,7 @@ const MOST_GROWTH: f64 = 0.1;
 #[test]
 #[ignore = "needs the models of KEN_TEST_MODELS"]
 fn reloads_and_changes_leave_no_memory_behind() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let serving = Serving::start(&ken, &["--corpus", "notes=island", "--server-data", "data"]);
     let address = serving.address();
     let mut held = Vec::new();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use ken_testing::has;
 use serde_json::json;
 
-use crate::documents::{changes, ingest_notes};
+use crate::documents::{changes, with_notes};
 use crate::harness::{Ken, refused, refuses, words};
 
 /// Passages that are published together, as in `ken_ingest`.
@@ -143,8 +143,7 @@ fn a_killed_ingest_loses_nothing_that_was_published() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_interrupted_evaluation_keeps_its_results() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let questions: Vec<String> = (0..200)
         .map(|n| {
             let question = format!("What is {n} and {n}?");

@@ -4,7 +4,7 @@ use ken_testing::cases;
 use serde_json::{Value, json};
 
 use crate::completions::chunks;
-use crate::documents::ingest_notes;
+use crate::documents::with_notes;
 use crate::harness::Ken;
 use crate::serve::Serving;
 
@@ -34,8 +34,7 @@ fn holds(text: &Value) {
 #[test]
 #[ignore = "needs the models of KEN_TEST_MODELS"]
 fn answers_fulfil_the_schema() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let serving = Serving::start(&ken, &["--corpus", "notes=island"]);
     let messages = json!([{"role": "user", "content": QUESTION}]);
     let format =

@@ -4,7 +4,7 @@
 use ken_testing::{has, says};
 use serde_json::{Value, json};
 
-use crate::documents::ingest_notes;
+use crate::documents::with_notes;
 use crate::harness::{Ken, keys, number, refuses, words};
 use crate::model_server::{Manner, start};
 use crate::records::{invent, probe};
@@ -44,8 +44,7 @@ fn write_records(ken: &Ken, name: &str) {
 
 /// A folder with the corpus, the records `known.jsonl` and a router from them.
 fn prepared() -> Ken {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     write_records(&ken, "known.jsonl");
     let text = ken.text(&train(&[]));
     says!(text => "AUROC", "calibration error", "--policy router@0.5 --router router.json");
@@ -195,8 +194,7 @@ fn a_router_may_look_at_hidden_states() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_endpoint_does_not_tell_how_sure_it_is_of_a_first_token() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     write_records(&ken, "here.jsonl");
     let server = start(Manner::Vllm);
     let there = ["--model", &server.url, "--model-name", "smollm2"];

@@ -4,7 +4,7 @@
 use ken_testing::{cases, has, says};
 use serde_json::{Value, json};
 
-use crate::documents::ingest_notes;
+use crate::documents::with_notes;
 use crate::harness::{Ken, keys, number, refuses, words};
 use crate::model_server::{Manner, start};
 
@@ -25,8 +25,7 @@ fn questions(from: usize, n: usize, answer: Option<&str>) -> String {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_policy_is_chosen_confirmed_written_and_used() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     ken.write("questions.jsonl", questions(0, 30, Some("Ilse Marrow")));
     ken.write("others.jsonl", questions(30, 3, Some("Ilse Marrow")));
     ken.write("ken.toml", "# mine\nk = 1 # few\nmax_tokens = 8\n");
@@ -73,8 +72,7 @@ fn a_policy_is_chosen_confirmed_written_and_used() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn full_answers_take_golden_answers_and_are_searched_for_them() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     ken.write("unlabeled.jsonl", questions(0, 30, None));
     let full = words("--corpus island --style full --max-tokens 24");
     let tune = |file: &'static str| [&["tune", file][..], &full].concat();
@@ -113,8 +111,7 @@ fn know_half(ken: &Ken, file: &str, n: usize) {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_policy_that_pays_is_written_with_its_guarantee() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     ken.write("few.jsonl", questions(0, 30, Some("Ilse Marrow")));
     ken.write("questions.jsonl", questions(0, 200, Some("Ilse Marrow")));
     ken.write("ken.toml", "corpus = \"island\"\nk = 1\nmax_tokens = 8\n");
@@ -197,8 +194,7 @@ fn a_policy_that_pays_is_written_with_its_guarantee() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn what_a_model_server_does_not_tell_is_left_out() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     ken.write("questions.jsonl", questions(0, 30, Some("Ilse Marrow")));
     let server = start(Manner::LlamaServer);
     let there = ["--model", &server.url, "--model-name", "smollm2"];

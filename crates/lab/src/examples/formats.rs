@@ -1,7 +1,7 @@
 //! Examples in the formats of other training tools.
 
+use ken_language::named;
 use ken_model::decoder::PromptForm;
-use ken_probe::named;
 use serde_json::{Value, json};
 
 use super::{TextExample, TrainingExample};
@@ -33,7 +33,6 @@ named! {
 
 /// A training example as one JSON value. Prompt and completion together are exactly what `ken` trains on: the
 /// completion begins with a space and ends with the line.
-#[must_use]
 pub fn example_as(example: &TrainingExample, form: PromptForm, format: ExampleFormat) -> Value {
     let (shared, rest) = form.text(&example.prompt);
     let prompt = format!("{shared}{rest}");
@@ -54,7 +53,6 @@ pub fn example_as(example: &TrainingExample, form: PromptForm, format: ExampleFo
 
 /// A training example in segments as JSON values: one value or, for tools with a single completion, one for each
 /// trained segment, with everything before it as the prompt. A preference is always one value.
-#[must_use]
 pub fn text_example_as(example: &TextExample, format: ExampleFormat) -> Vec<Value> {
     let segments = match example {
         TextExample::Prefer {
@@ -92,7 +90,6 @@ pub fn text_example_as(example: &TextExample, format: ExampleFormat) -> Vec<Valu
 }
 
 /// LLaMA-Factory's list with one set, of completions or of preferences.
-#[must_use]
 pub fn llama_factory_list(prefers: bool) -> Value {
     let set = if prefers {
         json!({

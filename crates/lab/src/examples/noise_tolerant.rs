@@ -204,8 +204,7 @@ mod tests {
             let found: Vec<Vec<Retrieved>> = texts
                 .iter()
                 .map(|passages| {
-                    let each = passages.iter();
-                    each.map(|(title, text)| {
+                    passages.iter().map(|(title, text)| {
                         next += 1;
                         passage(next, title, text)
                     })

@@ -7,9 +7,8 @@ use ken_answer::prompt::{QuestionPrompt, choose_source, from_known, from_memory,
 use ken_diagnostic::Action;
 use ken_eval::split::AboutSubject;
 use ken_eval::statistics::mean;
-use ken_language::{Prompt, Sourced};
+use ken_language::{Prompt, Sourced, named};
 use ken_model::decoder::{Checkpoint, DecoderError, SourceTokens};
-use ken_probe::named;
 use ken_train::{Objective, Preference, Sequence};
 
 use super::error::ExamplesError;
@@ -33,7 +32,6 @@ named! {
 
 impl SourceRecord {
     /// The preferred source by a rule; `None` without a label.
-    #[must_use]
     pub fn preferred_by(&self, rule: LabelRule) -> Option<&str> {
         let preferred = self.preferred.as_ref()?;
         Some(match rule {
@@ -272,7 +270,6 @@ pub enum RoutingStage {
 impl RoutingExample {
     /// The training examples of a stage as text, for other training tools: the text to imitate and, in the second
     /// stage, the preference if the two texts differ. `None` if the vocabulary has no names for the marks.
-    #[must_use]
     pub fn texts(
         &self,
         checkpoint: &Checkpoint,

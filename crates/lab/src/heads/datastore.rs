@@ -170,7 +170,6 @@ impl EntryChanges {
 
     /// The changes of given entries: one with the id and question of an existing entry sets its source, all others
     /// are new.
-    #[must_use]
     pub fn import(datastore: &Datastore, given: &[GivenEntry]) -> Self {
         let entries = datastore.entries().iter();
         let known: HashMap<&str, &Entry> =
@@ -442,14 +441,13 @@ fn labeled<'r>(
     });
     let mut usable: Vec<Labeled<'_>> = usable.collect();
     choose_validating(&mut usable);
-    match usable.is_empty() {
-        true => Err(MakeError::AllTaught {
+    if usable.is_empty() {
+        Err(MakeError::AllTaught {
             questions: with_label.len(),
-        }),
-        false => {
-            let left_out = with_label.len() - usable.len();
-            Ok((usable, left_out))
-        }
+        })
+    } else {
+        let left_out = with_label.len() - usable.len();
+        Ok((usable, left_out))
     }
 }
 

@@ -20,7 +20,6 @@ pub enum LayerChoice {
 
 impl LayerChoice {
     /// The layers to try for a head: a quarter, half, three quarters and all of them for `Auto`.
-    #[must_use]
     pub fn for_head(self, model: &dyn LanguageModel) -> Vec<usize> {
         self.or(model, |all| {
             (1..=4).map(|quarter| all * quarter / 4).collect()
@@ -28,7 +27,6 @@ impl LayerChoice {
     }
 
     /// The layers to try for the keys of a datastore: for `Auto`, some of the middle half and the last one.
-    #[must_use]
     pub fn for_keys(self, model: &dyn LanguageModel) -> Vec<usize> {
         self.or(model, |all| {
             let (first, last) = (all.div_ceil(4).max(1), (3 * all / 4).max(1));

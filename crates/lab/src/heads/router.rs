@@ -43,7 +43,6 @@ pub struct RouterLabel {
 
 impl RouterLabel {
     /// The question with its choices, for prompts.
-    #[must_use]
     pub fn prompt(&self) -> QuestionPrompt<'_> {
         QuestionPrompt::new(&self.question, &self.choices)
     }
@@ -89,13 +88,11 @@ impl RouterLabels {
     }
 
     /// The questions with their choices, for prompts.
-    #[must_use]
     pub fn questions(&self) -> Vec<QuestionPrompt<'_>> {
         self.labels.iter().map(RouterLabel::prompt).collect()
     }
 
     /// The words of the questions that are not held out.
-    #[must_use]
     pub fn vocabulary(&self, options: LearnOptions) -> Vocabulary {
         let learned = self.learned(options);
         let texts: Vec<String> = learned.map(|label| all_words(label.prompt())).collect();
@@ -270,7 +267,6 @@ pub struct Control {
 
 impl Control {
     /// Compares a head over other features with a router.
-    #[must_use]
     pub fn new(reads: String, report: RouterReport, router: &RouterReport) -> Self {
         let lead = |report: &RouterReport| Some(report.measured.auroc? - 0.5);
         let leads = lead(&report).zip(lead(router)).filter(|(_, of)| *of > 0.0);

@@ -2,7 +2,8 @@
 //! is of it, which needs none.
 
 use ken_eval::probe::{ProbeRecord, drawn_of};
-use ken_probe::{answers, named, semantic_entropy};
+use ken_language::named;
+use ken_probe::{answers, semantic_entropy};
 use serde::Serialize;
 
 /// The target of a router.
@@ -28,7 +29,6 @@ named! {
 
 impl Target {
     /// Whether it needs golden answers.
-    #[must_use]
     pub(crate) fn takes_golden_answers(self) -> bool {
         self == Self::Mastery
     }

@@ -8,10 +8,8 @@ use ken_answer::prompt::{self, QuestionPrompt};
 use ken_answer::{AnswerError, Retriever, SPARE_TOKENS, VERBALIZED_TOKENS};
 use ken_eval::dataset::Question;
 use ken_index::Mode;
-use ken_language::{Embedder, LanguageModel, Prompt, Score, ScoreRequest};
-use ken_probe::{
-    DrawRequest, Golden, SampleOptions, draw_watched, letter, named, right_choices, seed_of,
-};
+use ken_language::{Embedder, LanguageModel, Prompt, Score, ScoreRequest, named};
+use ken_probe::{DrawRequest, Golden, SampleOptions, draw_watched, letter, right_choices, seed_of};
 
 use super::demonstrations::Demonstrations;
 use super::first::unless;

@@ -82,8 +82,5 @@ pub(super) fn first_texts(
 
 /// Breaks if the work is cancelled.
 pub(super) fn unless(cancel: &AtomicBool) -> ControlFlow<()> {
-    match cancel.load(Ordering::Relaxed) {
-        true => ControlFlow::Break(()),
-        false => ControlFlow::Continue(()),
-    }
+    ken_language::break_if(cancel.load(Ordering::Relaxed))
 }

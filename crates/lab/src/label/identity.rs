@@ -9,7 +9,6 @@ use super::run::fingerprint_of_questions;
 
 impl Labeling<'_> {
     /// What the first texts depend on. `computing` names how models are run.
-    #[must_use]
     pub fn first_identity(&self, mut computing: RunSettings) -> RunSettings {
         computing.insert("model".to_owned(), self.model.fingerprint().to_owned());
         computing.insert("verbalize".to_owned(), prompt::verbalize_fingerprint());
@@ -18,7 +17,6 @@ impl Labeling<'_> {
 
     /// What the records depend on. The questions are part of it, since the examples of a question come from texts
     /// about others. `filters` are filters of documents.
-    #[must_use]
     pub fn identity(
         &self,
         computing: RunSettings,

@@ -111,7 +111,6 @@ impl Labeling<'_> {
 }
 
 /// A fingerprint of questions with their golden answers and choices, in order.
-#[must_use]
 pub(crate) fn fingerprint_of_questions(questions: &[Question]) -> String {
     let mut texts: Vec<&str> = Vec::new();
     for question in questions {
@@ -124,13 +123,11 @@ pub(crate) fn fingerprint_of_questions(questions: &[Question]) -> String {
 }
 
 /// Whether a question has usable golden answers. Any other has no first text, and no label.
-#[must_use]
 pub fn can_be_labeled(question: &Question) -> bool {
     question.golden().obstacle().is_none()
 }
 
 /// The first texts about questions in their order; `None` if one that can be labeled has none.
-#[must_use]
 pub fn first_texts_of_all<'t>(
     questions: &[Question],
     texts: &'t HashMap<String, FirstText>,

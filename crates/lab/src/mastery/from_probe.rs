@@ -30,7 +30,6 @@ pub struct MasteryOfProbed {
 
 impl MasteryOfProbed {
     /// A fingerprint of the measurements, 32 hex digits.
-    #[must_use]
     pub fn identity(&self) -> String {
         let measured = self
             .records

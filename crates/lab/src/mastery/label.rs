@@ -52,7 +52,6 @@ pub fn label_mastery(
 
 impl MasteryWork<'_> {
     /// The models, corpus and prompts of all records.
-    #[must_use]
     pub fn fingerprints(&self) -> MasteryFingerprints {
         MasteryFingerprints {
             model: self.model.fingerprint().to_owned(),
@@ -68,7 +67,6 @@ impl MasteryWork<'_> {
     /// What the records depend on: a file can be resumed only under the same settings. `computing` names how the
     /// models are run; `seed` is that of the sample. The sample's size is not part of it, since a smaller sample is
     /// part of a larger one.
-    #[must_use]
     pub fn identity(&self, computing: RunSettings, seed: u64) -> RunSettings {
         let measured = self.fingerprints();
         let pairs = [

@@ -31,11 +31,9 @@ pub fn read_marks(path: &Path) -> Result<Vec<PruneMark>, PruningError> {
 /// # Errors
 /// A file that cannot be read, or a line without a passage or a score.
 pub fn read_scores(path: &Path) -> Result<Vec<PruneMark>, PruningError> {
-    let scores = lines(path)?.into_iter().map(|line: ScoreLine| PruneMark {
-        passage_id: line.passage_id,
-        score: line.score,
-        reason: String::new(),
-    });
+    let scores = lines(path)?
+        .into_iter()
+        .map(|line: ScoreLine| PruneMark::new(line.passage_id, line.score, ""));
     Ok(scores.collect())
 }
 

@@ -81,7 +81,6 @@ pub(super) fn id_of(corpus: &Corpus, passage: &Scored) -> Result<PassageId, Corp
 }
 
 /// The number of passages that are a ratio in `[0, 1)` of all, rounded down.
-#[must_use]
 pub fn count(ratio: f64, passages: usize) -> usize {
     // Products such as 0.57 * 100 are slightly too small.
     ((ratio * passages as f64 + 1e-9).floor() as usize).min(passages)

@@ -64,26 +64,20 @@ impl Basis {
     }
 
     /// The measured masteries, as scores of their passages.
-    #[must_use]
     pub fn measured(&self) -> Vec<PruneMark> {
         let labels = self.labels.iter().flat_map(|labels| &labels.labels);
-        let scores = labels.map(|label| PruneMark {
-            passage_id: label.passage_id.clone(),
-            score: label.mastery,
-            reason: String::new(),
-        });
+        let scores =
+            labels.map(|label| PruneMark::new(label.passage_id.clone(), label.mastery, ""));
         scores.collect()
     }
 
     /// Whether the pruner takes vectors that a model computes from passages.
-    #[must_use]
     pub fn has_passages_read(&self) -> bool {
         let head = self.head.as_ref();
         head.is_some_and(|head| head.measured_on.reader.is_some())
     }
 
     /// Whether this is the model that read the passages when the pruner was trained.
-    #[must_use]
     pub fn is_read_by(&self, model: &dyn LanguageModel) -> bool {
         let head = self.head.as_ref();
         let reader = head.and_then(|head| head.measured_on.reader.as_deref());
@@ -193,7 +187,6 @@ impl PrunePlan {
     }
 
     /// The number of passages that ratios refer to.
-    #[must_use]
     pub fn passages(&self) -> usize {
         self.order.len()
     }
@@ -212,14 +205,12 @@ impl PrunePlan {
     }
 
     /// The passages that have a score, with the score.
-    #[must_use]
     pub fn scores(&self) -> Vec<PlaceMark> {
         let scored = self.order.iter().filter(|p| p.score.is_finite());
         scored.map(mark).collect()
     }
 
     /// The threshold at a ratio; `None` if it prunes nothing, or a passage without a score.
-    #[must_use]
     pub fn threshold(&self, ratio: f64) -> Option<Threshold> {
         let last = count(ratio, self.order.len()).checked_sub(1)?;
         let score = self.order.get(last)?.score;
@@ -238,11 +229,7 @@ impl PrunePlan {
         let segments = self.index.corpus().segments();
         let named = marks.iter().map(|mark| {
             let passage = segments[mark.segment].passage(mark.ordinal)?;
-            Ok(PruneMark {
-                passage_id: passage.id,
-                score: mark.score,
-                reason: self.reason.clone(),
-            })
+            Ok(PruneMark::new(passage.id, mark.score, self.reason.clone()))
         });
         named.collect()
     }
@@ -287,7 +274,6 @@ impl PrunePlan {
 
     /// Identifies the corpus without these marks, by corpus and marks, since two compactions need not give the same
     /// bytes.
-    #[must_use]
     pub fn identity_without(&self, marks: &[PlaceMark]) -> String {
         let places = marks.iter().map(|mark| (mark.segment, mark.ordinal));
         let places: BTreeSet<(usize, usize)> = places.collect();

@@ -112,7 +112,6 @@ impl PrunedRow {
     ///
     /// # Shapes
     /// `questions`, `answers`: `[questions]`, in the same order.
-    #[must_use]
     pub fn new(
         pruned: Pruned,
         policy: &str,
@@ -224,7 +223,6 @@ impl CorpusCopy {
     }
 
     /// Its folder.
-    #[must_use]
     pub fn dir(&self) -> &Path {
         &self.0
     }

@@ -48,7 +48,6 @@ pub struct Ends {
 }
 
 /// The report.
-#[must_use]
 pub fn pruning_report(title: &str, ends: Option<&Ends>, rows: &[PrunedRow]) -> Report {
     let (whole, none) = ends.map(|ends| (&ends.whole, &ends.none)).unzip();
     let shown = whole.into_iter().chain(rows).chain(none);

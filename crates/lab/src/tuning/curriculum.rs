@@ -51,7 +51,6 @@ pub struct Stage {
 
 impl Curriculum {
     /// A curriculum of outputs to imitate, without sources or tokens.
-    #[must_use]
     pub fn new(purpose: &str, prompt: PromptForm, stages: Vec<Stage>) -> Self {
         Self {
             purpose: purpose.to_owned(),

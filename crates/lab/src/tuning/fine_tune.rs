@@ -100,7 +100,6 @@ impl FineTuning<'_> {
     }
 
     /// A stage with the training's learning rate and epochs.
-    #[must_use]
     pub fn stage(
         &self,
         training: Vec<ken_train::Objective>,

@@ -59,7 +59,6 @@ pub(super) fn forget(folder: &Path) -> Result<(), StorageError> {
 }
 
 /// A stopped training, to be resumed from its folder. `began_anew` says whether it was started with `overwrite`.
-#[must_use]
 pub fn stopped(history: &History, out: &Path, began_anew: bool) -> TuneError {
     TuneError::Stopped {
         steps: history.steps.len(),

@@ -19,7 +19,6 @@ use crate::heads::LearnError;
 const KNOWN: f64 = 0.5;
 
 /// The questions that are not held out, for training and for validation.
-#[must_use]
 pub fn split_noise_tolerant(mut questions: Vec<Question>, split: Split) -> [Vec<Question>; 2] {
     questions.retain(|question| split.keeps(question));
     let sides = questions.into_iter();

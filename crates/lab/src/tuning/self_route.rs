@@ -119,7 +119,6 @@ const BATCH: usize = 64;
 
 impl TaughtRouting {
     /// The validation examples.
-    #[must_use]
     pub fn validating(&self, split: Split) -> Vec<RoutingExample> {
         let all = self.routing.examples.iter();
         all.filter(|e| split.validates(*e)).cloned().collect()

@@ -13,15 +13,12 @@ use milvus::v2::prelude::{
 use crate::invented::{self, no_metadata, numbered, publish, publish_with};
 use crate::milvus_lite::MilvusLite;
 use crate::proxy::{Proxy, Way};
-use crate::{assert_same, job, opened, pushed};
+use crate::{assert_same, job, opened, pushed, started};
 
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn a_push_survives_the_death_of_its_server() {
-    let mut server = MilvusLite::start();
-    let address = server.address("dies");
-    let dir = tempfile::tempdir().unwrap();
-    publish(dir.path(), &(0..1000).map(numbered).collect::<Vec<_>>());
+    let (mut server, address, dir) = started("dies", 1000);
     let corpus = Corpus::open(dir.path()).unwrap();
     let total = corpus.passage_count() as u64;
     let stop = AtomicBool::new(false);
@@ -94,10 +91,7 @@ fn a_push_whose_connection_broke_is_completed_without_doubles() {
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn a_search_tells_that_its_server_is_gone() {
-    let mut server = MilvusLite::start();
-    let address = server.address("gone");
-    let dir = tempfile::tempdir().unwrap();
-    publish(dir.path(), &(0..20).map(numbered).collect::<Vec<_>>());
+    let (mut server, address, dir) = started("gone", 20);
     pushed(dir.path(), &address).unwrap();
     let collection = opened(&address).unwrap();
     let vector = invented::Dice::new(1).vector();
@@ -179,10 +173,7 @@ fn only_kens_own_collections_are_touched() {
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn another_corpus_or_index_is_refused() {
-    let server = MilvusLite::start();
-    let address = server.address("other");
-    let dir = tempfile::tempdir().unwrap();
-    publish(dir.path(), &(0..10).map(numbered).collect::<Vec<_>>());
+    let (_server, address, dir) = started("other", 10);
     pushed(dir.path(), &address).unwrap();
 
     let stop = AtomicBool::new(false);

@@ -30,6 +30,10 @@ use ken_index::{Mode, Query, VectorType};
 use ken_milvus::{
     Collection, IndexKind, MilvusAddress, MilvusError, PushJob, Pushed, VectorIndex, push,
 };
+use tempfile::TempDir;
+
+use crate::invented::{numbered, publish};
+use crate::milvus_lite::MilvusLite;
 
 /// The index of a new collection: one whose search width follows the number of passages requested,
 /// so that all of them can be found.
@@ -46,6 +50,15 @@ fn job<'a>(corpus: &'a Corpus, address: &'a MilvusAddress) -> PushJob<'a> {
         token: None,
         index: Some(INDEX),
     }
+}
+
+/// A running server, an address there, and a folder with a corpus of `count` documents.
+fn started(name: &str, count: usize) -> (MilvusLite, String, TempDir) {
+    let server = MilvusLite::start();
+    let address = server.address(name);
+    let dir = tempfile::tempdir().unwrap();
+    publish(dir.path(), &(0..count).map(numbered).collect::<Vec<_>>());
+    (server, address, dir)
 }
 
 /// Pushes the corpus in a folder as it is.

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::invented::{document, numbered, publish, vector};
 use crate::milvus_lite::MilvusLite;
-use crate::{assert_same, held, live, nearest, opened, pushed};
+use crate::{assert_same, held, live, nearest, opened, pushed, started};
 
 pub(crate) fn marked(
     address: &str,
@@ -26,20 +26,13 @@ pub(crate) fn marked(
 
 /// The mark of the first passage of the `n`th document.
 pub(crate) fn first_of(n: usize, score: f64) -> PruneMark {
-    PruneMark {
-        passage_id: PassageId(format!("{}#0", numbered(n).0.id)),
-        score,
-        reason: String::new(),
-    }
+    PruneMark::new(PassageId(format!("{}#0", numbered(n).0.id)), score, "")
 }
 
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn passages_are_pruned_until_the_next_push() {
-    let server = MilvusLite::start();
-    let address = server.address("pruned");
-    let dir = tempfile::tempdir().unwrap();
-    publish(dir.path(), &(0..60).map(numbered).collect::<Vec<_>>());
+    let (_server, address, dir) = started("pruned", 60);
     let corpus = Corpus::open(dir.path()).unwrap();
     let all = pushed(dir.path(), &address).unwrap().sent;
 
@@ -71,10 +64,7 @@ fn passages_are_pruned_until_the_next_push() {
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn what_the_corpus_lost_is_deleted_by_the_push_after_a_mark() {
-    let server = MilvusLite::start();
-    let address = server.address("lost");
-    let dir = tempfile::tempdir().unwrap();
-    publish(dir.path(), &(0..60).map(numbered).collect::<Vec<_>>());
+    let (_server, address, dir) = started("lost", 60);
     pushed(dir.path(), &address).unwrap();
     marked(&address, Mark::Prune, &[first_of(1, 1.0)]).unwrap();
     // They are in two shards.
@@ -89,10 +79,7 @@ fn what_the_corpus_lost_is_deleted_by_the_push_after_a_mark() {
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn scores_are_read_by_filters() {
-    let server = MilvusLite::start();
-    let address = server.address("scored");
-    let dir = tempfile::tempdir().unwrap();
-    publish(dir.path(), &(0..60).map(numbered).collect::<Vec<_>>());
+    let (_server, address, dir) = started("scored", 60);
     pushed(dir.path(), &address).unwrap();
     let mut scores: Vec<PruneMark> = (20..30).map(|n| first_of(n, n as f64 / 64.0)).collect();
     let info = marked(&address, Mark::Score("mastery"), &scores).unwrap();
@@ -131,10 +118,7 @@ fn scores_are_read_by_filters() {
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn every_passage_is_scored_by_its_vector() {
-    let server = MilvusLite::start();
-    let address = server.address("predicted");
-    let dir = tempfile::tempdir().unwrap();
-    publish(dir.path(), &(0..200).map(numbered).collect::<Vec<_>>());
+    let (_server, address, dir) = started("predicted", 200);
     let all = pushed(dir.path(), &address).unwrap().sent as usize;
     let (to, stop) = (address.parse().unwrap(), AtomicBool::new(false));
     let mut last = 0_usize;
@@ -184,10 +168,7 @@ fn passages_that_exceed_an_answer_together_are_scored() {
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn what_the_collection_does_not_have_is_refused_before_anything_changes() {
-    let server = MilvusLite::start();
-    let address = server.address("unknown");
-    let dir = tempfile::tempdir().unwrap();
-    publish(dir.path(), &(0..10).map(numbered).collect::<Vec<_>>());
+    let (_server, address, dir) = started("unknown", 10);
     let missing = marked(&address, Mark::Prune, &[first_of(1, 1.0)]).unwrap_err();
     assert_eq!(missing.kind(), "collection_missing");
     pushed(dir.path(), &address).unwrap();

@@ -7,8 +7,7 @@ use ken_corpus::{Corpus, Part, Writer};
 use ken_milvus::{MilvusError, Progress, Pushed, push_part};
 
 use crate::invented::{document, no_metadata, numbered, publish};
-use crate::milvus_lite::MilvusLite;
-use crate::{assert_same, job, opened, pushed};
+use crate::{assert_same, job, opened, pushed, started};
 
 fn part(text: &str) -> Part {
     text.parse().unwrap()
@@ -35,10 +34,7 @@ fn whole_part(dir: &Path, address: &str, text: &str) -> Pushed {
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn jobs_that_push_at_once_fill_one_collection() {
-    let server = MilvusLite::start();
-    let address = server.address("at_once");
-    let dir = tempfile::tempdir().unwrap();
-    publish(dir.path(), &(0..1500).map(numbered).collect::<Vec<_>>());
+    let (_server, address, dir) = started("at_once", 1500);
     let total = Corpus::open(dir.path()).unwrap().passage_count() as u64;
     let job = |part: Part| {
         let mut last = Progress {
@@ -75,11 +71,8 @@ fn jobs_that_push_at_once_fill_one_collection() {
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn a_part_that_was_stopped_is_resumed_and_the_last_one_completes() {
-    let server = MilvusLite::start();
-    let address = server.address("resumed");
-    let dir = tempfile::tempdir().unwrap();
+    let (_server, address, dir) = started("resumed", 1000);
     let dir = dir.path();
-    publish(dir, &(0..1000).map(numbered).collect::<Vec<_>>());
     let stop = AtomicBool::new(false);
     let mut halt = |step: Progress| stop.store(step.passages > 300, Ordering::Relaxed);
     let stopped = pushed_part(dir, &address, part("1/2"), &mut halt, &stop).unwrap();
@@ -115,11 +108,8 @@ fn a_part_that_was_stopped_is_resumed_and_the_last_one_completes() {
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn parts_of_different_generations_are_pushed_again() {
-    let server = MilvusLite::start();
-    let address = server.address("overtaken");
-    let dir = tempfile::tempdir().unwrap();
+    let (_server, address, dir) = started("overtaken", 600);
     let dir = dir.path();
-    publish(dir, &(0..600).map(numbered).collect::<Vec<_>>());
     let stop = AtomicBool::new(false);
     let mut overtaken = false;
     let mut overtake = |_: Progress| {

@@ -6,17 +6,13 @@ use ken_corpus::{Active, Corpus, Writer};
 use ken_milvus::push;
 
 use crate::invented::{document, no_metadata, numbered, prune, publish, score};
-use crate::milvus_lite::MilvusLite;
-use crate::{assert_same, job, opened, pushed};
+use crate::{assert_same, job, opened, pushed, started};
 
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn a_collection_follows_its_corpus() {
-    let server = MilvusLite::start();
-    let address = server.address("follows");
-    let dir = tempfile::tempdir().unwrap();
+    let (_server, address, dir) = started("follows", 150);
     let dir = dir.path();
-    publish(dir, &(0..150).map(numbered).collect::<Vec<_>>());
 
     // A new collection is sent everything.
     let all = Corpus::open(dir).unwrap().passage_count() as u64;
@@ -74,10 +70,7 @@ fn a_collection_follows_its_corpus() {
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn a_push_that_was_stopped_goes_on() {
-    let server = MilvusLite::start();
-    let address = server.address("stopped");
-    let dir = tempfile::tempdir().unwrap();
-    publish(dir.path(), &(0..800).map(numbered).collect::<Vec<_>>());
+    let (_server, address, dir) = started("stopped", 800);
     let corpus = Corpus::open(dir.path()).unwrap();
     let total = corpus.passage_count() as u64;
     let stop = AtomicBool::new(false);
@@ -107,10 +100,7 @@ fn a_push_that_was_stopped_goes_on() {
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn a_push_on_the_way_to_another_state_leaves_nothing_behind() {
-    let server = MilvusLite::start();
-    let address = server.address("detour");
-    let dir = tempfile::tempdir().unwrap();
-    publish(dir.path(), &(0..100).map(numbered).collect::<Vec<_>>());
+    let (_server, address, dir) = started("detour", 100);
     pushed(dir.path(), &address).unwrap();
     let mut changes: Vec<_> = (100..700).map(numbered).collect();
     let replaced = document(&numbered(8).0.id, "Anew", &no_metadata());
@@ -134,10 +124,7 @@ fn a_push_on_the_way_to_another_state_leaves_nothing_behind() {
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn shards_are_partitions() {
-    let server = MilvusLite::start();
-    let address = server.address("shards");
-    let dir = tempfile::tempdir().unwrap();
-    publish(dir.path(), &(0..60).map(numbered).collect::<Vec<_>>());
+    let (_server, address, dir) = started("shards", 60);
     pushed(dir.path(), &address).unwrap();
     for active in [Active::First(1), Active::First(2), Active::Last(1)] {
         let collection =
@@ -152,10 +139,7 @@ fn shards_are_partitions() {
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn a_large_partition_is_gone_through_in_pieces() {
-    let server = MilvusLite::start();
-    let address = server.address("large");
-    let dir = tempfile::tempdir().unwrap();
-    publish(dir.path(), &(0..3500).map(numbered).collect::<Vec<_>>());
+    let (_server, address, dir) = started("large", 3500);
     let all = pushed(dir.path(), &address).unwrap();
     assert!(
         all.sent > 6200,

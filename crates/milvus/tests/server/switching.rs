@@ -8,7 +8,7 @@ use ken_milvus::{MilvusError, Progress, PushJob, Pushed, VectorIndex, push, push
 
 use crate::invented::{numbered, publish};
 use crate::milvus_lite::MilvusLite;
-use crate::{assert_same, job, live, opened, pushed};
+use crate::{assert_same, job, live, opened, pushed, started};
 
 fn switched(
     dir: &Path,
@@ -59,12 +59,9 @@ fn exists(server: &MilvusLite, collection: &str) -> bool {
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn searches_go_on_while_a_corpus_is_pushed() {
-    let server = MilvusLite::start();
-    let address = server.address("notes");
-    let dir = tempfile::tempdir().unwrap();
+    let (server, address, dir) = started("notes", 300);
     let dir = dir.path();
     let all = || Corpus::open(dir).unwrap().passage_count() as u64;
-    publish(dir, &(0..300).map(numbered).collect::<Vec<_>>());
     // A collection of the address's own name makes room for the alias.
     pushed(dir, &address).unwrap();
     for (round, turn) in [(1, "notes__1"), (2, "notes__2"), (3, "notes__1")] {
@@ -98,11 +95,8 @@ fn searches_go_on_while_a_corpus_is_pushed() {
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn an_interrupted_push_changes_no_search_and_resumes() {
-    let server = MilvusLite::start();
-    let address = server.address("stopped");
-    let dir = tempfile::tempdir().unwrap();
+    let (server, address, dir) = started("stopped", 600);
     let dir = dir.path();
-    publish(dir, &(0..600).map(numbered).collect::<Vec<_>>());
     let quiet = AtomicBool::new(false);
     switched(dir, &address, &mut |_| (), &quiet).unwrap();
     let before = opened(&address).unwrap().fingerprint();
@@ -147,10 +141,7 @@ fn a_collection_stays_as_it_was_opened_until_the_push_is_over() {
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn what_is_left_of_a_push_with_another_index_gives_way() {
-    let server = MilvusLite::start();
-    let address = server.address("left");
-    let dir = tempfile::tempdir().unwrap();
-    publish(dir.path(), &(0..400).map(numbered).collect::<Vec<_>>());
+    let (_server, address, dir) = started("left", 400);
     let stop = AtomicBool::new(false);
     let mut halt = |_: Progress| stop.store(true, Ordering::Relaxed);
     let stopped = switched(dir.path(), &address, &mut halt, &stop).unwrap();
@@ -174,10 +165,7 @@ fn what_is_left_of_a_push_with_another_index_gives_way() {
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn a_new_collection_has_the_index_of_the_old_one() {
-    let server = MilvusLite::start();
-    let address = server.address("same");
-    let dir = tempfile::tempdir().unwrap();
-    publish(dir.path(), &(0..10).map(numbered).collect::<Vec<_>>());
+    let (_server, address, dir) = started("same", 10);
     let all = pushed(dir.path(), &address).unwrap().sent;
     let corpus = Corpus::open(dir.path()).unwrap();
     let (to, stop) = (address.parse().unwrap(), AtomicBool::new(false));

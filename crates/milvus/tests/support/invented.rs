@@ -91,11 +91,7 @@ pub(crate) fn vector(id: &PassageId) -> Vec<f32> {
 
 fn settings(fingerprint: &str, layout: DenseLayout) -> Settings {
     Settings {
-        embedder: EmbedderIdentity {
-            reference: "test:embedder".to_owned(),
-            fingerprint: fingerprint.to_owned(),
-            dimensions: DIMENSIONS,
-        },
+        embedder: EmbedderIdentity::new("test:embedder", fingerprint, DIMENSIONS),
         segmentation: "whole".to_owned(),
         sharding: Sharding {
             count: SHARDS,
@@ -152,11 +148,9 @@ pub(crate) fn publish_with(
 
 /// Prunes passages.
 pub(crate) fn prune(dir: &Path, ids: &[String]) {
-    let marks = ids.iter().map(|id| PruneMark {
-        passage_id: PassageId(id.clone()),
-        score: 1.0,
-        reason: "known".to_owned(),
-    });
+    let marks = ids
+        .iter()
+        .map(|id| PruneMark::new(PassageId(id.clone()), 1.0, "known"));
     let marks = marks.collect();
     Writer::open(dir).unwrap().prune(marks).unwrap();
 }
@@ -164,11 +158,9 @@ pub(crate) fn prune(dir: &Path, ids: &[String]) {
 /// Keeps scores of passages as their mastery.
 #[allow(dead_code)] // Not every test has scores.
 pub(crate) fn score(dir: &Path, scores: &[(String, f64)]) {
-    let marks = scores.iter().map(|(id, score)| PruneMark {
-        passage_id: PassageId(id.clone()),
-        score: *score,
-        reason: String::new(),
-    });
+    let marks = scores
+        .iter()
+        .map(|(id, score)| PruneMark::new(PassageId(id.clone()), *score, ""));
     let mut writer = Writer::open(dir).unwrap();
     let places = writer.places(&marks.collect::<Vec<_>>()).unwrap();
     writer.score("mastery", &places).unwrap();

@@ -105,7 +105,6 @@ impl AdapterSettings {
     }
 
     /// The factor of the product of the two matrices.
-    #[must_use]
     pub fn scale(&self) -> f64 {
         let rank = self.r as f64;
         self.lora_alpha / if self.use_rslora { rank.sqrt() } else { rank }
@@ -204,13 +203,11 @@ impl Adapter {
     }
 
     /// The settings that it was trained with.
-    #[must_use]
     pub fn settings(&self) -> &AdapterSettings {
         &self.settings
     }
 
     /// Its record of training by ken; `None` if another program made it.
-    #[must_use]
     pub fn origin(&self) -> Option<&Origin> {
         self.origin.as_ref()
     }

@@ -254,7 +254,7 @@ pub enum DecoderError {
     )]
     NoSuchDevice {
         /// The requested device.
-        device: &'static str,
+        device: String,
         /// What candle says.
         reason: String,
     },

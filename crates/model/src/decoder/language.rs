@@ -53,7 +53,6 @@ impl Decoder {
     }
 
     /// A copy whose calls end once `token` is set.
-    #[must_use]
     pub fn until(&self, token: &CancelToken) -> Self {
         Self {
             cancel: self.cancel.clone().or(token),

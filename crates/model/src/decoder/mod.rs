@@ -135,32 +135,27 @@ impl Decoder {
     }
 
     /// The architecture.
-    #[must_use]
     pub fn config(&self) -> &DecoderConfig {
         &self.config
     }
 
     /// The most tokens that a prompt and its answer may have together.
-    #[must_use]
     pub fn context_tokens(&self) -> usize {
         self.config.context
     }
 
     /// Identifies the weights and everything else that affects answers: measurements with one model must not be used
     /// with another.
-    #[must_use]
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
 
     /// How it reads prompts for a line.
-    #[must_use]
     pub fn read_as(&self) -> ReadAs {
         self.read_as
     }
 
     /// Whether the model comes with a chat template, which [`Decoder::chat_prompt`] needs.
-    #[must_use]
     pub fn has_chat_template(&self) -> bool {
         self.chat.is_some()
     }

@@ -1,12 +1,12 @@
 //! What a caller may choose about a decoder's computations.
 
-use std::fmt;
 use std::path::PathBuf;
-use std::str::FromStr;
+
+use ken_language::named;
 
 use crate::decoder::error::DecoderError;
 use crate::decoder::text::read_as::ReadAs;
-use crate::kernels::{Precision, UnknownName};
+use crate::kernels::Precision;
 
 /// The device that a decoder computes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -22,18 +22,15 @@ pub enum Device {
     Reference,
 }
 
+named! {
+    Device, "device",
+    Device::Cpu => "cpu",
+    Device::Cuda => "cuda",
+    Device::Metal => "metal",
+    Device::Reference => "reference",
+}
+
 impl Device {
-    const ALL: [Self; 4] = [Self::Cpu, Self::Cuda, Self::Metal, Self::Reference];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Cpu => "cpu",
-            Self::Cuda => "cuda",
-            Self::Metal => "metal",
-            Self::Reference => "reference",
-        }
-    }
-
     /// The candle device that holds the tensors.
     ///
     /// # Errors
@@ -45,7 +42,7 @@ impl Device {
             Self::Metal => candle_core::Device::new_metal(0),
         };
         device.map_err(|error| DecoderError::NoSuchDevice {
-            device: self.name(),
+            device: self.to_string(),
             reason: error
                 .to_string()
                 .lines()
@@ -53,20 +50,6 @@ impl Device {
                 .unwrap_or_default()
                 .to_owned(),
         })
-    }
-}
-
-impl fmt::Display for Device {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Device {
-    type Err = UnknownName;
-
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
-        UnknownName::find("device", &Self::ALL, name)
     }
 }
 

@@ -208,12 +208,11 @@ mod tests {
                             computed.fetch_add(1, Ordering::Relaxed);
                             doubled(all)
                         });
-                        match ids.contains(&7) {
-                            true => assert!(got.is_err()),
-                            false => {
-                                let wanted: Vec<u32> = ids.iter().map(|id| 2 * id).collect();
-                                assert_eq!(got.unwrap(), wanted);
-                            }
+                        if ids.contains(&7) {
+                            assert!(got.is_err());
+                        } else {
+                            let wanted: Vec<u32> = ids.iter().map(|id| 2 * id).collect();
+                            assert_eq!(got.unwrap(), wanted);
                         }
                     }
                 });

@@ -21,7 +21,7 @@ pub(crate) mod wide;
 
 pub use elementwise::gated_silu;
 pub use norms::rms_norm;
-pub use precision::{Precision, UnknownName};
+pub use precision::Precision;
 pub use quantized::InstructionSet;
 pub use weight_rate::weight_rate;
 pub use wide::{exp_of_nonpositive, greatest, sum, widest};

@@ -14,7 +14,6 @@ const BYTES: usize = 256 << 20;
 const INPUTS: usize = 1536;
 
 /// Bytes of 4-bit weights per second, multiplied with one row by all threads; measured for about the given time.
-#[must_use]
 pub fn weight_rate(time: Duration) -> f64 {
     let block = BlockType::Q4K;
     let row_bytes = QuantizedMatrix::bytes(Some(block), 16, INPUTS) / 16;

@@ -109,10 +109,7 @@ mod tests {
     fn emit(choice: &mut Choice, emitted: &mut Emitted, pieces: &mut Vec<String>) -> bool {
         let flow = choice.emit(emitted, &mut |piece| {
             pieces.push(piece.to_owned());
-            match piece.contains('\n') {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            }
+            ken_language::break_if(piece.contains('\n'))
         });
         flow.is_break()
     }

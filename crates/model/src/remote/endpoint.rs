@@ -21,7 +21,6 @@ pub struct Endpoint {
 
 impl Endpoint {
     /// An endpoint without a key, with the default settings, that is never cancelled.
-    #[must_use]
     pub fn new(url: &str) -> Self {
         Self {
             url: url.to_owned(),

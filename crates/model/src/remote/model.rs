@@ -99,7 +99,6 @@ impl RemoteModel {
     }
 
     /// The model's name at its endpoint.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }

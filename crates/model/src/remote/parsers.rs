@@ -123,10 +123,7 @@ fn emitted(client: &Client, value: &Value, route: Route) -> Result<String, Remot
     for mut choice in choices {
         let flow = choice.emit(&mut Emitted::default(), &mut |piece| {
             text.push_str(piece);
-            match piece.contains('\n') {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            }
+            ken_language::break_if(piece.contains('\n'))
         });
         text.push_str(if flow.is_break() { "|" } else { "." });
     }

@@ -256,11 +256,7 @@ fn the_caller_may_break_off() {
     let generation = decoder
         .generate(&prompt, &greedy(20, &[]), &mut |piece| {
             pieces.push(piece.to_owned());
-            if pieces.len() == 2 {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
+            ken_language::break_if(pieces.len() == 2)
         })
         .unwrap();
     assert_eq!(generation.finish, Finish::Cancelled);

@@ -44,10 +44,7 @@ fn ask(decoder: &Decoder, shared: &str, asked: &Asked) -> Got {
                 };
                 let count = &mut pieces[piece.request][piece.sample];
                 *count += 1;
-                match Some(*count) == *break_after {
-                    true => ControlFlow::Break(()),
-                    false => ControlFlow::Continue(()),
-                }
+                ken_language::break_if(Some(*count) == *break_after)
             };
             let written = decoder
                 .generate_many(&requests.collect::<Vec<_>>(), &mut on_progress)
@@ -138,8 +135,7 @@ fn hold(one: &Decoder, fresh: &Decoder, shared: &str, callers: &[Vec<Asked>]) {
         for calls in callers {
             scope.spawn(|| {
                 together.wait();
-                let got = calls.iter().map(|asked| ask(one, shared, asked));
-                let got: Vec<Got> = got.collect();
+                let got: Vec<Got> = calls.iter().map(|asked| ask(one, shared, asked)).collect();
                 for (asked, got) in calls.iter().zip(got) {
                     assert_eq!(got, alone(fresh, shared, asked), "{asked:?}");
                 }

@@ -48,8 +48,7 @@ fn logprobs(tokens_written: &[TokenLogprob]) -> Vec<f32> {
 
 /// The likeliest comes first, and no token is more likely.
 fn is_in_order(token: &TokenLogprob) -> bool {
-    let likely = token.top.iter().map(|(_, logprob)| *logprob);
-    let likely: Vec<f32> = likely.collect();
+    let likely: Vec<f32> = token.top.iter().map(|(_, logprob)| *logprob).collect();
     likely.len() == 3
         && likely.is_sorted_by(|one, next| one >= next)
         && token.logprob.is_some_and(|own| own <= likely[0])

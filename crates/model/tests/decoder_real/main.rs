@@ -316,10 +316,7 @@ fn an_adapter_beside_quantized_weights_scores_as_one_that_is_merged() {
         });
         scores.collect()
     };
-    let worst = |a: &[f32], b: &[f32]| {
-        let differences = zip(a, b).map(|(a, b)| (a - b).abs());
-        differences.fold(0.0, f32::max)
-    };
+    let worst = |a: &[f32], b: &[f32]| zip(a, b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
     let merged = scores(&load(Device::Reference, Precision::F32));
     let without = scores(&MODEL);
     assert!(worst(&without, &merged) > 0.5, "the adapter changes much");

@@ -56,8 +56,7 @@ pub(crate) fn drawn(name: &str, count: usize) -> impl Iterator<Item = f64> {
 }
 
 fn weights(model: &Model) -> Tensors {
-    let tensors = model.tensors.iter();
-    let tensors = tensors.map(|(name, shape)| {
+    let tensors = model.tensors.iter().map(|(name, shape)| {
         let (mean, spread) = match name {
             name if name.ends_with("bias") => (0.0, 1.0),
             _ if shape.len() == 1 => (1.0, 0.5),

@@ -32,19 +32,18 @@ impl Talks {
             "/v1/models" => model_list(&["talks"]),
             "/v1/chat/completions" => {
                 let (message, choice) = said.lock().unwrap().clone();
-                match request.body["stream"] == true {
-                    true => Reply::events(&events(&message, &choice)),
-                    false => {
-                        let mut choice = choice;
-                        choice["message"] = message;
-                        let count = request.body["n"].as_u64().unwrap_or(1);
-                        let choices = (0..count).map(|index| {
-                            let mut choice = choice.clone();
-                            choice["index"] = json!(index);
-                            choice
-                        });
-                        Reply::json(&json!({"choices": choices.collect::<Vec<_>>()}))
-                    }
+                if request.body["stream"] == true {
+                    Reply::events(&events(&message, &choice))
+                } else {
+                    let mut choice = choice;
+                    choice["message"] = message;
+                    let count = request.body["n"].as_u64().unwrap_or(1);
+                    let choices = (0..count).map(|index| {
+                        let mut choice = choice.clone();
+                        choice["index"] = json!(index);
+                        choice
+                    });
+                    Reply::json(&json!({"choices": choices.collect::<Vec<_>>()}))
                 }
             }
             _ => Reply::refusal(404, "Not Found"),

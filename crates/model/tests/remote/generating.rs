@@ -139,13 +139,11 @@ fn lines(
     let (prompt, options) = (prompt(), greedy());
     let request = GenerateRequest::new(&prompt, 1, &options);
     let written = model
-        .generate(
-            &vec![request; times],
-            &mut |progress| match matches!(progress, Progress::Text(piece) if piece.text.contains('\n')) {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            },
-        )
+        .generate(&vec![request; times], &mut |progress| {
+            ken_language::break_if(
+                matches!(progress, Progress::Text(piece) if piece.text.contains('\n')),
+            )
+        })
         .unwrap();
     let written = written.into_iter().flatten();
     written

@@ -248,10 +248,9 @@ fn read_anew(text: &str) -> Vec<Token> {
     let mut from = 0;
     while tokens.len() < ids.len() {
         let rest = &ids[tokens.len()..];
-        let ends = text[from..]
+        let (to, count) = text[from..]
             .char_indices()
-            .map(|(at, c)| from + at + c.len_utf8());
-        let (to, count) = ends
+            .map(|(at, c)| from + at + c.len_utf8())
             .map(|to| (to, tokens_of(&text[from..to])))
             .find(|(_, own)| rest.starts_with(own))
             .map(|(to, own)| (to, own.len()))

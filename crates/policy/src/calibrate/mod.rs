@@ -50,7 +50,6 @@ pub enum Goal {
 
 impl Goal {
     /// The confidence of bounds.
-    #[must_use]
     pub fn confidence(self) -> f64 {
         match self {
             Self::Guarantee { confidence, .. } | Self::Errors { confidence, .. } => confidence,
@@ -92,55 +91,46 @@ impl Calibration {
     }
 
     /// The share of questions that retrieve.
-    #[must_use]
     pub fn retrieval_ratio(&self) -> f64 {
         self.mean(self.tally.retrieved)
     }
 
     /// The share of questions that are answered with evidence.
-    #[must_use]
     pub fn evidence_ratio(&self) -> f64 {
         self.mean(self.tally.used)
     }
 
     /// The mean number of search results, if the policy chooses k.
-    #[must_use]
     pub fn mean_k(&self) -> f64 {
         self.mean(self.tally.results)
     }
 
     /// The accuracy.
-    #[must_use]
     pub fn accuracy(&self) -> f64 {
         self.mean(self.tally.right)
     }
 
     /// The mean loss compared with always retrieving; gains do not offset losses.
-    #[must_use]
     pub fn loss(&self) -> f64 {
         self.mean(self.tally.lost)
     }
 
     /// The share of questions whose answer is given.
-    #[must_use]
     pub fn coverage(&self) -> f64 {
         self.mean(self.tally.given)
     }
 
     /// The share of questions that are answered from memory without having retrieved.
-    #[must_use]
     pub fn from_memory(&self) -> f64 {
         self.mean(self.questions as f64 - self.tally.retrieved)
     }
 
     /// The share of wrong answers among those given.
-    #[must_use]
     pub fn error(&self) -> f64 {
         self.tally.wrong / self.tally.given.max(1.0)
     }
 
     /// The share of wrong answers among those withheld; `None` if none is withheld.
-    #[must_use]
     pub fn right_abstentions(&self) -> Option<f64> {
         let withheld = self.questions as f64 - self.tally.given;
         (withheld > 0.0).then(|| self.tally.withheld_wrong / withheld)
@@ -194,7 +184,6 @@ const ROUNDED: f64 = 1e-9;
 /// bounded by the exact binomial distribution if all losses are 0 or 1, else by Hoeffding and Bentkus. Given how many
 /// questions are answered, the wrong answers are binomial if each is right or wrong, so a promise of few errors is valid as
 /// well (with a threshold of memory and one of retrieval as in BalanceRAG).
-#[must_use]
 pub fn calibrate(
     policy: &Policy,
     abstain: Option<Signal>,

@@ -24,7 +24,6 @@ pub struct Observation {
 
 impl Observation {
     /// An observation for a policy of one signal that does not choose k.
-    #[must_use]
     pub fn of(score: f64, memory: f64, always: f64) -> Self {
         Self {
             question: score,

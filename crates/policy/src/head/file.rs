@@ -132,7 +132,6 @@ impl Head {
     }
 
     /// Identifies the head, so that measurements with different heads are not mixed: 32 hex digits.
-    #[must_use]
     pub fn fingerprint(&self) -> String {
         let json = self.as_json().unwrap_or_default();
         let mut hex = blake3::hash(&json).to_hex().to_string();
@@ -141,7 +140,6 @@ impl Head {
     }
 
     /// The command that trains a new one.
-    #[must_use]
     pub fn renewal(&self) -> Action {
         renewal(self.purpose)
     }

@@ -26,7 +26,6 @@ pub enum Purpose {
 
 impl Purpose {
     /// Its name in messages.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Router => "router",
@@ -110,7 +109,6 @@ pub struct Head {
 
 impl Head {
     /// Creates a head.
-    #[must_use]
     pub fn new(
         purpose: Purpose,
         input: Input,
@@ -155,7 +153,6 @@ impl Head {
     }
 
     /// The length of its input vectors.
-    #[must_use]
     pub fn dimensions(&self) -> usize {
         self.network.inputs()
     }
@@ -164,26 +161,22 @@ impl Head {
     ///
     /// # Shapes
     /// `vector`: `[dimensions]`.
-    #[must_use]
     pub fn apply(&self, vector: &[f32]) -> Option<f64> {
         (vector.len() == self.dimensions()).then(|| self.network.apply(vector))
     }
 
     /// Whether it was trained on this question.
-    #[must_use]
     pub fn knows(&self, question: &str) -> bool {
         is_among(&self.learned_from, question)
     }
 }
 
 /// Whether the digest of a question is among these, which are in ascending order.
-#[must_use]
 pub fn is_among(digests: &[u64], question: &str) -> bool {
     digests.binary_search(&digest_of(question)).is_ok()
 }
 
 /// The digest of a question or passage: the first 8 bytes of the BLAKE3 hash of the trimmed text.
-#[must_use]
 pub fn digest_of(text: &str) -> u64 {
     let hash = blake3::hash(text.trim().as_bytes());
     let first = hash.as_bytes().first_chunk().copied();

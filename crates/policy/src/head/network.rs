@@ -85,7 +85,6 @@ impl Network {
     }
 
     /// The length of its input vectors.
-    #[must_use]
     pub fn inputs(&self) -> usize {
         self.center.len()
     }
@@ -94,7 +93,6 @@ impl Network {
     ///
     /// # Shapes
     /// `vector`: `[inputs]`.
-    #[must_use]
     pub fn apply(&self, vector: &[f32]) -> f64 {
         // Infinity would come out of tanh, or of the logistic function, as a number.
         if !vector.iter().all(|number| number.is_finite()) {
@@ -127,7 +125,6 @@ impl TryFrom<Parts> for Network {
 }
 
 /// 1 / (1 + e^-x), without overflow.
-#[must_use]
 pub fn logistic(x: f64) -> f64 {
     let small = (-x.abs()).exp();
     if x >= 0.0 {

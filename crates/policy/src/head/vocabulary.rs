@@ -22,7 +22,6 @@ pub struct Vocabulary {
 impl Vocabulary {
     /// The words of some texts: those in two of them or more, at most 2000. A word in d of n
     /// texts weighs ln((1 + n) / (1 + d)) + 1.
-    #[must_use]
     pub fn of(texts: &[&str]) -> Self {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         for text in texts {
@@ -48,13 +47,11 @@ impl Vocabulary {
     }
 
     /// The number of words.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.words.len()
     }
 
     /// Whether it has no words.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
@@ -71,7 +68,6 @@ impl Vocabulary {
     ///
     /// # Shapes
     /// Returns `[words]`.
-    #[must_use]
     pub fn vector(&self, text: &str) -> Vec<f32> {
         let mut vector = vec![0.0_f32; self.len()];
         for word in words(text) {

@@ -38,7 +38,6 @@ pub enum Step {
 
 impl Step {
     /// Its name among the times of a trace.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Judge => "judge",
@@ -112,7 +111,6 @@ pub struct Cost {
 
 impl Cost {
     /// The cost of calls of the model.
-    #[must_use]
     pub fn of_model(calls: usize, read: usize, written: usize, ms: f64) -> Self {
         Self {
             calls: Calls {
@@ -207,7 +205,6 @@ pub enum RoutingModel {
 
 impl RoutingModel {
     /// The setting that names it.
-    #[must_use]
     pub fn setting(self) -> &'static str {
         match self {
             Self::Router => "router",
@@ -262,7 +259,6 @@ pub struct Verdicts {
 }
 
 /// The milliseconds of one of `questions` that were worked on together: an equal share, whatever its length.
-#[must_use]
 pub fn share(time: Duration, questions: usize) -> f64 {
     time.as_secs_f64() * 1000.0 / questions.max(1) as f64
 }

@@ -359,7 +359,6 @@ signals! {
 
 impl Signal {
     /// Its reading for a question: the larger, the more the question needs retrieval.
-    #[must_use]
     pub fn of(self, measured: &Measurements) -> Reading {
         (self.recorded)(measured).map(|number| match self.direction {
             Direction::Rises => number,
@@ -368,7 +367,6 @@ impl Signal {
     }
 
     /// Its reading for the evidence: the larger, the more that is worth using. Signals of the question have none.
-    #[must_use]
     pub fn weigh(self, without: &Measurements, with: &Measurements) -> Reading {
         self.weighed
             .map_or(Reading::NotMeasured, |weighed| weighed(without, with))
@@ -376,7 +374,6 @@ impl Signal {
 
     /// A reading with a model that reports numbers of its greedy answers: if those of one answer are missing, a signal
     /// that reads them cannot tell. With a model that never reports any, that is an error.
-    #[must_use]
     pub fn where_reported(self, reading: Reading) -> Reading {
         let mut steps = self.steps.iter().chain(self.steps_of_evidence);
         match reading {
@@ -386,7 +383,6 @@ impl Signal {
     }
 
     /// Whether a model with these capabilities reports the numbers that the signal needs.
-    #[must_use]
     pub fn is_reported_by(self, model: Capabilities) -> bool {
         match self.needs == LOG_PROBABILITIES {
             true => model.logprobs,
@@ -396,7 +392,6 @@ impl Signal {
     }
 
     /// Its reading when it reviews evidence: that for the evidence, or that for the question, measured with it.
-    #[must_use]
     pub fn review(self, without: &Measurements, with: &Measurements) -> Reading {
         match self.weighed {
             Some(weighed) => weighed(without, with),
@@ -406,7 +401,6 @@ impl Signal {
 
     /// The steps taken with the evidence when it reviews that. A gate that reads the answer has the model write it first:
     /// see [`Signal::taken_in_review`].
-    #[must_use]
     pub fn steps_of_review(self) -> &'static [Step] {
         match self.weighed {
             Some(_) => self.steps_of_evidence,
@@ -415,7 +409,6 @@ impl Signal {
     }
 
     /// The steps of a review that were taken for one question.
-    #[must_use]
     pub fn taken_in_review(self, with: &Measurements) -> Vec<Step> {
         let mut steps = self.steps_of_review().to_vec();
         let reads_answer = with.gated.as_ref().is_some_and(|gated| gated.reads_answer);
@@ -426,7 +419,6 @@ impl Signal {
     }
 
     /// Its cost beside the answer, in the words of the reference.
-    #[must_use]
     pub fn costs(self) -> String {
         let before = self.steps.iter().map(|step| step.costs());
         let of_evidence = self.steps_of_evidence.iter().filter_map(|step| match step {
@@ -442,7 +434,6 @@ impl Signal {
     }
 
     /// Whether it is measured on sampled answers.
-    #[must_use]
     pub fn is_of_samples(self) -> bool {
         self.steps.contains(&Step::Sample)
     }
@@ -454,7 +445,6 @@ impl Signal {
     }
 
     /// Whether it is a signal of the evidence: the larger, the more the evidence is worth using.
-    #[must_use]
     pub fn weighs_evidence(self) -> bool {
         self.weighed.is_some()
     }
@@ -477,7 +467,6 @@ impl Signal {
     }
 
     /// The names of all signals, for help.
-    #[must_use]
     pub fn names() -> String {
         let names: Vec<&str> = Self::ALL.iter().map(|signal| signal.name).collect();
         names.join(", ")

@@ -22,7 +22,6 @@ pub struct Rating {
 
 impl Rating {
     /// Whether all its numbers are finite.
-    #[must_use]
     pub fn is_finite(&self) -> bool {
         let Self {
             cosine,
@@ -37,7 +36,6 @@ impl Rating {
     }
 
     /// The rating of the passages that a search by vectors and one by words found, each best first: ids with scores.
-    #[must_use]
     pub fn of(dense: &[(&str, f32)], lexical: &[(&str, f32)]) -> Self {
         let score =
             |hits: &[(&str, f32)], index: usize| hits.get(index).map(|hit| f64::from(hit.1));

@@ -9,7 +9,6 @@ use crate::Reading;
 const LEAST_CONFIDENCE: f64 = -20.0;
 
 /// The mean natural-log probability of a greedy answer's tokens.
-#[must_use]
 pub fn confidence(measured: &Measurements) -> Reading {
     of_greedy(measured, Sample::says_something, perplexity)
         .map(|perplexity| (-perplexity.ln()).max(LEAST_CONFIDENCE))

@@ -1,6 +1,6 @@
 //! A sentence, a question that it answers, and who picks the answer.
 
-use crate::named;
+use ken_language::named;
 
 /// A sentence, and what its document is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

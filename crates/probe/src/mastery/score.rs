@@ -13,7 +13,6 @@ pub struct Mastery {
 }
 
 /// The mastery of a sentence by whether each of its questions was answered right. `None` without questions.
-#[must_use]
 pub fn mastery(correct: &[bool]) -> Option<Mastery> {
     let right = correct.iter().filter(|&&correct| correct).count();
     let interval = wilson_interval(right, correct.len())?;

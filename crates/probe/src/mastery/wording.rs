@@ -117,7 +117,6 @@ fn on_one_line(text: &str) -> String {
 }
 
 /// A fingerprint of the words: pairs written and judged with other words must not be mixed with these.
-#[must_use]
 pub fn fingerprint(answers: AnswersFrom) -> String {
     let mut words = Vec::new();
     for wording in [&ENGLISH, &CHINESE] {

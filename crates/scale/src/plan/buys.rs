@@ -21,7 +21,6 @@ pub struct Buy {
 }
 
 /// What one step more in each direction would buy, if such a set-up was measured.
-#[must_use]
 pub fn buys(
     candidates: &[Candidate],
     chosen: &Candidate,
@@ -67,8 +66,7 @@ pub fn buys(
             unpruned.max_by_key(|candidate| candidate.condition.retrieval.pruned),
         ),
     ];
-    let known = next.into_iter();
-    known
+    next.into_iter()
         .filter_map(|(what, candidate)| Some(bought(what, candidate?, chosen, accuracy, seed)))
         .collect()
 }
@@ -93,7 +91,6 @@ fn bought(
 }
 
 /// How much more accurate a set-up is than another, on the second half of the questions if single answers are known.
-#[must_use]
 pub fn gain(candidate: &Candidate, other: &Candidate, accuracy: Quantity, seed: u64) -> Measure {
     let pairs = candidate
         .on_half(accuracy, REPORTING)

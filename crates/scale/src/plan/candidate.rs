@@ -46,7 +46,6 @@ pub struct Answered {
 
 impl Answered {
     /// The score by an accuracy; NaN for a cost.
-    #[must_use]
     pub fn accuracy(&self, quantity: Quantity) -> f64 {
         match quantity {
             Quantity::Em => self.em,
@@ -65,7 +64,6 @@ pub(crate) const REPORTING: usize = 1;
 
 impl Candidate {
     /// A quantity over all questions; `None` if unknown.
-    #[must_use]
     pub fn value(&self, quantity: Quantity) -> Option<f64> {
         let known = match quantity.is_accuracy() {
             true => &self.accuracy,
@@ -75,7 +73,6 @@ impl Candidate {
     }
 
     /// A quantity for choosing: accuracy on the first half of the questions if single answers are known.
-    #[must_use]
     pub(crate) fn value_for_choice(&self, quantity: Quantity) -> Option<f64> {
         if !quantity.is_accuracy() || self.answers.is_empty() {
             return self.value(quantity);
@@ -84,14 +81,12 @@ impl Candidate {
     }
 
     /// The scores on the questions of a half.
-    #[must_use]
     pub(crate) fn on_half(&self, quantity: Quantity, half: usize) -> Vec<f64> {
         let of_it = self.answers.iter().filter(|answer| answer.half == half);
         of_it.map(|answer| answer.accuracy(quantity)).collect()
     }
 
     /// Breaks ties: fewer parameters win, then fewer shards, then shorter prompts.
-    #[must_use]
     pub(super) fn size(&self) -> [f64; 3] {
         let known = |quantity| self.value(quantity).unwrap_or(f64::INFINITY);
         [Quantity::Parameters, Quantity::Shards, Quantity::Tokens].map(known)
@@ -99,7 +94,6 @@ impl Candidate {
 }
 
 /// The set-ups of a data set in a table of scores.
-#[must_use]
 pub fn candidates_of_table(curves: &[Curve], dataset: &str) -> Vec<Candidate> {
     let of_it = curves.iter().filter(|curve| curve.dataset == dataset);
     let candidates = of_it.flat_map(|curve| {
@@ -124,7 +118,6 @@ pub fn candidates_of_table(curves: &[Curve], dataset: &str) -> Vec<Candidate> {
 }
 
 /// The set-ups of a data set in a study: every complete cell, and every policy composed from it.
-#[must_use]
 pub fn candidates_of_study(measured: &Measured, dataset: &str, prices: &Prices) -> Vec<Candidate> {
     let manifest = &measured.manifest;
     let naming = Naming::of(measured);

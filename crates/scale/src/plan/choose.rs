@@ -162,7 +162,6 @@ pub(crate) type ValueOf = fn(&Candidate, Quantity) -> Option<f64>;
 
 /// The Pareto front from cheap to expensive: set-ups such that no other is at least as accurate, at most as
 /// expensive, and strictly better in one of both.
-#[must_use]
 pub fn front<'c>(
     candidates: &[&'c Candidate],
     accuracy: Quantity,

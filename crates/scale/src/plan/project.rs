@@ -30,7 +30,6 @@ pub struct Projection {
 
 /// Projects the accuracy of each model under `always`, per way of retrieving, to some scales. Models with fewer than
 /// three measured scales are left out.
-#[must_use]
 pub fn project(candidates: &[Candidate], quantity: Quantity, scales: &[u32]) -> Vec<Projection> {
     let mut lines: Vec<(&Candidate, Vec<(f64, f64)>)> = Vec::new();
     for candidate in candidates {

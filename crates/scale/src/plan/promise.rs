@@ -60,7 +60,6 @@ pub struct Walk<'c> {
 }
 
 /// Walks from the reference to cheaper set-ups.
-#[must_use]
 pub fn walk<'c>(
     candidates: &'c [Candidate],
     reference: &'c Candidate,

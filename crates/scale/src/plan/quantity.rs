@@ -64,20 +64,17 @@ impl Quantity {
     }
 
     /// Its name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         let named = NAMES.iter().find(|(quantity, _)| *quantity == self);
         named.map_or("", |(_, name)| name)
     }
 
     /// Whether higher is better.
-    #[must_use]
     pub fn is_accuracy(self) -> bool {
         matches!(self, Self::Em | Self::F1 | Self::Contains)
     }
 
     /// A value for people to read.
-    #[must_use]
     pub fn told(self, value: f64) -> String {
         match self {
             Self::Em | Self::F1 | Self::Contains => format!("{value:.3}"),

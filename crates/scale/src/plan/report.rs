@@ -11,7 +11,6 @@ use super::result::{Plan, Promised};
 use crate::study::Measure;
 
 /// The report of a plan for a data set, chosen among this many set-ups.
-#[must_use]
 pub fn plan_report(plan: &Plan<'_>, dataset: &str, candidates: usize) -> Report {
     let mut sections = vec![setup(plan, dataset, candidates)];
     sections.extend(remarks(plan).map(|text| Section::Text(text.to_owned())));

@@ -109,7 +109,6 @@ const FRONTS: [Quantity; 5] = [
 
 impl StudyReport {
     /// The report of a measured study.
-    #[must_use]
     pub fn of_study(measured: &Measured) -> Self {
         let mut compensation = Vec::new();
         for (retrieval, scales) in measured.scales() {
@@ -129,8 +128,7 @@ impl StudyReport {
                 });
             }
         }
-        let datasets = measured.manifest.datasets.keys();
-        let fronts = datasets.flat_map(|dataset| {
+        let fronts = measured.manifest.datasets.keys().flat_map(|dataset| {
             fronts(
                 dataset,
                 &candidates_of_study(measured, dataset, &Prices::default()),
@@ -149,7 +147,6 @@ impl StudyReport {
     }
 
     /// The report of a table of scores.
-    #[must_use]
     pub fn of_table(curves: &[Curve]) -> Self {
         let of_pair = |compensation| CompensationOf {
             compensation,
@@ -205,7 +202,6 @@ impl StudyReport {
     }
 
     /// The report for people.
-    #[must_use]
     pub fn report(&self, title: &str) -> Report {
         tables::report(title, self)
     }

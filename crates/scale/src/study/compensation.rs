@@ -52,7 +52,6 @@ pub struct MissingScale {
 
 impl Compensation {
     /// The interval for people to read.
-    #[must_use]
     pub fn interval_told(&self) -> String {
         let end = |n: Option<u32>| n.map_or_else(|| "never".to_owned(), |n| n.to_string());
         let shown = |[low, high]: [Option<u32>; 2]| format!("{} to {}", end(low), end(high));
@@ -60,7 +59,6 @@ impl Compensation {
     }
 
     /// n\* for people to read: a number, "never", or a bound if cells are missing.
-    #[must_use]
     pub fn told(&self) -> String {
         match (self.n_star, self.missing.is_empty()) {
             (Some(n), true) if self.tied => format!("{n} (tied)"),
@@ -77,7 +75,6 @@ impl Compensation {
 /// # Shapes
 /// `smaller`: the smaller model's answers by ascending scale; `larger`: the larger model's with one shard; each
 /// `[questions]`, in the same order. Scales with a different number of answers are ignored.
-#[must_use]
 pub fn n_star_interval(
     smaller: &[(u32, &[Record])],
     larger: &[Record],
@@ -110,7 +107,6 @@ pub fn n_star_interval(
 }
 
 /// n\* for all pairs of models of each data set, starting with the smallest model.
-#[must_use]
 pub fn compensations(curves: &[Curve]) -> Vec<Compensation> {
     let mut all = Vec::new();
     for (_, models) in by_dataset(curves) {
@@ -156,10 +152,9 @@ fn of_pair(smaller: &Curve, larger: &Curve, scales: &[u32]) -> Compensation {
         model: curve.model.clone(),
         n,
     };
-    let below = scales
+    let of_smaller = scales
         .iter()
-        .filter(|n| n_star.is_none_or(|reached| **n < reached));
-    let of_smaller = below
+        .filter(|n| n_star.is_none_or(|reached| **n < reached))
         .filter(|n| lacks(smaller, **n))
         .map(|n| missing(smaller, *n));
     let of_larger = lacks(larger, 1).then(|| missing(larger, 1));

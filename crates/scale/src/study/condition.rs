@@ -35,7 +35,6 @@ impl PruneRatio {
     pub const NONE: Self = Self(0);
 
     /// The share, from 0 to less than 1.
-    #[must_use]
     pub fn share(self) -> f64 {
         f64::from(self.0) / 1000.0
     }
@@ -138,7 +137,6 @@ pub struct Cell {
 
 impl Cell {
     /// The path of its records inside the study's folder.
-    #[must_use]
     pub fn file(&self) -> PathBuf {
         let name = format!("{}.jsonl", self.condition);
         ["cells", &self.dataset, &self.model, &name]

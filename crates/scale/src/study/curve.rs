@@ -49,7 +49,6 @@ pub(super) fn curve_of<'c>(
 }
 
 /// The curves by data set, with models from small to large. Data sets are in the order of first occurrence.
-#[must_use]
 pub(super) fn by_dataset(curves: &[Curve]) -> Vec<(&str, Vec<&Curve>)> {
     let mut sets: Vec<(&str, Vec<&Curve>)> = Vec::new();
     for curve in curves {

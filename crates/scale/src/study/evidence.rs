@@ -93,13 +93,11 @@ impl Evidence {
     }
 
     /// Milliseconds of embedding, searching and reranking.
-    #[must_use]
     pub fn ms(&self) -> f64 {
         self.embed_ms + self.search_ms + self.rerank_ms.unwrap_or_default()
     }
 
     /// A text that identifies the passages, or chunks of them, in order.
-    #[must_use]
     pub(super) fn passages_told(&self) -> String {
         let id = |passage: &FoundPassage| match &passage.chunk {
             Some(chunk) => format!("{}[{}..{}]", passage.id, chunk.start, chunk.end),
@@ -138,7 +136,6 @@ impl Evidence {
 }
 
 /// The path of a data set's evidence under a condition, inside the study's folder.
-#[must_use]
 pub fn evidence_file(dataset: &str, condition: &Condition) -> PathBuf {
     let name = format!("{condition}.jsonl");
     ["evidence", dataset, &name].iter().collect()
@@ -174,7 +171,6 @@ pub fn find_evidence(
 }
 
 /// The evidence as a pipeline takes it, by question.
-#[must_use]
 pub fn as_found(evidence: &[Evidence]) -> HashMap<String, SearchOutcome> {
     let searched = evidence.iter().filter(|evidence| evidence.error.is_none());
     searched
@@ -211,7 +207,6 @@ pub fn passages_read(
 
 /// A fingerprint of what a model reads, for the settings of cells; [joined](joined_fingerprint) from those of the
 /// questions, so that parts of a study can be joined.
-#[must_use]
 pub fn told(questions: &[Question], read: &PassagesRead) -> String {
     let of_questions = questions.iter().zip(read).map(|(question, read)| {
         let read = read.iter().map(|text| text.as_deref().unwrap_or(""));

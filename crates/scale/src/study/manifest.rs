@@ -57,7 +57,6 @@ pub struct Dataset {
 
 impl Dataset {
     /// Describes the questions of a file, the first `timed` of which are answered one at a time.
-    #[must_use]
     pub fn of(file: &Path, questions: &[Question], timed: usize) -> Self {
         let mut texts: Vec<&str> = Vec::new();
         for question in questions {
@@ -228,7 +227,6 @@ impl Manifest {
     }
 
     /// All cells of the grid.
-    #[must_use]
     pub fn cells(&self) -> Vec<Cell> {
         let mut cells = Vec::new();
         for dataset in self.datasets.keys() {
@@ -244,7 +242,6 @@ impl Manifest {
     }
 
     /// The names of the models, from small to large.
-    #[must_use]
     pub(crate) fn models_by_size(&self) -> Vec<&str> {
         let mut models: Vec<(&String, &StudiedModel)> = self.models.iter().collect();
         models.sort_by_key(|(_, model)| model.parameters);

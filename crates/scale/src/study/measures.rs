@@ -25,7 +25,6 @@ pub struct Outcome {
 
 impl Outcome {
     /// From a question's records: without retrieval, at the scale before, and at this one.
-    #[must_use]
     pub fn of(memory: &Record, before: &Record, now: &Record) -> Self {
         Self {
             known: memory.em,
@@ -67,7 +66,6 @@ pub struct ScaleMeasures {
 
 impl ScaleMeasures {
     /// The measures that need no answers without retrieval.
-    #[must_use]
     pub fn alone(n: u32, questions: &[Outcome], seed: u64) -> Self {
         let all = Self::of(n, questions, seed);
         Self {
@@ -81,7 +79,6 @@ impl ScaleMeasures {
     }
 
     /// All measures of the questions at a scale.
-    #[must_use]
     pub fn of(n: u32, questions: &[Outcome], seed: u64) -> Self {
         let f1: Vec<f64> = questions.iter().map(|question| question.f1).collect();
         Self {
@@ -123,10 +120,9 @@ fn utilization(all: &[Outcome]) -> Option<f64> {
 }
 
 fn use_of_covered(all: &[Outcome]) -> impl Iterator<Item = bool> {
-    let given = all
-        .iter()
-        .filter(|question| !question.known && question.covered == Some(true));
-    given.map(|question| question.right)
+    all.iter()
+        .filter(|question| !question.known && question.covered == Some(true))
+        .map(|question| question.right)
 }
 
 #[cfg(test)]

@@ -35,7 +35,6 @@ pub fn rows<'a>(datasets: impl IntoIterator<Item = (&'a str, &'a [Question])>) -
 }
 
 /// The questions of a data set that the rows have, in order.
-#[must_use]
 pub fn questions_of(rows: &[Row], dataset: &str) -> Vec<Question> {
     let questions = rows.iter().filter_map(|row| row.get(dataset));
     questions.cloned().collect()

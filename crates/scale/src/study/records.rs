@@ -55,7 +55,6 @@ pub struct StudyTime {
 }
 
 /// The path of the signals inside the study's folder.
-#[must_use]
 pub fn signals_file(dataset: &str, model: &str) -> std::path::PathBuf {
     ["signals", dataset, &format!("{model}.jsonl")]
         .iter()
@@ -114,7 +113,6 @@ impl Measured {
     }
 
     /// The measurements on some questions of one data set, by their ids; without times.
-    #[must_use]
     pub fn only(&self, dataset: &str, ids: &HashSet<&str>) -> Self {
         let mut manifest = self.manifest.clone();
         manifest.datasets.retain(|name, _| name == dataset);
@@ -138,7 +136,6 @@ impl Measured {
     }
 
     /// The records of a cell, if it is complete.
-    #[must_use]
     pub fn records(&self, dataset: &str, model: &str, condition: Condition) -> Option<&[Record]> {
         let (dataset, model) = (dataset.to_owned(), model.to_owned());
         let cell = Cell {
@@ -150,7 +147,6 @@ impl Measured {
     }
 
     /// The ways of retrieving, each with its scales in ascending order.
-    #[must_use]
     pub fn scales(&self) -> BTreeMap<Retrieval, Vec<u32>> {
         let mut scales: BTreeMap<Retrieval, Vec<u32>> = BTreeMap::new();
         for studied in &self.manifest.conditions {
@@ -166,7 +162,6 @@ impl Measured {
     }
 
     /// What a policy would have answered under a condition; `None` if its answers or its signals are missing.
-    #[must_use]
     pub fn under(&self, policy: Policy, cell: &Cell) -> Option<Vec<Record>> {
         let of = |condition| self.records(&cell.dataset, &cell.model, condition);
         let (never, always) = (of(Condition::FROM_MEMORY)?, of(cell.condition)?);
@@ -177,12 +172,9 @@ impl Measured {
         };
         let pairs = never.iter().zip(always);
         let answered: Vec<Answered<'_>> = pairs
-            .map(|(never, always)| Answered {
-                never,
-                always,
-                others: &[],
-                signals: signals.get(never.id.as_str()).copied(),
-                subject: never.subject(),
+            .map(|(never, always)| {
+                let signals = signals.get(never.id.as_str()).copied();
+                Answered::new(never, always, signals, never.subject())
             })
             .collect();
         let is_measured = |answered: &Answered<'_>| answered.signals.is_some();
@@ -193,7 +185,6 @@ impl Measured {
     }
 
     /// The curves of one way of retrieving, from which n\* is computed.
-    #[must_use]
     pub fn curves(&self, retrieval: Retrieval) -> Vec<Curve> {
         let mut curves: Vec<Curve> = Vec::new();
         for (cell, records) in &self.cells {

@@ -51,15 +51,9 @@ pub(crate) fn comparison() -> Comparison {
             )
         })
         .collect();
-    let answered = answers
-        .iter()
-        .map(|(never, always, signals, subject)| Answered {
-            never,
-            always,
-            others: &[],
-            signals: Some(signals),
-            subject,
-        });
+    let answered = answers.iter().map(|(never, always, signals, subject)| {
+        Answered::new(never, always, Some(signals), subject)
+    });
     let answered: Vec<Answered<'_>> = answered.collect();
     let policies: Vec<Policy> = ["never", "always", "random:0.5", "prompt"]
         .map(|name| name.parse().unwrap())

@@ -46,11 +46,7 @@ fn open(address: &str) -> Result<SearchService, ServiceError> {
 }
 
 fn open_with(address: &str, dimensions: usize) -> Result<SearchService, ServiceError> {
-    let embedder = EmbedderIdentity {
-        reference: "minilm".to_owned(),
-        fingerprint: "f1".to_owned(),
-        dimensions,
-    };
+    let embedder = EmbedderIdentity::new("minilm", "f1", dimensions);
     SearchService::open(&address.parse().unwrap(), None, embedder)
 }
 
@@ -74,10 +70,9 @@ fn check_dense(service: &SearchService, rows: &[Row], filters: &[Filter], k: usi
     let narrowed = service.clone().within(filters).unwrap();
     let hits = search(&narrowed, "", Mode::Dense, k);
     let vector = question();
-    let matching = rows
+    let mut nearest: Vec<(f32, &Row)> = rows
         .iter()
-        .filter(|row| filters.iter().all(|filter| filter.matches(&row.metadata)));
-    let mut nearest: Vec<(f32, &Row)> = matching
+        .filter(|row| filters.iter().all(|filter| filter.matches(&row.metadata)))
         .map(|row| {
             (
                 row.vector.iter().zip(&vector).map(|(a, b)| a * b).sum(),

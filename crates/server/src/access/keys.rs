@@ -1,13 +1,12 @@
 //! The keys of a server: a file of their hashes with what each may do. A key itself is shown once, when it is made,
 //! and is stored nowhere.
 
-use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ken_language::named;
 use ken_storage::StorageError;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
@@ -37,26 +36,12 @@ impl Scope {
     pub(crate) const ALL: [Self; 4] = [Self::Ask, Self::Search, Self::Write, Self::Admin];
 }
 
-impl fmt::Display for Scope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
-}
-
-/// A name that no scope has.
-#[derive(Debug, thiserror::Error)]
-#[error("unknown scope `{0}` (ask, search, write and admin are known)")]
-pub struct UnknownScope(String);
-
-impl FromStr for Scope {
-    type Err = UnknownScope;
-
-    fn from_str(name: &str) -> Result<Self, UnknownScope> {
-        let known = Self::ALL
-            .into_iter()
-            .find(|scope| scope.to_string() == name);
-        known.ok_or_else(|| UnknownScope(name.to_owned()))
-    }
+named! {
+    Scope, "scope",
+    Scope::Ask => "ask",
+    Scope::Search => "search",
+    Scope::Write => "write",
+    Scope::Admin => "admin",
 }
 
 /// What a key may do.

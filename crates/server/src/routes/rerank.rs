@@ -58,8 +58,7 @@ pub(crate) async fn rerank(
     };
     let scores = work::in_pieces(&call.served, gate, deadline, slices(), score).await?;
     reserved.settle(total_tokens);
-    let scores = scores.into_iter().flatten();
-    let mut ranked: Vec<(usize, f32)> = scores.enumerate().collect();
+    let mut ranked: Vec<(usize, f32)> = scores.into_iter().flatten().enumerate().collect();
     // A stable sort keeps equal scores in their order.
     ranked.sort_by(|(_, left), (_, right)| right.total_cmp(left));
     ranked.truncate(asked.top_n.unwrap_or(usize::MAX));

@@ -341,10 +341,7 @@ impl Job {
                     self.served.metrics.began(self.started.elapsed());
                 }
                 self.send(AnswerEvent::Reply(Box::new(reply)));
-                match self.tell.is_closed() {
-                    true => ControlFlow::Break(()),
-                    false => ControlFlow::Continue(()),
-                }
+                ken_language::break_if(self.tell.is_closed())
             }),
         };
         Ok((answer?, None))

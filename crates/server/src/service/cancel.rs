@@ -71,10 +71,7 @@ impl Cancel {
 
     /// The flow for callbacks: it breaks as soon as there is a reason.
     pub(crate) fn flow(&self) -> ControlFlow<()> {
-        match self.reason() {
-            Some(_) => ControlFlow::Break(()),
-            None => ControlFlow::Continue(()),
-        }
+        ken_language::break_if(self.reason().is_some())
     }
 }
 

@@ -119,8 +119,7 @@ impl Opening {
         let first = addresses.first().zip(first);
         let first = first.map(|((name, _), retriever)| (name.clone(), retriever));
         let others = std::mem::take(&mut pipeline.extra_corpora);
-        let opened = first.into_iter().chain(others);
-        let opened = opened.map(|(name, retriever)| {
+        let opened = first.into_iter().chain(others).map(|(name, retriever)| {
             let address = addresses.iter().find(|(own, _)| *own == name);
             Opened {
                 address: address.map(|(_, address)| address.clone()),

@@ -6,14 +6,15 @@ use std::path::PathBuf;
 use ken_answer::datastore::{By, Entry, KeyedBy};
 use ken_answer::{Datastore, prompt};
 use ken_language::{
-    Capabilities, GenerateRequest, Generation, LanguageModel, ModelError, Progress, Prompt, Score,
-    ScoreRequest, SourceChoice, SourceChooser,
+    GenerateRequest, Generation, LanguageModel, ModelError, Progress, Prompt, Score, ScoreRequest,
+    SourceChoice, SourceChooser,
 };
 use ken_server::{Keys, Scope};
 use ken_testing::{TableModel, cases, has};
 use serde_json::{Value, json};
 
 use crate::client::{Response, exchange, request};
+use crate::delegated::delegated;
 use crate::fixture::{FRANCE, OIL, Running, facts, grant};
 
 /// The numbers of a state.
@@ -41,25 +42,7 @@ fn state(text: &str) -> Vec<f32> {
 }
 
 impl LanguageModel for Chooser {
-    fn fingerprint(&self) -> &str {
-        self.0.fingerprint()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.0.capabilities()
-    }
-
-    fn context_tokens(&self) -> usize {
-        self.0.context_tokens()
-    }
-
-    fn count_tokens(&self, text: &str) -> Result<usize, ModelError> {
-        self.0.count_tokens(text)
-    }
-
-    fn count_prompt_tokens(&self, prompt: &Prompt) -> Result<usize, ModelError> {
-        self.0.count_prompt_tokens(prompt)
-    }
+    delegated!(0);
 
     fn generate(
         &self,
@@ -71,10 +54,6 @@ impl LanguageModel for Chooser {
 
     fn score(&self, requests: &[ScoreRequest<'_, Prompt>]) -> Result<Vec<Vec<Score>>, ModelError> {
         self.0.score(requests)
-    }
-
-    fn hidden(&self, prompts: &[&Prompt], layer: usize) -> Result<Vec<Vec<f32>>, ModelError> {
-        self.0.hidden(prompts, layer)
     }
 
     fn source_chooser(&self) -> Result<&dyn SourceChooser, ModelError> {

@@ -421,16 +421,15 @@ fn a_model_server_that_is_gone_is_told_as_unavailable() {
 #[test]
 fn an_endless_answer_is_cut_at_what_was_asked_for() {
     let front = Front::start(LIMITS);
-    front.says(|request| match request.body["stream"] == true {
-        true => {
+    front.says(|request| {
+        if request.body["stream"] == true {
             let word = event(&json!({"content": "word "}), &Value::Null);
             Reply::Events {
                 events: vec![word.to_string(); 20_000],
                 pause: Duration::ZERO,
                 whole: true,
             }
-        }
-        false => {
+        } else {
             let message = json!({"content": "word ".repeat(20_000)});
             Reply::json(&json!({"choices": [{"message": message, "finish_reason": "stop"}]}))
         }

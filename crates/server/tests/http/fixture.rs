@@ -13,7 +13,7 @@ use ken_answer::{
 use ken_corpus::Corpus;
 use ken_documents::read_documents;
 use ken_index::Index;
-use ken_ingest::{Cut, Ingest, ingest};
+use ken_ingest::{Ingest, ingest};
 use ken_language::{Embedder, LanguageModel};
 use ken_policy::Guarantee;
 use ken_server::{
@@ -21,7 +21,7 @@ use ken_server::{
     serve,
 };
 use ken_setup::{CorpusAddress, Settings};
-use ken_testing::{Fact, FnEmbedder, TableModel, cases};
+use ken_testing::{Fact, FnEmbedder, TableModel, cases, extended};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -257,12 +257,11 @@ impl Running {
         self.join();
         let folder = std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap());
         let (keys, kind) = (Keys::default(), self.kind.clone());
-        match kind.votes {
-            true => Self::in_folder(folder, Chooser::new(), LIMITS, &keys, kind),
-            false => {
-                let model = TableModel::new(facts()).unwrap();
-                Self::in_folder(folder, model, LIMITS, &keys, kind)
-            }
+        if kind.votes {
+            Self::in_folder(folder, Chooser::new(), LIMITS, &keys, kind)
+        } else {
+            let model = TableModel::new(facts()).unwrap();
+            Self::in_folder(folder, model, LIMITS, &keys, kind)
         }
     }
 
@@ -415,12 +414,8 @@ impl Drop for Running {
 /// A request for chat completions, with more fields.
 pub(crate) fn chat(policy: &str, question: &str, more: &Value) -> Value {
     let messages = json!([{ "role": "user", "content": question }]);
-    let mut body = json!({ "model": format!("ken/{policy}"), "messages": messages });
-    let fields = body.as_object_mut().unwrap();
-    for (name, value) in more.as_object().unwrap() {
-        fields.insert(name.clone(), value.clone());
-    }
-    body
+    let body = json!({ "model": format!("ken/{policy}"), "messages": messages });
+    extended(body, more)
 }
 
 fn make_corpora(folder: &TempDir) {
@@ -518,18 +513,8 @@ fn make_corpus(folder: &TempDir, name: &str, documents: &[Value]) {
     let file = folder.path().join(format!("{name}.jsonl"));
     std::fs::write(&file, lines.join("\n")).unwrap();
     let embedder = FnEmbedder::bag_of_words();
-    let work = Ingest {
-        documents: read_documents(&[file]).unwrap(),
-        corpus: &folder.path().join(name),
-        cut: Cut::Auto,
-        embedder: &embedder,
-        embedder_reference: embedder.fingerprint(),
-        sharding: None,
-        dense: None,
-        only_shard: None,
-        sync: &[],
-        on_broken: None,
-    };
+    let corpus = folder.path().join(name);
+    let work = Ingest::new(read_documents(&[file]).unwrap(), &corpus, &embedder);
     ingest(work, &mut |_| {}, &AtomicBool::new(false)).unwrap();
 }
 

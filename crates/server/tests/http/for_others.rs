@@ -1,6 +1,6 @@
 //! Ranking and retrieving for clients that bring texts or queries of their own.
 
-use ken_testing::cases;
+use ken_testing::{cases, extended};
 use serde_json::{Value, json};
 
 use crate::fixture::Running;
@@ -14,11 +14,8 @@ fn texts_are_ranked_by_how_well_they_fit() {
         "the oil",
     ];
     let ranked = |more: Value| {
-        let mut body = json!({"model": "ken/reranker", "query": "oil", "documents": texts});
-        for (name, value) in more.as_object().unwrap() {
-            body[name] = value.clone();
-        }
-        server.post("/v1/rerank", &body)
+        let body = json!({"model": "ken/reranker", "query": "oil", "documents": texts});
+        server.post("/v1/rerank", &extended(body, &more))
     };
     let all = ranked(json!({})).json();
     let places = |answer: &Value| -> Vec<u64> {

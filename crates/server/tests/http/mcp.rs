@@ -185,10 +185,9 @@ fn a_call_with_a_token_tells_of_its_progress_as_events() {
     let response = server.post_as(&accept, "/mcp", &message);
     assert_eq!(response.header("content-type"), Some("text/event-stream"));
     let text = response.text();
-    let events = text
+    let events: Vec<Value> = text
         .split("\n\n")
-        .filter_map(|event| event.strip_prefix("data: "));
-    let events: Vec<Value> = events
+        .filter_map(|event| event.strip_prefix("data: "))
         .map(|data| serde_json::from_str(data).unwrap())
         .collect();
     let (last, told) = events.split_last().unwrap();

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use ken_server::{Keys, Limits, Scope};
-use ken_testing::{TableModel, cases, has};
+use ken_testing::{TableModel, cases, extended, has};
 use serde_json::{Value, json};
 
 use crate::client::{Response, exchange, request};
@@ -12,11 +12,8 @@ use crate::fixture::{FOLLOW_UP, LIMITS, OIL, REWRITTEN, Running, facts, grant};
 const RESPONSES: &str = "/v1/responses";
 
 fn respond(server: &Running, model: &str, more: &Value) -> Response {
-    let mut body = json!({"model": model, "input": OIL});
-    for (name, value) in more.as_object().unwrap() {
-        body[name] = value.clone();
-    }
-    server.post(RESPONSES, &body)
+    let body = json!({"model": model, "input": OIL});
+    server.post(RESPONSES, &extended(body, more))
 }
 
 /// The names of the events of a stream, and their data.

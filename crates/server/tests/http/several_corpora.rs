@@ -1,6 +1,6 @@
 //! One search over several corpora: the most relevant passages of all, each with its corpus.
 
-use ken_testing::{cases, has};
+use ken_testing::{cases, extended, has};
 use serde_json::{Value, json};
 
 use crate::fixture::{OIL, Running};
@@ -111,10 +111,7 @@ fn what_cannot_be_searched_together_is_refused() {
         json!({"corpus": ["notes", "boats"], "generation": 1}) => 400, "invalid_value";
         json!({"corpus": [3]}) => 400, "invalid_value";
     ] {
-        let mut body = json!({ "query": QUESTION });
-        for (name, value) in more.as_object().unwrap() {
-            body[name] = value.clone();
-        }
+        let body = extended(json!({ "query": QUESTION }), &more);
         let refused = server.post("/v1/ken/search", &body);
         refused.refuses_for(&more, status, code);
     }

@@ -2,7 +2,7 @@
 //! these.
 
 use ken_server::{Keys, Scope};
-use ken_testing::{cases, has, says};
+use ken_testing::{cases, extended, has, says};
 use serde_json::{Value, json};
 
 use crate::client::{Response, exchange, request};
@@ -36,10 +36,7 @@ fn lines(response: &Response) -> Vec<Value> {
 }
 
 fn says(server: &Running, id: &str, more: &Value) -> Response {
-    let mut body = json!({"request_id": id});
-    for (name, value) in more.as_object().unwrap() {
-        body[name] = value.clone();
-    }
+    let body = extended(json!({"request_id": id}), more);
     server.post("/v1/ken/feedback", &body)
 }
 

@@ -30,7 +30,6 @@ pub struct Setting<S> {
 
 impl<S> Setting<S> {
     /// Whether the file and the environment may set it.
-    #[must_use]
     pub fn has_key(&self) -> bool {
         self.only_flag.is_none()
     }
@@ -77,7 +76,6 @@ macro_rules! settings {
             pub const ALL: &[Self] = &[$(Self::$key),+];
 
             /// Its line of the table.
-            #[must_use]
             pub fn setting(self) -> &'static Setting<Settings> {
                 &SETTINGS[self as usize]
             }

@@ -42,7 +42,6 @@ const KEY_TABLE: &str = "keys";
 impl Settings {
     /// The embedder of new corpora. Commands that both open and make corpora name it by the flag that otherwise says
     /// where the embedder of a corpus is now.
-    #[must_use]
     pub fn embedder_of_new(&self) -> &ModelReference {
         self.moved_embedder.as_ref().unwrap_or(&self.embedder)
     }
@@ -183,7 +182,6 @@ fn not_toml(path: &Path, text: &str, cause: &toml::de::Error) -> SetupError {
 
 impl Key {
     /// Whether its variable is set, which comes before the file.
-    #[must_use]
     pub fn is_in_environment(self) -> bool {
         std::env::var_os(variable(self.setting().key)).is_some_and(|set| !set.is_empty())
     }

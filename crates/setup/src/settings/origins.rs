@@ -10,7 +10,6 @@ pub struct Origins(Vec<String>);
 
 impl Origins {
     /// Whether an origin is among them.
-    #[must_use]
     pub fn have(&self, origin: &str) -> bool {
         self.0.iter().any(|own| own.eq_ignore_ascii_case(origin))
     }

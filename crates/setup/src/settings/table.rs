@@ -291,7 +291,6 @@ fn as_text<S: Serializer>(value: &impl Display, serializer: S) -> Result<S::Ok, 
 
 impl Settings {
     /// The longest short answer, in tokens.
-    #[must_use]
     pub fn max_tokens(&self) -> usize {
         self.max_tokens
             .unwrap_or_else(|| AnswerSettings::default().max_tokens)
@@ -306,7 +305,6 @@ impl Settings {
     }
 
     /// All corpora under their names; the first is [`Settings::corpus`].
-    #[must_use]
     pub fn corpora(&self) -> Vec<CorpusSource> {
         match self.sources.as_slice() {
             [] => {
@@ -334,7 +332,6 @@ impl Settings {
     }
 
     /// How many passages to retrieve, by default `passages`; with reranking, how many chunks to keep.
-    #[must_use]
     pub fn k(&self, passages: usize) -> usize {
         self.k.unwrap_or(match self.rerank {
             Rerank::None => passages,

@@ -133,7 +133,6 @@ impl Trainable {
     }
 
     /// The current values of the trainable parameters, by name.
-    #[must_use]
     pub fn tensors(&self) -> BTreeMap<String, Tensor> {
         let variables = self.variables.iter();
         variables
@@ -142,7 +141,6 @@ impl Trainable {
     }
 
     /// The number of trainable parameters.
-    #[must_use]
     pub fn trainable_parameters(&self) -> usize {
         self.variables.values().map(|v| v.elem_count()).sum()
     }

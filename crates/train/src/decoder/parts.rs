@@ -27,10 +27,9 @@ impl<'a> Weights<'a> {
     ) -> Result<Self, TrainError> {
         if let Tuning::Lora(settings) = tuning {
             settings.check()?;
-            let modules = tensors
+            let known: BTreeSet<&str> = tensors
                 .keys()
-                .filter_map(|name| name.strip_suffix(".weight"));
-            let known: BTreeSet<&str> = modules
+                .filter_map(|name| name.strip_suffix(".weight"))
                 .filter_map(|module| module.rsplit('.').next())
                 .filter(|name| name.ends_with("_proj"))
                 .collect();

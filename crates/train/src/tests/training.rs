@@ -6,7 +6,7 @@ use std::path::Path;
 use ken_model::decoder::{
     Checkpoint, Decoder, DecoderError, Device, LoadOptions, PromptForm, ReadAs,
 };
-use ken_testing::with;
+use ken_testing::{extended, with};
 use tempfile::TempDir;
 
 use super::checkpoint::Tiny;
@@ -170,10 +170,7 @@ fn saved_references_are_reused_only_for_the_same_preferences() {
         let mut on = |progress: Progress<'_>| match progress {
             Progress::References { .. } => {
                 asked += 1;
-                match asked == stop_after {
-                    true => ControlFlow::Break(()),
-                    false => ControlFlow::Continue(()),
-                }
+                ken_language::break_if(asked == stop_after)
             }
             _ => ControlFlow::Continue(()),
         };
@@ -286,10 +283,7 @@ fn what_the_forward_pass_with_gradients_lacks_is_refused() {
 
     let changed = |tiny: &Tiny, changes: serde_json::Value| {
         let dir = files(tiny);
-        let mut config = tiny.config();
-        for (key, value) in changes.as_object().unwrap() {
-            config[key] = value.clone();
-        }
+        let config = extended(tiny.config(), &changes);
         folder::write_json(&dir.path().join("config.json"), &config);
         dir
     };

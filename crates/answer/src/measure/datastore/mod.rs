@@ -30,7 +30,6 @@ pub const SELF: &str = "self";
 const ID_LETTERS: usize = 12;
 
 /// The id of a person's entry without one of its own, derived from the question.
-#[must_use]
 pub fn id_of(question: &str) -> String {
     let digest = ken_language::fingerprint_of_texts(&[question]);
     digest.chars().take(ID_LETTERS).collect()
@@ -54,7 +53,6 @@ pub struct Entry {
 
 impl Entry {
     /// An entry whose vote is all for its source.
-    #[must_use]
     pub fn new(id: &str, question: &str, source: &str, by: By) -> Self {
         Self {
             id: id.to_owned(),
@@ -100,7 +98,6 @@ impl KeyedBy {
     ///
     /// # Shapes
     /// `[hidden]`; returns the same.
-    #[must_use]
     pub fn key(&self, state: &[f32]) -> Vec<f32> {
         let centered = state.iter().zip(&self.center).map(|(x, mean)| x - mean);
         let centered: Vec<f32> = centered.collect();
@@ -227,37 +224,31 @@ impl Datastore {
     }
 
     /// The folder.
-    #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
     /// Its entries, in the order in which they were added.
-    #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
     /// The names of the corpora that entries may name.
-    #[must_use]
     pub fn corpora(&self) -> &[String] {
         &self.header.corpora
     }
 
     /// The model, prompts and layer of its keys.
-    #[must_use]
     pub fn keyed_by(&self) -> &KeyedBy {
         &self.header.keyed_by
     }
 
     /// Identifies its entries, their sources, and the model, prompts and layer of their keys.
-    #[must_use]
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
 
     /// The number of neighbors that vote.
-    #[must_use]
     pub fn neighbors(&self) -> usize {
         self.header.neighbors
     }
@@ -411,7 +402,6 @@ impl Datastore {
 ///
 /// # Shapes
 /// `vectors`: `[vectors][dimensions]`; returns `[dimensions]`.
-#[must_use]
 pub fn mean_of(vectors: &[Vec<f32>]) -> Vec<f32> {
     let mut sums = vec![0.0_f64; vectors.first().map_or(0, Vec::len)];
     for vector in vectors {

@@ -14,7 +14,6 @@ const SOFTNESS: f64 = 0.1;
 /// # Shapes
 /// `neighbors`: `[neighbors]`, each with its cosine and the share of every source in its vote, `[sources]`.
 /// Returns `[sources]`, which sum to 1.
-#[must_use]
 pub fn shares_of_votes(neighbors: &[(f32, &[f64])], sources: usize) -> Vec<f64> {
     let best = neighbors.iter().map(|(cosine, _)| f64::from(*cosine));
     let best = best.fold(f64::NEG_INFINITY, f64::max);

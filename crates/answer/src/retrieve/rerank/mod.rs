@@ -95,7 +95,6 @@ struct Scores {
 
 impl Reranking {
     /// Ranks the chunks that `segmentation` makes of the `depth` passages found first.
-    #[must_use]
     pub fn new(by: Reranker, depth: usize, segmentation: Segmentation) -> Self {
         Self {
             by,
@@ -119,7 +118,6 @@ impl Reranking {
     }
 
     /// Identifies the ranking, except for the language model and the corpus's embedder.
-    #[must_use]
     pub fn identity(&self) -> String {
         let by = match &self.by {
             Reranker::CrossEncoder(model) => format!("cross-encoder {}", model.fingerprint()),
@@ -199,11 +197,10 @@ fn by_embedder(
     let all: Vec<&str> = texts.iter().flatten().map(String::as_str).collect();
     let queries = embedder.embed(queries, Role::Query)?;
     let chunks = embedder.embed(&all, Role::Passage)?;
-    let of_chunk = queries
+    let scores = queries
         .iter()
         .zip(texts)
-        .flat_map(|(query, texts)| texts.iter().map(move |_| query));
-    let scores = of_chunk
+        .flat_map(|(query, texts)| texts.iter().map(move |_| query))
         .zip(&chunks)
         .map(|(query, chunk)| cosine(query, chunk))
         .collect();

@@ -34,7 +34,7 @@ impl InstructionSet {
         static DETECTED: OnceLock<InstructionSet> = OnceLock::new();
         *DETECTED.get_or_init(|| {
             #[cfg(test)]
-            if let Some(asked) = crate::dense::measurement::instruction_set() {
+            if let Some(asked) = crate::dense::tests::measurement::instruction_set() {
                 return asked;
             }
             let mut available = Self::ALL.into_iter().filter(|set| set.is_available());
@@ -89,11 +89,10 @@ impl InstructionSet {
 }
 
 fn dot(one: &[i8], other: &[i8]) -> i32 {
-    let products = one
-        .iter()
+    one.iter()
         .zip(other)
-        .map(|(&x, &y)| i32::from(x) * i32::from(y));
-    products.fold(0, i32::wrapping_add)
+        .map(|(&x, &y)| i32::from(x) * i32::from(y))
+        .fold(0, i32::wrapping_add)
 }
 
 /// Codes in a register of AVX-512.

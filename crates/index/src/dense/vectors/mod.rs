@@ -117,7 +117,6 @@ impl SegmentVectors {
     }
 
     /// The number of vectors.
-    #[must_use]
     pub fn passages(&self) -> usize {
         self.passages
     }

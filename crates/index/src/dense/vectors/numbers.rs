@@ -10,7 +10,6 @@ const LARGEST: f32 = 127.0;
 
 impl VectorType {
     /// The length of a vector in bytes, saturating. A row of int8 starts with its scale, an f32.
-    #[must_use]
     pub fn row_bytes(self, dimensions: usize) -> usize {
         match self {
             Self::F32 => dimensions.saturating_mul(size_of::<f32>()),

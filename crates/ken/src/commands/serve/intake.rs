@@ -96,16 +96,9 @@ impl Intake for Documents {
         let mut documents = self.read(folder, into.metadata.clone(), stop)?;
         documents.retain_files(|path| !left_out.iter().any(|left_out| left_out == path));
         let work = Ingest {
-            documents,
-            corpus: into.corpus,
             cut: own.unwrap_or(self.cut),
-            embedder: into.embedder,
             embedder_reference: into.reference,
-            sharding: None,
-            dense: None,
-            only_shard: None,
-            sync: &[],
-            on_broken: None,
+            ..Ingest::new(documents, into.corpus, into.embedder)
         };
         let mut taken = Taken::default();
         let mut watch = |step: ken_ingest::Progress| {

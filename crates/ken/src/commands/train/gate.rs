@@ -18,7 +18,7 @@ pub(super) fn run(arguments: &TrainGateArguments, session: &Session<'_>) -> Resu
     if labels.prompt != prompt::fingerprint() {
         return Err(LearnError::OtherPrompts.into());
     }
-    let candidates: &[Input] = match arguments.from {
+    let candidates: &[Input] = match arguments.features {
         GateSource::Evidence => &[Input::Evidence],
         GateSource::Answers => &[Input::EvidenceAndAnswer],
     };

@@ -27,7 +27,7 @@ pub(super) fn run(arguments: &TrainRouterArguments, session: &Session<'_>) -> Re
     if labels.prompt != prompt::fingerprint() {
         return Err(LearnError::OtherPrompts.into());
     }
-    let assessor = match arguments.from {
+    let assessor = match arguments.features {
         VectorSource::FirstTokenAndKbm => Some(assessor(arguments, &mut labels, session)?),
         _ => None,
     };
@@ -47,7 +47,7 @@ pub(super) fn run(arguments: &TrainRouterArguments, session: &Session<'_>) -> Re
             ..learner
         };
         // Which words are counted depends on the held-out questions.
-        let counted = match arguments.from {
+        let counted = match arguments.features {
             VectorSource::Words => Some(vec![learner.words()?]),
             _ => None,
         };
@@ -149,7 +149,7 @@ impl Learner<'_> {
     /// The features that the router may take, and what they were measured with.
     fn candidates(&self, assessor: Option<&Assessor>) -> Result<(Vec<Candidate>, MeasuredOn)> {
         let mut beside = MeasuredOn::default();
-        let candidates = match self.arguments.from {
+        let candidates = match self.arguments.features {
             VectorSource::Words => vec![self.words()?],
             VectorSource::Embedding => {
                 let embedder = self.session.setup().question_embedder()?;

@@ -46,14 +46,13 @@ pub(crate) fn run(
     pipeline.settings.style = style;
     asked.labels.check(style)?;
     let (findings, taught) = find(arguments, &asked, &mut pipeline, session)?;
-    let written = match arguments.write {
-        true => {
-            let guarantee = findings.tuned.guarantee.clone();
-            let policy = findings.chosen().policy;
-            let chosen = Chosen::of(policy, guarantee, session.settings, pipeline);
-            Some(write::write(&chosen, config, given, session.settings)?)
-        }
-        false => None,
+    let written = if arguments.write {
+        let guarantee = findings.tuned.guarantee.clone();
+        let policy = findings.chosen().policy;
+        let chosen = Chosen::of(policy, guarantee, session.settings, pipeline);
+        Some(write::write(&chosen, config, given, session.settings)?)
+    } else {
+        None
     };
     match session.json {
         true => show::json(&findings, written.as_ref(), &taught),

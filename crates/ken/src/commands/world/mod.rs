@@ -105,7 +105,7 @@ fn model(arguments: &MemberFlags, json: bool) -> Result<()> {
     match json {
         true => output::json(&json!({
             "model": out,
-            "size": arguments.size.name(),
+            "size": arguments.size.to_string(),
             "parameters": written.parameters(),
             "vocabulary": written.vocabulary,
             "context": written.context,

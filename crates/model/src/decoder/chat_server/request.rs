@@ -230,8 +230,7 @@ fn message(message: Value) -> Result<Value, DecoderError> {
     let content = match message.remove("content") {
         Some(Value::String(text)) => text,
         Some(Value::Array(parts)) => {
-            let texts = parts.iter().map(|part| part["text"].as_str());
-            let texts: Option<Vec<&str>> = texts.collect();
+            let texts: Option<Vec<&str>> = parts.iter().map(|part| part["text"].as_str()).collect();
             let texts = texts.ok_or_else(|| wrong("messages", "the model reads text only"))?;
             texts.join("\n")
         }

@@ -113,12 +113,11 @@ impl DecoderConfig {
         path: &Path,
         tensors: usize,
     ) -> Result<(), DecoderError> {
-        match self.layers > tensors {
-            false => Ok(()),
-            true => {
-                let reason = format!("it has {} blocks and {tensors} tensors", self.layers);
-                Err(DecoderError::invalid(path, reason))
-            }
+        if self.layers > tensors {
+            let reason = format!("it has {} blocks and {tensors} tensors", self.layers);
+            Err(DecoderError::invalid(path, reason))
+        } else {
+            Ok(())
         }
     }
 
@@ -255,7 +254,6 @@ impl DecoderConfig {
     }
 
     /// The experts of a layer, counted from 0; `None` if it has one feed-forward layer for all tokens.
-    #[must_use]
     pub fn experts_in(&self, layer: usize) -> Option<&Experts> {
         self.experts
             .as_ref()
@@ -263,7 +261,6 @@ impl DecoderConfig {
     }
 
     /// How a layer, counted from 0, attends.
-    #[must_use]
     pub fn layer_kind(&self, layer: usize) -> LayerKind {
         match &self.sliding_window {
             Some(window) if window.layers.contain(layer) => LayerKind::Local,
@@ -273,7 +270,6 @@ impl DecoderConfig {
 
     /// How many tokens, itself included, a token attends to at most in layers of a kind; `None` for all previous
     /// ones.
-    #[must_use]
     pub fn window(&self, kind: LayerKind) -> Option<usize> {
         match kind {
             LayerKind::Global => None,
@@ -282,7 +278,6 @@ impl DecoderConfig {
     }
 
     /// How a layer, counted from 0, rotates queries and keys.
-    #[must_use]
     pub fn rotary(&self, layer: usize) -> Rotary {
         if !self.rotated_layers.contain(layer) {
             return Rotary::none(self.rotated_width).growing(self.query_growth);

@@ -80,14 +80,12 @@ impl Rotary {
     }
 
     /// The factor of queries at a position; `None` if they do not grow.
-    #[must_use]
     pub fn query_factor(&self, position: usize) -> Option<f32> {
         let QueryGrowth { rate, context } = self.growth?;
         Some((1.0 + rate * ((1 + position / context) as f64).ln()) as f32)
     }
 
     /// Half the rotated width of a head.
-    #[must_use]
     pub fn half(&self) -> usize {
         self.frequencies.len()
     }

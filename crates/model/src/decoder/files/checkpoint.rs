@@ -107,7 +107,7 @@ impl Checkpoint {
         let mut fingerprint = extended(&of_files(&file.files())?, &parts);
         if prompt_form != PromptForm::default() {
             // The same weights answer differently in another form.
-            fingerprint = extended(&fingerprint, &[prompt_form.name().as_bytes()]);
+            fingerprint = extended(&fingerprint, &[prompt_form.to_string().as_bytes()]);
         }
         if let Some(sources) = origin.as_ref().and_then(|origin| origin.sources.as_ref()) {
             fingerprint = extended(&fingerprint, &[format!("{sources:?}").as_bytes()]);
@@ -142,19 +142,16 @@ impl Checkpoint {
     }
 
     /// The architecture.
-    #[must_use]
     pub fn config(&self) -> &DecoderConfig {
         &self.config
     }
 
     /// Identifies the weights, an adapter's included, and what else affects answers.
-    #[must_use]
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
 
     /// Whether embedding and output projection are tied.
-    #[must_use]
     pub fn is_tied(&self) -> bool {
         !self.weights.has_output()
     }
@@ -165,13 +162,11 @@ impl Checkpoint {
     }
 
     /// The tokens that end its texts.
-    #[must_use]
     pub fn end_tokens(&self) -> &[u32] {
         &self.end_tokens
     }
 
     /// The form of prompts with instruction and examples.
-    #[must_use]
     pub fn prompt_form(&self) -> PromptForm {
         self.prompt_form
     }
@@ -192,19 +187,17 @@ impl Checkpoint {
         }
         let fingerprint = match read_as == own {
             true => self.fingerprint.clone(),
-            false => extended(&self.fingerprint, &[read_as.name().as_bytes()]),
+            false => extended(&self.fingerprint, &[read_as.to_string().as_bytes()]),
         };
         Ok((read_as, fingerprint))
     }
 
     /// The record of its last training; `None` if another program trained it.
-    #[must_use]
     pub fn origin(&self) -> Option<&Origin> {
         self.origin.as_ref()
     }
 
     /// The tokens by which it chooses a source, if it was trained to.
-    #[must_use]
     pub fn sources(&self) -> Option<&SourceTokens> {
         self.origin.as_ref()?.sources.as_ref()
     }
@@ -303,12 +296,11 @@ impl Checkpoint {
 
 /// The architecture of a decoder and its weights' files. Only their headers are read.
 pub(in crate::decoder) fn headers(path: &Path) -> Result<(DecoderConfig, Weights), DecoderError> {
-    let (config, file) = match path.is_dir() {
-        true => folder_headers(path)?,
-        false => {
-            let (config, file) = gguf_headers(path)?;
-            (config, WeightFile::Gguf(file))
-        }
+    let (config, file) = if path.is_dir() {
+        folder_headers(path)?
+    } else {
+        let (config, file) = gguf_headers(path)?;
+        (config, WeightFile::Gguf(file))
     };
     Ok((config, Weights::new(file)))
 }

@@ -2,12 +2,11 @@
 //! one file, as vLLM, transformers and ken load them.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io::ErrorKind;
 use std::path::Path;
-use std::str::FromStr;
 
 use candle_core::{DType, Tensor};
+use ken_language::named;
 use safetensors::tensor::TensorView;
 use serde_json::{Value, json};
 
@@ -23,7 +22,6 @@ use crate::decoder::files::replacement::Replacement;
 use crate::decoder::files::settings_file;
 use crate::decoder::text::prompt_form::{FIELD, PromptForm};
 use crate::decoder::text::text_part;
-use crate::kernels::UnknownName;
 
 /// The precision in which weights are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -38,8 +36,6 @@ pub enum StoredAs {
 }
 
 impl StoredAs {
-    const ALL: [Self; 3] = [Self::F32, Self::F16, Self::Bf16];
-
     fn dtype(self) -> DType {
         match self {
             Self::F32 => DType::F32,
@@ -58,22 +54,11 @@ impl StoredAs {
     }
 }
 
-impl fmt::Display for StoredAs {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::F32 => "f32",
-            Self::F16 => "f16",
-            Self::Bf16 => "bf16",
-        })
-    }
-}
-
-impl FromStr for StoredAs {
-    type Err = UnknownName;
-
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
-        UnknownName::find("precision", &Self::ALL, name)
-    }
+named! {
+    StoredAs, "precision of weights",
+    StoredAs::F32 => "f32",
+    StoredAs::F16 => "f16",
+    StoredAs::Bf16 => "bf16",
 }
 
 impl Checkpoint {
@@ -133,7 +118,7 @@ impl Checkpoint {
         config["dtype"] = json!(stored.torch());
         config[FIELD] = match self.prompt_form() {
             PromptForm::Examples => Value::Null,
-            form => json!(form.name()),
+            form => json!(form.to_string()),
         };
         if config[FIELD].is_null()
             && let Some(fields) = config.as_object_mut()

@@ -48,7 +48,6 @@ struct Drawn {
 
 impl Untrained {
     /// The number of its weights.
-    #[must_use]
     pub fn parameters(&self) -> usize {
         let numbers = |drawn: &Drawn| drawn.shape.iter().product::<usize>();
         self.tensors().iter().map(numbers).sum()
@@ -161,7 +160,7 @@ impl Untrained {
             "eos_token_id": self.end_token,
             "torch_dtype": "float32",
         });
-        config[FIELD] = self.prompt.name().into();
+        config[FIELD] = self.prompt.to_string().into();
         config
     }
 }

@@ -148,8 +148,7 @@ impl<'a> Distribution<'a> {
         let logs: f64 = widest(
             #[inline(always)]
             || {
-                let blocks = self.logits.chunks(BLOCK);
-                let weighted = blocks.map(|block| {
+                let weighted = self.logits.chunks(BLOCK).map(|block| {
                     // Further down the weight is 0, and so is the product, also at negative infinity.
                     let log = |logit: f32| ((logit - self.top) / self.temperature).max(-100.0);
                     f64::from(sum(block, |logit| {

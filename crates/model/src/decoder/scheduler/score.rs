@@ -22,7 +22,6 @@ pub struct Score {
 
 impl Score {
     /// Natural-log probability of the whole continuation.
-    #[must_use]
     pub fn sum(&self) -> f64 {
         total(&self.logprobs)
     }

@@ -50,7 +50,6 @@ pub struct SourcedTokens {
 
 impl SourcedTokens {
     /// All tokens.
-    #[must_use]
     pub fn concat(&self) -> Vec<u32> {
         [
             self.question.as_slice(),
@@ -64,7 +63,6 @@ impl SourcedTokens {
 
 impl SourceTokens {
     /// All tokens, in the order of their ids.
-    #[must_use]
     pub fn all(&self) -> Vec<u32> {
         let ends = [self.end_of_question, self.end_of_knowledge, self.own];
         let mut all: Vec<u32> = ends.into_iter().collect();

@@ -111,7 +111,6 @@ impl Checkpoint {
 
     /// A question and the text after it, with the marks spelled as in the vocabulary, for other training tools.
     /// `None` if a mark has no name.
-    #[must_use]
     pub fn sourced_text(&self, tokens: &SourceTokens, sourced: &Sourced) -> Option<SourcedText> {
         let name = |token: u32| self.tokenizer.name(token);
         let (own, text) = match &sourced.knowledge {

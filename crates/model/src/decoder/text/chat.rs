@@ -36,7 +36,6 @@ pub struct Message {
 
 impl Message {
     /// A turn.
-    #[must_use]
     pub fn new(role: Role, content: impl Into<String>) -> Self {
         Self {
             role,

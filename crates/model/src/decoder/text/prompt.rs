@@ -110,7 +110,6 @@ impl Prompt {
     }
 
     /// The token ids.
-    #[must_use]
     pub fn tokens(&self) -> &[u32] {
         &self.tokens
     }

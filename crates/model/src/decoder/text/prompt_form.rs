@@ -2,35 +2,18 @@
 //! `config.json` of a checkpoint says for which it was trained.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::path::Path;
-use std::str::FromStr;
 
-use ken_language::Prompt;
+use ken_language::{Prompt, named};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::decoder::error::DecoderError;
 use crate::decoder::files::settings_file;
-use crate::kernels::UnknownName;
 
 /// The field of `config.json`. Tools that train or convert a checkpoint keep unknown fields, so it stays with the
 /// model.
 pub(in crate::decoder) const FIELD: &str = "ken_prompt";
-
-impl fmt::Display for PromptForm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for PromptForm {
-    type Err = UnknownName;
-
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
-        UnknownName::find("form", &[Self::Examples, Self::Bare], name)
-    }
-}
 
 /// The form in which a decoder reads prompts as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -43,18 +26,14 @@ pub enum PromptForm {
     Bare,
 }
 
-impl PromptForm {
-    /// Its name in `config.json`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Examples => "examples",
-            Self::Bare => "bare",
-        }
-    }
+named! {
+    PromptForm, "form",
+    PromptForm::Examples => "examples",
+    PromptForm::Bare => "bare",
+}
 
+impl PromptForm {
     /// A prompt in this form: the prefix that all prompts of its kind share, and the rest.
-    #[must_use]
     pub fn text(self, prompt: &Prompt) -> (String, Cow<'_, str>) {
         match self {
             Self::Examples => prompt.text(),
@@ -95,7 +74,7 @@ mod tests {
     fn the_form_is_read_from_the_configuration() {
         assert_eq!(read("{}").unwrap(), PromptForm::Examples);
         for form in [PromptForm::Examples, PromptForm::Bare] {
-            let config = format!("{{\"{FIELD}\": \"{}\"}}", form.name());
+            let config = format!("{{\"{FIELD}\": \"{form}\"}}");
             assert_eq!(read(&config).unwrap(), form);
         }
         let error = read("{\"ken_prompt\": \"short\"}").unwrap_err().to_string();

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use ken_language::{Prompt, Reply};
+use ken_language::{Prompt, Reply, UnknownName};
 
 use crate::decoder::Decoder;
 use crate::decoder::error::DecoderError;
@@ -11,7 +11,6 @@ use crate::decoder::text::chat::{Message, Role};
 use crate::decoder::text::prompt::Prompt as TokenPrompt;
 use crate::decoder::text::prompt_form::PromptForm;
 use crate::decoder::text::tokenizer::Reading;
-use crate::kernels::UnknownName;
 
 /// How a decoder reads prompts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,26 +22,12 @@ pub enum ReadAs {
     Chat,
 }
 
-impl ReadAs {
-    const ALL: [Self; 3] = [
-        Self::Text(PromptForm::Examples),
-        Self::Text(PromptForm::Bare),
-        Self::Chat,
-    ];
-
-    /// Its name for people.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Text(form) => form.name(),
-            Self::Chat => "chat",
-        }
-    }
-}
-
 impl fmt::Display for ReadAs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        match self {
+            Self::Text(form) => write!(f, "{form}"),
+            Self::Chat => f.write_str("chat"),
+        }
     }
 }
 
@@ -50,7 +35,13 @@ impl FromStr for ReadAs {
     type Err = UnknownName;
 
     fn from_str(name: &str) -> Result<Self, UnknownName> {
-        UnknownName::find("form", &Self::ALL, name)
+        match name {
+            "chat" => Ok(Self::Chat),
+            form => form.parse().map(Self::Text).map_err(|error: UnknownName| {
+                let known = format!("{}, chat", error.known);
+                UnknownName { known, ..error }
+            }),
+        }
     }
 }
 

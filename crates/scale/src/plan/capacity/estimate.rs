@@ -19,7 +19,6 @@ pub struct Estimate {
 
 impl Estimate {
     /// A number that is known.
-    #[must_use]
     pub fn exact(value: f64) -> Self {
         Self {
             value,
@@ -29,7 +28,6 @@ impl Estimate {
     }
 
     /// The median of measurements, and the smallest and the largest of them; `None` without any.
-    #[must_use]
     pub fn among(values: &[f64]) -> Option<Self> {
         Some(Self {
             value: percentile(values, 50.0)?,

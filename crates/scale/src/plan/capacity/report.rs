@@ -38,7 +38,6 @@ const LEFT_OUT: &str = "Not counted: reading documents, merging segments and the
     all the time: leave room for peaks. Times at other dimensions than those measured are taken in proportion.";
 
 /// The report of what a corpus takes.
-#[must_use]
 pub fn capacity_report(capacity: &Capacity, measurements: &Measurements) -> Report {
     let mut sections = vec![Section::Terms(terms(&capacity.demand))];
     for part in Part::ALL {
@@ -104,11 +103,10 @@ fn rate(embedding: Embedding) -> String {
 }
 
 fn fitting(fits: bool) -> &'static str {
-    match fits {
-        true => "It fits into the machine, at the upper end of the interval too.",
-        false => {
-            "It does not surely fit into the machine: take more memory, more shards, or fewer passages."
-        }
+    if fits {
+        "It fits into the machine, at the upper end of the interval too."
+    } else {
+        "It does not surely fit into the machine: take more memory, more shards, or fewer passages."
     }
 }
 

@@ -55,16 +55,14 @@ impl Prune {
         let mut writer = Writer::open(corpus)?;
         let mut marks: Vec<PruneMark> = of_documents(&writer, &self.documents)?
             .into_iter()
-            .map(|passage_id| PruneMark {
-                passage_id,
-                score: 0.0,
-                reason: self.reason.clone(),
-            })
+            .map(|passage_id| PruneMark::new(passage_id, 0.0, self.reason.clone()))
             .collect();
-        marks.extend(self.passages.iter().map(|mark| PruneMark {
-            passage_id: PassageId(mark.passage_id.clone()),
-            score: mark.score,
-            reason: mark.reason.as_ref().unwrap_or(&self.reason).clone(),
+        marks.extend(self.passages.iter().map(|mark| {
+            PruneMark::new(
+                PassageId(mark.passage_id.clone()),
+                mark.score,
+                mark.reason.as_ref().unwrap_or(&self.reason).clone(),
+            )
         }));
         writer.prune(marks).map(drop)
     }

@@ -111,10 +111,7 @@ fn beside_others(decoder: &Decoder, work: impl FnOnce()) {
             let requests: Vec<_> = requests.collect();
             let mut until_done = |_: Progress<'_>| {
                 started.store(true, Ordering::Relaxed);
-                match done.load(Ordering::Relaxed) {
-                    true => ControlFlow::Break(()),
-                    false => ControlFlow::Continue(()),
-                }
+                ken_language::break_if(done.load(Ordering::Relaxed))
             };
             let texts = decoder.generate_many(&requests, &mut until_done).unwrap();
             assert!(

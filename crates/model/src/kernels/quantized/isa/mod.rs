@@ -109,7 +109,6 @@ pub enum InstructionSet {
 
 impl InstructionSet {
     /// The widest set of this processor.
-    #[must_use]
     pub fn detected() -> Self {
         let all = [
             Self::Avx512Vnni,
@@ -122,7 +121,6 @@ impl InstructionSet {
     }
 
     /// Whether this processor has the set.
-    #[must_use]
     pub fn is_available(self) -> bool {
         #[cfg(target_arch = "x86_64")]
         {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Instant;
 
-use super::graph::InstructionSet;
-use super::*;
+use crate::dense::graph::InstructionSet;
+use crate::dense::*;
 
 /// Timed passes over the queries; the fastest counts. A scan is the same each time.
 const PASSES: usize = 3;
@@ -108,7 +108,7 @@ fn of_vectors_from_outside() {
 }
 
 /// The instruction set that `KEN_BENCH_INSTRUCTIONS` asks for, by its name in the code.
-pub(super) fn instruction_set() -> Option<InstructionSet> {
+pub(in crate::dense) fn instruction_set() -> Option<InstructionSet> {
     let asked = std::env::var("KEN_BENCH_INSTRUCTIONS").ok()?;
     let mut all = InstructionSet::ALL.into_iter();
     let found = all.find(|set| format!("{set:?}") == asked && set.is_available());

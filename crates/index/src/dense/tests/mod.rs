@@ -1,5 +1,7 @@
 //! Exact and graph search against a plain loop.
 
+pub(super) mod measurement;
+
 use std::collections::HashSet;
 use std::ops::Range;
 

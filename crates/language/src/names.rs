@@ -48,20 +48,27 @@ macro_rules! named {
 
 #[cfg(test)]
 mod tests {
-    use crate::Correctness;
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    enum Door {
+        Front,
+        Back,
+    }
+
+    named! {
+        Door, "door",
+        Door::Front => "front",
+        Door::Back => "back",
+    }
 
     #[test]
     fn names_are_read_as_they_are_written() {
-        for (value, name) in Correctness::NAMES {
+        for (value, name) in Door::NAMES {
             assert_eq!(
                 (name.parse(), value.to_string().as_str()),
                 (Ok(*value), *name)
             );
         }
-        let unknown = "em".parse::<Correctness>().unwrap_err().to_string();
-        assert_eq!(
-            unknown,
-            "\"em\" is no way to tell right answers; there are exact, contains, judge"
-        );
+        let unknown = "side".parse::<Door>().unwrap_err().to_string();
+        assert_eq!(unknown, "\"side\" is no door; there are front, back");
     }
 }
