@@ -164,8 +164,7 @@ fn a_corpus_in_milvus_is_pruned_there_and_switched_back() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_server_shows_what_an_alias_was_switched_to() {
-    let ken = Ken::new();
-    ingest_notes(&ken);
+    let ken = with_notes();
     let server = MilvusLite::start();
     let address = server.address("island");
     let push = ["corpus", "push", "--corpus", "island", "--to", &address];
