@@ -109,7 +109,7 @@ pub(crate) const VERBS: &[(&str, &str)] = &[
     (
         "bench answers",
         "compare answers over manuals of Debian with LlamaIndex and a plain prompt over llama.cpp; takes a model file (GGUF) and, if \
-         wanted, --questions validation|test|all, --every N and arms",
+         wanted, --questions validation|test|confirm|all, --every N and arms",
     ),
     (
         "bench datastore",

@@ -7,8 +7,11 @@
 The arms are `ken`, as `ken serve` answers without any setting; `plain`, a plain prompt with the passages that ken finds; `llamaindex`, its
 query engine with all defaults; and `llamaindex-256`, with chunks that make its evidence as long as ken's. The last three write by llama.cpp's
 server, which xllamacpp brings. LlamaIndex embeds by ken's `/v1/embeddings`, so that all search with one embedder. What was answered is not
-asked again. An answer is right if it holds one of the golden answers as whole words, refused if it says that there is no answer; of
-`questions.jsonl`, every third of each kind and format, in the order of their ids, is for validation, and what its `split` says.
+asked again. An answer is right if it holds one of the golden answers as whole words, refused if it says that there is no answer.
+
+A question of `questions.jsonl` belongs to the part that its `split` names: `validation`, or `confirm`, which confirms once what was chosen
+on validation when the test questions were already asked. Of those without a `split`, every third of each kind and format, in the order of
+their ids, is for validation, and the others are the test.
 """
 import argparse
 import collections
@@ -170,7 +173,7 @@ def main():
     runs = verbs.add_parser("run")
     for name in ("ken", "model", "embedder", "manuals", "out"):
         runs.add_argument(f"--{name}", type=pathlib.Path, required=True)
-    runs.add_argument("--questions", choices=("validation", "test", "all"), default="test")
+    runs.add_argument("--questions", choices=("validation", "test", "confirm", "all"), default="test")
     runs.add_argument("--every", type=int, default=1, help="only each Nth question")
     runs.add_argument("arms", nargs="*", default=ARMS, metavar="ARM")
     runs.set_defaults(do=run)

@@ -3,13 +3,13 @@
 
 Usage: python3 check.py DOCS      (the folder that manuals.py filled)
 
-Verifies that ids are unique, that every stated question names an existing
-document of the stated format, and that at least one of its golden answers
-occurs in the document's text (ignoring case, white space normalized). Prints
-a note for each golden answer that does not occur (other spellings are
-allowed), the counts by kind, format and package, and the size of the text.
-Exits with status 1 if anything failed. PDF files are read with `pdftotext`;
-without it they are skipped with a note.
+Verifies that ids are unique and splits known, that every stated question
+names an existing document of the stated format, and that at least one of its
+golden answers occurs in the document's text (ignoring case, white space
+normalized). Prints a note for each golden answer that does not occur (other
+spellings are allowed), the counts by kind, split, format and package, and the
+size of the text. Exits with status 1 if anything failed. PDF files are read
+with `pdftotext`; without it they are skipped with a note.
 """
 import collections
 import functools
@@ -21,6 +21,8 @@ import sys
 from pathlib import Path
 
 KINDS = {"stated", "unanswerable", "general"}
+# None leaves the part to answers.py.
+SPLITS = {None, "validation", "confirm"}
 
 
 class Stripper(html.parser.HTMLParser):
@@ -63,7 +65,7 @@ def normalize(text):
 
 def main(questions, docs):
     failures, skipped, seen = [], set(), set()
-    counts = {name: collections.Counter() for name in ("kind", "format", "package")}
+    counts = {name: collections.Counter() for name in ("kind", "split", "format", "package")}
     normalized = functools.lru_cache(maxsize=None)(lambda path: normalize(text_of(path)))
     for number, line in enumerate(questions.read_text(encoding="utf-8").splitlines(), 1):
         entry = json.loads(line)
@@ -75,6 +77,10 @@ def main(questions, docs):
         counts["kind"][kind] += 1
         if kind not in KINDS:
             failures.append(f"{name}: unknown kind {kind}")
+        split = meta.get("split")
+        counts["split"][split or "by order"] += 1
+        if split not in SPLITS:
+            failures.append(f"{name}: unknown split {split}")
         if bool(golden) == (kind == "unanswerable"):
             failures.append(f"{name}: {len(golden)} golden answers for kind {kind}")
         if kind != "stated":
