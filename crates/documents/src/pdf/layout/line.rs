@@ -36,6 +36,11 @@ pub(super) fn written(line: &Line<'_>) -> String {
     logical(text)
 }
 
+/// The texts of a line's pieces.
+pub(super) fn fields(line: &Line<'_>) -> Vec<String> {
+    line.pieces.iter().map(|piece| spaced(piece)).collect()
+}
+
 /// The text of adjacent runs, with spaces for gaps.
 fn spaced(runs: &[&Run]) -> String {
     let mut text = String::new();
