@@ -4,6 +4,7 @@
 mod docx;
 mod equation;
 mod number;
+mod numbering;
 mod odf;
 mod pptx;
 mod properties;
