@@ -178,6 +178,8 @@ enum Attribute {
     Style,
     Columns,
     Rows,
+    First,
+    Kind,
     #[default]
     Other,
 }
@@ -270,6 +272,8 @@ impl Tag {
             }
             (b"td" | b"th", b"colspan") => Attribute::Columns,
             (b"td" | b"th", b"rowspan") => Attribute::Rows,
+            (b"ol", b"start") => Attribute::First,
+            (b"ol", b"type") => Attribute::Kind,
             _ => Attribute::Other,
         };
     }
@@ -287,6 +291,8 @@ impl Tag {
             Attribute::Style => self.attributes.hidden |= hides(&text()),
             Attribute::Columns => self.attributes.columns = number(),
             Attribute::Rows => self.attributes.rows = number(),
+            Attribute::First => self.attributes.first = text().trim().parse().ok(),
+            Attribute::Kind => self.attributes.lettered = value != b"1",
             Attribute::Hidden | Attribute::Other => {}
         }
     }

@@ -114,6 +114,16 @@ fn elements_of_xhtml_that_close_themselves_have_no_content() {
 }
 
 #[test]
+fn items_of_ordered_lists_have_their_numbers() {
+    shows(
+        "<ol><li>a<ul><li>b</ul><li><p>c</p><li></ol>d<ul><li>e</ul>",
+        "1. a\n\nb\n\n2. c\n\nd\n\ne",
+    );
+    shows("<ol start=4><li>a<li hidden>b<li>c</ol>", "4. a\n5. c");
+    shows("<ol type=a><li>a</ol>", "a");
+}
+
+#[test]
 fn the_attribute_hidden_hides() {
     shows(
         "a<div hidden>b<div>c</div><script>d</script></div>e",
