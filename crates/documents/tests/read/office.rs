@@ -173,6 +173,27 @@ fn rows_of_a_workbook_name_their_columns() {
 }
 
 #[test]
+fn labels_beside_several_rows_of_a_workbook_hold_for_each() {
+    let row = |number: usize, cells: &[(&str, &str)]| {
+        let cells = cells.iter().map(|(column, text)| {
+            format!("<c r=\"{column}{number}\" t=\"inlineStr\"><is><t>{text}</t></is></c>")
+        });
+        format!("<row r=\"{number}\">{}</row>", cells.collect::<String>())
+    };
+    let rows = [
+        row(1, &[("A", "Deck"), ("B", "Pump")]),
+        row(2, &[("A", "Upper"), ("B", "seven")]),
+        row(3, &[("B", "eight")]),
+        row(4, &[("B", "nine")]),
+        "<row r=\"5\"><c r=\"B5\"><f>2*4</f></c></row></sheetData><mergeCells><mergeCell ref=\"A2:A3\"/></mergeCells><sheetData>".to_owned(),
+    ];
+    assert_eq!(
+        text_of("b.xlsx", &xlsx(&rows.concat())),
+        "## Sheet: Pumps\n\nDeck | Pump\nDeck: Upper; Pump: seven\nDeck: Upper; Pump: eight\nPump: nine\nPump: =2*4"
+    );
+}
+
+#[test]
 fn open_documents_are_read_alike() {
     let text = "<office:text><text:h text:outline-level=\"2\">Valves</text:h><text:p>It<text:s text:c=\"2\"/>opens\n  wide.\
                 <text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>A note.</text:p></text:note-body></text:note></text:p>\
