@@ -32,7 +32,7 @@ pub(super) type Written<'l, 'r> = (&'l Line<'r>, Range<usize>);
 
 /// The lines at the edges of a page, given all its lines.
 pub(super) fn edges(lines: &[Written<'_, '_>]) -> Vec<Edge> {
-    let usual = usual_size(lines);
+    let usual = usual_size(lines.iter().map(|(line, range)| (line.size, range.len())));
     let mut sorted: Vec<&Written<'_, '_>> = lines.iter().collect();
     sorted.sort_by(|(a, _), (b, _)| a.place.total_cmp(&b.place));
     let top = apart(&sorted);
@@ -73,12 +73,9 @@ fn apart(lines: &[&Written<'_, '_>]) -> usize {
     if rows == 1 { lines.len() } else { 0 }
 }
 
-/// The font size of most text.
-fn usual_size(lines: &[Written<'_, '_>]) -> f32 {
-    let mut sizes: Vec<(f32, usize)> = lines
-        .iter()
-        .map(|(line, range)| (line.size, range.len()))
-        .collect();
+/// The font size of most text, given sizes and their bytes of text.
+pub(super) fn usual_size(texts: impl Iterator<Item = (f32, usize)>) -> f32 {
+    let mut sizes: Vec<(f32, usize)> = texts.collect();
     sizes.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     let half = sizes.iter().map(|(_, bytes)| bytes).sum::<usize>() / 2;
     let mut before = 0;

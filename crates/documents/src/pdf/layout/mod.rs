@@ -5,6 +5,7 @@
 //! direction, such as that beside a figure, follows as a block.
 
 mod edge;
+mod initial;
 mod line;
 mod order;
 mod run;
@@ -74,7 +75,8 @@ impl Layout {
                 groups[at].push(run);
             }
         }
-        for (angle, group) in directions.into_iter().zip(groups) {
+        for (angle, mut group) in directions.into_iter().zip(groups) {
+            initial::join(&mut group);
             let lines = order::lines(&group);
             if !self.text.is_empty() && !lines.is_empty() {
                 self.text.push_str("\n\n");
@@ -304,6 +306,16 @@ mod tests {
         }
         assert_eq!(layout.text(), "HEADING NUMBER");
         assert_eq!(laid_out(&[("a", 0.0, 0.0), ("b", 8.0, 0.0)]), "a b");
+        let wide: Vec<_> = ["P", "U", "M", "P", "S"].into_iter().zip(0..).collect();
+        let wide: Vec<_> = wide
+            .iter()
+            .map(|&(letter, at)| (letter, 11.0 * at as f32, 0.0))
+            .collect();
+        assert_eq!(laid_out(&wide), "PUMPS");
+        let read = |text| laid_out(&[(text, 0.0, 0.0)]);
+        assert_eq!(read("C H A P T E R   S I X"), "CHAPTER SIX");
+        assert_eq!(read("A B C D E F G"), "A B C D E F G");
+        assert_eq!(read("x y a b d c e"), "x y a b d c e");
         let alphabet: Vec<_> = ["ä", "å", "æ", "è", "é", "ë"]
             .into_iter()
             .zip(0..)
