@@ -12,8 +12,9 @@ const FEWEST_PAGES: usize = 3;
 /// How many pages may lie between a head and its next occurrence: left and right pages may have
 /// heads of their own, and the first page of a chapter none.
 const REACH: usize = 4;
-/// The most numbers of a head.
+/// The most numbers of a head, and its greatest length, in bytes.
 const MOST_NUMBERS: usize = 3;
+const LONGEST: usize = 300;
 /// The signs between the parts of a head.
 const SIGNS: [char; 5] = ['|', '/', '·', '•', '\u{2013}'];
 /// What precedes the number of a page, and the number of all pages.
@@ -111,6 +112,9 @@ impl<'e> Head<'e> {
             numbers: Vec::new(),
             edge,
         };
+        if edge.range.len() > LONGEST {
+            return None;
+        }
         for field in edge.fields.iter().flat_map(|field| field.split(SIGNS)) {
             head.add(field);
         }

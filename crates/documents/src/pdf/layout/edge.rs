@@ -8,8 +8,9 @@ use super::line::{Line, fields};
 const APART: f32 = 1.75;
 /// Lines whose heights differ by less than this share of the font size are a row.
 const ROW: f32 = 0.5;
-/// The most rows of a head.
+/// The most rows of a head, and the most lines in these.
 const MOST_ROWS: usize = 3;
+const MOST_LINES: usize = 16;
 /// Text of more than this multiple of the usual size is a title.
 const LARGE: f32 = 1.15;
 
@@ -66,7 +67,7 @@ fn apart(lines: &[&Written<'_, '_>]) -> usize {
             return if is_table { 0 } else { index + 1 };
         }
         rows += usize::from(step > ROW * size);
-        if rows > MOST_ROWS {
+        if rows > MOST_ROWS || index > MOST_LINES {
             return 0;
         }
     }
