@@ -6,6 +6,7 @@ mod equation;
 mod number;
 mod numbering;
 mod odf;
+mod odf_lists;
 mod pptx;
 mod properties;
 mod relations;

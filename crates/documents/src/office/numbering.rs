@@ -38,8 +38,9 @@ struct Level {
     text: String,
 }
 
+/// How counts are written.
 #[derive(Debug, Default, Clone, Copy)]
-enum Style {
+pub(super) enum Style {
     #[default]
     Decimal,
     /// With a zero before a single digit.
@@ -157,7 +158,21 @@ fn style(name: &str) -> Style {
     }
 }
 
-fn shown(count: u32, style: Style) -> String {
+impl Style {
+    /// The style that is called by its first number, as in `a`; `None` for any other sign.
+    pub(super) fn of_sign(sign: &str) -> Option<Self> {
+        Some(match sign {
+            "1" => Self::Decimal,
+            "a" => Self::Letter,
+            "A" => Self::CapitalLetter,
+            "i" => Self::Roman,
+            "I" => Self::CapitalRoman,
+            _ => return None,
+        })
+    }
+}
+
+pub(super) fn shown(count: u32, style: Style) -> String {
     match style {
         Style::Decimal => count.to_string(),
         Style::Padded => format!("{count:02}"),

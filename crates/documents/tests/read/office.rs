@@ -230,6 +230,20 @@ fn open_documents_are_read_alike() {
 }
 
 #[test]
+fn items_of_open_documents_have_their_numbers() {
+    let text = "<office:text><text:list-style style:name=\"L1\"><text:list-level-style-number text:level=\"1\" style:num-format=\"1\" style:num-suffix=\".\"/>\
+                <text:list-level-style-number text:level=\"2\" style:num-format=\"a\" style:num-suffix=\")\" text:display-levels=\"2\"/></text:list-style>\
+                <text:list text:style-name=\"L1\"><text:list-item><text:p>Open it.</text:p><text:list><text:list-item><text:p>Slowly.</text:p></text:list-item></text:list></text:list-item>\
+                <text:list-item><text:p>Wait.</text:p></text:list-item></text:list><text:p>Then:</text:p>\
+                <text:list text:style-name=\"L1\" text:continue-numbering=\"true\"><text:list-item><text:p>Close it.</text:p></text:list-item></text:list>\
+                <text:list text:style-name=\"L2\"><text:list-item><text:p>Rest.</text:p></text:list-item></text:list></office:text>";
+    assert_eq!(
+        text_of("t.odt", &odf(text)),
+        "1. Open it.\n  1.a) Slowly.\n2. Wait.\n\nThen:\n\n3. Close it.\n- Rest."
+    );
+}
+
+#[test]
 fn chapters_are_in_the_order_of_the_spine() {
     assert_eq!(
         documents_of("b.epub", &epub()),
