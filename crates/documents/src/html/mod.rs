@@ -180,6 +180,7 @@ enum Attribute {
     Rows,
     First,
     Kind,
+    Role,
     #[default]
     Other,
 }
@@ -274,6 +275,7 @@ impl Tag {
             (b"td" | b"th", b"rowspan") => Attribute::Rows,
             (b"ol", b"start") => Attribute::First,
             (b"ol", b"type") => Attribute::Kind,
+            (b"a", b"role" | b"epub:type") => Attribute::Role,
             _ => Attribute::Other,
         };
     }
@@ -293,6 +295,7 @@ impl Tag {
             Attribute::Rows => self.attributes.rows = number(),
             Attribute::First => self.attributes.first = text().trim().parse().ok(),
             Attribute::Kind => self.attributes.lettered = value != b"1",
+            Attribute::Role => self.attributes.to_note |= text().ends_with("noteref"),
             Attribute::Hidden | Attribute::Other => {}
         }
     }

@@ -36,6 +36,8 @@ pub(crate) struct Page {
     script: Option<Script>,
     /// The offset of the last link.
     link_start: Option<usize>,
+    /// Whether the open link is the mark of a note.
+    in_mark: bool,
     preformatted: usize,
     /// Whether a line break now does not belong to the preformatted text.
     preformatted_begins: bool,
@@ -97,6 +99,8 @@ pub(super) struct Attributes {
     pub(super) first: Option<u64>,
     /// Whether the items of a list have letters.
     pub(super) lettered: bool,
+    /// Whether it is a link to a note.
+    pub(super) to_note: bool,
 }
 
 impl Page {
@@ -147,12 +151,7 @@ impl Page {
                 self.formula = Some(Formula::default());
             }
             b"sup" | b"sub" if !tag.self_closing => self.start_script(name == b"sup"),
-            b"a" => {
-                self.link_start = (!tag.self_closing).then_some(self.text.len());
-                if let Some(script) = &mut self.script {
-                    script.link = true;
-                }
-            }
+            b"a" => self.start_link(tag),
             b"pre" if !tag.self_closing => self.start_preformatted(),
             b"ol" if !tag.lettered => self.start_list(Some(tag.first.unwrap_or(1))),
             b"ol" | b"ul" | b"menu" => self.start_list(None),
@@ -188,7 +187,12 @@ impl Page {
         }
         match name {
             b"title" => self.in_title = false,
-            b"a" => self.link_start = None,
+            b"a" => {
+                self.link_start = None;
+                if mem::take(&mut self.in_mark) {
+                    self.end_script();
+                }
+            }
             b"pre" => self.end_preformatted(),
             b"sup" | b"sub" => self.end_script(),
             b"ol" | b"ul" | b"menu" => self.end_list(),
@@ -394,7 +398,22 @@ impl Page {
         }
     }
 
+    fn start_link(&mut self, tag: Attributes) {
+        self.link_start = (!tag.self_closing).then_some(self.text.len());
+        self.in_mark = tag.to_note && self.script.is_none();
+        if self.in_mark {
+            self.start_script(true);
+        }
+        if let Some(script) = &mut self.script {
+            script.link = true;
+        }
+    }
+
     fn start_script(&mut self, raised: bool) {
+        // A mark of a note is raised once.
+        if self.in_mark && self.script.is_some() {
+            return;
+        }
         let attached = self.breaks == 0 && self.tabs == 0 && !self.space && self.script.is_none();
         self.script = attached.then_some(Script {
             raised,

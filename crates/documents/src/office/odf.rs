@@ -171,7 +171,7 @@ impl<'s> Body<'s> {
                 }
                 Node::Start(element) if element.name() == "object" => {
                     let part = element.attribute("href").unwrap_or_default();
-                    let part = format!("{}/content.xml", part.trim_start_matches("./"));
+                    let part = format!("{}/content.xml", part.trim_matches(['.', '/']));
                     if let Some(text) = package.text(&part)? {
                         let formula = self.formula(&text)?;
                         self.push(&formula);
