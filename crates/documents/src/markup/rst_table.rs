@@ -7,7 +7,7 @@ use crate::table::Row;
 const MOST_COLUMNS: usize = 256;
 
 /// The rows of the drawn table that begins here, and how many lines it takes. `None` if there is no table, or it has
-/// more than `most` cells.
+/// more than `most` cells or bytes.
 pub(super) fn drawn(lines: &[&str], most: u64) -> Option<(Vec<Row>, usize)> {
     let first = lines.first()?.trim();
     match first.as_bytes() {
@@ -30,6 +30,10 @@ fn row(cells: &[String]) -> Row {
 fn grid(lines: &[&str], most: u64) -> Option<(Vec<Row>, usize)> {
     let in_table = |line: &&&str| line.trim_start().starts_with(['+', '|']);
     let length = lines.iter().take_while(in_table).count();
+    let bytes: usize = lines.iter().take(length).map(|line| line.len()).sum();
+    if bytes as u64 > most {
+        return None;
+    }
     let lines: Vec<Vec<char>> = lines
         .iter()
         .take(length)
@@ -201,7 +205,7 @@ pub(super) fn listed(lines: &[&str], most: u64) -> Option<Vec<Row>> {
     Some(rows.iter().map(|cells| row(cells)).collect())
 }
 
-/// The rows of lines of comma-separated values; `None` if they have more than `most` cells.
+/// The rows of lines of comma-separated values; `None` if they have more than `most` cells or bytes.
 pub(super) fn separated(lines: &[&str], most: u64) -> Option<Vec<Row>> {
     let cells = lines
         .iter()
