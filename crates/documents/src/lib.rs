@@ -54,6 +54,7 @@ mod record;
 mod rtf;
 mod seen_files;
 mod source;
+mod symbols;
 mod table;
 mod unread;
 mod watch;

@@ -110,6 +110,8 @@ fn page(markdown: &str, watch: &Watch) -> Result<Finished, ReadError> {
             Event::Code(words) => page.verbatim(&words),
             Event::SoftBreak => page.text(" "),
             Event::HardBreak => page.break_lines(1),
+            Event::FootnoteReference(name) => page.text(&format!("[{name}]")),
+            Event::TaskListMarker(is_done) => page.text(if is_done { "[x] " } else { "[ ] " }),
             Event::Rule => page.start_block(b"hr", 2),
             Event::Start(tag) => start(&mut page, &tag),
             Event::End(tag) => end(&mut page, tag),
@@ -130,9 +132,21 @@ fn start(page: &mut Page, tag: &Tag<'_>) {
             page.start_block(b"pre", 1);
             page.start_preformatted();
         }
-        Tag::Item => page.start_block(b"li", 1),
+        Tag::Item => {
+            page.start_block(b"li", 1);
+            page.start_item();
+        }
         Tag::BlockQuote(_) => page.start_block(b"blockquote", 1),
-        Tag::List(_) => page.start_block(b"ul", 0),
+        Tag::List(first) => {
+            page.start_block(b"ul", 0);
+            page.start_list(*first);
+        }
+        Tag::FootnoteDefinition(name) => {
+            page.start_block(b"p", 2);
+            page.text(&format!("[{name}] "));
+        }
+        // Without its marks, what is struck out would hold.
+        Tag::Strikethrough => page.text("~~"),
         Tag::Table(_) => {
             page.start_block(b"table", 0);
             page.start_table();
@@ -157,7 +171,12 @@ fn end(page: &mut Page, tag: TagEnd) {
         TagEnd::Paragraph | TagEnd::BlockQuote(_) | TagEnd::FootnoteDefinition => {
             page.end_paragraph(2);
         }
-        TagEnd::Item | TagEnd::List(_) => page.end_paragraph(1),
+        TagEnd::Item => page.end_paragraph(1),
+        TagEnd::List(_) => {
+            page.end_paragraph(1);
+            page.end_list();
+        }
+        TagEnd::Strikethrough => page.text("~~"),
         TagEnd::TableCell => {
             page.end_paragraph(0);
             page.end_cell();
@@ -367,6 +386,16 @@ mod tests {
             None,
             "Run x and\n\ngo\n\nhome",
         );
+    }
+
+    #[test]
+    fn notes_numbers_tasks_and_what_is_struck_out() {
+        check(
+            "A note[^1], at ~~9~~ 8 bar.\n\n3. three\n4. four\n   - deep\n\n- [ ] open\n- [x] done\n\n[^1]: Or *so*.\n",
+            None,
+            "A note[1], at ~~9~~ 8 bar.\n\n3. three\n4. four\ndeep\n[ ] open\n[x] done\n\n[1] Or so.",
+        );
+        check("1. One.\n\n2. Two.\n", None, "1. One.\n\n2. Two.");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::error::ReadError;
 use crate::format::Format;
+use crate::html::{self, HtmlPart};
 use crate::jsonl;
 use crate::place::Place;
 use crate::prose::{Prose, marked_headings};
@@ -34,7 +35,7 @@ pub(crate) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Conte
                 let source = lines(cell.get("source").or_else(|| cell.get("input")));
                 prose.paragraph(&source)?;
                 for output in list(cell, "outputs") {
-                    let shown = shown(output);
+                    let shown = shown(output, watch)?;
                     if !shown.trim().is_empty() {
                         prose.paragraph(&format!("Output: {}", cut(shown.trim())))?;
                     }
@@ -79,14 +80,29 @@ fn lines(value: Option<&Value>) -> String {
 }
 
 /// The text of an output.
-fn shown(output: &Value) -> String {
+fn shown(output: &Value, watch: &Watch) -> Result<String, ReadError> {
     if let Some(name) = output.get("ename").and_then(Value::as_str) {
-        return format!("{name}: {}", lines(output.get("evalue")));
+        return Ok(format!("{name}: {}", lines(output.get("evalue"))));
+    }
+    if let Some(printed) = output.get("text") {
+        return Ok(without_colors(&lines(Some(printed))));
     }
     let data = output.get("data").unwrap_or(output);
-    let forms = ["text", "text/plain", "text/markdown", "text/latex"];
-    let text = forms.into_iter().find_map(|form| data.get(form));
-    without_colors(&lines(text))
+    let forms = ["text/plain", "text/markdown", "text/latex"];
+    let mut texts = forms.into_iter().map(|form| lines(data.get(form)));
+    match texts.find(|text| !text.trim().is_empty() && !is_name_of_object(text)) {
+        Some(text) => Ok(without_colors(&text)),
+        None => {
+            let page = lines(data.get("text/html"));
+            Ok(html::contents(&page, HtmlPart::All, watch)?.text)
+        }
+    }
+}
+
+/// Whether a text only names what is shown, as `<Figure size 640x480 with 1 Axes>` does.
+fn is_name_of_object(text: &str) -> bool {
+    let text = text.trim();
+    text.starts_with('<') && text.ends_with('>') && !text.contains('\n')
 }
 
 /// A text without the escape sequences that color it in a terminal, such as `ESC[31m`.
@@ -149,9 +165,14 @@ mod tests {
     fn outputs_without_plain_text_or_with_colors() {
         let notebook = r##"{"nbformat":4,"cells":[{"cell_type":"code","source":"x","outputs":[
             {"output_type":"display_data","data":{"text/markdown":["**nine**"],"text/html":"<b>nine</b>"}},
+            {"output_type":"display_data","data":{"text/plain":"<Figure size 640x480 with 1 Axes>","image/png":"AAAA"}},
+            {"output_type":"display_data","data":{"text/plain":"<IPython.core.display.HTML object>","text/html":"<p>ten <b>bar</b>"}},
             {"output_type":"stream","text":"\u001b[1;31mred\u001b[0m [1]"}]}]}"##;
         let text = read(notebook).unwrap().text;
-        assert_eq!(text, "x\n\nOutput: **nine**\n\nOutput: red [1]");
+        assert_eq!(
+            text,
+            "x\n\nOutput: **nine**\n\nOutput: ten bar\n\nOutput: red [1]"
+        );
     }
 
     #[test]

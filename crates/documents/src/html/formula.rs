@@ -237,8 +237,7 @@ impl Script {
         let number = trimmed
             .trim_matches(signs)
             .starts_with(|c: char| c.is_ascii_digit());
-        let is_base = base.is_alphanumeric() || matches!(base, ')' | ']');
-        if trimmed.is_empty() || script.len() > LONGEST_SCRIPT || !is_base {
+        if trimmed.is_empty() || script.len() > LONGEST_SCRIPT {
             return;
         }
         let digits = trimmed
@@ -249,6 +248,9 @@ impl Script {
             text.truncate(end);
             text.insert(self.start, '[');
             text.push(']');
+            return;
+        }
+        if !(base.is_alphanumeric() || matches!(base, ')' | ']')) {
             return;
         }
         let letter = {

@@ -178,6 +178,9 @@ enum Attribute {
     Style,
     Columns,
     Rows,
+    First,
+    Kind,
+    Role,
     #[default]
     Other,
 }
@@ -270,6 +273,9 @@ impl Tag {
             }
             (b"td" | b"th", b"colspan") => Attribute::Columns,
             (b"td" | b"th", b"rowspan") => Attribute::Rows,
+            (b"ol", b"start") => Attribute::First,
+            (b"ol", b"type") => Attribute::Kind,
+            (b"a", b"role" | b"epub:type") => Attribute::Role,
             _ => Attribute::Other,
         };
     }
@@ -287,6 +293,9 @@ impl Tag {
             Attribute::Style => self.attributes.hidden |= hides(&text()),
             Attribute::Columns => self.attributes.columns = number(),
             Attribute::Rows => self.attributes.rows = number(),
+            Attribute::First => self.attributes.first = text().trim().parse().ok(),
+            Attribute::Kind => self.attributes.lettered = value != b"1",
+            Attribute::Role => self.attributes.to_note |= text().ends_with("noteref"),
             Attribute::Hidden | Attribute::Other => {}
         }
     }

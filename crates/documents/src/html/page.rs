@@ -18,6 +18,8 @@ const LONGEST_HEADER: usize = 200;
 const MOST_COLUMNS: usize = 64;
 /// The most columns that one cell counts as.
 const WIDEST_CELL: u32 = 16;
+/// How deep lists are counted.
+const DEEPEST_LIST: usize = 64;
 
 /// A page so far.
 #[derive(Default)]
@@ -34,10 +36,16 @@ pub(crate) struct Page {
     script: Option<Script>,
     /// The offset of the last link.
     link_start: Option<usize>,
+    /// Whether the open link is the mark of a note.
+    in_mark: bool,
     preformatted: usize,
     /// Whether a line break now does not belong to the preformatted text.
     preformatted_begins: bool,
     tables: Vec<Table>,
+    /// The numbers of the next items of the open lists; `None` for lists without numbers.
+    lists: Vec<Option<u64>>,
+    /// The number that is due before the next text.
+    number: Option<u64>,
     title: Option<String>,
     in_title: bool,
     /// The offset of the open heading, and its level.
@@ -87,6 +95,12 @@ pub(super) struct Attributes {
     pub(super) shadow: bool,
     pub(super) columns: u32,
     pub(super) rows: u32,
+    /// The number of the first item of a list.
+    pub(super) first: Option<u64>,
+    /// Whether the items of a list have letters.
+    pub(super) lettered: bool,
+    /// Whether it is a link to a note.
+    pub(super) to_note: bool,
 }
 
 impl Page {
@@ -137,13 +151,11 @@ impl Page {
                 self.formula = Some(Formula::default());
             }
             b"sup" | b"sub" if !tag.self_closing => self.start_script(name == b"sup"),
-            b"a" => {
-                self.link_start = (!tag.self_closing).then_some(self.text.len());
-                if let Some(script) = &mut self.script {
-                    script.link = true;
-                }
-            }
+            b"a" => self.start_link(tag),
             b"pre" if !tag.self_closing => self.start_preformatted(),
+            b"ol" if !tag.lettered => self.start_list(Some(tag.first.unwrap_or(1))),
+            b"ol" | b"ul" | b"menu" => self.start_list(None),
+            b"li" => self.start_item(),
             b"table" => self.start_table(),
             b"tr" => self.start_row(),
             b"td" | b"th" => self.start_cell(tag.columns, tag.rows, name == b"th"),
@@ -175,9 +187,15 @@ impl Page {
         }
         match name {
             b"title" => self.in_title = false,
-            b"a" => self.link_start = None,
+            b"a" => {
+                self.link_start = None;
+                if mem::take(&mut self.in_mark) {
+                    self.end_script();
+                }
+            }
             b"pre" => self.end_preformatted(),
             b"sup" | b"sub" => self.end_script(),
+            b"ol" | b"ul" | b"menu" => self.end_list(),
             b"td" | b"th" => self.end_cell(),
             b"tr" => self.end_row(),
             b"table" => self.end_table(),
@@ -247,6 +265,27 @@ impl Page {
                 place: start..self.text.len(),
             });
         }
+    }
+
+    /// Starts a list, whose first item may have a number.
+    pub(crate) fn start_list(&mut self, first: Option<u64>) {
+        if self.lists.len() < DEEPEST_LIST {
+            self.lists.push(first);
+        }
+    }
+
+    pub(crate) fn end_list(&mut self) {
+        self.lists.pop();
+        self.number = None;
+    }
+
+    pub(crate) fn start_item(&mut self) {
+        let next = self.lists.last_mut();
+        self.number = next.and_then(|next| {
+            let number = *next;
+            *next = number.map(|number| number.saturating_add(1));
+            number
+        });
     }
 
     pub(crate) fn start_preformatted(&mut self) {
@@ -359,7 +398,22 @@ impl Page {
         }
     }
 
+    fn start_link(&mut self, tag: Attributes) {
+        self.link_start = (!tag.self_closing).then_some(self.text.len());
+        self.in_mark = tag.to_note && self.script.is_none();
+        if self.in_mark {
+            self.start_script(true);
+        }
+        if let Some(script) = &mut self.script {
+            script.link = true;
+        }
+    }
+
     fn start_script(&mut self, raised: bool) {
+        // A mark of a note is raised once.
+        if self.in_mark && self.script.is_some() {
+            return;
+        }
         let attached = self.breaks == 0 && self.tabs == 0 && !self.space && self.script.is_none();
         self.script = attached.then_some(Script {
             raised,
@@ -442,6 +496,9 @@ impl Page {
         self.text.extend(iter::repeat_n('\t', self.tabs));
         if self.breaks == 0 && self.tabs == 0 && self.space && !self.text.is_empty() {
             self.text.push(' ');
+        }
+        if let Some(number) = self.number.take() {
+            self.text.push_str(&format!("{number}. "));
         }
         self.breaks = 0;
         self.tabs = 0;

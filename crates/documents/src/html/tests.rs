@@ -114,6 +114,28 @@ fn elements_of_xhtml_that_close_themselves_have_no_content() {
 }
 
 #[test]
+fn links_to_notes_are_marks() {
+    for link in [
+        "<a href=#n epub:type=noteref>1</a>",
+        "<a href=#n role=doc-noteref><sup>1</sup></a>",
+        "<sup><a href=#n>1</a></sup>",
+    ] {
+        shows(&format!("so{link} it is.{link}"), "so[1] it is.[1]");
+    }
+    shows("so <a href=#n>1</a>", "so 1");
+}
+
+#[test]
+fn items_of_ordered_lists_have_their_numbers() {
+    shows(
+        "<ol><li>a<ul><li>b</ul><li><p>c</p><li></ol>d<ul><li>e</ul>",
+        "1. a\n\nb\n\n2. c\n\nd\n\ne",
+    );
+    shows("<ol start=4><li>a<li hidden>b<li>c</ol>", "4. a\n5. c");
+    shows("<ol type=a><li>a</ol>", "a");
+}
+
+#[test]
 fn the_attribute_hidden_hides() {
     shows(
         "a<div hidden>b<div>c</div><script>d</script></div>e",

@@ -4,6 +4,7 @@
 mod asciidoc;
 mod org;
 mod rst;
+mod rst_table;
 mod tex;
 
 use crate::error::ReadError;

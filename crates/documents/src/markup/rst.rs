@@ -1,16 +1,18 @@
 //! reStructuredText: headings by the lines drawn under or around them, comments and targets left out, roles
 //! and links as their words, substitutions as what they stand for.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde_json::Map;
 
-use super::push_line;
+use super::{push_line, rst_table};
 use crate::error::ReadError;
 use crate::place::Place;
 use crate::prose::Prose;
 use crate::raised::changes_number;
 use crate::record::Contents;
+use crate::table::{self, Row};
 use crate::watch::Watch;
 
 /// The most ways to draw headings, each of which is a level.
@@ -84,15 +86,21 @@ pub(super) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Conte
         }
     };
     let mut block = String::new();
-    let mut index = 0;
+    let (mut index, most) = (0, watch.budget.parts());
     let at = |index: usize| lines.get(index).copied().unwrap_or_default();
     while let Some(&line) = lines.get(index) {
         let (next, third) = (at(index + 1), at(index + 2));
-        if let Some(mark) = drawn(line)
+        let rest = lines.get(index..).unwrap_or_default();
+        if block.is_empty()
+            && let Some((rows, length)) = rst_table::drawn(rest, most)
+        {
+            write_table(rows, &mut prose)?;
+            index += length;
+        } else if let Some(mark) = drawn(line)
             && !next.trim().is_empty()
             && third.trim_end() == line.trim_end()
         {
-            prose.paragraph(&std::mem::take(&mut block))?;
+            prose.paragraph(&inline(&std::mem::take(&mut block)))?;
             prose.heading(level_of((mark, true)), &inline(next))?;
             index += 3;
         } else if let Some(mark) = drawn(next)
@@ -108,19 +116,18 @@ pub(super) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Conte
             .strip_prefix("..")
             .filter(|rest| rest.is_empty() || rest.starts_with(' '))
         {
-            prose.paragraph(&std::mem::take(&mut block))?;
-            index += 1;
-            let after = lines.get(index..).unwrap_or_default();
-            index += write_explicit(explicit.trim(), after, &mut block, &mut prose)?;
-        } else if line.trim().is_empty() || line.trim() == "::" {
-            prose.paragraph(&std::mem::take(&mut block))?;
-            index += 1;
+            prose.paragraph(&inline(&std::mem::take(&mut block)))?;
+            let after = rest.get(1..).unwrap_or_default();
+            index += 1 + write_explicit(explicit.trim(), after, most, &mut block, &mut prose)?;
         } else {
-            push_line(&inline(line), &mut block);
+            match line.trim() {
+                "" | "::" => prose.paragraph(&inline(&std::mem::take(&mut block)))?,
+                _ => push_line(line, &mut block),
+            }
             index += 1;
         }
     }
-    prose.paragraph(&block)?;
+    prose.paragraph(&inline(&block))?;
     Ok(prose.finish(None, Map::new()))
 }
 
@@ -128,11 +135,12 @@ pub(super) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Conte
 fn write_explicit(
     explicit: &str,
     after: &[&str],
+    most: u64,
     block: &mut String,
     prose: &mut Prose,
 ) -> Result<usize, ReadError> {
     if let Some((name, words)) = directive(explicit) {
-        return write_directive(name, words, after, prose);
+        return write_directive(name, words, after, most, prose);
     }
     // A comment goes with its paragraphs, unless it is empty.
     let is_comment = !explicit.starts_with(['[', '_', '|']);
@@ -142,7 +150,7 @@ fn write_explicit(
     let after = after.iter();
     // A footnote or a citation is text.
     if explicit.starts_with('[') {
-        block.push_str(&inline(explicit));
+        block.push_str(explicit);
         return Ok(0);
     }
     // A target goes with its indented lines.
@@ -155,6 +163,7 @@ fn write_directive(
     name: &str,
     words: &str,
     after: &[&str],
+    most: u64,
     prose: &mut Prose,
 ) -> Result<usize, ReadError> {
     if LEFT_OUT.contains(&name) {
@@ -170,16 +179,40 @@ fn write_directive(
     // Its options go, its content stays.
     let options = after.iter().map(|line| line.trim_start());
     let options = options.take_while(|line| line.starts_with(':'));
-    let mut count = 0;
+    let (mut count, mut header) = (0, None);
     for option in options {
         count += 1;
         if let Some(words) = option.strip_prefix(":alt:") {
             prose.paragraph(&format!("[{}]", words.trim()))?;
-        } else if let Some(header) = option.strip_prefix(":header:") {
-            prose.paragraph(header.trim())?;
+        } else if let Some(names) = option.strip_prefix(":header:") {
+            header = Some(names);
         }
     }
-    Ok(count)
+    let content = after.get(count..).unwrap_or_default();
+    let length = indented(content);
+    let content = content.iter().take(length).copied();
+    let rows = match name {
+        "list-table" => rst_table::listed(&content.collect::<Vec<_>>(), most),
+        "csv-table" => {
+            let lines = header.into_iter().chain(content);
+            rst_table::separated(&lines.collect::<Vec<_>>(), most)
+        }
+        _ => None,
+    };
+    match rows {
+        Some(rows) => write_table(rows, prose).map(|()| count + length),
+        None => Ok(count),
+    }
+}
+
+fn write_table(rows: Vec<Row>, prose: &mut Prose) -> Result<(), ReadError> {
+    let rows = rows.into_iter().map(|row| {
+        let cells = row.into_iter();
+        cells
+            .map(|(column, cell)| (column, inline(&cell)))
+            .collect()
+    });
+    table::write(&rows.collect::<Vec<Row>>(), prose)
 }
 
 fn is_blank(line: &str) -> bool {
@@ -247,14 +280,14 @@ fn directive(explicit: &str) -> Option<(&str, &str)> {
     (!name.is_empty() && name.chars().all(plain)).then_some((name, words.trim()))
 }
 
-/// A line whose roles, links and literals are their words.
-fn inline(line: &str) -> String {
+/// A text whose roles, links and literals are their words.
+fn inline(text: &str) -> String {
     let mut out = String::new();
-    let mut rest = line;
+    let mut rest = text;
     while let Some((before, quoted)) = rest.split_once('`') {
         if let Some(literal) = quoted.strip_prefix('`') {
             let (literal, after) = literal.split_once("``").unwrap_or((literal, ""));
-            out.push_str(before);
+            out.push_str(&noted(before));
             out.push_str(literal);
             rest = after;
             continue;
@@ -265,8 +298,12 @@ fn inline(line: &str) -> String {
         // `:role:` goes, `label <target>` is its label.
         let (before, role) = role(before).unwrap_or((before, ""));
         // An escaped space sets a role apart from the word that it is part of.
-        out.push_str(before.strip_suffix(JOIN).unwrap_or(before));
-        let label = inside.rsplit_once(" <").map_or(inside, |(label, _)| label);
+        out.push_str(&noted(before.strip_suffix(JOIN).unwrap_or(before)));
+        let label = inside.rsplit_once('<').map_or(inside, |(label, _)| label);
+        let label = match label.ends_with(char::is_whitespace) {
+            true => label.trim_end(),
+            false => inside,
+        };
         if role == "sup" && changes_number(&out, label) {
             out.push('^');
         }
@@ -274,8 +311,16 @@ fn inline(line: &str) -> String {
         let after = after.trim_start_matches('_');
         rest = after.strip_prefix(JOIN).unwrap_or(after);
     }
-    out.push_str(rest);
+    out.push_str(&noted(rest));
     out
+}
+
+/// A text whose references to notes, such as `[1]_`, are their marks.
+fn noted(text: &str) -> Cow<'_, str> {
+    match text.contains("]_") {
+        true => text.replace("]_", "]").into(),
+        false => text.into(),
+    }
 }
 
 /// A text without the role that it ends with, and the name of that.
@@ -315,7 +360,21 @@ mod tests {
         assert_eq!(
             contents.text,
             "open(valve)\n\n   Opens pump seven at 10^6Pa, a|b.\n\nAdded in version 3.1\n\n[The gate]\n\nTimes\n\n\
-             \"a\", \"b\"\n\n   1, 2\n\nSo::\n\n   x"
+             a | b\na: 1; b: 2\n\nSo::\n\n   x"
+        );
+    }
+
+    #[test]
+    fn tables_notes_and_links_over_lines() {
+        let text = "See `the\nlong table <t.html>`_ and the note [1]_.\n\n+------+-----+\n| Pump | Bar |\n+======+=====+\n\
+                    | ``7``| 9   |\n+------+-----+\n\n.. list-table:: Pumps\n   :header-rows: 1\n\n   * - Pump\n     - Bar\n   * - seven\n     - 9 or\n       10\n\n\
+                    ====  ===\nPump  Bar\n====  ===\n  8   11\n====  ===\n\n.. [1] Or so.\n";
+        let contents =
+            contents(text, &Place::whole(Path::new("t.rst")), &Watch::default()).unwrap();
+        assert_eq!(
+            contents.text,
+            "See the\nlong table and the note [1].\n\nPump | Bar\nPump: 7; Bar: 9\n\nPumps\n\nPump | Bar\nPump: seven; Bar: 9 or 10\n\n\
+             Pump | Bar\nPump: 8; Bar: 11\n\n[1] Or so."
         );
     }
 

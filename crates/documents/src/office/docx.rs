@@ -1,7 +1,10 @@
 //! Word files: paragraphs, headings by their styles, lists, tables, text boxes, notes. Deleted text, field
 //! codes, headers and footers are left out.
 
+use std::collections::HashMap;
+
 use super::equation::Equation;
+use super::numbering::Numbering;
 use super::styles::{self, Role, Styles};
 use super::{properties, relations};
 use crate::error::ReadError;
@@ -10,6 +13,7 @@ use crate::place::Place;
 use crate::prose::Prose;
 use crate::raised::changes_number;
 use crate::record::Contents;
+use crate::symbols;
 use crate::table::{self, Row};
 use crate::watch::Watch;
 use crate::xml::{Element, Node, Xml};
@@ -20,9 +24,12 @@ const WIDEST: usize = 64;
 /// The longest text of a cell that is repeated in the rows beside it, in bytes.
 const LONGEST_LABEL: usize = 256;
 
-/// The elements that are left out with their content: text that was deleted or moved away, and fallbacks for
-/// elements that are read.
-const LEFT_OUT: [&str; 7] = [
+/// The deepest level of a list, from 0.
+const DEEPEST: usize = 8;
+
+/// The elements that are left out with their content: text that was deleted or moved away, pronunciations, and
+/// fallbacks for elements that are read.
+const LEFT_OUT: [&str; 8] = [
     "del",
     "moveFrom",
     "Fallback",
@@ -30,6 +37,7 @@ const LEFT_OUT: [&str; 7] = [
     "delText",
     "delInstrText",
     "pPrChange",
+    "rt",
 ];
 
 pub(super) fn contents(package: &mut Package, watch: &Watch) -> Result<Contents, ReadError> {
@@ -43,10 +51,14 @@ pub(super) fn contents(package: &mut Package, watch: &Watch) -> Result<Contents,
         Some(part) => Styles::read(&part, package, watch)?,
         None => Styles::default(),
     };
+    let numbering = match part("numbering") {
+        Some(part) => Numbering::read(&part, package, watch)?,
+        None => Numbering::default(),
+    };
     let (title, metadata) = properties::of("docProps/core.xml", package, watch)?;
     let text = package.needed(&main)?;
     let place = package.place.clone();
-    let mut body = Body::new(&styles, &place, watch);
+    let mut body = Body::new(&styles, numbering, &place, watch);
     let mut xml = Xml::new(&text, package.format(), &place, watch);
     xml.root("document")?;
     body.read(&mut xml)?;
@@ -64,6 +76,7 @@ pub(super) fn contents(package: &mut Package, watch: &Watch) -> Result<Contents,
 /// A document so far.
 struct Body<'s> {
     styles: &'s Styles,
+    numbering: Numbering,
     prose: Prose,
     title: Option<String>,
     /// The open paragraphs: one in a text box is open within another.
@@ -75,6 +88,11 @@ struct Body<'s> {
     /// How the open run shows its text.
     run: Run,
     equation: Option<Equation>,
+    /// Whether the open control shows what to enter, and how many such controls are open.
+    is_placeholder: bool,
+    placeholders: usize,
+    /// The numbers of notes by their ids, by the starts of their marks.
+    notes: HashMap<&'static str, HashMap<String, usize>>,
     /// The open note, if notes are read.
     in_notes: Option<Note>,
     place: Place,
@@ -91,7 +109,8 @@ struct Run {
 struct Paragraph {
     text: String,
     role: Option<Role>,
-    is_item: bool,
+    /// The list that it is an item of.
+    list: Option<String>,
     /// How deep a list it is in, from 0.
     level: usize,
     /// The number of open tables at its beginning.
@@ -133,9 +152,10 @@ fn mark_of(kind: &str) -> &'static str {
 }
 
 impl<'s> Body<'s> {
-    fn new(styles: &'s Styles, place: &Place, watch: &'s Watch) -> Self {
+    fn new(styles: &'s Styles, numbering: Numbering, place: &Place, watch: &'s Watch) -> Self {
         Self {
             styles,
+            numbering,
             prose: Prose::new(place, watch),
             cells: 0,
             place: place.clone(),
@@ -145,6 +165,9 @@ impl<'s> Body<'s> {
             tables: Vec::new(),
             run: Run::default(),
             equation: None,
+            is_placeholder: false,
+            placeholders: 0,
+            notes: HashMap::new(),
             in_notes: None,
         }
     }
@@ -158,7 +181,7 @@ impl<'s> Body<'s> {
                     in_text = element.name() == "t";
                     self.start(&element);
                 }
-                Node::Text(text) if in_text && !self.run.is_hidden => {
+                Node::Text(text) if in_text && !self.run.is_hidden && self.placeholders == 0 => {
                     if let Some(paragraph) = self.paragraphs.last_mut() {
                         if self.run.is_raised && changes_number(&paragraph.text, &text) {
                             paragraph.text.push('^');
@@ -188,6 +211,12 @@ impl<'s> Body<'s> {
                 });
             }
             "tbl" => self.tables.push(Table::default()),
+            "sdt" => self.is_placeholder = false,
+            "showingPlcHdr" => self.is_placeholder = true,
+            "sdtContent" => {
+                let is_placeholder = std::mem::take(&mut self.is_placeholder);
+                self.placeholders += usize::from(is_placeholder || self.placeholders > 0);
+            }
             "footnote" | "endnote" => {
                 if let Some(note) = &mut self.in_notes {
                     // The lines that separate notes from the text have a type.
@@ -227,19 +256,27 @@ impl<'s> Body<'s> {
             "vanish" => self.run.is_hidden = !matches!(value().as_str(), "0" | "false"),
             "vertAlign" => self.run.is_raised = value() == "superscript",
             "pStyle" => {
-                paragraph.role = self.styles.role(&value());
-                paragraph.is_item |= self.styles.is_item(&value());
+                let style = value();
+                paragraph.role = self.styles.role(&style);
+                if let Some((list, level)) = self.styles.list(&style) {
+                    paragraph.list = Some(list.to_owned()).filter(|list| list != "0");
+                    paragraph.level = level.min(DEEPEST);
+                }
             }
             "outlineLvl" => paragraph.role = styles::level(&value()).or(paragraph.role),
-            "numId" => paragraph.is_item = value() != "0",
-            "ilvl" => paragraph.level = value().parse().unwrap_or(0).min(8),
+            "numId" => paragraph.list = Some(value()).filter(|list| list != "0"),
+            "ilvl" => paragraph.level = value().parse().unwrap_or(0).min(DEEPEST),
             "tab" | "ptab" => paragraph.text.push('\t'),
             "br" | "cr" => paragraph.text.push('\n'),
             "noBreakHyphen" => paragraph.text.push('-'),
+            "sym" => paragraph.text.extend(symbol(element)),
             "footnoteReference" | "endnoteReference" => {
-                let id = element.attribute("id").unwrap_or_default();
                 let mark = mark_of(name);
-                paragraph.text.push_str(&format!(" [{mark}{id}]"));
+                let notes = self.notes.entry(mark).or_default();
+                let next = notes.len() + 1;
+                let id = element.attribute("id").unwrap_or_default();
+                let number = notes.entry(id).or_insert(next);
+                paragraph.text.push_str(&format!(" [{mark}{number}]"));
             }
             "docPr" => {
                 if let Some(words) = element.attribute("descr").filter(|words| !words.is_empty()) {
@@ -284,13 +321,24 @@ impl<'s> Body<'s> {
                     self.table(&table)?;
                 }
             }
+            "sdtContent" => self.placeholders = self.placeholders.saturating_sub(1),
             _ => {}
         }
         Ok(())
     }
 
     fn paragraph(&mut self, paragraph: &Paragraph) -> Result<(), ReadError> {
-        let text = paragraph.text.trim();
+        let list = paragraph.list.as_deref();
+        let number = list.and_then(|list| self.numbering.count(list, paragraph.level));
+        let is_in_cell = paragraph.tables > 0 && !self.tables.is_empty();
+        let text = match &number {
+            // A row may have nothing but its number in a cell.
+            Some(number) if is_in_cell || !paragraph.text.trim().is_empty() => {
+                format!("{number} {}", paragraph.text.trim())
+            }
+            _ => paragraph.text.clone(),
+        };
+        let text = text.trim();
         if text.is_empty() {
             return Ok(());
         }
@@ -305,11 +353,11 @@ impl<'s> Body<'s> {
             return Ok(());
         }
         if let Some(note) = &mut self.in_notes {
-            let id = std::mem::take(&mut note.id);
-            let mark = note.mark;
-            return match id.is_empty() {
-                true => self.prose.paragraph(text),
-                false => self.prose.paragraph(&format!("[{mark}{id}] {text}")),
+            let (mark, id) = (note.mark, std::mem::take(&mut note.id));
+            let number = self.notes.get(mark).and_then(|notes| notes.get(&id));
+            return match number {
+                None => self.prose.paragraph(text),
+                Some(number) => self.prose.paragraph(&format!("[{mark}{number}] {text}")),
             };
         }
         match paragraph.role {
@@ -319,9 +367,10 @@ impl<'s> Body<'s> {
             }
             Some(Role::Heading(level)) => self.prose.heading(level, text),
             Some(Role::Contents) => Ok(()),
-            None if paragraph.is_item => {
+            None if list.is_some() => {
                 let indent = "  ".repeat(paragraph.level);
-                self.prose.line_as_is(&format!("{indent}- {text}"))
+                let bullet = if number.is_some() { "" } else { "- " };
+                self.prose.line_as_is(&format!("{indent}{bullet}{text}"))
             }
             None => self.prose.paragraph(text),
         }
@@ -342,6 +391,12 @@ impl<'s> Body<'s> {
             }
         }
     }
+}
+
+/// The character that a font of symbols shows.
+fn symbol(element: &Element<'_>) -> Option<char> {
+    let code = u32::from_str_radix(&element.attribute("char")?, 16).ok()?;
+    symbols::shown(&element.attribute("font")?, code)
 }
 
 impl Table {

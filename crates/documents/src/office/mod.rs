@@ -4,7 +4,9 @@
 mod docx;
 mod equation;
 mod number;
+mod numbering;
 mod odf;
+mod odf_lists;
 mod pptx;
 mod properties;
 mod relations;

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use super::odf_lists::Lists;
 use super::properties;
 use crate::error::ReadError;
 use crate::format::Format;
@@ -46,6 +47,14 @@ pub(super) fn contents(package: &mut Package, watch: &Watch) -> Result<Contents,
     let text = package.needed("content.xml")?;
     let place = package.place.clone();
     let mut body = Body::new(package.format(), &place, watch);
+    if let Some(styles) = package.text("styles.xml")? {
+        let mut xml = Xml::new(&styles, package.format(), &place, watch);
+        while let Some(node) = xml.next()? {
+            if let Node::Start(element) = node {
+                body.lists.define(&element);
+            }
+        }
+    }
     body.read(
         &mut Xml::new(&text, package.format(), &place, watch),
         package,
@@ -67,10 +76,10 @@ struct Body<'s> {
     /// The title of the first slide.
     title: Option<String>,
     paragraphs: Vec<Paragraph>,
-    /// The depth of the open list.
-    lists: usize,
-    /// Whether the next paragraph begins an item.
+    lists: Lists,
+    /// Whether the next paragraph begins an item, and the number of that.
     item: bool,
+    number: Option<String>,
     /// The open tables, the outermost of a workbook among them.
     tables: Vec<Open>,
     slides: usize,
@@ -126,8 +135,9 @@ impl<'s> Body<'s> {
             prose: Prose::new(place, watch),
             title: None,
             paragraphs: Vec::new(),
-            lists: 0,
+            lists: Lists::default(),
             item: false,
+            number: None,
             tables: Vec::new(),
             slides: 0,
             notes: Vec::new(),
@@ -161,7 +171,7 @@ impl<'s> Body<'s> {
                 }
                 Node::Start(element) if element.name() == "object" => {
                     let part = element.attribute("href").unwrap_or_default();
-                    let part = format!("{}/content.xml", part.trim_start_matches("./"));
+                    let part = format!("{}/content.xml", part.trim_matches(['.', '/']));
                     if let Some(text) = package.text(&part)? {
                         let formula = self.formula(&text)?;
                         self.push(&formula);
@@ -205,6 +215,7 @@ impl<'s> Body<'s> {
                 self.push(&" ".repeat(count));
             }
             "style" => self.style = element.attribute("name").unwrap_or_default(),
+            "list-style" | "list-level-style-number" => self.lists.define(element),
             "text-properties" => self.look(element),
             "span" => {
                 let style = element.attribute("style-name").unwrap_or_default();
@@ -213,8 +224,12 @@ impl<'s> Body<'s> {
             }
             "tab" => self.push("\t"),
             "line-break" => self.push("\n"),
-            "list" => self.lists += 1,
-            "list-item" | "list-header" => self.item = true,
+            "list" => self.lists.start(element),
+            "list-item" => {
+                self.item = true;
+                self.number = self.lists.item(element);
+            }
+            "list-header" => (self.item, self.number) = (true, None),
             "note" => self.note = Some(Default::default()),
             "note-citation" => self.in_citation = true,
             "page" => self.start_slide(element)?,
@@ -285,7 +300,7 @@ impl<'s> Body<'s> {
             }
             "style" => self.style.clear(),
             "span" => drop(self.spans.pop()),
-            "list" => self.lists = self.lists.saturating_sub(1),
+            "list" => self.lists.end(),
             "note-citation" => self.in_citation = false,
             "note" => {
                 if let Some((mark, text)) = self.note.take() {
@@ -369,9 +384,12 @@ impl<'s> Body<'s> {
         if let Some(level) = paragraph.level {
             return self.prose.heading(level, text);
         }
-        if self.lists > 0 && std::mem::take(&mut self.item) {
-            let indent = "  ".repeat(self.lists.min(9) - 1);
-            return self.prose.line_as_is(&format!("{indent}- {text}"));
+        let depth = self.lists.depth();
+        if depth > 0 && std::mem::take(&mut self.item) {
+            let indent = "  ".repeat(depth.min(9) - 1);
+            let number = self.number.take();
+            let mark = number.as_deref().unwrap_or("-");
+            return self.prose.line_as_is(&format!("{indent}{mark} {text}"));
         }
         self.prose.paragraph(text)
     }

@@ -27,8 +27,10 @@ pub(super) struct Styles(HashMap<String, Style>);
 #[derive(Debug, Default)]
 struct Style {
     role: Option<Role>,
-    /// Whether its paragraphs are items of a list; `None` if the style that it is based on decides.
-    is_item: Option<bool>,
+    /// The list of its paragraphs, `0` for none; `None` if the style that it is based on decides.
+    list: Option<String>,
+    /// Their level in the list, from 0.
+    list_level: Option<usize>,
     based_on: Option<String>,
 }
 
@@ -56,7 +58,8 @@ impl Styles {
                         }
                         ("name", Some((_, style))) => style.role = role_of(&value()).or(style.role),
                         ("basedOn", Some((_, style))) => style.based_on = Some(value()),
-                        ("numId", Some((_, style))) => style.is_item = Some(value() != "0"),
+                        ("numId", Some((_, style))) => style.list = Some(value()),
+                        ("ilvl", Some((_, style))) => style.list_level = value().parse().ok(),
                         ("outlineLvl", Some((_, style))) if style.role.is_none() => {
                             style.role = level(&value());
                         }
@@ -83,11 +86,11 @@ impl Styles {
         }
     }
 
-    /// Whether paragraphs in the style of this id are items of a list.
-    pub(super) fn is_item(&self, id: &str) -> bool {
-        self.chain(id)
-            .find_map(|style| style.is_item)
-            .unwrap_or_default()
+    /// The list of paragraphs in the style of this id, `0` for none, and their level in it.
+    pub(super) fn list(&self, id: &str) -> Option<(&str, usize)> {
+        let list = self.chain(id).find_map(|style| style.list.as_deref())?;
+        let level = self.chain(id).find_map(|style| style.list_level);
+        Some((list, level.unwrap_or(0)))
     }
 
     /// A style, and those that it is based on.

@@ -1,6 +1,6 @@
 //! Workbooks of Excel: the sheets in their order, row by row, with the values that were computed last.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::number::{self, Epoch, NumberFormat};
 use super::{properties, relations};
@@ -14,6 +14,9 @@ use crate::xml::{Element, Node, Xml};
 
 /// The most columns of a sheet.
 const MOST_COLUMNS: usize = 16_384;
+/// The most labels beside the rows of a sheet, and the longest one, in bytes.
+const MOST_LABELS: usize = 16;
+const LONGEST_LABEL: usize = 256;
 
 pub(super) fn contents(package: &mut Package, watch: &Watch) -> Result<Contents, ReadError> {
     let main = relations::main_part("xl/workbook.xml", package, watch)?;
@@ -49,8 +52,9 @@ pub(super) fn contents(package: &mut Package, watch: &Watch) -> Result<Contents,
         };
         prose.heading(2, &format!("Sheet: {name}"))?;
         if let Some(text) = package.text(sheet)? {
-            let mut xml = Xml::new(&text, package.format(), &place, watch);
-            rows(&mut xml, &values, &mut prose)?;
+            let read = || Xml::new(&text, package.format(), &place, watch);
+            let mut labels = Labels::read(&mut read(), watch)?;
+            rows(&mut read(), &values, &mut labels, &mut prose)?;
         }
     }
     // Every workbook has names of sheets, which say little as a title.
@@ -184,10 +188,69 @@ struct Cell {
     kind: String,
     style: usize,
     value: String,
+    /// How its value is computed.
+    formula: String,
+}
+
+/// The cells beside several rows: a label holds for each of them.
+#[derive(Default)]
+struct Labels {
+    /// The columns and last rows of such cells, by their columns and first rows.
+    ends: HashMap<(usize, u64), u64>,
+    /// The open labels: their last rows and their texts, by column.
+    open: BTreeMap<usize, (u64, String)>,
+}
+
+impl Labels {
+    /// The merged cells of a sheet, which are in the file after its rows.
+    fn read(xml: &mut Xml<'_>, watch: &Watch) -> Result<Self, ReadError> {
+        let mut labels = Self::default();
+        while let Some(node) = xml.next()? {
+            let Node::Start(element) = node else { continue };
+            let range = match element.name() {
+                "mergeCell" => element.attribute("ref").unwrap_or_default(),
+                _ => continue,
+            };
+            if let Some((first, last)) = range.split_once(':')
+                && let (Some(column), Some(from), Some(to)) =
+                    (column_of(first), row_of(first), row_of(last))
+                && to > from
+                && (labels.ends.len() as u64) < watch.budget.parts()
+            {
+                labels.ends.insert((column, from), to);
+            }
+        }
+        Ok(labels)
+    }
+
+    /// Adds to a row the labels that began above it, unless it is empty, and keeps those that begin in it.
+    fn complete(&mut self, number: u64, row: &mut Row) {
+        if row.is_empty() {
+            return;
+        }
+        self.open.retain(|_, (last, _)| *last >= number);
+        for (column, (_, text)) in &self.open {
+            if let Err(index) = row.binary_search_by_key(column, |(column, _)| *column) {
+                row.insert(index, (*column, text.clone()));
+            }
+        }
+        for (column, text) in row.iter().filter(|(_, text)| text.len() <= LONGEST_LABEL) {
+            if let Some(last) = self.ends.get(&(*column, number))
+                && self.open.len() < MOST_LABELS
+            {
+                self.open.insert(*column, (*last, text.clone()));
+            }
+        }
+    }
 }
 
 /// Writes the rows of a sheet.
-fn rows(xml: &mut Xml<'_>, values: &Values, prose: &mut Prose) -> Result<(), ReadError> {
+fn rows(
+    xml: &mut Xml<'_>,
+    values: &Values,
+    labels: &mut Labels,
+    prose: &mut Prose,
+) -> Result<(), ReadError> {
     let mut table = Table::default();
     let mut row = Row::new();
     let mut cell = Cell::default();
@@ -211,7 +274,8 @@ fn rows(xml: &mut Xml<'_>, values: &Values, prose: &mut Prose) -> Result<(), Rea
                     next_column = cell.column + 1;
                 }
                 "v" | "t" => in_value = true,
-                "rPh" | "f" => xml.skip()?,
+                "f" => cell.formula = xml.text()?,
+                "rPh" => xml.skip()?,
                 _ => {}
             },
             Node::Text(text) if in_value => cell.value.push_str(&text),
@@ -220,16 +284,14 @@ fn rows(xml: &mut Xml<'_>, values: &Values, prose: &mut Prose) -> Result<(), Rea
                 "v" | "t" => in_value = false,
                 "c" => {
                     let text = values.text(std::mem::take(&mut cell));
-                    let follows = row
-                        .last()
-                        .is_none_or(|(column, _)| *column < next_column - 1);
                     bytes += text.len();
                     prose.admit(bytes)?;
-                    if !text.is_empty() && follows && next_column <= MOST_COLUMNS {
-                        row.push((next_column - 1, text));
-                    }
+                    push(next_column - 1, text, &mut row);
                 }
-                "row" => table.row(&row, prose)?,
+                "row" => {
+                    labels.complete(last_row, &mut row);
+                    table.row(&row, prose)?;
+                }
                 // Ranges that stand for charts or headers follow.
                 "sheetData" => break,
                 _ => {}
@@ -240,6 +302,14 @@ fn rows(xml: &mut Xml<'_>, values: &Values, prose: &mut Prose) -> Result<(), Rea
     Ok(())
 }
 
+/// Adds a cell to a row, unless it is empty or out of order.
+fn push(column: usize, text: String, row: &mut Row) {
+    let follows = row.last().is_none_or(|(last, _)| *last < column);
+    if !text.is_empty() && follows && column < MOST_COLUMNS {
+        row.push((column, text));
+    }
+}
+
 fn cell_of(element: &Element<'_>, next_column: usize) -> Cell {
     let column = element.attribute("r").and_then(|place| column_of(&place));
     let style = element.attribute("s").and_then(|style| style.parse().ok());
@@ -247,8 +317,14 @@ fn cell_of(element: &Element<'_>, next_column: usize) -> Cell {
         column: column.unwrap_or(next_column).min(MOST_COLUMNS),
         kind: element.attribute("t").unwrap_or_default(),
         style: style.unwrap_or_default(),
-        value: String::new(),
+        ..Cell::default()
     }
+}
+
+/// The row of a cell's name, e.g. 3 of `AB3`.
+fn row_of(name: &str) -> Option<u64> {
+    let digits = name.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+    digits.parse().ok()
 }
 
 /// The column of a cell's name, e.g. 27 of `AB3`.
@@ -263,6 +339,10 @@ fn column_of(name: &str) -> Option<usize> {
 impl Values {
     /// The text that a cell shows.
     fn text(&self, cell: Cell) -> String {
+        // Some programs write formulas without the values that Excel would compute.
+        if cell.value.trim().is_empty() && !cell.formula.trim().is_empty() && cell.kind.is_empty() {
+            return format!("={}", cell.formula.trim());
+        }
         match cell.kind.as_str() {
             "s" => {
                 let index = cell.value.trim().parse::<usize>().ok();

@@ -1,10 +1,12 @@
 //! PDF: the text of all pages in reading order, and the metadata of the file.
 //!
-//! It recognizes no text in pictures. A notice counts the pages and characters that it could not read.
+//! It recognizes no text in pictures, and leaves out page numbers and repeated heads. A notice counts the pages and
+//! characters that it could not read.
 
 mod annotation;
 mod content;
 mod font;
+mod head;
 mod layout;
 mod load;
 mod matrix;
@@ -44,17 +46,22 @@ fn read(bytes: &[u8], path: &Path, watch: &Watch) -> Result<Contents, ReadError>
     }
     let mut fonts = font::Fonts::new(&pdf);
     let mut work = Work::new(path, watch);
+    let drawn = pages
+        .values()
+        .map(|&page| page::text(&pdf, page, &mut fonts, &mut work));
+    let mut drawn = drawn.collect::<Result<Vec<_>, _>>()?;
+    head::remove(&mut drawn);
     let mut text = String::new();
     let mut starts = Vec::with_capacity(pages.len());
     let (mut empty, mut unread) = (0, 0);
-    for &page in pages.values() {
-        let page = page::text(&pdf, page, &mut fonts, &mut work)?;
-        if !text.is_empty() && !page.text.is_empty() {
+    for page in drawn {
+        let words = layout::joined(page.text.trim_end());
+        if !text.is_empty() && !words.is_empty() {
             text.push_str("\n\n");
         }
         starts.push(text.len());
-        text.push_str(&page.text);
-        empty += usize::from(page.text.is_empty());
+        text.push_str(&words);
+        empty += usize::from(words.is_empty());
         unread += page.unread;
     }
     if text.is_empty() {

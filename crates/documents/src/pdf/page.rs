@@ -11,7 +11,7 @@ use lopdf::{
 use super::annotation::{self, Look, annotations};
 use super::content::Operations;
 use super::font::{Font, Fonts, number};
-use super::layout::{Layout, Pen};
+use super::layout::{Edge, Layout, Pen};
 use super::matrix::Matrix;
 use super::work::Work;
 use crate::error::ReadError;
@@ -28,6 +28,8 @@ const SAVED_STATES: usize = 1000;
 pub(super) struct PageText {
     /// Empty if there is none, or if the page's content is broken.
     pub(super) text: String,
+    /// The lines at the top and the bottom.
+    pub(super) edges: Vec<Edge>,
     /// How many codes with unknown meaning it draws.
     pub(super) unread: usize,
 }
@@ -61,8 +63,10 @@ pub(super) fn text<'a>(
     for annotation in annotations(pdf, page) {
         drawing.annotation(annotation, &resources)?;
     }
+    let (text, edges) = drawing.layout.finish();
     Ok(PageText {
-        text: drawing.layout.finish(),
+        text,
+        edges,
         unread: drawing.unread,
     })
 }

@@ -49,9 +49,25 @@ pub(crate) fn docx(body: &str) -> Vec<u8> {
     let notes = "<w:footnotes><w:footnote w:type=\"separator\" w:id=\"0\"><w:p><w:r><w:separator/></w:r></w:p></w:footnote>\
                  <w:footnote w:id=\"2\"><w:p><w:r><w:t>A note.</w:t></w:r></w:p></w:footnote></w:footnotes>";
     let main = format!("<w:document><w:body>{body}</w:body></w:document>");
+    let level = |index: usize, style: &str, text: &str| {
+        format!(
+            "<w:lvl w:ilvl=\"{index}\"><w:start w:val=\"1\"/><w:numFmt w:val=\"{style}\"/><w:lvlText w:val=\"{text}\"/></w:lvl>"
+        )
+    };
+    // List 5 is of steps, list 6 begins them again at 4, list 7 is of chapters.
+    let numbering = format!(
+        "<w:numbering><w:abstractNum w:abstractNumId=\"0\">{}{}</w:abstractNum><w:abstractNum w:abstractNumId=\"1\">{}{}</w:abstractNum>\
+         <w:num w:numId=\"5\"><w:abstractNumId w:val=\"0\"/></w:num><w:num w:numId=\"6\"><w:abstractNumId w:val=\"0\"/>\
+         <w:lvlOverride w:ilvl=\"0\"><w:startOverride w:val=\"4\"/></w:lvlOverride></w:num><w:num w:numId=\"7\"><w:abstractNumId w:val=\"1\"/></w:num></w:numbering>",
+        level(0, "decimal", "%1."),
+        level(1, "lowerLetter", "%2)"),
+        level(0, "upperRoman", "Part %1"),
+        level(1, "decimal", "%1.%2"),
+    );
     let parts = relations(&[
         ("r1", "styles", "styles.xml"),
         ("r2", "footnotes", "footnotes.xml"),
+        ("r3", "numbering", "numbering.xml"),
     ]);
     package(&cases![
         "_rels/.rels" => &relations(&[("r1", "officeDocument", "word/document.xml")]);
@@ -59,6 +75,7 @@ pub(crate) fn docx(body: &str) -> Vec<u8> {
         "word/document.xml" => &main;
         "word/styles.xml" => styles;
         "word/footnotes.xml" => notes;
+        "word/numbering.xml" => &numbering;
         "docProps/core.xml" => CORE;
     ])
 }

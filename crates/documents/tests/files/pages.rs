@@ -53,3 +53,29 @@ pub(crate) fn two_pages(first: &str, second: &str) -> Vec<u8> {
         "<< /Title (A  \\(PDF\\)) /Author <FEFF00C9> /CreationDate (D:20200102030405Z) >>".to_owned(),
     ])
 }
+
+/// A PDF of pages with these contents, whose font `F` is Helvetica.
+pub(crate) fn pages(contents: &[String]) -> Vec<u8> {
+    let kids: Vec<String> = (0..contents.len())
+        .map(|index| format!("{} 0 R", 4 + 2 * index))
+        .collect();
+    let mut objects = vec![
+        "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
+        format!(
+            "<< /Type /Pages /Kids [{}] /Count {} /Resources << /Font << /F 3 0 R >> >> >>",
+            kids.join(" "),
+            contents.len()
+        ),
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"
+            .to_owned(),
+    ];
+    for (index, content) in contents.iter().enumerate() {
+        let number = 5 + 2 * index;
+        objects.push(format!(
+            "<< /Type /Page /Parent 2 0 R /Contents {number} 0 R >>"
+        ));
+        objects.push(stream("", content));
+    }
+    objects.push("<< >>".to_owned());
+    pdf(&objects)
+}

@@ -35,13 +35,53 @@ fn a_word_file_keeps_its_structure() {
         "<w:p><w:r><mc:AlternateContent><mc:Choice><w:txbxContent><w:p><w:r><w:t>In a box</w:t></w:r></w:p></w:txbxContent></mc:Choice>\
          <mc:Fallback><w:txbxContent><w:p><w:r><w:t>In a box</w:t></w:r></w:p></w:txbxContent></mc:Fallback></mc:AlternateContent><w:t>Around</w:t></w:r></w:p>".to_owned(),
     ];
-    let expected = "## Valves\n\nIt opens. [2]\nNext\n\n- an item\n  - below it\n\nPump | Bar\nPump: seven; Bar: 9\n\n- an item by its style\n\n## Rest\n\n\
-                    In a box\n\nAround\n\n[2] A note.";
+    let expected = "## Valves\n\nIt opens. [1]\nNext\n\n- an item\n  - below it\n\nPump | Bar\nPump: seven; Bar: 9\n\n- an item by its style\n\n## Rest\n\n\
+                    In a box\n\nAround\n\n[1] A note.";
     let metadata = r#"{"author":"I. Ito","created":"2024-05-06T07:08:09Z"}"#;
     assert_eq!(
         documents_of("w.docx", &docx(&body.concat())),
         owned(&[("w.docx", "On & on", expected, metadata)])
     );
+}
+
+#[test]
+fn items_and_headings_of_word_have_their_numbers() {
+    let item = |style: &str, list: usize, level: usize, text: &str| {
+        format!(
+            "<w:p><w:pPr><w:pStyle w:val=\"{style}\"/><w:numPr><w:ilvl w:val=\"{level}\"/><w:numId w:val=\"{list}\"/></w:numPr></w:pPr>\
+             <w:r><w:t>{text}</w:t></w:r></w:p>"
+        )
+    };
+    let cell = |text: &str| format!("<w:tc>{text}</w:tc>");
+    let body = [
+        item("H2", 7, 0, "Pumps"),
+        item("H2", 7, 1, "Seven"),
+        item("", 5, 0, "Open it."),
+        item("", 5, 1, "Slowly."),
+        item("", 5, 1, "Fully."),
+        item("", 5, 0, "Wait."),
+        item("H2", 7, 1, "Eight"),
+        item("", 6, 0, "Close it."),
+        item("", 6, 0, "Lock it."),
+        item("L", 0, 0, "No item."),
+        format!(
+            "<w:tbl><w:tr>{}{}</w:tr></w:tbl>",
+            cell(&item("", 7, 0, "")),
+            cell(&paragraph("", "nine"))
+        ),
+    ];
+    let expected = "## Part I Pumps\n\n## I.1 Seven\n\n1. Open it.\n  a) Slowly.\n  b) Fully.\n2. Wait.\n\n## I.2 Eight\n\n\
+                    4. Close it.\n5. Lock it.\n\nNo item.\n\nPart II | nine\n\nA note.";
+    assert_eq!(text_of("w.docx", &docx(&body.concat())), expected);
+}
+
+#[test]
+fn symbols_and_base_text_are_read_and_placeholders_are_not() {
+    let body = "<w:p><w:r><w:sym w:font=\"Wingdings\" w:char=\"F0FC\"/><w:t xml:space=\"preserve\"> 20 </w:t><w:sym w:font=\"Symbol\" w:char=\"F0B0\"/></w:r>\
+                <w:r><w:ruby><w:rt><w:r><w:t>とう</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>東</w:t></w:r></w:rubyBase></w:ruby></w:r>\
+                <w:sdt><w:sdtPr><w:showingPlcHdr/></w:sdtPr><w:sdtContent><w:r><w:t>Click to enter a name.</w:t></w:r></w:sdtContent></w:sdt>\
+                <w:sdt><w:sdtPr/><w:sdtContent><w:r><w:t>!</w:t></w:r></w:sdtContent></w:sdt></w:p>";
+    assert_eq!(text_of("w.docx", &docx(body)), "✓ 20 °東!\n\nA note.");
 }
 
 #[test]
@@ -61,7 +101,7 @@ fn a_label_beside_several_rows_holds_for_each() {
     let body = format!("<w:tbl>{}</w:tbl>", table.concat());
     assert_eq!(
         text_of("w.docx", &docx(&body)),
-        "Deck | Pump\nDeck: Upper; Pump: seven\nDeck: Upper; Pump: eight\n\n[2] A note."
+        "Deck | Pump\nDeck: Upper; Pump: seven\nDeck: Upper; Pump: eight\n\nA note."
     );
 }
 
@@ -95,7 +135,7 @@ fn equations_raised_and_hidden_text_of_word() {
     ];
     assert_eq!(
         text_of("w.docx", &docx(&body.concat())),
-        "At 10^6 Pa:\n\n(a+b)/c=x^2√d+∑_(i=1)^n i\n\n[2] A note."
+        "At 10^6 Pa:\n\n(a+b)/c=x^2√d+∑_(i=1)^n i\n\nA note."
     );
 }
 
@@ -106,11 +146,11 @@ fn formulas_raised_and_hidden_text_of_open_documents() {
                    <style:style style:name=\"T2\"><style:text-properties text:display=\"none\"/></style:style></office:automatic-styles>\
                    <office:body><office:text><text:p>At 10<text:span text:style-name=\"T1\">6</text:span>\
                    <text:span text:style-name=\"T2\"> hidden</text:span> Pa, \
-                   <draw:frame><draw:object xlink:href=\"./Object 1\"/></draw:frame>.</text:p></office:text></office:body></office:document-content>";
+                   <draw:frame><draw:object xlink:href=\"./Object 1\"/></draw:frame>, <draw:frame><draw:object xlink:href=\"Object 1/\"/></draw:frame>.</text:p></office:text></office:body></office:document-content>";
     let formula = "<math><semantics><mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mi>c</mi></mfrac>\
                    <annotation>{a+b} over c</annotation></semantics></math>";
     let file = package(&[("content.xml", content), ("Object 1/content.xml", formula)]);
-    assert_eq!(text_of("t.odt", &file), "At 10^6 Pa, (a + b)/c.");
+    assert_eq!(text_of("t.odt", &file), "At 10^6 Pa, (a + b)/c, (a + b)/c.");
 }
 
 #[test]
@@ -129,6 +169,27 @@ fn rows_of_a_workbook_name_their_columns() {
     assert_eq!(
         documents_of("b.xlsx", &xlsx(ROWS)),
         owned(&[("b.xlsx", "b", expected, "{}")])
+    );
+}
+
+#[test]
+fn labels_beside_several_rows_of_a_workbook_hold_for_each() {
+    let row = |number: usize, cells: &[(&str, &str)]| {
+        let cells = cells.iter().map(|(column, text)| {
+            format!("<c r=\"{column}{number}\" t=\"inlineStr\"><is><t>{text}</t></is></c>")
+        });
+        format!("<row r=\"{number}\">{}</row>", cells.collect::<String>())
+    };
+    let rows = [
+        row(1, &[("A", "Deck"), ("B", "Pump")]),
+        row(2, &[("A", "Upper"), ("B", "seven")]),
+        row(3, &[("B", "eight")]),
+        row(4, &[("B", "nine")]),
+        "<row r=\"5\"><c r=\"B5\"><f>2*4</f></c></row></sheetData><mergeCells><mergeCell ref=\"A2:A3\"/></mergeCells><sheetData>".to_owned(),
+    ];
+    assert_eq!(
+        text_of("b.xlsx", &xlsx(&rows.concat())),
+        "## Sheet: Pumps\n\nDeck | Pump\nDeck: Upper; Pump: seven\nDeck: Upper; Pump: eight\nPump: nine\nPump: =2*4"
     );
 }
 
@@ -165,6 +226,20 @@ fn open_documents_are_read_alike() {
     assert_eq!(
         text_of("p.odp", &odf(slides)),
         "## Slide 1\n\nPumps\n\nNotes:\n\nTwice."
+    );
+}
+
+#[test]
+fn items_of_open_documents_have_their_numbers() {
+    let text = "<office:text><text:list-style style:name=\"L1\"><text:list-level-style-number text:level=\"1\" style:num-format=\"1\" style:num-suffix=\".\"/>\
+                <text:list-level-style-number text:level=\"2\" style:num-format=\"a\" style:num-suffix=\")\" text:display-levels=\"2\"/></text:list-style>\
+                <text:list text:style-name=\"L1\"><text:list-item><text:p>Open it.</text:p><text:list><text:list-item><text:p>Slowly.</text:p></text:list-item></text:list></text:list-item>\
+                <text:list-item><text:p>Wait.</text:p></text:list-item></text:list><text:p>Then:</text:p>\
+                <text:list text:style-name=\"L1\" text:continue-numbering=\"true\"><text:list-item><text:p>Close it.</text:p></text:list-item></text:list>\
+                <text:list text:style-name=\"L2\"><text:list-item><text:p>Rest.</text:p></text:list-item></text:list></office:text>";
+    assert_eq!(
+        text_of("t.odt", &odf(text)),
+        "1. Open it.\n  1.a) Slowly.\n2. Wait.\n\nThen:\n\n3. Close it.\n- Rest."
     );
 }
 

@@ -4,7 +4,7 @@ use ken_testing::says;
 
 use crate::documents_of;
 use crate::files::font::{page, simple};
-use crate::files::pages::{stream, two_pages};
+use crate::files::pages::{pages, stream, two_pages};
 
 fn text(content: &str, entries: &str, objects: &[String]) -> String {
     documents_of("p.pdf", &page(content, entries, objects))
@@ -186,5 +186,25 @@ fn files_that_are_read_in_part_are_named() {
         ))
         .as_deref(),
         Some("was read in part: its fonts do not say what 1 characters mean")
+    );
+}
+
+#[test]
+fn heads_are_read_once_and_page_numbers_not() {
+    let page = |number: usize| {
+        format!(
+            "BT /F 9 Tf 72 800 Td (Handbook of Pumps) Tj 400 0 Td ({number}) Tj ET \
+             BT /F 11 Tf 72 740 Td (Pump {number} opens at) Tj 0 -14 Td (nine bar.) Tj ET \
+             BT /F 9 Tf 280 30 Td (Page {number} of 4) Tj ET"
+        )
+    };
+    let contents: Vec<String> = (1..5).map(page).collect();
+    let read = documents_of("p.pdf", &pages(&contents)).remove(0).2;
+    let bodies: Vec<String> = (1..5)
+        .map(|number| format!("Pump {number} opens at\nnine bar."))
+        .collect();
+    assert_eq!(
+        read,
+        format!("Handbook of Pumps 1\n\n{}", bodies.join("\n\n"))
     );
 }

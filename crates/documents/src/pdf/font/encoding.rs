@@ -5,38 +5,12 @@ use std::collections::HashMap;
 use lopdf::{Dictionary, Document as Pdf, Object};
 
 use super::{cff, flags, glyph_name, glyph_order, is_of_type, name, program, type1};
+use crate::symbols::{dingbats, symbol};
 
 /// The flag of fonts that have the usual letters, whose encoding is the standard one unless they name another.
 const NONSYMBOLIC: i64 = 1 << 5;
 /// How many entries of an encoding are read; more than two for each code would be redundant.
 const MOST_DIFFERENCES: usize = 1024;
-/// The codes of the font Symbol from 0x20 and from 0xa0.
-const SYMBOL: [(u8, &str); 2] = [
-    (
-        0x20,
-        " !∀#∃%&∋()∗+,−./0123456789:;<=>?≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_\u{203e}αβχδεφγηιϕκλμνοπθρστυϖωξψζ{|}∼",
-    ),
-    (
-        0xa0,
-        "€ϒ′≤⁄∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…⏐⎯↵ℵℑℜ℘⊗⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇®©™∏√⋅¬∧∨⇔⇐⇑⇒⇓◊〈®©™∑⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪\0〉∫⌠⎮⌡⎞⎟⎠⎤⎥⎦⎫⎬⎭",
-    ),
-];
-/// The codes of the font ZapfDingbats that are out of order, from a first one on.
-const DINGBATS: [(u8, &str); 12] = [
-    (0x20, " "),
-    (0x25, "☎"),
-    (0x2a, "☛☞"),
-    (0x48, "★"),
-    (0x6c, "●"),
-    (0x6e, "■"),
-    (0x73, "▲▼◆"),
-    (0x77, "◗"),
-    (0x80, "❨❩❪❫❬❭❮❯❰❱❲❳❴❵"),
-    (0xa8, "♣♦♥♠①②③④⑤⑥⑦⑧⑨⑩"),
-    (0xd5, "→↔↕"),
-    (0xf0, "\0"),
-];
-
 /// The characters of all codes; empty for those without a known meaning.
 ///
 /// Entries are independent: a meaningless name costs only its own code.
@@ -241,38 +215,6 @@ fn parts(name: &str) -> Option<(&str, &str)> {
         let letters = start.bytes().all(|letter| letter.is_ascii_alphabetic());
         letters && number && (2..=4).contains(&digits.len())
     })
-}
-
-fn symbol() -> Vec<String> {
-    let mut codes = vec![String::new(); 256];
-    set(&mut codes, &SYMBOL);
-    codes
-}
-
-fn dingbats() -> Vec<String> {
-    let mut codes = vec![String::new(); 256];
-    for code in (0x21..=0x7e).chain(0xa1..=0xfe) {
-        let first = if code < 0x80 {
-            0x2701 - 0x21
-        } else {
-            0x2761 - 0xa1
-        };
-        let character = char::from_u32(first + code).unwrap_or_default();
-        codes[code as usize] = character.to_string();
-    }
-    set(&mut codes, &DINGBATS);
-    codes
-}
-
-/// Sets the characters of consecutive codes, from a first one on; `\0` is none.
-fn set(codes: &mut [String], all: &[(u8, &str)]) {
-    for &(first, characters) in all {
-        let places = codes.iter_mut().skip(usize::from(first));
-        for (place, character) in places.zip(characters.chars()) {
-            place.clear();
-            place.extend(Some(character).filter(|&character| character != '\0'));
-        }
-    }
 }
 
 /// Replaces the private characters to which a font called Symbol is mapped: its codes, from

@@ -12,8 +12,11 @@ const SPACE: f32 = 0.1;
 /// this many letters.
 const APART: f32 = 0.8;
 const FEWEST_APART: usize = 5;
-/// A gap of this share of the font size is too wide for the letters of one word.
+/// A gap of this share of the font size is too wide for the letters of one word, and for capitals of a heading.
 const WIDEST_APART: f32 = 0.4;
+const WIDEST_HEADING: f32 = 0.75;
+/// Capitals with spaces between them are words if there are at least this many.
+const FEWEST_SPELLED: usize = 6;
 
 /// A line: pieces with wide gaps between them, from left to right.
 pub(super) struct Line<'a> {
@@ -25,6 +28,13 @@ pub(super) struct Line<'a> {
 
 /// The text of a line.
 pub(super) fn written(line: &Line<'_>) -> String {
+    let drawn = line.pieces.iter().map(|piece| {
+        let runs = piece.iter().map(|run| run.text.as_str());
+        runs.collect::<String>()
+    });
+    if let Some(words) = spelled(&drawn.collect::<Vec<_>>().join("  ")) {
+        return words;
+    }
     let mut text = String::new();
     for piece in &line.pieces {
         let piece = spaced(piece);
@@ -34,6 +44,11 @@ pub(super) fn written(line: &Line<'_>) -> String {
         text.push_str(&piece);
     }
     logical(text)
+}
+
+/// The texts of a line's pieces.
+pub(super) fn fields(line: &Line<'_>) -> Vec<String> {
+    line.pieces.iter().map(|piece| spaced(piece)).collect()
 }
 
 /// The text of adjacent runs, with spaces for gaps.
@@ -93,10 +108,32 @@ fn least_space(text: &str, gaps: &[(usize, f32)]) -> f32 {
         return SPACE;
     }
     wide.sort_by(f32::total_cmp);
+    let widest = match is_heading(text) {
+        true => WIDEST_HEADING,
+        false => WIDEST_APART,
+    };
     match wide.get(wide.len() / 2) {
-        Some(&usual) if usual < WIDEST_APART => (1.5 * usual).max(SPACE),
+        Some(&usual) if usual < widest => (1.5 * usual).max(SPACE),
         _ => SPACE,
     }
+}
+
+/// The words of a heading whose letters have spaces between them: `P U M P  S E V E N`.
+fn spelled(text: &str) -> Option<String> {
+    let mut letters = text.split_whitespace();
+    let is_spelled = letters.clone().count() >= FEWEST_SPELLED
+        && letters.all(|letter| letter.chars().nth(1).is_none())
+        && is_heading(text);
+    let words = text.split("  ").map(|word| word.replace(' ', ""));
+    let words = words.filter(|word| !word.is_empty());
+    is_spelled.then(|| words.collect::<Vec<_>>().join(" "))
+}
+
+/// Whether a text is of capitals that are no list of letters in their order.
+fn is_heading(text: &str) -> bool {
+    let letters: Vec<char> = text.chars().filter(|c| !c.is_whitespace()).collect();
+    letters.iter().all(|letter| letter.is_uppercase())
+        && !letters.windows(2).all(|pair| pair[0] < pair[1])
 }
 
 /// Converts a line from visual to reading order.

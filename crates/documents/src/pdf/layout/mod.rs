@@ -4,6 +4,8 @@
 //! ordered by their places: lines from top to bottom, columns from left to right. Text in another
 //! direction, such as that beside a figure, follows as a block.
 
+mod edge;
+mod initial;
 mod line;
 mod order;
 mod run;
@@ -11,6 +13,8 @@ mod run;
 use std::cell::LazyCell;
 use std::collections::HashSet;
 
+pub(super) use self::edge::Edge;
+use self::edge::{Written, edges};
 use self::line::{Line, written};
 use self::run::{Run, Runs};
 
@@ -42,6 +46,8 @@ pub(super) struct Layout {
     runs: Runs,
     /// The text that is already ordered, on pages with very many runs.
     text: String,
+    /// The lines at the edges of the page, of those written upright.
+    edges: Vec<Edge>,
 }
 
 impl Layout {
@@ -69,25 +75,29 @@ impl Layout {
                 groups[at].push(run);
             }
         }
-        for group in groups {
-            let text = paragraphs(&order::lines(&group));
-            if !self.text.is_empty() && !text.is_empty() {
+        for (angle, mut group) in directions.into_iter().zip(groups) {
+            initial::join(&mut group);
+            let lines = order::lines(&group);
+            if !self.text.is_empty() && !lines.is_empty() {
                 self.text.push_str("\n\n");
             }
-            self.text.push_str(&text);
+            let written = write_paragraphs(&lines, &mut self.text);
+            if angle == 0 {
+                self.edges = edges(&written);
+            }
         }
     }
 
-    /// The text, with words that are divided at the end of a line joined.
-    pub(super) fn finish(mut self) -> String {
+    /// The text, and its lines at the edges of the page.
+    pub(super) fn finish(mut self) -> (String, Vec<Edge>) {
         self.order();
-        joined(self.text.trim())
+        (self.text, self.edges)
     }
 }
 
-/// The lines, with an empty one between paragraphs.
-fn paragraphs(lines: &[Line<'_>]) -> String {
-    let mut text = String::new();
+/// Writes the lines, with an empty one between paragraphs; returns where each is in the text.
+fn write_paragraphs<'l, 'r>(lines: &'l [Line<'r>], text: &mut String) -> Vec<Written<'l, 'r>> {
+    let mut places = Vec::new();
     let mut last: Option<&Line<'_>> = None;
     let mut last_step = 0.0;
     for line in lines {
@@ -104,15 +114,17 @@ fn paragraphs(lines: &[Line<'_>]) -> String {
             text.push_str(if is_paragraph { "\n\n" } else { "\n" });
             last_step = step;
         }
+        let start = text.len();
         text.push_str(characters);
+        places.push((line, start..text.len()));
         last = Some(line);
     }
-    text
+    places
 }
 
 /// Joins words that are divided at the end of a line: those in small letters, and those that occur
 /// undivided elsewhere in the text. A soft hyphen elsewhere only marks where a word may be divided.
-fn joined(text: &str) -> String {
+pub(super) fn joined(text: &str) -> String {
     let mut joined = String::with_capacity(text.len());
     let mut rest = text;
     let is_letter = |character: &char| character.is_alphanumeric();
@@ -164,6 +176,12 @@ mod tests {
 
     use super::*;
 
+    impl Layout {
+        fn text(self) -> String {
+            joined(&self.finish().0)
+        }
+    }
+
     fn pen(x: f32, y: f32) -> Pen {
         Pen {
             x,
@@ -182,7 +200,7 @@ mod tests {
                 layout.write(&character.to_string(), pen(x, y), pen(x + 5.0, y));
             }
         }
-        layout.finish()
+        layout.text()
     }
 
     #[test]
@@ -200,7 +218,7 @@ mod tests {
         ] {
             layout.write(characters, from, to);
         }
-        assert_eq!(layout.finish(), "fine orx\nexam\n\nA-\nB");
+        assert_eq!(layout.text(), "fine orx\nexam\n\nA-\nB");
     }
 
     #[test]
@@ -210,7 +228,7 @@ mod tests {
         layout.write("a", up(0.0, 0.0), up(0.0, 5.0));
         layout.write("b", up(0.0, 5.0), up(0.0, 10.0));
         layout.write("c", up(12.0, 0.0), up(12.0, 5.0));
-        assert_eq!(layout.finish(), "ab\nc");
+        assert_eq!(layout.text(), "ab\nc");
     }
 
     #[test]
@@ -248,7 +266,7 @@ mod tests {
             layout.write(first, pen(5.0, 0.0), pen(10.0, 0.0));
             layout.write(second, pen(5.0 + shift, 1.5), pen(10.0 + shift, 1.5));
             layout.write("e", pen(10.0, 0.0), pen(15.0, 0.0));
-            layout.finish()
+            layout.text()
         };
         assert_eq!(accented("¨", "ı", 0.5), "nïe");
         assert_eq!(accented("o", "´", 0.5), "nóe");
@@ -271,7 +289,7 @@ mod tests {
         ] {
             layout.write(characters, pen(start, 0.0), pen(end, 0.0));
         }
-        assert_eq!(layout.finish(), "D = n + m");
+        assert_eq!(layout.text(), "D = n + m");
     }
 
     #[test]
@@ -286,8 +304,18 @@ mod tests {
                 x += 5.0;
             }
         }
-        assert_eq!(layout.finish(), "HEADING NUMBER");
+        assert_eq!(layout.text(), "HEADING NUMBER");
         assert_eq!(laid_out(&[("a", 0.0, 0.0), ("b", 8.0, 0.0)]), "a b");
+        let wide: Vec<_> = ["P", "U", "M", "P", "S"].into_iter().zip(0..).collect();
+        let wide: Vec<_> = wide
+            .iter()
+            .map(|&(letter, at)| (letter, 11.0 * at as f32, 0.0))
+            .collect();
+        assert_eq!(laid_out(&wide), "PUMPS");
+        let read = |text| laid_out(&[(text, 0.0, 0.0)]);
+        assert_eq!(read("C H A P T E R   S I X"), "CHAPTER SIX");
+        assert_eq!(read("A B C D E F G"), "A B C D E F G");
+        assert_eq!(read("x y a b d c e"), "x y a b d c e");
         let alphabet: Vec<_> = ["ä", "å", "æ", "è", "é", "ë"]
             .into_iter()
             .zip(0..)
@@ -314,7 +342,7 @@ mod tests {
                 layout.write(&character.to_string(), pen(x, 0.0), pen(x + 5.0, 0.0));
             }
         }
-        assert_eq!(layout.finish(), "Test");
+        assert_eq!(layout.text(), "Test");
     }
 
     #[test]
@@ -492,6 +520,6 @@ mod tests {
             layout.write("x", pen(place, 0.0), pen(0.0, place));
             layout.write("y", pen(0.0, place), pen(place, place));
         }
-        assert!(layout.finish().contains('x'));
+        assert!(layout.text().contains('x'));
     }
 }
