@@ -30,7 +30,7 @@ fn studying() -> Vec<Arg> {
 #[derive(Debug, Subcommand)]
 pub(crate) enum StudyVerb {
     /// Answer questions with every model at every corpus scale
-    Run(StudyRunArguments),
+    Run(Box<StudyRunArguments>),
     /// Report a study, or a table of scores
     Report(StudyReportArguments),
     /// Join what several machines measured of one study

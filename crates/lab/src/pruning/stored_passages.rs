@@ -10,6 +10,9 @@ use super::error::PruningError;
 use super::precedence::place_of;
 use super::vectors::StoredVectors;
 
+/// A passage with its vector.
+pub(crate) type Stored = (Passage, Vec<f32>);
+
 /// The passages of a corpus, pruned or not.
 pub(crate) struct StoredPassages<'a> {
     corpus: &'a BackEnd,
@@ -29,10 +32,7 @@ impl<'a> StoredPassages<'a> {
     ///
     /// # Errors
     /// A file that cannot be read, a server that fails, a corpus behind a search service.
-    pub(crate) fn of(
-        &self,
-        ids: &[PassageId],
-    ) -> Result<Vec<Option<(Passage, Vec<f32>)>>, PruningError> {
+    pub(crate) fn of(&self, ids: &[PassageId]) -> Result<Vec<Option<Stored>>, PruningError> {
         match (self.corpus, self.corpus.corpus(), &self.vectors) {
             (BackEnd::Milvus(collection), ..) => {
                 let stored = collection.stored(ids).map_err(AnswerError::from)?;
