@@ -3,7 +3,6 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::Request;
 use axum::http::Method;
 use axum::response::{IntoResponse, Response};
@@ -13,6 +12,7 @@ use serde_json::{Value, json};
 use super::call::{Call, JsonBody, Names, Shared, Upload};
 use super::permission::Permission;
 use super::reply::{Content, Reply};
+use crate::wire::body::Sent;
 use crate::wire::query::Parameter;
 use crate::wire::refusal::Refusal;
 
@@ -57,8 +57,9 @@ impl Route {
             handler: Arc::new(move |shared, request| {
                 Box::pin(async move {
                     let (parts, body) = request.into_parts();
+                    let sent = Sent::new(&parts.headers, body);
                     let replied = match Call::read(shared, parts, permission).await {
-                        Ok(call) => handler.answer(call, body).await,
+                        Ok(call) => handler.answer(call, sent).await,
                         Err(refusal) => Err(refusal),
                     };
                     replied.into_response()
@@ -73,7 +74,7 @@ pub(super) trait Handler<P, B, T>: Copy + Send + Sync + 'static {
     fn answer(
         self,
         call: Call<P>,
-        body: Body,
+        sent: Sent,
     ) -> impl Future<Output = Result<Reply<T>, Refusal>> + Send;
 }
 
@@ -82,19 +83,19 @@ where
     F: Fn(Call<P>) -> A + Copy + Send + Sync + 'static,
     A: Future<Output = Result<Reply<T>, Refusal>> + Send,
 {
-    fn answer(self, call: Call<P>, _: Body) -> impl Future<Output = Result<Reply<T>, Refusal>> {
+    fn answer(self, call: Call<P>, _: Sent) -> impl Future<Output = Result<Reply<T>, Refusal>> {
         self(call)
     }
 }
 
 impl<P, B, T, F, A> Handler<P, (B,), T> for F
 where
-    B: From<Body>,
+    B: From<Sent>,
     F: Fn(Call<P>, B) -> A + Copy + Send + Sync + 'static,
     A: Future<Output = Result<Reply<T>, Refusal>> + Send,
 {
-    fn answer(self, call: Call<P>, body: Body) -> impl Future<Output = Result<Reply<T>, Refusal>> {
-        self(call, body.into())
+    fn answer(self, call: Call<P>, sent: Sent) -> impl Future<Output = Result<Reply<T>, Refusal>> {
+        self(call, sent.into())
     }
 }
 
@@ -110,7 +111,7 @@ impl Taken for () {
     }
 }
 
-impl Taken for (Body,) {
+impl Taken for (Sent,) {
     fn described(_: &mut SchemaGenerator) -> Option<Value> {
         None
     }

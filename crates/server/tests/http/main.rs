@@ -14,6 +14,7 @@ mod corrections;
 mod delegated;
 mod description;
 mod documents;
+mod encodings;
 mod endpoints;
 mod every_route;
 mod fixture;
