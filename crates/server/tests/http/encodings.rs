@@ -49,15 +49,15 @@ fn a_compressed_request_is_answered_as_others_are() {
         let answered: Value = answered.json();
         assert_eq!(answered["choices"], plain["choices"], "{encoding}");
     }
-    // A route that takes a body only maybe.
-    let reloaded = sent(&server, "/v1/ken/reload", "gzip", b"");
-    assert_eq!(reloaded.status, 200, "{}", reloaded.text());
+    // A route whose body may be left out.
+    let made = sent(&server, "/v1/vector_stores", "gzip", b"");
+    assert_eq!(made.status, 200, "{}", made.text());
 }
 
 #[test]
 fn a_bomb_is_refused_before_it_goes_off() {
     let server = Running::start();
-    let large = vec![b' '; 512 << 20];
+    let large = vec![b' '; 64 << 20];
     for (encoding, bytes) in [
         ("gzip", gzip(&large)),
         ("deflate", deflate(&large)),
@@ -86,7 +86,7 @@ fn what_cannot_be_read_is_refused_by_name() {
         let refused = sent(&server, "/v1/ken/search", encoding, bytes);
         refused.refuses_for(&encoding, status, code);
     }
-    let upload = gzip(&upload_body(&[("a.md", b"# A\nb")], &[]));
+    let upload = gzip(&upload_body(&[("a.md", b"# A\nb".as_slice())], &[]));
     let headers = [("content-type", UPLOAD), ("content-encoding", "gzip")];
     let upload = request("POST", "/v1/files", &headers, &upload);
     exchange(server.address, &upload).refuses(415, "unsupported_encoding");
