@@ -47,6 +47,7 @@ mod mutate;
 mod places;
 mod pruning;
 mod random_input;
+mod refused_bodies;
 mod responses;
 mod route_table;
 mod several_corpora;
