@@ -115,6 +115,9 @@ pub(crate) async fn sent_by<F: Future>(client: String, work: F) -> F::Output {
     CLIENT.scope(client, work).await
 }
 
+/// A byte order mark, with which some clients begin a text; it may be passed over (RFC 8259, 8.1).
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// How long a client may take to send a body.
 const SENT_WITHIN: Duration = Duration::from_secs(30);
 
@@ -152,7 +155,13 @@ pub(crate) async fn bytes_or_none(Sent { body, encoding }: Sent) -> Result<Bytes
     refuse_larger(&body, LARGEST as u64)?;
     let received = tokio::time::timeout(SENT_WITHIN, received(body)).await;
     let received = received.unwrap_or_else(|_| Err(late()))?;
-    encoding.undo(received, LARGEST)
+    let bytes = encoding.undo(received, LARGEST)?;
+    let start = if bytes.starts_with(MARK) {
+        MARK.len()
+    } else {
+        0
+    };
+    Ok(bytes.slice(start..))
 }
 
 async fn received(mut body: Body) -> Result<Bytes, Refusal> {

@@ -55,6 +55,20 @@ fn a_compressed_request_is_answered_as_others_are() {
 }
 
 #[test]
+fn a_byte_order_mark_is_passed_over() {
+    let server = Running::start();
+    let body = format!("\u{feff}{}", json!({"query": OIL}));
+    let plain = sent(&server, "/v1/ken/search", "identity", body.as_bytes());
+    let packed = sent(&server, "/v1/ken/search", "gzip", &gzip(body.as_bytes()));
+    assert_eq!(
+        (plain.status, packed.status),
+        (200, 200),
+        "{}",
+        plain.text()
+    );
+}
+
+#[test]
 fn a_bomb_is_refused_before_it_goes_off() {
     let server = Running::start();
     let large = vec![b' '; 64 << 20];

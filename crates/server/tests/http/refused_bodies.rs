@@ -19,7 +19,7 @@ const LAST: &str = "GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close
 fn a_refusal_is_seen_by_a_client_that_sends_all_of_its_body_first() {
     let open = Running::start();
     let mut keys = Keys::default();
-    keys.make(grant(&[Scope::Ask], None));
+    keys.make(grant(&[Scope::Ask], None), 0);
     let locked = Running::over(TableModel::new(facts()).unwrap(), LIMITS, &keys);
     let body = vec![b'x'; LENGTH];
     for (server, head, code) in cases![
