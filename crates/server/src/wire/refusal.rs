@@ -153,7 +153,8 @@ impl Refusal {
 
     /// There is no such route.
     pub(crate) fn unknown_route() -> Self {
-        let message = "there is no such route";
+        let message =
+            "there is no such route; OpenAI's API is below /v1, and /openapi.json lists all";
         Self::not_found("unknown_route", message)
     }
 
