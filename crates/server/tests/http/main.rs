@@ -54,6 +54,7 @@ mod several_corpora;
 mod slow_model;
 #[cfg(feature = "otel")]
 mod spans;
+mod spent;
 mod studies;
 mod traces;
 mod uploads;
