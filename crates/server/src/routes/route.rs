@@ -1,7 +1,9 @@
 //! A route: its address, who may use it, what it takes and replies with, and its handler.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use axum::extract::Request;
 use axum::http::Method;
@@ -12,6 +14,7 @@ use serde_json::{Value, json};
 use super::call::{Call, JsonBody, Names, Shared, Upload};
 use super::permission::Permission;
 use super::reply::{Content, Reply};
+use crate::service::work::broken;
 use crate::wire::body::Sent;
 use crate::wire::query::Parameter;
 use crate::wire::refusal::Refusal;
@@ -58,15 +61,26 @@ impl Route {
                 Box::pin(async move {
                     let (parts, body) = request.into_parts();
                     let sent = Sent::new(&parts.headers, body);
-                    let replied = match Call::read(shared, parts, permission).await {
-                        Ok(call) => handler.answer(call, sent).await,
-                        Err(refusal) => Err(refusal),
+                    let replied = async {
+                        let call = Call::read(shared, parts, permission).await?;
+                        handler.answer(call, sent).await
                     };
-                    replied.into_response()
+                    contained(replied).await.into_response()
                 })
             }),
         }
     }
+}
+
+/// What an answer comes to, also where it panics: the client of a fault of the server's own gets its status, and the
+/// connection goes on.
+async fn contained<T>(answer: impl Future<Output = Result<T, Refusal>>) -> Result<T, Refusal> {
+    let mut answer = std::pin::pin!(answer);
+    std::future::poll_fn(|cx| {
+        let polled = catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(cx)));
+        polled.unwrap_or_else(|_| Poll::Ready(Err(broken())))
+    })
+    .await
 }
 
 /// A function that answers the requests of a route, given the call and, if the route takes one, the body.
@@ -132,5 +146,26 @@ impl Taken for (Upload,) {
             "required": ["file"],
         });
         Some(json!({ "multipart/form-data": { "schema": schema } }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::StatusCode;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_a_refusal() {
+        let answered = async |panics: bool| {
+            contained(async {
+                assert!(!panics, "a fault of the server's own");
+                Ok(())
+            })
+            .await
+        };
+        assert!(answered(false).await.is_ok());
+        let refusal = answered(true).await.unwrap_err();
+        assert_eq!(refusal.status, StatusCode::INTERNAL_SERVER_ERROR);
     }
 }
