@@ -182,6 +182,11 @@ pub enum Entry {
         /// Why.
         detail: String,
     },
+    /// Entries were made faster than the log took them, and this many are not in it.
+    LeftOut {
+        /// How many.
+        lines: usize,
+    },
     /// Something could not be renewed; the server keeps serving the old state.
     Stale {
         /// What.

@@ -59,6 +59,7 @@ mod self_routing;
 #[cfg(unix)]
 mod serve;
 mod serve_evals;
+mod serve_log;
 mod serve_reload;
 mod serve_tuned;
 #[cfg(target_os = "linux")]

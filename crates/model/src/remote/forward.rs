@@ -186,10 +186,22 @@ fn as_chunk(mut completion: Value) -> Value {
     completion["object"] = json!("chat.completion.chunk");
     for choice in completion["choices"].as_array_mut().into_iter().flatten() {
         if let Some(choice) = choice.as_object_mut()
-            && let Some(message) = choice.remove("message")
+            && let Some(mut message) = choice.remove("message")
         {
+            if let Some(calls) = message.get_mut("tool_calls") {
+                number(calls);
+            }
             choice.insert("delta".to_owned(), message);
         }
     }
     completion
+}
+
+/// Numbers calls of tools, by which clients join the pieces of a stream.
+fn number(calls: &mut Value) {
+    let calls = calls.as_array_mut().into_iter().flatten();
+    let objects = calls.filter_map(Value::as_object_mut);
+    for (index, call) in objects.enumerate() {
+        call.entry("index").or_insert(json!(index));
+    }
 }

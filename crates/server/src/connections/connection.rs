@@ -9,12 +9,13 @@ use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::body::Body as AnyBody;
-use axum::http::{Request, Response};
+use axum::http::{Request, Response, header};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::service::{HttpService, Service, service_fn};
 use hyper_util::service::TowerToHyperService;
 
 use super::places::Place;
+use super::remainder::Drained;
 
 /// The address at the other end of a request's connection.
 #[derive(Debug, Clone, Copy)]
@@ -34,9 +35,10 @@ pub(crate) fn service(
     let routes = TowerToHyperService::new(routes);
     service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(peer);
+        let is_sent = !request.headers().contains_key(header::EXPECT);
         let place = Arc::clone(&place);
         let answer = routes.call(request.map(|body| Passing {
-            body,
+            body: Drained::new(body, is_sent),
             place: Arc::clone(&place),
             at_piece: Place::hears,
             at_end: Place::answers,

@@ -14,9 +14,12 @@ pub(crate) struct Addresses {
 impl Addresses {
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        let scheme = match text("x-forwarded-proto") {
-            Some("https") => "https",
-            _ => "http",
+        // Of several proxies, the first is the one that the client speaks to.
+        let protocols = text("x-forwarded-proto").unwrap_or_default();
+        let first = protocols.split(',').next().unwrap_or_default().trim();
+        let scheme = match first.eq_ignore_ascii_case("https") {
+            true => "https",
+            false => "http",
         };
         let host = text(header::HOST.as_str()).unwrap_or("localhost");
         Self {
@@ -69,6 +72,8 @@ mod tests {
         let path = "/v1/ken/corpora/my%20notes/passages/a/%C3%A9.md%230";
         assert_eq!(of(&headers), format!("http://box:8484{path}"));
         headers.insert("x-forwarded-proto", "https".parse().unwrap());
+        assert_eq!(of(&headers), format!("https://box:8484{path}"));
+        headers.insert("x-forwarded-proto", "HTTPS, http".parse().unwrap());
         assert_eq!(of(&headers), format!("https://box:8484{path}"));
         let named = Addresses::none().passage("my notes", "a#0", &Location::default());
         assert_eq!(named, "ken:my%20notes/a%230");

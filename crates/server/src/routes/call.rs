@@ -17,7 +17,7 @@ use crate::service::answers::Request;
 use crate::service::live::Live;
 use crate::service::resources::Served;
 use crate::service::work;
-use crate::wire::body;
+use crate::wire::body::{self, Sent};
 use crate::wire::page::Page;
 use crate::wire::refusal::Refusal;
 
@@ -174,14 +174,14 @@ impl Names for (Corpus, String) {
 
 /// A body of JSON that is yet to be read.
 pub(crate) struct JsonBody<T> {
-    body: Body,
+    sent: Sent,
     value: PhantomData<fn() -> T>,
 }
 
-impl<T> From<Body> for JsonBody<T> {
-    fn from(body: Body) -> Self {
+impl<T> From<Sent> for JsonBody<T> {
+    fn from(sent: Sent) -> Self {
         let value = PhantomData;
-        Self { body, value }
+        Self { sent, value }
     }
 }
 
@@ -189,7 +189,7 @@ impl<T: DeserializeOwned> JsonBody<T> {
     /// # Errors
     /// As [`body::read`].
     pub(crate) async fn read(self) -> Result<T, Refusal> {
-        body::read(self.body).await
+        body::read(self.sent).await
     }
 
     /// The value, and the JSON that it came as.
@@ -197,7 +197,7 @@ impl<T: DeserializeOwned> JsonBody<T> {
     /// # Errors
     /// As [`body::read`].
     pub(crate) async fn read_with_source(self) -> Result<(T, Map<String, Value>), Refusal> {
-        let bytes = body::bytes(self.body).await?;
+        let bytes = body::bytes(self.sent).await?;
         // From the text, since a map would hide a field that appears twice.
         Ok((body::value(&bytes)?, body::value(&bytes)?))
     }
@@ -210,7 +210,7 @@ impl<T: DeserializeOwned> JsonBody<T> {
     where
         T: Default,
     {
-        let bytes = body::bytes_or_none(self.body).await?;
+        let bytes = body::bytes_or_none(self.sent).await?;
         if bytes.is_empty() {
             Ok(T::default())
         } else {
@@ -222,8 +222,8 @@ impl<T: DeserializeOwned> JsonBody<T> {
 /// A body of `multipart/form-data` that is yet to be received.
 pub(crate) struct Upload(pub(crate) Body);
 
-impl From<Body> for Upload {
-    fn from(body: Body) -> Self {
-        Self(body)
+impl From<Sent> for Upload {
+    fn from(sent: Sent) -> Self {
+        Self(sent.body)
     }
 }

@@ -5,7 +5,7 @@ use super::reply::Reply;
 use crate::service::search_options::SearchOptions;
 use crate::service::work;
 use crate::wire::documents::{DocumentObject, PassageObject, paged};
-use crate::wire::page::Listed;
+use crate::wire::page::{Listed, unknown_cursor};
 use crate::wire::refusal::Refusal;
 
 /// The documents, newest first.
@@ -16,6 +16,14 @@ pub(crate) async fn list(call: Call<Corpus>) -> Result<Reply<Listed<DocumentObje
     let listed = work::run(&call.served, &call.served.searches, move |_, cancel| {
         let back_end = opened.retriever.back_end();
         let corpus = back_end.corpus().ok_or_else(not_listed)?;
+        if let Some(after) = page.after()
+            && corpus
+                .passages_of(after, None)
+                .map_err(|error| Refusal::failed(&error))?
+                .is_none()
+        {
+            return Err(unknown_cursor("after", after));
+        }
         let documents = corpus.documents(page.after(), page.newest_first());
         // Reading many documents ends when the request is cancelled.
         let documents = documents.map(|document| {

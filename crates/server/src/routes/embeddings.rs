@@ -24,7 +24,7 @@ pub(crate) async fn embed(
 ) -> Result<Reply<EmbeddingsResponse>, Refusal> {
     let asked = body.read().await?;
     if asked.model != policies::EMBEDDER {
-        return Err(policies::unknown(&asked.model));
+        return Err(policies::other_than(policies::EMBEDDER, &asked.model));
     }
     let texts = texts(asked.input)?;
     let corpus = SearchOptions::of(asked.ken.corpus).some_corpus(&call.served, call.caller())?;

@@ -108,7 +108,7 @@ pub(crate) async fn list_files(
         let (library, batch) = find(call)?;
         let name = &call.path.0.0;
         let members = members(library, name, &batch)?;
-        Ok(paged(&page, call.query(), name, members))
+        paged(&page, call.query(), name, members)
     });
     Ok(Reply::json(&listed.await?))
 }

@@ -113,7 +113,7 @@ pub(crate) async fn list(call: Call) -> Result<Reply<Listed<FileObject>>, Refusa
         Ok(all.into_iter().map(FileObject::from).collect())
     });
     Ok(Reply::json(
-        &page.of(files.await?, |file: &FileObject| &file.id),
+        &page.of(files.await?, |file: &FileObject| &file.id)?,
     ))
 }
 

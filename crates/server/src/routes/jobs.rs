@@ -23,7 +23,7 @@ pub(crate) async fn list(call: Call) -> Result<Reply<Listed<JobObject>>, Refusal
     let seen = all.filter(|job| may_see(call.caller(), job));
     let seen = seen.map(|job| JobObject::from(job.as_ref())).collect();
     let page = call.page()?;
-    Ok(Reply::json(&page.of(seen, |job: &JobObject| &job.id)))
+    Ok(Reply::json(&page.of(seen, |job: &JobObject| &job.id)?))
 }
 
 /// Whether a caller may see a job: those who may start such a job may.

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
@@ -19,7 +18,7 @@ use crate::wire::body;
 use crate::wire::refusal::Refusal;
 
 /// Takes a message, or a batch of them.
-pub(crate) async fn take(call: Call, body: Body) -> Result<Reply<Value>, Refusal> {
+pub(crate) async fn take(call: Call, body: body::Sent) -> Result<Reply<Value>, Refusal> {
     let bytes = body::bytes(body).await?;
     let refused = |response| Ok(Reply::with_status(StatusCode::BAD_REQUEST, &response));
     let version = call.headers.get("mcp-protocol-version");

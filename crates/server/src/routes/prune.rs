@@ -77,7 +77,7 @@ pub(crate) async fn list(
         let documents = corpus.retriever.back_end().pruned_documents()?;
         let documents = documents.into_iter().map(PrunedDocumentObject::from);
         let documents: Vec<PrunedDocumentObject> = documents.collect();
-        Ok(page.of(documents, |document| &document.doc_id))
+        page.of(documents, |document| &document.doc_id)
     });
     Ok(Reply::json(&listed.await?))
 }

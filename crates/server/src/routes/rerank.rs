@@ -26,7 +26,7 @@ pub(crate) async fn rerank(
 ) -> Result<Reply<RerankResponse>, Refusal> {
     let asked = body.read().await?;
     if let Some(other) = asked.model.filter(|model| model != policies::RERANKER) {
-        return Err(policies::unknown(&other));
+        return Err(policies::other_than(policies::RERANKER, &other));
     }
     let texts: Arc<[String]> = asked.documents.into_iter().map(String::from).collect();
     refuse_empty(&texts, &asked.query)?;

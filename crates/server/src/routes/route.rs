@@ -1,9 +1,10 @@
 //! A route: its address, who may use it, what it takes and replies with, and its handler.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 
-use axum::body::Body;
 use axum::extract::Request;
 use axum::http::Method;
 use axum::response::{IntoResponse, Response};
@@ -13,6 +14,8 @@ use serde_json::{Value, json};
 use super::call::{Call, JsonBody, Names, Shared, Upload};
 use super::permission::Permission;
 use super::reply::{Content, Reply};
+use crate::service::work::broken;
+use crate::wire::body::Sent;
 use crate::wire::query::Parameter;
 use crate::wire::refusal::Refusal;
 
@@ -57,15 +60,27 @@ impl Route {
             handler: Arc::new(move |shared, request| {
                 Box::pin(async move {
                     let (parts, body) = request.into_parts();
-                    let replied = match Call::read(shared, parts, permission).await {
-                        Ok(call) => handler.answer(call, body).await,
-                        Err(refusal) => Err(refusal),
+                    let sent = Sent::new(&parts.headers, body);
+                    let replied = async {
+                        let call = Call::read(shared, parts, permission).await?;
+                        handler.answer(call, sent).await
                     };
-                    replied.into_response()
+                    contained(replied).await.into_response()
                 })
             }),
         }
     }
+}
+
+/// What an answer comes to, also where it panics: the client of a fault of the server's own gets its status, and the
+/// connection goes on.
+async fn contained<T>(answer: impl Future<Output = Result<T, Refusal>>) -> Result<T, Refusal> {
+    let mut answer = std::pin::pin!(answer);
+    std::future::poll_fn(|cx| {
+        let polled = catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(cx)));
+        polled.unwrap_or_else(|_| Poll::Ready(Err(broken())))
+    })
+    .await
 }
 
 /// A function that answers the requests of a route, given the call and, if the route takes one, the body.
@@ -73,7 +88,7 @@ pub(super) trait Handler<P, B, T>: Copy + Send + Sync + 'static {
     fn answer(
         self,
         call: Call<P>,
-        body: Body,
+        sent: Sent,
     ) -> impl Future<Output = Result<Reply<T>, Refusal>> + Send;
 }
 
@@ -82,19 +97,19 @@ where
     F: Fn(Call<P>) -> A + Copy + Send + Sync + 'static,
     A: Future<Output = Result<Reply<T>, Refusal>> + Send,
 {
-    fn answer(self, call: Call<P>, _: Body) -> impl Future<Output = Result<Reply<T>, Refusal>> {
+    fn answer(self, call: Call<P>, _: Sent) -> impl Future<Output = Result<Reply<T>, Refusal>> {
         self(call)
     }
 }
 
 impl<P, B, T, F, A> Handler<P, (B,), T> for F
 where
-    B: From<Body>,
+    B: From<Sent>,
     F: Fn(Call<P>, B) -> A + Copy + Send + Sync + 'static,
     A: Future<Output = Result<Reply<T>, Refusal>> + Send,
 {
-    fn answer(self, call: Call<P>, body: Body) -> impl Future<Output = Result<Reply<T>, Refusal>> {
-        self(call, body.into())
+    fn answer(self, call: Call<P>, sent: Sent) -> impl Future<Output = Result<Reply<T>, Refusal>> {
+        self(call, sent.into())
     }
 }
 
@@ -110,7 +125,7 @@ impl Taken for () {
     }
 }
 
-impl Taken for (Body,) {
+impl Taken for (Sent,) {
     fn described(_: &mut SchemaGenerator) -> Option<Value> {
         None
     }
@@ -131,5 +146,26 @@ impl Taken for (Upload,) {
             "required": ["file"],
         });
         Some(json!({ "multipart/form-data": { "schema": schema } }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::StatusCode;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_a_refusal() {
+        let answered = async |panics: bool| {
+            contained(async {
+                assert!(!panics, "a fault of the server's own");
+                Ok(())
+            })
+            .await
+        };
+        assert!(answered(false).await.is_ok());
+        let refusal = answered(true).await.unwrap_err();
+        assert_eq!(refusal.status, StatusCode::INTERNAL_SERVER_ERROR);
     }
 }

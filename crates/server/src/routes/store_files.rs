@@ -84,23 +84,22 @@ pub(crate) async fn list(call: Call<Corpus>) -> Result<Reply<Listed<VectorStoreF
     let listed = call.blocking(move |call| {
         let (library, Corpus(name)) = (call.served.library()?, &call.path);
         library.place(&call.served.corpora, name)?;
-        Ok(paged(
-            &page,
-            call.query(),
-            name,
-            library.stores.files(name)?,
-        ))
+        let members = library.stores.files(name)?;
+        paged(&page, call.query(), name, members)
     });
     Ok(Reply::json(&listed.await?))
 }
 
 /// A page of files, newest first, of the status that the query names.
+///
+/// # Errors
+/// As [`Page::of`].
 pub(super) fn paged(
     page: &Page,
     query: Option<&str>,
     corpus: &str,
     mut members: Vec<StoreFile>,
-) -> Listed<VectorStoreFile> {
+) -> Result<Listed<VectorStoreFile>, Refusal> {
     members.sort_by(|left, right| (right.created, &right.file).cmp(&(left.created, &left.file)));
     let mut pairs = query.unwrap_or_default().split('&');
     if let Some(status) = pairs.find_map(|pair| pair.strip_prefix("filter=")) {

@@ -22,7 +22,7 @@ fn seen(call: &Call, wanted: &Wanted) -> Vec<Arc<TraceRecord>> {
 pub(crate) async fn list(call: Call) -> Result<Reply<Listed<TraceObject>>, Refusal> {
     let (wanted, page) = Wanted::paged(call.query())?;
     call.blocking(move |call| {
-        let listed = page.of(seen(call, &wanted), |past: &Arc<TraceRecord>| past.id());
+        let listed = page.of(seen(call, &wanted), |past: &Arc<TraceRecord>| past.id())?;
         Ok(Reply::json(&listed.map(|past| TraceObject::from(&*past))))
     })
     .await

@@ -81,7 +81,7 @@ pub(crate) async fn list(call: Call) -> Result<Reply<Listed<VectorStore>>, Refus
             .collect()
     });
     Ok(Reply::json(
-        &page.of(all.await?, |store: &VectorStore| &store.id),
+        &page.of(all.await?, |store: &VectorStore| &store.id)?,
     ))
 }
 

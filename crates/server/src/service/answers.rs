@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use ken_answer::{
@@ -108,6 +109,7 @@ pub(crate) fn start(
         started,
         deadline,
         tell,
+        told: AtomicUsize::default(),
     };
     tokio::spawn(job.answer(ticket, reserved));
     Ok(events)
@@ -140,6 +142,8 @@ struct Job {
     started: Instant,
     deadline: Instant,
     tell: UnboundedSender<Result<AnswerEvent, Refusal>>,
+    /// How many bytes of the answer the client was told.
+    told: AtomicUsize,
 }
 
 impl Job {
@@ -174,7 +178,14 @@ impl Job {
                 reserved.settle(completion.tokens.iter().sum());
                 self.send(AnswerEvent::Done(Box::new(completion)));
             }
-            Err(refusal) => self.fail(refusal),
+            Err(refusal) => {
+                // So that it is not free to leave before the end of an answer.
+                let told = self.told.load(Ordering::Relaxed);
+                if told > 0 {
+                    reserved.settle(self.asked.prompt_estimate(&self.served) + told / 4);
+                }
+                self.fail(refusal);
+            }
         }
         // After the answer, so that no client waits for it.
         if let Some(score) = left.score {
@@ -186,8 +197,15 @@ impl Job {
     }
 
     fn send(&self, event: AnswerEvent) {
+        let bytes = match &event {
+            AnswerEvent::Text(text) => text.len(),
+            AnswerEvent::Reply(reply) => gateway::told(reply),
+            AnswerEvent::Retrieved(_) | AnswerEvent::Begun(_) | AnswerEvent::Done(_) => 0,
+        };
         // A client that has gone needs no events.
-        let _ = self.tell.send(Ok(event));
+        if self.tell.send(Ok(event)).is_ok() {
+            self.told.fetch_add(bytes, Ordering::Relaxed);
+        }
     }
 
     /// Reports a question that is not answered.

@@ -6,7 +6,7 @@ use super::evals::EvalQuestion;
 use super::resources::Served;
 use super::shadow::judge;
 use super::traces::trace_record::{Feedback, Rating, TraceRecord};
-use super::traces::{TraceEvent, unknown};
+use super::traces::{TraceEvent, request_id, unknown};
 use crate::access::caller::Caller;
 use crate::access::keys::Scope;
 use crate::wire::feedback::{FeedbackRequest, FeedbackResponse};
@@ -22,15 +22,16 @@ pub(crate) fn take(
     given: FeedbackRequest,
 ) -> Result<FeedbackResponse, Refusal> {
     let FeedbackRequest {
-        request_id: id,
+        request_id: named,
         rating,
         answers,
     } = given;
+    let id = request_id(&named);
     let may_any = caller.may(Scope::Admin).is_ok() && served.may_read_first(caller);
     let counts = !answers.is_empty() && judge(served, &id, caller.key(), may_any, answers.clone());
     let past = served.traces.find(&id).filter(|past| past.is_for(caller));
     if past.is_none() && !counts {
-        return Err(unknown(&id));
+        return Err(unknown(&named).of("request_id"));
     }
     served.metrics.feedback(match rating {
         Some(Rating::Good) => "good",

@@ -104,6 +104,13 @@ impl Said {
     }
 }
 
+/// The bytes of the answers in a reply, or in a chunk of one.
+pub(crate) fn told(reply: &Value) -> usize {
+    let choices = reply["choices"].as_array().into_iter().flatten();
+    let parts = choices.flat_map(|choice| ["delta", "message", "text"].map(|part| &choice[part]));
+    parts.map(length).sum()
+}
+
 /// The bytes of all texts in a value.
 fn length(value: &Value) -> usize {
     match value {

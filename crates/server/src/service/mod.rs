@@ -11,7 +11,7 @@ pub(crate) mod data_folder;
 pub(crate) mod evals;
 pub(crate) mod feedback;
 pub(crate) mod gate;
-mod gateway;
+pub(crate) mod gateway;
 pub(crate) mod judge;
 pub(crate) mod library;
 pub(crate) mod live;

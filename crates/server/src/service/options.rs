@@ -137,10 +137,16 @@ impl RequestOptions {
 
     /// About how many tokens it takes, before any are counted.
     pub(crate) fn estimate(&self, served: &Served) -> usize {
+        let written = self.sent.as_ref().and(self.sampling.max_tokens);
+        let read = self.prompt_estimate(served);
+        read.saturating_add(written.unwrap_or_default())
+    }
+
+    /// About how many of these are for its prompt.
+    pub(crate) fn prompt_estimate(&self, served: &Served) -> usize {
         let own = self.brought.conversation.as_ref();
         let read = own.map_or(self.question.len(), |own| own.texts().map(str::len).sum());
-        let written = self.sent.as_ref().and(self.sampling.max_tokens);
-        served.prompt_estimate(read + self.schema_text().len()) + written.unwrap_or_default()
+        served.prompt_estimate(read + self.schema_text().len())
     }
 
     /// The schema of the answer as the model reads it; empty without one.

@@ -52,10 +52,20 @@ pub(crate) fn parsed(name: &str) -> Result<Policy, Refusal> {
 
 /// The refusal of a name that no model has.
 pub(crate) fn unknown(model: &str) -> Refusal {
-    let message = format!(
+    absent(&format!(
         "there is no model {model:?}; each policy is one, such as `{KEN}/always`, and `{KEN}` is the \
          policy of the server's settings"
-    );
+    ))
+}
+
+/// The refusal of a name on a route that has one model only.
+pub(crate) fn other_than(only: &str, model: &str) -> Refusal {
+    absent(&format!(
+        "there is no model {model:?} for this; the only one is `{only}`"
+    ))
+}
+
+fn absent(message: &str) -> Refusal {
     Refusal::not_found("model_not_found", message).of("model")
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::BytesMut;
 use http_body_util::BodyExt;
@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
+use super::encoding::Encoding;
 use super::mismatch;
 use super::refusal::Refusal;
 use crate::lock::lock;
@@ -114,15 +115,31 @@ pub(crate) async fn sent_by<F: Future>(client: String, work: F) -> F::Output {
     CLIENT.scope(client, work).await
 }
 
+/// A byte order mark, with which some clients begin a text; it may be passed over (RFC 8259, 8.1).
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// How long a client may take to send a body.
 const SENT_WITHIN: Duration = Duration::from_secs(30);
+
+/// A body that is yet to be received.
+pub(crate) struct Sent {
+    pub(crate) body: Body,
+    encoding: Result<Encoding, Refusal>,
+}
+
+impl Sent {
+    pub(crate) fn new(headers: &HeaderMap, body: Body) -> Self {
+        let encoding = Encoding::of(headers);
+        Self { body, encoding }
+    }
+}
 
 /// The bytes of a body.
 ///
 /// # Errors
-/// A body that is too large, too slow, cut off or missing.
-pub(crate) async fn bytes(body: Body) -> Result<Bytes, Refusal> {
-    let bytes = bytes_or_none(body).await?;
+/// A body that is too large, too slow, cut off or missing, or compressed in an unknown way.
+pub(crate) async fn bytes(sent: Sent) -> Result<Bytes, Refusal> {
+    let bytes = bytes_or_none(sent).await?;
     match bytes.is_empty() {
         true => Err(Refusal::bad("missing_body", "the request has no body")),
         false => Ok(bytes),
@@ -132,11 +149,19 @@ pub(crate) async fn bytes(body: Body) -> Result<Bytes, Refusal> {
 /// The bytes of a body that may be left out.
 ///
 /// # Errors
-/// A body that is too large, too slow or cut off.
-pub(crate) async fn bytes_or_none(body: Body) -> Result<Bytes, Refusal> {
+/// A body that is too large, too slow or cut off, or compressed in an unknown way.
+pub(crate) async fn bytes_or_none(Sent { body, encoding }: Sent) -> Result<Bytes, Refusal> {
+    let encoding = encoding?;
     refuse_larger(&body, LARGEST as u64)?;
     let received = tokio::time::timeout(SENT_WITHIN, received(body)).await;
-    received.unwrap_or_else(|_| Err(late()))
+    let received = received.unwrap_or_else(|_| Err(late()))?;
+    let bytes = encoding.undo(received, LARGEST)?;
+    let start = if bytes.starts_with(MARK) {
+        MARK.len()
+    } else {
+        0
+    };
+    Ok(bytes.slice(start..))
 }
 
 async fn received(mut body: Body) -> Result<Bytes, Refusal> {
@@ -178,8 +203,8 @@ pub(crate) fn too_large(most: u64) -> Refusal {
 ///
 /// # Errors
 /// As [`bytes`], and a body that is not JSON or has another form.
-pub(crate) async fn read<T: DeserializeOwned>(body: Body) -> Result<T, Refusal> {
-    value(&bytes(body).await?)
+pub(crate) async fn read<T: DeserializeOwned>(sent: Sent) -> Result<T, Refusal> {
+    value(&bytes(sent).await?)
 }
 
 /// The value in the bytes of a body.
@@ -254,10 +279,10 @@ mod tests {
     use super::*;
 
     /// A body of which this many bytes have come, and its client's end.
-    async fn begun(length: usize) -> (Body, Sender<Bytes>) {
+    async fn begun(length: usize) -> (Sent, Sender<Bytes>) {
         let (mut client, body) = Channel::new(2);
         client.send_data(spaces(length)).await.unwrap();
-        (Body::new(body), client)
+        (Sent::new(&HeaderMap::new(), Body::new(body)), client)
     }
 
     fn spaces(length: usize) -> Bytes {

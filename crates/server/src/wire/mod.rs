@@ -9,6 +9,7 @@ pub(crate) mod completions;
 pub(crate) mod corrections;
 pub(crate) mod documents;
 pub(crate) mod embeddings;
+pub(crate) mod encoding;
 pub(crate) mod evaluation;
 pub(crate) mod feedback;
 mod field;

@@ -110,18 +110,28 @@ impl Page {
     }
 
     /// The page of a list that is ordered newest first. One before an item ends with that item's neighbor.
-    pub(crate) fn of<T>(&self, mut all: Vec<T>, id: impl Fn(&T) -> &str) -> Listed<T> {
+    ///
+    /// # Errors
+    /// An `after` or `before` that is not in the list: an empty page would pass for the end of it.
+    pub(crate) fn of<T>(
+        &self,
+        mut all: Vec<T>,
+        id: impl Fn(&T) -> &str,
+    ) -> Result<Listed<T>, Refusal> {
         if self.ascending {
             all.reverse();
         }
-        let index = |all: &[T], named: &str| all.iter().position(|item| id(item) == named);
+        let index = |all: &[T], param: &str, named: &str| {
+            let index = all.iter().position(|item| id(item) == named);
+            index.ok_or_else(|| unknown_cursor(param, named))
+        };
         if let Some(before) = &self.before {
-            let end = index(&all, before).unwrap_or_default();
+            let end = index(&all, "before", before)?;
             all.truncate(end);
         }
         let start = match &self.after {
             None => 0,
-            Some(after) => index(&all, after).map_or(all.len(), |index| index + 1),
+            Some(after) => index(&all, "after", after)? + 1,
         };
         let mut rest = all.split_off(start);
         let surplus = match self.before {
@@ -130,7 +140,7 @@ impl Page {
         };
         let mut listed = self.cut(rest.split_off(surplus), id);
         listed.has_more |= surplus > 0;
-        listed
+        Ok(listed)
     }
 
     fn cut<T>(&self, mut data: Vec<T>, id: impl Fn(&T) -> &str) -> Listed<T> {
@@ -145,6 +155,14 @@ impl Page {
             data,
         }
     }
+}
+
+/// The refusal of an item that a list does not hold, as the place where its page begins or ends.
+pub(crate) fn unknown_cursor(param: &str, id: &str) -> Refusal {
+    let message = format!(
+        "there is no {id:?} in this list, or not any more: read it from its beginning, without `{param}`"
+    );
+    Refusal::bad("unknown_cursor", message).of(param)
 }
 
 impl<T> Listed<T> {
@@ -169,7 +187,7 @@ mod tests {
         let mut found = Vec::new();
         loop {
             let all = all.iter().map(|id| (*id).to_owned()).collect();
-            let listed = page.of(all, String::as_str);
+            let listed = page.of(all, String::as_str).unwrap();
             assert_eq!(listed.last_id.as_ref(), listed.data.last());
             page.after = listed.last_id;
             found.push(listed.data);
@@ -189,17 +207,19 @@ mod tests {
             [vec!["a", "b"], vec!["c"]]
         );
         assert_eq!(pages("after=b", &all), [["a"]]);
-        assert_eq!(pages("after=z", &all), [Vec::<String>::new()]);
         assert_eq!(pages("limit=1", &[]), [Vec::<String>::new()]);
         let page = |query: &str| {
             let all = all.map(str::to_owned).to_vec();
             let listed = Page::read(Some(query)).unwrap().of(all, String::as_str);
-            (listed.data.concat(), listed.has_more)
+            listed.map(|listed| (listed.data.concat(), listed.has_more))
         };
+        let lost = |query: &str| page(query).unwrap_err().code();
+        assert_eq!(lost("after=z"), "unknown_cursor");
+        assert_eq!(lost("before=z"), "unknown_cursor");
+        let page = |query: &str| page(query).unwrap();
         assert_eq!(page("before=a"), ("cb".to_owned(), false));
         assert_eq!(page("before=a&limit=1"), ("b".to_owned(), true));
         assert_eq!(page("before=c"), (String::new(), false));
-        assert_eq!(page("before=z"), (String::new(), false));
         assert_eq!(page("before=a&after=c&limit=1"), ("b".to_owned(), false));
         assert_eq!(page("before=&limit=1"), ("c".to_owned(), true));
         for bad in ["limit=0", "limit=x", "order=up"] {

@@ -47,6 +47,9 @@ pub(crate) struct Refusal {
 const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
+/// The longest text of an error, in bytes: a client may have sent megabytes as a name.
+const LONGEST: usize = 4096;
+
 /// When to come back to a busy server.
 const BUSY: Duration = Duration::from_secs(1);
 
@@ -73,7 +76,7 @@ impl Refusal {
         Self {
             status,
             error: Box::new(ErrorObject {
-                message: message.into(),
+                message: shortened(message.into()),
                 class,
                 param: None,
                 code,
@@ -85,7 +88,7 @@ impl Refusal {
 
     /// Names the parameter at fault.
     pub(crate) fn of(mut self, param: &str) -> Self {
-        self.error.param = Some(param.to_owned());
+        self.error.param = Some(shortened(param.to_owned()));
         self
     }
 
@@ -150,7 +153,8 @@ impl Refusal {
 
     /// There is no such route.
     pub(crate) fn unknown_route() -> Self {
-        let message = "there is no such route";
+        let message =
+            "there is no such route; OpenAI's API is below /v1, and /openapi.json lists all";
         Self::not_found("unknown_route", message)
     }
 
@@ -211,6 +215,19 @@ impl Refusal {
             error: (*self.error).clone(),
         }
     }
+}
+
+/// A text whose middle is left out if it is too long: a remedy stands at its end.
+fn shortened(text: String) -> String {
+    // So many letters of either end that they never overlap, whatever bytes they have.
+    const KEPT: usize = LONGEST / 8;
+    if text.len() <= LONGEST {
+        return text;
+    }
+    let start: String = text.chars().take(KEPT).collect();
+    let skipped = text.chars().count().saturating_sub(KEPT);
+    let end: String = text.chars().skip(skipped).collect();
+    format!("{start}…{end}")
 }
 
 impl From<RecordError> for Refusal {

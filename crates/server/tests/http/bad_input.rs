@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use ken_server::Keys;
-use ken_testing::{TableModel, cases};
+use ken_testing::{TableModel, cases, says};
 use serde_json::{Value, json};
 
 use crate::client::{connect, read, request};
@@ -60,6 +60,39 @@ fn values_out_of_range_are_refused_with_their_names() {
             .map(str::to_owned);
         response.refuses_for(&body, status, code);
         assert_eq!(given.as_deref(), param, "{body}");
+    }
+}
+
+#[test]
+fn an_unknown_model_is_refused_with_one_that_would_do() {
+    let server = Running::start();
+    for ((path, body), known) in cases![
+        ("/v1/embeddings", json!({"model": "text-embedding-3-small", "input": "x"})) => "`ken/embedder`";
+        ("/v1/rerank", json!({"model": "rerank-v3", "query": "x", "documents": ["x"]})) => "`ken/reranker`";
+        ("/v1/chat/completions", chat("always", OIL, &json!({"model": "gpt-5"}))) => "`ken/always`";
+    ] {
+        let refused = server.post(path, &body);
+        refused.refuses_param(404, "model_not_found", "model");
+        says!(refused.text() => known);
+    }
+}
+
+#[test]
+fn an_error_does_not_repeat_all_that_was_sent() {
+    let server = Running::start();
+    let long = "ü".repeat(1 << 20);
+    for (path, body) in [
+        ("/v1/embeddings", json!({"model": long, "input": "x"})),
+        ("/v1/ken/search", json!({"query": "x", "corpus": long})),
+        ("/v1/ken/search", json!({"query": "x", (long.clone()): 1})),
+    ] {
+        let refused = server.post(path, &body);
+        assert!(refused.status >= 400 && !refused.code().is_empty());
+        assert!(
+            refused.body.len() < 16 << 10,
+            "{path}: {}",
+            refused.body.len()
+        );
     }
 }
 

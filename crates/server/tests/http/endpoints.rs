@@ -28,6 +28,11 @@ pub(crate) struct Front {
 
 impl Front {
     pub(crate) fn start(limits: Limits) -> Self {
+        Self::locked(limits, &Keys::default())
+    }
+
+    /// For keys, if there are any.
+    pub(crate) fn locked(limits: Limits, keys: &Keys) -> Self {
         let script: Arc<Mutex<Script>> = Arc::new(Mutex::new(answer));
         let told = Arc::clone(&script);
         let upstream = Server::start(move |request| match request.path.as_str() {
@@ -53,7 +58,7 @@ impl Front {
         };
         let model = RemoteModel::connect(endpoint).unwrap();
         Self {
-            server: Running::over(model, limits, &Keys::default()),
+            server: Running::over(model, limits, keys),
             upstream,
             script,
         }

@@ -224,6 +224,70 @@ fn a_stream_is_cut_while_one_of_its_answers_goes_on() {
 }
 
 #[test]
+fn an_answer_is_streamed_while_another_has_ended() {
+    let front = Front::start(LIMITS);
+    front.says(|_| {
+        let of = |index: u64, delta: Value, end: Value| {
+            json!({"choices": [{"index": index, "delta": delta, "finish_reason": end}]})
+        };
+        Reply::events(&[
+            json!({"choices": [], "prompt_filter_results": []}),
+            of(0, json!({"content": "Ida"}), Value::Null),
+            of(0, json!({}), json!("stop")),
+            of(1, json!({"content": "Bob"}), Value::Null),
+            of(1, json!({}), json!("stop")),
+            json!({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}}),
+        ])
+    });
+    let mut body = streamed(true);
+    body["stream_options"] = json!({"include_usage": true});
+    let answered = front.server.post("/v1/chat/completions", &body);
+    let events = answered.events();
+    let (done, chunks) = events.split_last().unwrap();
+    assert_eq!(done, "[DONE]");
+    let chunks: Vec<Value> = chunks
+        .iter()
+        .map(|chunk| serde_json::from_str(chunk).unwrap())
+        .collect();
+    let place = |is: &dyn Fn(&Value) -> bool| chunks.iter().position(is).unwrap();
+    let told = place(&|chunk| chunk["choices"][0]["delta"]["content"] == "Bob");
+    let cited = place(&|chunk| !chunk["choices"][0]["delta"]["annotations"].is_null());
+    let ended = place(&|chunk| chunk["choices"][0]["finish_reason"] == "stop");
+    assert!(told < cited && cited < ended, "{chunks:?}");
+    has!(chunks[0], ["prompt_filter_results"]: json!([]));
+    // Usage as in OpenAI's API: null in all chunks but the last.
+    let (last, others) = chunks.split_last().unwrap();
+    assert_eq!(last["usage"]["total_tokens"], 11);
+    assert!(
+        others
+            .iter()
+            .all(|chunk| chunk.get("usage") == Some(&Value::Null))
+    );
+    let traced = |chunk: &&Value| !chunk["ken"].is_null();
+    assert_eq!(others.iter().filter(traced).count(), 1);
+    has!(others.last().unwrap(), ["choices"][0]["index"]: 1, ["ken"]["route"]: "corpus");
+}
+
+#[test]
+fn calls_of_a_server_that_does_not_stream_have_numbers() {
+    let front = Front::start(LIMITS);
+    front.says(|_| {
+        let call = json!({"id": "c1", "type": "function", "function": {"name": "tide", "arguments": "{}"}});
+        let message = json!({"role": "assistant", "content": null, "tool_calls": [call, call]});
+        let choice = json!({"index": 0, "message": message, "finish_reason": "tool_calls"});
+        Reply::json(&json!({"object": "chat.completion", "choices": [choice]}))
+    });
+    let answered = front.server.post("/v1/chat/completions", &streamed(true));
+    let events = answered.events();
+    let chunks = events
+        .iter()
+        .filter_map(|chunk| serde_json::from_str::<Value>(chunk).ok());
+    let mut calls = chunks.map(|chunk| chunk["choices"][0]["delta"]["tool_calls"].clone());
+    let calls = calls.find(|calls| calls.is_array()).unwrap();
+    has!(calls, [0]["index"]: 0, [1]["index"]: 1);
+}
+
+#[test]
 fn the_data_of_an_event_may_stand_on_several_lines() {
     let front = Front::start(LIMITS);
     front.says(|_| {

@@ -41,6 +41,24 @@ fn says(server: &Running, id: &str, more: &Value) -> Response {
 }
 
 #[test]
+fn an_answer_is_known_by_its_own_id() {
+    let server = Running::start();
+    let chat = server.chat("always", OIL, &json!({})).json();
+    let body = json!({"model": "ken/always", "input": OIL});
+    let response = server.post("/v1/responses", &body).json();
+    for answer in [chat, response] {
+        let id = answer["id"].as_str().unwrap();
+        let request = &answer["ken"]["request_id"];
+        let said = says(&server, id, &json!({"rating": "bad"})).json();
+        assert_eq!(said["request_id"], *request, "{said}");
+        let trace = server.get(&format!("/v1/ken/traces/{id}")).json();
+        has!(trace, ["id"]: request, ["feedback"]["rating"]: "bad");
+    }
+    let unknown = says(&server, "chatcmpl-0", &json!({"rating": "bad"}));
+    unknown.refuses_param(404, "unknown_trace", "request_id");
+}
+
+#[test]
 fn traces_are_listed_newest_first_and_by_what_is_wanted() {
     let server = Running::keeping(&Keys::default());
     let oil = ask(&server, OIL, "always");

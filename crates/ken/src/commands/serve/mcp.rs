@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_server::{Access, Agent};
 
+use super::log::Lines;
 use super::open;
 use crate::failure::{Failure, Result};
 use crate::interrupt::{self, Line};
@@ -20,7 +21,9 @@ pub(crate) fn run(session: &Session<'_>) -> Result<()> {
             is_gone.store(true, Ordering::Relaxed);
         }
     };
-    let agent = Agent::new(open(session, None)?, access, reply).map_err(Failure::other)?;
+    let lines = Lines::begin()?;
+    let served = open(session, None, &lines.log())?;
+    let agent = Agent::new(served, access, reply).map_err(Failure::other)?;
     // What is under way is responded to, however the input ends.
     let ended = loop {
         let line = match interrupt::next_line_within(Agent::LONGEST) {

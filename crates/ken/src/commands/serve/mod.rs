@@ -3,10 +3,10 @@
 mod allocator;
 mod intake;
 mod keys;
+mod log;
 mod mcp;
 mod measure;
 
-use std::io::Write;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,18 +15,15 @@ use std::time::{Duration, Instant};
 use ken_answer::BackEnd;
 use ken_server::{Access, Configured, Entry, Log, Served, Source, Tools};
 use ken_setup::Setup;
-use serde::Serialize;
 use serde_json::json;
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
 use self::intake::Documents;
+use self::log::Lines;
 use self::measure::Policies;
 use crate::arguments::serve::{ServeArguments, ServeVerb};
 use crate::failure::{Failure, Result};
 use crate::output;
 use crate::session::Session;
-use crate::terminal;
 
 /// How often it is looked whether opening is to stop.
 const LOOK: Duration = Duration::from_millis(50);
@@ -45,6 +42,7 @@ pub(crate) fn run(arguments: &ServeArguments, session: &Session<'_>, source: Sou
 
 fn serve(session: &Session<'_>, source: Source) -> Result<()> {
     allocator::return_what_is_freed();
+    let lines = Lines::begin()?;
     let settings = session.settings;
     let access = Access::open(settings.server_keys.clone())?;
     let access = access.allowing(settings.allowed_origins.clone().unwrap_or_default());
@@ -54,7 +52,7 @@ fn serve(session: &Session<'_>, source: Source) -> Result<()> {
         intake: Arc::new(Documents::by(settings)),
         measurer: Arc::new(Policies),
     };
-    let served = open(session, Some(&tools))?;
+    let served = open(session, Some(&tools), &lines.log())?;
     announce(&served, &listener, session.json)?;
     let configured = Configured {
         settings: settings.clone(),
@@ -66,7 +64,7 @@ fn serve(session: &Session<'_>, source: Source) -> Result<()> {
 
 /// Opens what the settings name. Ctrl-C stops that at once, but not what is answered later: the server
 /// ends that itself. Without `tools`, nothing is taken in or measured.
-fn open(session: &Session<'_>, tools: Option<&Tools>) -> Result<Served> {
+fn open(session: &Session<'_>, tools: Option<&Tools>, log: &Log) -> Result<Served> {
     let halted = Arc::new(AtomicBool::new(false));
     let opening = AtomicBool::new(true);
     let served = std::thread::scope(|scope| {
@@ -82,7 +80,7 @@ fn open(session: &Session<'_>, tools: Option<&Tools>) -> Result<Served> {
             stop: &halted,
             ..session.setup()
         };
-        let served = open_patiently(&setup, tools, &halted);
+        let served = open_patiently(&setup, tools, log, &halted);
         opening.store(false, Ordering::Relaxed);
         served
     });
@@ -96,13 +94,13 @@ fn open(session: &Session<'_>, tools: Option<&Tools>) -> Result<Served> {
 fn open_patiently(
     setup: &Setup<'_>,
     tools: Option<&Tools>,
+    log: &Log,
     halted: &AtomicBool,
 ) -> std::result::Result<Served, ken_server::OpenError> {
     let started = Instant::now();
     let patience = Duration::from_secs(setup.settings.model_wait as u64);
-    let log = log();
     loop {
-        match Served::open(setup, tools.cloned(), Arc::clone(&log)) {
+        match Served::open(setup, tools.cloned(), Arc::clone(log)) {
             Err(error)
                 if error.is_absent_endpoint()
                     && started.elapsed() < patience
@@ -116,25 +114,6 @@ fn open_patiently(
             opened => return opened,
         }
     }
-}
-
-/// Writes entries to stderr, each as one line of JSON.
-fn log() -> Log {
-    #[derive(Serialize)]
-    struct Line<'a> {
-        time: String,
-        #[serde(flatten)]
-        entry: &'a Entry,
-    }
-    Arc::new(|entry| {
-        let time = OffsetDateTime::now_utc().format(&Rfc3339);
-        let time = time.unwrap_or_default();
-        if let Ok(line) = serde_json::to_string(&Line { time, entry }) {
-            let line = format!("{}\n", terminal::json(&line));
-            // If stderr is gone there is nobody to tell.
-            let _ = std::io::stderr().lock().write_all(line.as_bytes());
-        }
-    })
 }
 
 /// Says where the server is, and what it serves.

@@ -116,7 +116,10 @@ fn refuse_unsupported(given: &Map<String, Value>) -> Result<(), Refusal> {
     others::refuse(given, |name, value| match name {
         "n" => *value == json!(1),
         // A model may choose to call none.
-        "tools" | "functions" | "stop" | "response_format" => true,
+        "tools" | "functions" => value.is_array(),
+        "stop" | "response_format" => true,
+        // Without `logprobs`, it would be passed over.
+        "top_logprobs" => *value == 0,
         "tool_choice" | "function_call" => *value == "none" || *value == "auto",
         "logprobs" => *value == false,
         "frequency_penalty" | "presence_penalty" => value.as_f64() == Some(0.0),
@@ -152,6 +155,8 @@ mod tests {
             r#"{"tool_choice": {"type": "function"}}"#,
             r#"{"presence_penalty": 0.5}"#,
             r#"{"logprobs": true}"#,
+            r#"{"top_logprobs": 2}"#,
+            r#"{"tools": "tide"}"#,
             r#"{"guided_json": {}}"#,
             r#"{"grammar": "root ::= x"}"#,
             r#"{"repetition_penalty": 1.3}"#,

@@ -22,26 +22,36 @@ pub(super) fn passed(reply: &Reply, mut response: Value, answered: &Completion) 
 }
 
 impl Reply {
-    /// Passes on a chunk of the model's own server. From the chunk with the finish reason on, it holds chunks back,
-    /// since ken's additions come before those.
+    /// Passes on a chunk of the model's own server. It holds back the ends of answers and the usage, since ken's
+    /// additions come before those; answers that have not ended go on meanwhile.
     pub(super) fn pass(&mut self, mut chunk: Value) -> Vec<Bytes> {
         chunk["id"] = json!(self.id);
-        if let (false, Some(fields)) = (self.usage, chunk.as_object_mut()) {
-            fields.shift_remove("usage");
+        let is_of_usage = is_of_usage(&chunk);
+        if let Some(fields) = chunk.as_object_mut() {
+            if self.usage {
+                fields.entry("usage").or_insert(Value::Null);
+            } else {
+                fields.shift_remove("usage");
+            }
         }
-        let ends = |chunk: &Value| {
-            chunk
-                .pointer("/choices/0/finish_reason")
-                .is_some_and(Value::is_string)
-        };
-        if ends(&chunk) || !self.held.is_empty() {
+        if is_of_usage && !self.usage {
+            return Vec::new();
+        }
+        if is_of_usage || self.ends(&chunk) {
             self.held.push(chunk);
             return Vec::new();
         }
-        match is_of_usage(&chunk) && !self.usage {
-            true => Vec::new(),
-            false => vec![events::data(&chunk)],
-        }
+        vec![events::data(&chunk)]
+    }
+
+    /// Whether every answer in a chunk ends in it, or has ended.
+    fn ends(&self, chunk: &Value) -> bool {
+        let has_ended = |choice: &Value| {
+            let mut ended = self.held.iter().flat_map(choices);
+            choice["finish_reason"].is_string()
+                || ended.any(|ended| ended["index"] == choice["index"])
+        };
+        choices(chunk).next().is_some() && choices(chunk).all(has_ended)
     }
 
     pub(super) fn end_passed(&mut self, answered: &Completion) -> Vec<Bytes> {
@@ -51,14 +61,17 @@ impl Reply {
             Some(last) => last["ken"] = json!(answered.trace),
             None => sent.push(self.chunk(Vec::new(), None, Some(&answered.trace))),
         }
-        held.retain(|chunk| self.usage || !is_of_usage(chunk));
         sent.extend(held.iter().map(events::data));
         sent.push(events::done());
         sent
     }
 }
 
+fn choices(chunk: &Value) -> impl Iterator<Item = &Value> {
+    chunk["choices"].as_array().into_iter().flatten()
+}
+
 /// Whether a chunk holds nothing but the usage.
 fn is_of_usage(chunk: &Value) -> bool {
-    chunk["choices"].as_array().is_some_and(Vec::is_empty)
+    choices(chunk).next().is_none() && chunk["usage"].is_object()
 }

@@ -244,20 +244,26 @@ impl Asked {
             }
         }
         let mut ends = vec![0; requests.len() * self.samples];
+        let mut told = 0;
         let continued = model.complete(&requests, &mut |progress| {
             cancel.flow()?;
             match progress {
                 Progress::Reading { .. } => ControlFlow::Continue(()),
-                Progress::Text(written) => on_text(self.continuation(written, &mut ends)),
+                Progress::Text(written) => {
+                    told += written.text.len();
+                    on_text(self.continuation(written, &mut ends))
+                }
             }
         });
-        let continued = continued.map_err(refused)?;
-        cancel.check()?;
-        let written = continued.iter().flat_map(|continued| &continued.samples);
-        let written = written.map(|(text, _)| text.tokens).sum();
-        reserved.settle(read + written);
+        let continued = continued.map_err(refused);
+        let continued = continued.and_then(|all| cancel.check().map(|()| all));
+        let written = written(&continued, told);
+        // So that it is not free to leave before the end.
+        if continued.is_ok() || told > 0 {
+            reserved.settle(read + written);
+        }
         let usage = Usage::of([read, written]);
-        Ok((self.choices(&echoed, continued), usage))
+        Ok((self.choices(&echoed, continued?), usage))
     }
 
     /// Writes the texts as events, of which the last is returned.
@@ -369,6 +375,17 @@ impl Prompt {
             Self::Text(text) => text.len() / 4,
             Self::Tokens(tokens) => tokens.len(),
         }
+    }
+}
+
+/// The tokens that were written; if the work broke off, about those of so many bytes.
+fn written(continued: &Result<Vec<TextCompletion>, Refusal>, told: usize) -> usize {
+    match continued {
+        Ok(all) => {
+            let samples = all.iter().flat_map(|continued| &continued.samples);
+            samples.map(|(text, _)| text.tokens).sum()
+        }
+        Err(_) => told / 4,
     }
 }
 

@@ -11,6 +11,7 @@ use crate::routes::call::Call;
 use crate::routes::reply::Reply;
 use crate::routes::stream::streamed;
 use crate::service::cancel::Cancel;
+use crate::service::gateway;
 use crate::service::resources::Served;
 use crate::service::work;
 use crate::wire::body;
@@ -27,9 +28,7 @@ pub(super) async fn pass_on(
         .get("max_tokens")
         .and_then(Value::as_u64)
         .unwrap_or_default();
-    let read = request
-        .get("prompt")
-        .map_or(0, |prompt| prompt.to_string().len() / 4);
+    let read = prompt_estimate(&request);
     let written = usize::try_from(written).unwrap_or(usize::MAX);
     let reserved = call.caller().reserve(read.saturating_add(written))?;
     let served = Arc::clone(&call.served);
@@ -61,20 +60,30 @@ fn ask(
 ) -> Result<(), Refusal> {
     request.shift_remove("ken");
     let model = bound_model(Arc::clone(&served.pipeline.model), &cancel.token());
-    let mut used = None;
-    if let Some(server) = model.chat_server() {
-        let asked = server.forward(Api::Completions, request, &mut |reply| {
-            used = reply
-                .pointer("/usage/total_tokens")
-                .and_then(Value::as_u64)
-                .or(used);
+    let read = prompt_estimate(&request);
+    let (mut used, mut told) = (None, 0);
+    let asked = match model.chat_server() {
+        None => Ok(()),
+        Some(server) => server.forward(Api::Completions, request, &mut |reply| {
+            let total = reply.pointer("/usage/total_tokens");
+            used = total.and_then(Value::as_u64).or(used);
+            told += gateway::told(&reply);
             on_reply(reply);
             cancel.flow()
-        });
-        asked.map_err(|error| cancel.refusal(Refusal::of_model(&error)))?;
+        }),
+    };
+    // What was told is spent, also where the server does not count it, or the answer breaks off.
+    match used {
+        Some(used) => reserved.settle(usize::try_from(used).unwrap_or(usize::MAX)),
+        None if told > 0 => reserved.settle(read + told / 4),
+        None => {}
     }
-    if let Some(used) = used {
-        reserved.settle(usize::try_from(used).unwrap_or(usize::MAX));
-    }
+    asked.map_err(|error| cancel.refusal(Refusal::of_model(&error)))?;
     cancel.check()
+}
+
+/// About how many tokens the prompt of a request has.
+fn prompt_estimate(request: &Map<String, Value>) -> usize {
+    let prompt = request.get("prompt");
+    prompt.map_or(0, |prompt| prompt.to_string().len() / 4)
 }

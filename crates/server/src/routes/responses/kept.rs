@@ -50,7 +50,7 @@ pub(crate) async fn input(call: Call<String>) -> Result<Reply<Listed<Value>>, Re
     let listed = call.blocking(move |call| {
         let mut items = find(call)?.1.input;
         items.reverse();
-        Ok(page.of(items, |item| item["id"].as_str().unwrap_or_default()))
+        page.of(items, |item| item["id"].as_str().unwrap_or_default())
     });
     Ok(Reply::json(&listed.await?))
 }

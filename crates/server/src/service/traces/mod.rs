@@ -39,6 +39,13 @@ pub(crate) fn unknown(id: &str) -> Refusal {
     Refusal::not_found("unknown_trace", message)
 }
 
+/// The id of the request of an answer, which clients of OpenAI's APIs know by the answer's own.
+pub(crate) fn request_id(answer: &str) -> String {
+    let mut starts = ["chatcmpl-", "resp_"].into_iter();
+    let number = starts.find_map(|start| answer.strip_prefix(start));
+    number.map_or_else(|| answer.to_owned(), |number| format!("req_{number}"))
+}
+
 /// The last traces within the limits, oldest first.
 #[derive(Default)]
 struct Last {
@@ -217,12 +224,13 @@ impl Traces {
         Err(Refusal::forbidden("not_kept", message))
     }
 
-    /// The trace of a request, if the caller may see it.
+    /// The trace of a request, or of an answer, if the caller may see it.
     ///
     /// # Errors
     /// A trace that is forgotten or not for the caller.
     pub(crate) fn find_for(&self, id: &str, caller: &Caller) -> Result<Arc<TraceRecord>, Refusal> {
-        let past = self.find(id).filter(|past| past.is_for(caller));
+        let past = self.find(&request_id(id));
+        let past = past.filter(|past| past.is_for(caller));
         past.ok_or_else(|| unknown(id))
     }
 
