@@ -182,13 +182,18 @@ fn with_choices(url: &str, reply: Value) -> Result<Value, RemoteError> {
     }
 }
 
-/// The completion of a server that does not stream, as the only chunk of a stream.
+/// The completion of a server that does not stream, as the only chunk of a stream, in which calls have their places.
 fn as_chunk(mut completion: Value) -> Value {
     completion["object"] = json!("chat.completion.chunk");
     for choice in completion["choices"].as_array_mut().into_iter().flatten() {
         if let Some(choice) = choice.as_object_mut()
-            && let Some(message) = choice.remove("message")
+            && let Some(mut message) = choice.remove("message")
         {
+            let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
+            let calls = calls.into_iter().flatten().filter_map(Value::as_object_mut);
+            for (index, call) in calls.enumerate() {
+                call.entry("index").or_insert(json!(index));
+            }
             choice.insert("delta".to_owned(), message);
         }
     }
