@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ureq::http::Response;
-use ureq::unversioned::resolver::DefaultResolver;
-use ureq::{Agent, Body, Error};
+use ureq::{Agent, Body, Error, Proxy};
 use url::Url;
 
 use crate::certificates::{self, BadCertificates};
 use crate::line::Lines;
+use crate::names::Names;
 
 /// The most redirects of one request.
 const MOST_REDIRECTS: usize = 10;
@@ -19,8 +19,8 @@ const MOST_REDIRECTS: usize = 10;
 pub struct Settings {
     /// A PEM bundle of certificates; without one, Mozilla's roots.
     pub certificates: Option<PathBuf>,
-    /// Whether to use the proxy of the environment.
-    pub through_proxy: bool,
+    /// The proxy on the way to the server, as [`proxy_of`](crate::proxy_of) finds it.
+    pub proxy: Option<Proxy>,
     /// Timeout of a connection.
     pub connect: Duration,
     /// The longest time without a byte from the server.
@@ -37,7 +37,8 @@ pub struct Settings {
 /// # Errors
 /// If the bundle of certificates cannot be used.
 pub fn agent(settings: &Settings) -> Result<Agent, BadCertificates> {
-    let mut config = Agent::config_builder()
+    let config = Agent::config_builder()
+        .proxy(settings.proxy.clone())
         .tls_config(certificates::tls(settings.certificates.as_deref())?)
         .http_status_as_error(false)
         .max_redirects(0)
@@ -49,13 +50,10 @@ pub fn agent(settings: &Settings) -> Result<Agent, BadCertificates> {
         .timeout_recv_body(settings.answer)
         .timeout_per_read(Some(settings.silence))
         .timeout_per_write(Some(settings.silence));
-    if !settings.through_proxy {
-        config = config.proxy(None);
-    }
     Ok(Agent::with_parts(
         config.build(),
         Lines::default(),
-        DefaultResolver::default(),
+        Names::default(),
     ))
 }
 
@@ -99,5 +97,29 @@ pub fn explained(error: &Error) -> String {
         Error::HostNotFound => "the host name is unknown (no network?)".to_owned(),
         Error::Io(error) => error.to_string(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_without_an_address_is_an_unknown_host() {
+        let within = Duration::from_secs(20);
+        let agent = agent(&Settings {
+            certificates: None,
+            proxy: None,
+            connect: within,
+            silence: within,
+            answer: None,
+            connections: 1,
+        });
+        let error = agent
+            .unwrap()
+            .get("http://nowhere.invalid")
+            .call()
+            .unwrap_err();
+        assert!(matches!(error, Error::HostNotFound), "{error}");
     }
 }

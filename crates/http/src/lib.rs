@@ -10,10 +10,15 @@ mod address;
 mod certificates;
 mod client;
 mod line;
+mod names;
+mod proxy;
 mod retry;
+mod tls_failure;
 
-pub use address::{is_loopback, without_secrets};
+pub use address::{has_open_query, is_loopback, without_secrets};
 pub use certificates::{BadCertificates, certificates_of};
 pub use client::{Settings, agent, explained, get};
 pub use line::Line;
+pub use proxy::{BadProxy, proxy_of};
 pub use retry::{Failed, GLANCE, Patience, Retry, is_passing, pause, requested_wait};
+pub use tls_failure::{TlsFailure, tls_failure};

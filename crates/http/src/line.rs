@@ -178,7 +178,7 @@ mod tests {
     fn an_agent() -> ureq::Agent {
         agent(&Settings {
             certificates: None,
-            through_proxy: false,
+            proxy: None,
             connect: LONG,
             silence: LONG,
             answer: None,

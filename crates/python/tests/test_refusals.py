@@ -20,6 +20,14 @@ class Settings(Shelf):
         with self.assertRaisesRegex(TypeError, "k= takes"):
             ken.Corpus("c.ken", k={"three": 3})
 
+    def test_numbers_of_numpy_are_numbers(self) -> None:
+        import numpy
+
+        corpus = ken.Corpus("c.ken", k=numpy.int64(2), trust_corpus_embedder=numpy.bool_(True))
+        self.assertFalse(corpus.exists())
+        with self.assert_fails("config", "k"):
+            ken.Corpus("c.ken", k=numpy.float32(2.5))
+
     def test_settings_come_from_the_file_and_keywords_win(self) -> None:
         (self.folder / "ken.toml").write_text('policy = "never"\n', encoding="utf-8")
         self.assertEqual(ken.Pipeline(model=model()).policy, "never")
@@ -48,6 +56,8 @@ class Sources(Shelf):
         corpus = self.corpus(())
         with self.assert_fails("missing_field", "row 1", "contents"):
             corpus.ingest(pandas.DataFrame({"id": ["a"], "words": ["x"]}))
+        with self.assert_fails("missing_field", "fields="):
+            corpus.ingest([{"id": "a", "words": "x"}])
         with self.assert_fails("wrong_type", "text"):
             corpus.ingest(pandas.DataFrame({"id": ["a"], "text": [3.5]}))
 

@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use ken_http::{
-    Failed, Retry, certificates_of, explained, is_loopback, is_passing, requested_wait,
-};
+use ken_http::{Failed, Retry, certificates_of, explained, is_passing, proxy_of, requested_wait};
 use serde_json::Value;
 use ureq::http::{Response, StatusCode};
 use ureq::{Agent, Body, Error, RequestBuilder};
@@ -33,9 +31,10 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn new(address: &ServiceAddress, key: Option<&Key>) -> Result<Self, ServiceError> {
+        let variable = |name: &str| std::env::var(name).ok();
         let agent = ken_http::agent(&ken_http::Settings {
-            certificates: certificates_of(|name| std::env::var(name).ok()),
-            through_proxy: !is_loopback(&address.url),
+            certificates: certificates_of(variable),
+            proxy: proxy_of(&address.url, variable)?,
             connect: Duration::from_secs(10),
             silence: SILENCE,
             answer: Some(SILENCE),

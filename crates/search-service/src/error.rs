@@ -1,7 +1,7 @@
 //! The errors of search services, with the remedy beside the message.
 
 use ken_diagnostic::{Remedy, remedy};
-use ken_http::BadCertificates;
+use ken_http::{BadCertificates, BadProxy};
 use ken_index::{IndexError, Mode};
 
 /// A search service could not be used. No message holds a key.
@@ -29,6 +29,8 @@ pub enum ServiceError {
     NoPostgres { address: String },
     #[error(transparent)]
     Certificates(#[from] BadCertificates),
+    #[error(transparent)]
+    Proxy(#[from] BadProxy),
     #[error("no search service answers at {server}: {reason}")]
     #[diagnostic(
         kind = "search_service_unreachable",

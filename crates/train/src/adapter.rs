@@ -64,6 +64,7 @@ pub fn write_adapter(
         alpha_pattern: BTreeMap::new(),
         modules_to_save: None,
         trainable_token_indices: (!settings.tokens.is_empty()).then(|| settings.tokens.clone()),
+        alora_invocation_tokens: None,
         inference_mode: true,
     };
     let metadata = HashMap::from([("format".to_owned(), "pt".to_owned())]);

@@ -32,6 +32,10 @@ async def use(session):
     knows = await session.call_tool("knows", {"question": "What is the capital of France?"})
     known = field(knows, "structured_content", "structuredContent")
     assert 0 <= known["score"] <= 1 and known["policy"] == "prompt", known
+    one = await session.call_tool("search", {"query": "Orrin lighthouse", "k": "1"})
+    assert len(field(one, "structured_content", "structuredContent")["results"]) == 1, one
+    odd = await session.call_tool("search", {"query": "Orrin lighthouse", "k": "many"})
+    assert field(odd, "is_error", "isError") and "`k`" in odd.content[0].text, odd
     wrong = await session.call_tool("fetch", {"id": "nothing"})
     assert field(wrong, "is_error", "isError"), wrong
 

@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::harness::{Ken, generator, words};
 
 /// Parts of commands that are not run here, and why.
-const ELSEWHERE: [(&str, &str); 59] = cases![
+const ELSEWHERE: [(&str, &str); 60] = cases![
     "cargo " => "builds";
     "ken demo" => "takes long: tests of demo";
     "label sources" => "takes long: tests of label";
@@ -45,6 +45,7 @@ const ELSEWHERE: [(&str, &str); 59] = cases![
     "retrieve+" => "needs a search service: tests of search_services";
     "postgres://" => "needs a search service: tests of search_services";
     "example.org" => "stands for another machine";
+    "azure.com" => "stands for another machine";
     "127.0.0.1:80" => "needs a model server: tests of remote";
     "127.0.0.1:11434" => "needs a model server: tests of remote";
     "127.0.0.1:4318" => "needs a collector";

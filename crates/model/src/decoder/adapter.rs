@@ -69,6 +69,9 @@ pub struct AdapterSettings {
     /// The tokens whose rows of the embedding were trained.
     #[serde(default)]
     pub trainable_token_indices: Option<Vec<u32>>,
+    /// The tokens from which on it applies (activated LoRA). Not supported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alora_invocation_tokens: Option<Vec<u32>>,
     /// Whether it was saved for inference.
     #[serde(default)]
     pub inference_mode: bool,
@@ -118,6 +121,10 @@ impl AdapterSettings {
             (self.bias != "none", "trained biases"),
             (self.use_dora, "DoRA"),
             (self.fan_in_fan_out, "transposed weights"),
+            (
+                self.alora_invocation_tokens.is_some(),
+                "tokens that activate it",
+            ),
             (!self.rank_pattern.is_empty(), "ranks of single modules"),
             (!self.alpha_pattern.is_empty(), "alphas of single modules"),
             (
@@ -352,4 +359,36 @@ fn broken(folder: &Path, reason: &str) -> DecoderError {
 
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use ken_testing::cases;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn what_would_change_the_update_is_not_ignored() {
+        let plain = json!({
+            "peft_type": "LORA", "r": 8, "lora_alpha": 16, "target_modules": ["q_proj"], "bias": "none",
+            "rank_pattern": {}, "modules_to_save": null, "alora_invocation_tokens": null, "use_qalora": false,
+        });
+        let refused = |name: &str, value: Value| {
+            let mut settings = plain.clone();
+            settings[name] = value;
+            let settings: AdapterSettings = serde_json::from_value(settings).unwrap();
+            settings.unsupported()
+        };
+        for (name, value, what) in cases![
+            "r" => json!(4), None;
+            "r" => json!(0), Some("a rank of 0");
+            "use_dora" => json!(true), Some("DoRA");
+            "rank_pattern" => json!({"q_proj": 4}), Some("ranks of single modules");
+            "modules_to_save" => json!(["lm_head"]), Some("modules trained whole");
+            "alora_invocation_tokens" => json!([1, 2]), Some("tokens that activate it");
+        ] {
+            assert_eq!(refused(name, value), what, "{name}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Base URLs of endpoints: which are valid, and their origin.
 
-use ken_http::without_secrets;
+use ken_http::{has_open_query, without_secrets};
 use url::Url;
 
 use super::error::{Failure, RemoteError};
@@ -29,10 +29,19 @@ pub(super) fn parse_base_url(base: &str) -> Result<Url, RemoteError> {
     if !matches!(url.scheme(), "http" | "https") {
         return Err(refused("it begins with neither http:// nor https://"));
     }
-    if url.query().is_some() || url.fragment().is_some() {
-        return Err(refused("a base URL has no query"));
+    if !has_open_query(&url) || url.fragment().is_some() {
+        return Err(refused("a base URL has no query but api-version, Azure's"));
     }
     Ok(url)
+}
+
+/// A base URL without the slash at its end and without its query, and that query with its `?`.
+pub(super) fn base_address(url: &Url) -> (String, String) {
+    let version = url.query().map(|query| format!("?{query}"));
+    let mut base = url.clone();
+    base.set_query(None);
+    let address = base.as_str().trim_end_matches('/').to_owned();
+    (address, version.unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -49,8 +58,32 @@ mod tests {
         ] {
             assert_eq!(origin(url).unwrap(), expected);
         }
-        for url in ["ftp://a", "https://a:b@c", "a", r"https://good\@evil/v1"] {
-            assert_eq!(origin(url).unwrap_err().kind(), "bad_endpoint");
+        for url in [
+            "ftp://a",
+            "https://a:b@c",
+            "a",
+            r"https://good\@evil/v1",
+            "https://a/v1?key=k",
+            "https://a/v1?api-version=1&key=k",
+            "https://a/v1?",
+        ] {
+            assert_eq!(origin(url).unwrap_err().kind(), "bad_endpoint", "{url}");
         }
+    }
+
+    #[test]
+    fn a_version_of_azure_stands_behind_every_route() {
+        let of = |text: &str| base_address(&parse_base_url(text).unwrap());
+        let azure = "https://x.openai.azure.com/openai/deployments/small/?api-version=2024-10-21";
+        let (address, version) = of(azure);
+        assert_eq!(
+            address,
+            "https://x.openai.azure.com/openai/deployments/small"
+        );
+        assert_eq!(version, "?api-version=2024-10-21");
+        assert_eq!(
+            of("http://a/v1/"),
+            ("http://a/v1".to_owned(), String::new())
+        );
     }
 }

@@ -2,23 +2,24 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ken_http::{
-    Failed, Patience, Retry, certificates_of, explained, is_loopback, is_passing, requested_wait,
+    Failed, Patience, Retry, TlsFailure, certificates_of, explained, is_loopback, is_passing,
+    proxy_of, requested_wait, tls_failure, without_secrets,
 };
 use ken_language::CancelToken;
 use serde_json::Value;
 use ureq::http::Response;
 use ureq::{Body, RequestBuilder};
 
-use super::address::parse_base_url;
+use super::address::{base_address, parse_base_url};
 use super::cancellable::{ResponseBody, send_cancellable};
 use super::endpoint::Endpoint;
 use super::error::{Failure, RemoteError};
-use super::error_response::Refused;
+use super::error_response::{Refused, error_in};
 use super::json::{self, MAX_VALUES, ParseError};
 use super::limits::ERROR_BODY_BYTES;
 
@@ -37,6 +38,8 @@ pub(super) struct Client {
     endpoint: Arc<Endpoint>,
     /// The target of requests: the base URL as parsed, so that host and port are those that the key belongs to.
     address: String,
+    /// The version of Azure's API with its `?`; empty for other endpoints.
+    version: String,
     host: String,
     cancel: CancelToken,
 }
@@ -57,9 +60,10 @@ impl Client {
         endpoint.url = endpoint.url.trim_end_matches('/').to_owned();
         let url = parse_base_url(&endpoint.url)?;
         let settings = &endpoint.settings;
+        let variable = |name: &str| std::env::var(name).ok();
         let agent = ken_http::agent(&ken_http::Settings {
-            certificates: certificates_of(|name| std::env::var(name).ok()),
-            through_proxy: !is_loopback(&url),
+            certificates: certificates_of(variable),
+            proxy: proxy_of(&url, variable)?,
             connect: settings.connect_timeout,
             silence: settings.read_timeout,
             answer: Some(settings.answer_time),
@@ -75,11 +79,13 @@ impl Client {
         if !private && key.is_some_and(|key| !key.plaintext_allowed) {
             return Err(RemoteError::KeyInPlainText(host));
         }
+        let (address, version) = base_address(&url);
         Ok(Self {
             agent,
             cancel: endpoint.cancel.clone(),
             endpoint: Arc::new(endpoint),
-            address: url.as_str().trim_end_matches('/').to_owned(),
+            address,
+            version,
             host,
         })
     }
@@ -125,7 +131,7 @@ impl Client {
 
     /// The URL of a route of the API.
     pub(super) fn api_url(&self, route: &str) -> String {
-        format!("{}/{route}", self.address)
+        format!("{}/{route}{}", self.address, self.version)
     }
 
     /// The URL of a route outside the versioned API.
@@ -148,16 +154,27 @@ impl Client {
         self.with_retries(|| self.json(url, self.send_post(url, &body)))
     }
 
-    /// Sends a request once and returns the response's media type and its still unread body.
+    /// Sends a request once and returns the response's still unread body, and whether it comes as events.
     pub(super) fn open(
         &self,
         url: &str,
         body: &str,
-    ) -> Result<(Option<String>, ResponseBody), Failed<RemoteError>> {
+    ) -> Result<(BufReader<ResponseBody>, bool), Failed<RemoteError>> {
         let response = self.check_status(url, self.send_post(url, body))?;
         let media_type = response.headers().get("content-type");
-        let media_type = media_type.and_then(|media| Some(media.to_str().ok()?.to_owned()));
-        Ok((media_type, response.into_body()))
+        let media_type = media_type.and_then(|media| media.to_str().ok());
+        // Not every endpoint labels its events as such, and some label them as JSON.
+        let is_whole =
+            media_type.is_some_and(|media| media.contains("json") || media.contains("html"));
+        let mut body = BufReader::new(response.into_body());
+        let is_events = !is_whole || {
+            let start = body.fill_buf();
+            let start = start.map_err(|error| self.transport_failure(&error.into()))?;
+            ["data:", "event:", ":"]
+                .iter()
+                .any(|line| start.starts_with(line.as_bytes()))
+        };
+        Ok((body, is_events))
     }
 
     /// Retries after transient failures, as often as the settings say.
@@ -195,6 +212,14 @@ impl Client {
             |detail| RemoteError::EndpointUnreachable(Failure::at(&self.host, detail));
         let lost = |detail| RemoteError::EndpointConnectionLost(Failure::at(&self.host, detail));
         let detail = explained(error);
+        match tls_failure(error) {
+            Some(TlsFailure::Certificate(reason)) => {
+                let failure = Failure::at(&self.host, reason);
+                return RemoteError::UntrustedCertificate(failure).into();
+            }
+            Some(TlsFailure::Handshake(reason)) => return unreachable(reason).into(),
+            None => {}
+        }
         let (error, passing) = match error {
             ureq::Error::Timeout(Connect | Resolve) => {
                 let seconds = settings.connect_timeout.as_secs_f32();
@@ -216,10 +241,10 @@ impl Client {
                 let (host, after) = (self.host.clone(), settings.read_timeout);
                 (RemoteError::EndpointTimeout { host, after }, true)
             }
-            ureq::Error::HostNotFound | ureq::Error::Tls(_) | ureq::Error::Rustls(_) => {
-                (unreachable(detail), false)
-            }
-            ureq::Error::ConnectionFailed => (unreachable(detail), true),
+            ureq::Error::Tls(_) => (unreachable(detail), false),
+            ureq::Error::ConnectionFailed
+            | ureq::Error::HostNotFound
+            | ureq::Error::ConnectProxyFailed(_) => (unreachable(detail), true),
             ureq::Error::Io(source) if is_unreachable(source) => (unreachable(detail), true),
             ureq::Error::Io(_) | ureq::Error::Protocol(_) => (lost(detail), true),
             _ => (lost(detail), false),
@@ -247,7 +272,7 @@ impl Client {
             return Err(RemoteError::WebPage(url));
         }
         match json::parse(text) {
-            Ok(value) if value.get("error").is_some_and(|error| !error.is_null()) => {
+            Ok(value) if error_in(&value).is_some() => {
                 Err(self.status_error(&url, 200, text, None))
             }
             Ok(value) => Ok(value),
@@ -275,6 +300,9 @@ impl Client {
         if refused.is_about_length(status) {
             return RemoteError::ContextExceeded(Failure::at(url, message));
         }
+        if refused.is_about_quota(status) {
+            return RemoteError::EndpointQuotaExceeded(Failure::at(url, message));
+        }
         RemoteError::Status {
             url: url.to_owned(),
             status: refused.status(status),
@@ -286,6 +314,7 @@ impl Client {
 
     fn authorized<B>(&self, request: RequestBuilder<B>) -> RequestBuilder<B> {
         match &self.endpoint.key {
+            Some(key) if !self.version.is_empty() => request.header("api-key", key.text()),
             Some(key) => request.header("Authorization", key.header()),
             None => request,
         }
@@ -320,12 +349,16 @@ impl Client {
         if response.status().is_success() {
             return Ok(response);
         }
+        if let Some(to) = self.redirect(&response) {
+            let url = url.to_owned();
+            return Err(RemoteError::Redirects { url, to }.into());
+        }
         let status = response.status().as_u16();
         let wait = requested_wait(response.headers());
         let text = text(response.into_body().take(ERROR_BODY_BYTES)).unwrap_or_default();
         let error = self.status_error(url, status, &text, wait);
         Err(Failed {
-            passing: is_passing(status) && !matches!(error, RemoteError::ContextExceeded(_)),
+            passing: is_passing(status) && matches!(error, RemoteError::Status { .. }),
             error,
             wait,
         })
@@ -338,7 +371,14 @@ impl Client {
     ) -> Result<Value, Failed<RemoteError>> {
         let response = self.check_status(url, response)?;
         let text = text(response.into_body()).map_err(|error| self.transport_failure(&error))?;
-        Ok(self.parse(url, &text)?)
+        self.parse(url, &text).map_err(RemoteError::failed)
+    }
+
+    /// Where a response redirects to, if it does.
+    fn redirect<B>(&self, response: &Response<B>) -> Option<String> {
+        let to = response.headers().get("location")?.to_str().ok()?;
+        let is_redirect = response.status().is_redirection();
+        is_redirect.then(|| self.excerpt(without_secrets(to)))
     }
 
     /// The start of a response, on one line and without the key.

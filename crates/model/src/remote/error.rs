@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ken_diagnostic::{Remedy, remedy};
-use ken_http::BadCertificates;
+use ken_http::{BadCertificates, BadProxy, Failed};
 use ken_language::{Fault, ModelError, ServerFault};
 
 /// What failed, and where.
@@ -46,6 +46,13 @@ pub enum RemoteError {
     KeyInPlainText(String),
     #[error(transparent)]
     Certificates(#[from] BadCertificates),
+    #[error(transparent)]
+    Proxy(#[from] BadProxy),
+    #[error("the certificate of {} is not trusted: {}", .0.endpoint, .0.detail)]
+    #[diagnostic(
+        remedy = "where the endpoint is yours, name a file with its certificate, or with that of its authority, by REQUESTS_CA_BUNDLE or SSL_CERT_FILE"
+    )]
+    UntrustedCertificate(Failure),
     /// No connection was made.
     #[error("cannot reach {}: {}", .0.endpoint, .0.detail)]
     #[diagnostic(remedy = "check that the endpoint runs, its address, and the proxy")]
@@ -104,9 +111,27 @@ pub enum RemoteError {
     #[error("{url} offers several models: {}", listing(names))]
     #[diagnostic(remedy = "name the model: <model_name> NAME")]
     SeveralModels { url: String, names: Vec<String> },
+    #[error("{url} redirects to {to}")]
+    #[diagnostic(
+        kind = "endpoint_redirects",
+        remedy = "the endpoint has moved: give the base URL that it redirects to"
+    )]
+    Redirects {
+        url: String,
+        /// Without its query, which may hold a password.
+        to: String,
+    },
+    /// The account has no credit left.
+    #[error("{} answers no more: {}", .0.endpoint, .0.detail)]
+    #[diagnostic(
+        remedy = "see to the credit and the limits of the account to which the API key belongs"
+    )]
+    EndpointQuotaExceeded(Failure),
     /// The endpoint does not list its models, and no model was named.
     #[error("{} does not say which model it serves: {}", .0.endpoint, .0.detail)]
-    #[diagnostic(remedy = "name the model: <model_name> NAME")]
+    #[diagnostic(
+        remedy = "name the model: <model_name> NAME; or mend the base URL, which usually ends in /v1"
+    )]
     UnknownModel(Failure),
     #[error("{} cannot score: {}", .0.endpoint, .0.detail)]
     #[diagnostic(
@@ -221,6 +246,14 @@ impl RemoteError {
         matches!(self, Self::Status { status, .. } if ken_http::is_passing(*status))
     }
 
+    /// This error as the failure of a request of whose response nothing was used.
+    pub(super) fn failed(self) -> Failed<Self> {
+        Failed {
+            passing: self.is_passing(),
+            ..Failed::lasting(self)
+        }
+    }
+
     /// Where the failure lies.
     fn fault(&self) -> Fault {
         Fault::Server(match self {
@@ -237,6 +270,7 @@ impl RemoteError {
                 _ => ServerFault::Denies,
             },
             Self::EndpointUnreachable(_) => ServerFault::Unavailable(None),
+            Self::EndpointQuotaExceeded(_) | Self::Redirects { .. } => ServerFault::Denies,
             Self::EndpointTimeout { .. } | Self::Interrupted(_) => ServerFault::Late,
             Self::EndpointConnectionLost(_)
             | Self::EndpointStreamCut { .. }
@@ -244,6 +278,7 @@ impl RemoteError {
             | Self::BadJson { .. }
             | Self::MissingField { .. }
             | Self::TooLarge(_)
+            | Self::UntrustedCertificate(_)
             | Self::BadEmbeddings(_) => ServerFault::Failed,
             _ => return Fault::Model,
         })

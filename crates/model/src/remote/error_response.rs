@@ -26,6 +26,13 @@ const TOO_LONG_NAMES: [&str; 7] = [
     "request_too_large",
 ];
 
+/// Codes and types that servers use for an account without credit.
+const QUOTA_NAMES: [&str; 3] = [
+    "insufficient_quota",
+    "billing_hard_limit_reached",
+    "billing_not_active",
+];
+
 /// Phrases that servers use for a prompt that is too long.
 const TOO_LONG_WORDS: [&str; 22] = [
     "context length",
@@ -56,7 +63,7 @@ impl Refused {
     /// Parses the body of a response.
     pub(super) fn read(text: &str) -> Self {
         let value: Value = serde_json::from_str(text).unwrap_or_default();
-        let error = value.get("error").filter(|error| error.is_object());
+        let error = error_in(&value).filter(|error| error.is_object());
         let field = |name: &str| error.and_then(|error| error.get(name)).or(value.get(name));
         let names = ["code", "type", "error_type"];
         let names = names.iter().filter_map(|name| field(name)?.as_str());
@@ -93,6 +100,12 @@ impl Refused {
         }
     }
 
+    /// Whether the account has no credit left, so that waiting is useless.
+    pub(super) fn is_about_quota(&self, status: u16) -> bool {
+        let named = |name: &String| QUOTA_NAMES.contains(&name.as_str());
+        self.status(status) == 402 || self.names.iter().any(named)
+    }
+
     /// Whether the prompt is too long. A limit on tokens per time is not about its length.
     pub(super) fn is_about_length(&self, status: u16) -> bool {
         let message = self.message.to_lowercase();
@@ -111,6 +124,12 @@ impl Refused {
     }
 }
 
+/// The error that a response states, or its first choice, where a gateway tells that the server behind it failed.
+pub(super) fn error_in(response: &Value) -> Option<&Value> {
+    let mut errors = ["/error", "/choices/0/error"].iter();
+    errors.find_map(|path| response.pointer(path).filter(|error| !error.is_null()))
+}
+
 /// The parameter that a validator found at fault: the last name in the first location that it reports.
 fn located(value: &Value) -> Option<&str> {
     let place = value.pointer("/detail/0/loc")?.as_array()?;
@@ -124,7 +143,15 @@ fn message(text: &str, value: &Value) -> String {
     if text.trim_start().starts_with('<') {
         return "(a web page)".to_owned();
     }
-    let message = ["/error/message", "/error", "/message", "/detail"]
+    let places = [
+        "/error/message",
+        "/choices/0/error/message",
+        "/error",
+        "/choices/0/error",
+        "/message",
+        "/detail",
+    ];
+    let message = places
         .iter()
         .find_map(|path| value.pointer(path).filter(|value| !value.is_null()));
     match message {
@@ -145,6 +172,7 @@ mod tests {
         for (body, words) in cases![
             r#"{"error": {"message": "bad key", "code": 1}}"# => "bad key";
             r#"{"error": "no such model"}"# => "no such model";
+            r#"{"error": null, "choices": [{"error": {"message": "no provider"}}]}"# => "no provider";
             r#"{"object": "error", "message": "n must be 1"}"# => "n must be 1";
             r#"{"detail": [{"loc": ["body", "n"]}]}"# => r#"[{"loc":["body","n"]}]"#;
             "plain words" => "plain words";
@@ -199,6 +227,35 @@ mod tests {
             503 => r#"{"error": {"message": "Loading model"}}"#;
         ] {
             assert!(!Refused::read(body).is_about_length(status), "{body}");
+        }
+    }
+
+    #[test]
+    fn an_account_without_credit_is_known() {
+        for (status, body, expected) in [
+            (
+                429,
+                r#"{"error": {"message": "m", "code": "insufficient_quota"}}"#,
+                true,
+            ),
+            (
+                402,
+                r#"{"error": {"message": "Insufficient Balance"}}"#,
+                true,
+            ),
+            (
+                200,
+                r#"{"choices": [{"error": {"message": "m", "code": 402}}]}"#,
+                true,
+            ),
+            (
+                429,
+                r#"{"error": {"message": "m", "code": "rate_limit_exceeded"}}"#,
+                false,
+            ),
+        ] {
+            let refused = Refused::read(body);
+            assert_eq!(refused.is_about_quota(status), expected, "{body}");
         }
     }
 

@@ -103,14 +103,15 @@ fn stream_on(
     body: &str,
     on_reply: &mut dyn FnMut(Value) -> ControlFlow<()>,
 ) -> Result<(), Failed<RemoteError>> {
-    let (media_type, body) = client.open(url, body)?;
-    if media_type.is_some_and(|media| media.contains("json") || media.contains("html")) {
+    let (body, is_events) = client.open(url, body)?;
+    if !is_events {
         let text = client::text(body).map_err(|error| client.transport_failure(&error))?;
-        let reply = with_choices(url, client.parse(url, &text)?)?;
+        let reply = client.parse(url, &text).map_err(RemoteError::failed)?;
+        let reply = with_choices(url, reply)?;
         let _ = on_reply(as_chunk(reply));
         return Ok(());
     }
-    let line = body.line();
+    let line = body.get_ref().line();
     let mut read = 0;
     let mut choices = Choices::default();
     let mut events = EventStream::new(body);
@@ -181,7 +182,7 @@ fn with_choices(url: &str, reply: Value) -> Result<Value, RemoteError> {
     }
 }
 
-/// The completion of a server that does not stream, as the only chunk of a stream.
+/// The completion of a server that does not stream, as the only chunk of a stream, in which calls have their places.
 fn as_chunk(mut completion: Value) -> Value {
     completion["object"] = json!("chat.completion.chunk");
     for choice in completion["choices"].as_array_mut().into_iter().flatten() {

@@ -174,10 +174,12 @@ pub(super) fn delta(event: &Value, route: Route) -> Choice {
     let none = Value::Null;
     let (text, message) = match route {
         Route::Completions => (choice.get("text"), &none),
-        Route::Chat => (
-            choice.pointer("/delta/content"),
-            choice.get("delta").unwrap_or(&none),
-        ),
+        Route::Chat => {
+            // Some gateways make a whole answer the only event of a stream.
+            let message = choice.get("delta").or(choice.get("message"));
+            let message = message.unwrap_or(&none);
+            (message.get("content"), message)
+        }
     };
     read(choice, text.unwrap_or(&none), message).unwrap_or_default()
 }

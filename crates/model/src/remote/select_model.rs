@@ -46,9 +46,11 @@ pub(super) fn select_model(
     list: &Value,
     name: Option<&str>,
 ) -> Result<ListedModel, RemoteError> {
+    // Some gateways return the list itself.
     let models: Vec<(&str, &Value)> = list
         .get("data")
-        .and_then(Value::as_array)
+        .unwrap_or(list)
+        .as_array()
         .into_iter()
         .flatten()
         .filter_map(|model| Some((model.get("id")?.as_str()?, model)))

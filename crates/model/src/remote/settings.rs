@@ -77,6 +77,11 @@ impl ApiKey {
         self
     }
 
+    /// The key itself, which is the value of Azure's `api-key` header.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// The value of the `Authorization` header.
     pub(super) fn header(&self) -> String {
         format!("Bearer {}", self.text)

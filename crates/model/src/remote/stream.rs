@@ -62,12 +62,11 @@ pub(super) fn stream(
         max_tokens,
         at: Instant::now(),
     };
-    let (media_type, body) = client.open(&url, body)?;
-    // Not every endpoint labels its events as such.
-    if media_type.is_some_and(|media| media.contains("json") || media.contains("html")) {
+    let (body, is_events) = client.open(&url, body)?;
+    if !is_events {
         return read_whole(&sent, body, on_piece);
     }
-    let line = body.line();
+    let line = body.get_ref().line();
     let read = read_events(&sent, body, thoughts, on_piece);
     if !matches!(read, Ok((_, true))) {
         line.cut();
@@ -219,9 +218,9 @@ pub(super) fn next(
         ("[DONE]", false) => return Ok(Next::Done),
         (data, false) => client.parse(url, data),
     };
-    parsed.map(Next::Event).map_err(|error| Failed {
-        passing: read_bytes == 0 && error.is_passing(),
-        ..error.into()
+    parsed.map(Next::Event).map_err(|error| match read_bytes {
+        0 => error.failed(),
+        _ => error.into(),
     })
 }
 
@@ -245,7 +244,8 @@ fn read_whole(
 ) -> Result<Received, Failed<RemoteError>> {
     let Sent { client, url, .. } = *sent;
     let text = client::text(body).map_err(|error| client.transport_failure(&error))?;
-    let (choices, usage) = completions(client, url, &client.parse(url, &text)?, sent.route)?;
+    let response = client.parse(url, &text).map_err(RemoteError::failed)?;
+    let (choices, usage) = completions(client, url, &response, sent.route)?;
     let mut choice = choices.into_iter().next().unwrap_or_default();
     Allowance::of(sent.max_tokens).take(&mut choice);
     // A break is recorded in how the completion ended.

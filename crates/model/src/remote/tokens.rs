@@ -52,6 +52,7 @@ pub(super) fn probe(client: &Client, model: &str) -> Result<bool, RemoteError> {
         Ok(count) => Ok(count > 0),
         Err(
             RemoteError::Status { .. }
+            | RemoteError::Redirects { .. }
             | RemoteError::WebPage(_)
             | RemoteError::BadJson { .. }
             | RemoteError::MissingField { .. },

@@ -23,7 +23,7 @@ fn a_redirect_is_not_followed() {
             Reply::text(status, "text/plain", "moved").with_header(&location)
         });
         let error = RemoteModel::connect(keyed(&server.url)).unwrap_err();
-        assert_eq!(error.kind(), "endpoint_status", "{status}");
+        assert_eq!(error.kind(), "endpoint_redirects", "{status}");
         assert!(error.remedy().unwrap().mentions("redirects"), "{status}");
         let asked = server.requests("/v1/models");
         assert_eq!(asked[0].authorization, Some(format!("Bearer {KEY}")));

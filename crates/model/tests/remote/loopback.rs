@@ -16,6 +16,8 @@ pub(crate) struct Request {
     /// Null if it had none.
     pub(crate) body: Value,
     pub(crate) authorization: Option<String>,
+    /// Azure's header for a key.
+    pub(crate) api_key: Option<String>,
 }
 
 /// The response.
@@ -179,7 +181,7 @@ fn serve(
     let mut line = String::new();
     reader.read_line(&mut line)?;
     let path = line.split(' ').nth(1).unwrap_or("/").to_owned();
-    let (mut length, mut authorization) = (0, None);
+    let (mut length, mut authorization, mut api_key) = (0, None, None);
     loop {
         line.clear();
         reader.read_line(&mut line)?;
@@ -189,6 +191,7 @@ fn serve(
         match name.to_ascii_lowercase().as_str() {
             "content-length" => length = value.trim().parse().unwrap(),
             "authorization" => authorization = Some(value.trim().to_owned()),
+            "api-key" => api_key = Some(value.trim().to_owned()),
             _ => {}
         }
     }
@@ -198,6 +201,7 @@ fn serve(
         path,
         body: serde_json::from_slice(&body).unwrap_or(Value::Null),
         authorization,
+        api_key,
     };
     log.lock().unwrap().push(request.clone());
     match answer(&request) {

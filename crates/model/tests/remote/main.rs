@@ -7,6 +7,7 @@ mod connecting;
 mod embeddings;
 mod endings;
 mod faults;
+mod gateways;
 mod generating;
 mod keys;
 mod limits;

@@ -120,6 +120,7 @@ pub(crate) async fn respond(
                 .unwrap_or_default();
             let arguments = params
                 .get("arguments")
+                .filter(|arguments| !arguments.is_null())
                 .cloned()
                 .unwrap_or_else(|| json!({}));
             let progress = Progress::of(params, tell);

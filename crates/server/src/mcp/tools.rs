@@ -16,6 +16,7 @@ use crate::routes::address::Addresses;
 use crate::routes::{ask, corpora, knows, search};
 use crate::service::answers::{AnswerEvent, Request};
 use crate::service::resources::Served;
+use crate::wire::body;
 use crate::wire::ken::{
     AskRequest, AskResponse, KnowsRequest, KnowsResponse, Options, SearchRequest,
 };
@@ -223,9 +224,18 @@ fn structured<T: Serialize>(value: Result<T, Refusal>) -> Result<Value, Refusal>
     }))
 }
 
+/// The arguments that are numbers, which some clients send as text.
+const NUMBERS: [&str; 2] = ["k", "max_tokens"];
+
 fn taken<T: DeserializeOwned>(arguments: Value) -> Result<T, Refusal> {
-    serde_json::from_value(whole(arguments))
-        .map_err(|error| Refusal::bad("invalid_value", error.to_string()))
+    let mut arguments = whole(arguments);
+    for name in NUMBERS {
+        let text = arguments.get(name).and_then(Value::as_str);
+        if let Some(number) = text.and_then(|text| text.trim().parse::<u64>().ok()) {
+            arguments[name] = number.into();
+        }
+    }
+    body::value(arguments.to_string().as_bytes())
 }
 
 /// A value in which numbers without a fraction are integers, as they are for JSON Schema: 10.0 is 10.

@@ -70,7 +70,8 @@ impl Said {
         }
         self.calls_tool |= message
             .get("tool_calls")
-            .is_some_and(|calls| !calls.is_null())
+            .and_then(Value::as_array)
+            .is_some_and(|calls| !calls.is_empty())
             || message.get("function_call").is_some_and(Value::is_object);
         if let Some(reason) = choice["finish_reason"].as_str() {
             reason.clone_into(&mut self.finish_reason);
@@ -244,5 +245,8 @@ mod tests {
         let mut called = Said::default();
         called.take(&json!({"choices": [{"message": {"content": null, "tool_calls": [{}]}}]}));
         assert!(called.calls_tool);
+        let mut silent = Said::default();
+        silent.take(&json!({"choices": [{"message": {"content": "", "tool_calls": []}}]}));
+        assert!(!silent.calls_tool);
     }
 }

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ken_http::{certificates_of, explained, is_loopback};
+use ken_http::{certificates_of, explained, proxy_of};
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use ureq::http::header::CONTENT_TYPE;
 use url::Url;
@@ -34,20 +34,22 @@ impl Client {
     /// A client for the collector at a URL.
     ///
     /// # Errors
-    /// Certificates that cannot be used.
+    /// Certificates or a proxy that cannot be used, as a message.
     pub(super) fn new(
         url: &Url,
         sends_headers: bool,
         unsent: impl Fn(&str, bool) + Send + Sync + 'static,
-    ) -> Result<Self, ken_http::BadCertificates> {
+    ) -> Result<Self, String> {
+        let variable = |name: &str| std::env::var(name).ok();
         let agent = ken_http::agent(&ken_http::Settings {
-            certificates: certificates_of(|name| std::env::var(name).ok()),
-            through_proxy: !is_loopback(url),
+            certificates: certificates_of(variable),
+            proxy: proxy_of(url, variable).map_err(|error| error.to_string())?,
             connect: WITHIN,
             silence: WITHIN,
             answer: Some(WITHIN),
             connections: 1,
-        })?;
+        })
+        .map_err(|error| error.to_string())?;
         Ok(Self {
             agent,
             sends_headers,

@@ -53,8 +53,7 @@ impl Spans {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(refused("it is no address of HTTP".to_owned()));
         }
-        let client = Client::new(&url, to.gets_headers, unsent)
-            .map_err(|error| refused(error.to_string()))?;
+        let client = Client::new(&url, to.gets_headers, unsent).map_err(refused)?;
         let exporter = SpanExporter::builder()
             .with_http()
             .with_http_client(client)

@@ -298,7 +298,7 @@ fn seen(response: &Response) -> Seen {
 }
 
 /// What the model server does, and what a client sees of it: status, code, and when to come back.
-const FAILURES: [(Script, u16, &str, Option<&str>); 18] = cases![
+const FAILURES: [(Script, u16, &str, Option<&str>); 19] = cases![
     |_| Reply::refusal(429, "slow down").with_header("Retry-After: 3600") =>
         429, "rate_limit_exceeded", Some("3600");
     |_| Reply::refusal(429, "slow down").with_header("retry-after-ms: 90500") =>
@@ -320,6 +320,7 @@ const FAILURES: [(Script, u16, &str, Option<&str>); 18] = cases![
     |_| Reply::refusal(401, "bad key") => 502, "endpoint_status", None;
     |_| Reply::refusal(403, "not yours") => 502, "endpoint_status", None;
     |_| Reply::refusal(404, "no such model") => 502, "endpoint_status", None;
+    |_| Reply::refusal(402, "no credit") => 502, "endpoint_quota_exceeded", None;
     |_| Reply::refusal(400, "9000 tokens are more than the context size") =>
         400, "context_length_exceeded", None;
     |_| Reply::refusal(400, "temperature must be 1") => 400, "unsupported_parameter", None;

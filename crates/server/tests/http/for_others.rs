@@ -36,6 +36,9 @@ fn texts_are_ranked_by_how_well_they_fit() {
     let best = ranked(json!({"top_n": 1, "return_documents": true})).json();
     assert_eq!(places(&best), [2]);
     assert_eq!(best["results"][0]["document"]["text"], "the oil");
+    let plain = json!({"query": "oil", "documents": texts});
+    let second = server.post("/v2/rerank", &plain).json();
+    assert_eq!(second["results"], all["results"]);
     let objects = ranked(json!({"documents": [{"text": "the oil"}, "a lamp"]}));
     assert_eq!(places(&objects.json()), [0, 1]);
     assert_eq!(

@@ -77,6 +77,13 @@ fn tools_are_described_and_return_what_they_say() {
             .is_none()
     );
 
+    // Some clients send every argument as text.
+    let arguments = json!({"query": "oil", "k": "1", "max_tokens": "1"});
+    assert_eq!(
+        call(&server, "search", &arguments)["structuredContent"]["results"],
+        json!([bare["structuredContent"]["results"][0]])
+    );
+
     let answer = call(&server, "ask", &json!({"question": OIL, "max_tokens": 9}));
     assert_eq!(answer["structuredContent"]["answer"], "Ida");
     let knows = call(
@@ -92,7 +99,9 @@ fn what_goes_wrong_is_told_to_the_model_or_to_the_client() {
     let server = Running::start();
     for (tool, arguments, expected) in cases![
         "search" => json!({"query": "oil", "corpus": "none"}), "unknown_corpus";
-        "search" => json!({"q": "oil"}), "invalid_value";
+        "search" => json!({"q": "oil"}), "invalid_value: `q`: unknown field";
+        "search" => json!({"query": "oil", "k": "many"}), "invalid_value: `k`: ";
+        "search" => Value::Null, "invalid_value: `query`: missing field";
         "fetch" => json!({"id": "oil"}), "invalid_value";
         "fetch" => json!({"id": "notes/none#0"}), "unknown_passage";
         "ask" => json!({"question": ""}), "empty_question";

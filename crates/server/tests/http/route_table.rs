@@ -73,7 +73,9 @@ fn takes(method: &str, path: &str) -> Takes {
         ("POST", "/tokenize") => || json!({"prompt": "The oil"}),
         ("POST", "/detokenize") => || json!({"tokens": [1]}),
         ("POST", "/v1/embeddings") => || json!({"model": "ken/embedder", "input": ["the oil"]}),
-        ("POST", "/v1/rerank") => || json!({"query": "oil", "documents": ["the oil", "a lamp"]}),
+        ("POST", "/v1/rerank" | "/v2/rerank") => {
+            || json!({"query": "oil", "documents": ["the oil", "a lamp"]})
+        }
         ("POST", "/retrieve") => || json!({"queries": ["oil"]}),
         ("POST", "/v1/ken/ask" | "/v1/ken/decide") => || json!({"question": OIL}),
         ("POST", "/v1/ken/search" | "/v1/vector_stores/{id}/search") => || json!({"query": "oil"}),
