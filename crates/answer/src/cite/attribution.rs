@@ -6,10 +6,7 @@ use std::collections::HashSet;
 
 use crate::answer::Retrieved;
 use crate::cite::marks::{DIGITS, Mark, marks};
-use crate::cite::{is_han, words};
-
-/// The fewest letters of a longer word: shorter ones say little about a sentence's content.
-const LONGER: usize = 4;
+use crate::cite::{common, passage_words, telling_words};
 
 /// The fewest longer words of a sentence that is compared.
 const FEWEST: usize = 3;
@@ -40,11 +37,8 @@ impl Attribution {
     /// Attributes sentences to the passages that the model read.
     pub(crate) fn new(retrieved: &[Retrieved]) -> Self {
         let read = retrieved.iter().filter(|passage| passage.in_prompt);
-        let text = |passage: &Retrieved| format!("{} {}", passage.full_title(), passage.text);
         Self {
-            passages: read
-                .map(|passage| words(&text(passage)).into_iter().collect())
-                .collect(),
+            passages: read.map(passage_words).collect(),
             sentence: String::new(),
             held: String::new(),
             bracket: String::new(),
@@ -211,21 +205,6 @@ impl Attribution {
             .max_by_key(|&(number, share)| (share, usize::MAX - number))?;
         (3 * most >= 2 * telling.len()).then_some((number, most))
     }
-}
-
-/// The words of a sentence that say something of its content: the longer ones, and those that are `also` taken.
-fn telling_words(sentence: &str, also: impl Fn(&str) -> bool) -> Vec<String> {
-    let mut telling = words(sentence);
-    telling.retain(|word| word.chars().count() >= LONGER || word.starts_with(is_han) || also(word));
-    telling
-}
-
-/// How many of these words a passage has.
-fn common(telling: &[String], passage: &HashSet<String>) -> usize {
-    telling
-        .iter()
-        .filter(|word| passage.contains(*word))
-        .count()
 }
 
 fn ends_sentence(c: char) -> bool {
