@@ -76,6 +76,9 @@ impl FromStr for ModelReference {
         }
         match text.split_once(':') {
             Some((scheme, _)) => Err(bad(format!("there is no `{scheme}:` scheme"))),
+            None if text.contains('/') => Err(bad(format!(
+                "a path begins with ./ or /, as in ./{text}, and a model of the hub with hf:"
+            ))),
             None => Err(bad("it is neither a path nor a known short name".into())),
         }
     }
@@ -275,6 +278,7 @@ mod tests {
         for (text, expected) in [
             ("", "it is empty"),
             ("gpt5", "neither a path nor a known short name"),
+            ("models/mine", "as in ./models/mine"),
             ("s3:bucket/x", "no `s3:` scheme"),
             ("hf:repo", "named ORG/REPO"),
             ("hf:org/", "cannot be part of ORG/REPO"),

@@ -8,7 +8,7 @@ use ken_corpus::{Corpus, ListedDocument};
 use ken_documents::{Documents, ReadError, ReadIds};
 
 use crate::IngestError;
-use crate::sync::{Moves, Origins, is_gone, is_missing, other_file};
+use crate::sync::{Origins, is_missing, other_file};
 
 /// The ids of the documents that a run would change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -43,11 +43,7 @@ pub fn preview(
 ) -> Result<Preview, IngestError> {
     let published = published_documents(corpus)?;
     let origins = Origins::of(sync);
-    let mut moves = Moves::default();
-    let is_lost = |document: &&ListedDocument| origins.hold(document) && is_gone(document);
-    for document in published.values().filter(is_lost) {
-        moves.add(document);
-    }
+    let mut moves = origins.moves(published.values());
     let unreadable = documents.has_unreadable();
     let mut preview = Preview::default();
     loop {
@@ -81,7 +77,12 @@ pub fn preview(
             },
         };
         match published.get(&document.id) {
-            Some(known) if known.digest == document.digest_text() => preview.unchanged += 1,
+            Some(known)
+                if known.digest == document.digest_text()
+                    && !moves.follow(&document, || Ok(known.origin.clone()))? =>
+            {
+                preview.unchanged += 1;
+            }
             Some(_) => preview.replaced.push(document.id),
             None => match moves.take(|| document.digest_text()) {
                 Some(old) => preview.moved.push((old, document.id)),

@@ -36,15 +36,25 @@ impl Origins {
         origin.is_some_and(|origin| self.0.iter().any(|root| origin.starts_with(root)))
     }
 
-    /// The ids of the documents whose files are gone, by the digests of their contents: a new document with the same
-    /// contents was moved.
+    /// What may have moved of the published documents.
     pub(crate) fn movable(&self, known: &Known) -> Result<Moves, CorpusError> {
-        let documents = self.documents(known)?.into_iter();
-        let gone = documents.filter(is_gone);
-        Ok(Moves(
-            gone.map(|document| (document.digest, document.id))
+        Ok(self.moves(&self.documents(known)?))
+    }
+
+    /// What may have moved of these documents: a new one with the contents of one whose file is gone.
+    pub(crate) fn moves<'d>(
+        &self,
+        documents: impl IntoIterator<Item = &'d ListedDocument>,
+    ) -> Moves {
+        let gone = documents
+            .into_iter()
+            .filter(|document| self.hold(document) && is_gone(document));
+        Moves {
+            former: gone
+                .map(|document| (document.digest.clone(), document.id.clone()))
                 .collect(),
-        ))
+            syncs: !self.0.is_empty(),
+        }
     }
 
     /// The ids of the documents that are gone.
@@ -97,20 +107,34 @@ pub(crate) fn is_gone(document: &ListedDocument) -> bool {
     origin.is_some_and(|origin| !origin.exists())
 }
 
-/// The ids of documents that may have moved, by the digests of their contents.
-#[derive(Default)]
-pub(crate) struct Moves(HashMap<String, String>);
+/// What a run knows of documents that may have moved.
+pub(crate) struct Moves {
+    /// The ids of documents whose files are gone, by the digests of their contents.
+    former: HashMap<String, String>,
+    /// Whether the run is a sync.
+    syncs: bool,
+}
 
 impl Moves {
     /// The former id of a new document with this digest. Each is given once.
     pub(crate) fn take(&mut self, digest: impl FnOnce() -> String) -> Option<String> {
-        match self.0.is_empty() {
+        match self.former.is_empty() {
             true => None,
-            false => self.0.remove(&digest()),
+            false => self.former.remove(&digest()),
         }
     }
 
-    pub(crate) fn add(&mut self, document: &ListedDocument) {
-        self.0.insert(document.digest.clone(), document.id.clone());
+    /// Whether an unchanged document of the same id is written again for its new file, since the `published` one is gone,
+    /// as after its folder was renamed. Otherwise no later sync would know that it belongs to this folder.
+    pub(crate) fn follow(
+        &self,
+        document: &Document,
+        published: impl FnOnce() -> Result<Option<String>, CorpusError>,
+    ) -> Result<bool, CorpusError> {
+        let Some(path) = document.origin.as_deref().filter(|_| self.syncs) else {
+            return Ok(false);
+        };
+        let former = published()?;
+        Ok(former.is_some_and(|former| former != path && !Path::new(&former).exists()))
     }
 }

@@ -10,13 +10,14 @@ mod interrupt;
 mod output;
 mod progress;
 mod session;
+mod shell;
 mod style;
 mod terminal;
+mod tips;
 
 use std::ffi::OsString;
 
-use clap::error::{ContextKind, ContextValue};
-use clap::{ArgMatches, Command, FromArgMatches};
+use clap::{ArgMatches, FromArgMatches};
 use ken_server::Source;
 
 use arguments::label::LabelVerb;
@@ -132,31 +133,9 @@ fn settings(global: &GlobalFlags, matches: &ArgMatches) -> Result<Settings> {
 
 fn parse(given: &[OsString]) -> Result<(Arguments, ArgMatches), clap::Error> {
     let matches = arguments::command().try_get_matches_from(given);
-    let matches = matches.map_err(|error| with_near_verb(error, given))?;
+    let matches = matches.map_err(|error| tips::with_tip(error, given))?;
     let arguments = Arguments::from_arg_matches(&matches)?;
     Ok((arguments, matches))
-}
-
-/// Adds the verb that is meant by a mistyped one if clap, which wants more letters in common, has found none.
-fn with_near_verb(mut error: clap::Error, given: &[OsString]) -> clap::Error {
-    let mistyped = match error.get(ContextKind::InvalidSubcommand) {
-        Some(ContextValue::String(verb))
-            if error.get(ContextKind::SuggestedSubcommand).is_none() =>
-        {
-            given.get(1).filter(|first| **first == **verb)
-        }
-        _ => None,
-    };
-    let Some(mistyped) = mistyped.and_then(|verb| verb.to_str()) else {
-        return error;
-    };
-    let command = arguments::command();
-    let mut verbs = command.get_subcommands().map(Command::get_name);
-    if let Some(near) = verbs.find(|verb| strsim::osa_distance(mistyped, verb) == 1) {
-        let near = ContextValue::Strings(vec![near.to_owned()]);
-        error.insert(ContextKind::SuggestedSubcommand, near);
-    }
-    error
 }
 
 /// Takes line breaks and control characters out of the arguments that clap's error repeats.

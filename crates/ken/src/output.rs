@@ -53,6 +53,11 @@ pub(crate) fn styled(line: &Styled, indent: usize) -> Result<()> {
     bytes(line.shown(indent).as_bytes())
 }
 
+/// Writes a line of words; on a terminal, it breaks between them.
+pub(crate) fn sentence(text: impl fmt::Display) -> Result<()> {
+    styled(&Styled::default().plain(&text.to_string()), 0)
+}
+
 /// Writes part of a passage below the line that names it, with the wanted words marked.
 pub(crate) fn excerpt(excerpt: &Excerpt) -> Result<()> {
     let mut line = Styled::default().plain("      ");

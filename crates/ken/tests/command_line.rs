@@ -108,6 +108,21 @@ fn a_mistyped_verb_is_told() {
 }
 
 #[test]
+fn an_argument_too_many_is_told_where_it_belongs() {
+    let folder = folder();
+    let split = ken(folder.path(), &["ask", "--corpus", "c", "Why", "not?"]);
+    assert_eq!((split.code, split.stdout.as_str()), (2, ""));
+    says!(split.stderr => "'not?'", "tip: several words stand in quotes");
+    fs::create_dir(folder.path().join("my.ken")).unwrap();
+    let no_corpus = ken(folder.path(), &["corpus", "info", "my.ken"]);
+    assert!(!no_corpus.stderr.contains("tip:"), "{}", no_corpus.stderr);
+    fs::write(folder.path().join("my.ken/CURRENT"), "").unwrap();
+    let corpus = ken(folder.path(), &["corpus", "info", "my.ken"]);
+    assert_eq!(corpus.code, 2);
+    says!(corpus.stderr => "tip: a corpus is named by --corpus my.ken");
+}
+
+#[test]
 fn a_generation_is_a_number() {
     let outcome = ken(folder().path(), &["corpus", "rollback", "x"]);
     assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));

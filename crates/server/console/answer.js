@@ -46,9 +46,9 @@ export function answerCard(answer, access, chat) {
 
   /** @param {Trace} trace */
   function known(trace) {
-    title.textContent = trace.policy;
-    element.setAttribute("aria-label", `Answer of ${trace.policy}`);
-    reason.textContent = trace.small_talk ? "small talk: nothing is retrieved" : trace.reason;
+    title.textContent = trace.small_talk ? "small talk" : trace.policy;
+    element.setAttribute("aria-label", `Answer of ${title.textContent}`);
+    reason.textContent = trace.small_talk ? "nothing is retrieved for it" : trace.reason;
     route.hidden = !trace.route;
     route.textContent = trace.withheld != null ? "withheld" : trace.route === "self" ? "from memory" : "retrieved";
     route.className = `badge ${trace.withheld != null ? "withheld" : trace.route === "self" ? "self" : "corpus"}`;

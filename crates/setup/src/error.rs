@@ -34,7 +34,10 @@ pub enum SetupError {
         source: std::io::Error,
     },
     #[error("{path} is not TOML: {reason}, at line {line}")]
-    #[diagnostic(kind = "config")]
+    #[diagnostic(
+        kind = "config",
+        remedy = "write it as KEY = VALUE, with texts in quotes: corpus = \"notes.ken\""
+    )]
     NotToml {
         path: PathBuf,
         reason: String,

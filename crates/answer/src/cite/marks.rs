@@ -13,7 +13,7 @@ pub(crate) struct Mark {
 }
 
 /// The most digits of a number: a prompt has fewer than 1000 passages.
-const DIGITS: usize = 3;
+pub(crate) const DIGITS: usize = 3;
 
 /// The marks of a text, in their order.
 pub(crate) fn marks(text: &str) -> Vec<Mark> {

@@ -17,6 +17,9 @@ use crate::style::Style;
 /// The most passages cited for one answer.
 const MOST: usize = 3;
 
+/// The fewest letters of a longer word: shorter ones say little about a text's content.
+const LONGER: usize = 4;
+
 /// The passages that an answer rests on, and the numbers that it makes up.
 #[derive(Debug, Default)]
 pub(crate) struct Cited {
@@ -103,12 +106,7 @@ fn compare(answer: &str, retrieved: &[Retrieved]) -> Vec<Citation> {
             .any(|window| window == answer_words)
     };
     let shares = |_: usize, passage: &Retrieved| {
-        let text: HashSet<String> = words(&format!("{} {}", passage.full_title(), passage.text))
-            .into_iter()
-            .collect();
-        let common = answer_words.iter().filter(|word| text.contains(*word));
-        let common = common.count();
-        2 * common >= answer_words.len()
+        2 * common(&answer_words, &passage_words(passage)) >= answer_words.len()
     };
     type Test<'t> = &'t dyn Fn(usize, &Retrieved) -> bool;
     let tests: [Test<'_>; 3] = [&names, &says, &shares];
@@ -131,6 +129,24 @@ pub(crate) fn words(text: &str) -> Vec<String> {
     words
         .filter(|word| !matches!(word.as_str(), "a" | "an" | "the"))
         .collect()
+}
+
+/// The words of a text that say something of its content: the longer ones, and those that are `also` taken.
+pub(crate) fn telling_words(text: &str, also: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut telling = words(text);
+    telling.retain(|word| word.chars().count() >= LONGER || word.starts_with(is_han) || also(word));
+    telling
+}
+
+/// The words of a passage and of its titles.
+pub(crate) fn passage_words(passage: &Retrieved) -> HashSet<String> {
+    let text = format!("{} {}", passage.full_title(), passage.text);
+    words(&text).into_iter().collect()
+}
+
+/// How many of these words a passage has.
+pub(crate) fn common(these: &[String], passage: &HashSet<String>) -> usize {
+    these.iter().filter(|word| passage.contains(*word)).count()
 }
 
 /// The words of a text in lower case with their places, in characters; a Han character is a word.

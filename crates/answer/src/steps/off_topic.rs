@@ -6,11 +6,16 @@ use ken_policy::{OffTopic, Reading};
 
 use super::review::with_evidence;
 use super::vouch::ANSWER;
+use crate::answer::Retrieved;
+use crate::cite::{common, passage_words, telling_words};
 use crate::draft::Draft;
 use crate::error::AnswerError;
 use crate::memory::Memory;
 use crate::pipeline::{Event, Pipeline};
 use crate::retrieve::Retriever;
+
+/// The fewest longer words of a question that are looked for in passages.
+const FEWEST: usize = 4;
 
 impl Pipeline {
     /// Drops the evidence of questions off topic unread, if the sampled answers vouch for the one from memory. Passages are
@@ -37,7 +42,10 @@ impl Pipeline {
             };
             off_topic.is_off_topic(similarity)
         };
-        open.retain(|&index| far(&drafts[index]).is_some());
+        open.retain(|&index| {
+            let draft = &drafts[index];
+            far(draft).is_some() && !is_worded(draft.question.question, &draft.retrieved)
+        });
         self.measure_drafts(&[OffTopic::UNCERTAINTY, ANSWER], drafts, &open, false)?;
         for index in open {
             let draft = &mut drafts[index];
@@ -52,5 +60,39 @@ impl Pipeline {
             draft.go_on = watch(index, Event::Routed(&draft.choice)).is_continue();
         }
         Ok(())
+    }
+}
+
+/// Whether a passage has two thirds of a question's longer words: one about many things may answer a question from which
+/// its vector is far.
+fn is_worded(question: &str, passages: &[Retrieved]) -> bool {
+    let telling = telling_words(question, |_| false);
+    let has_most =
+        |passage: &Retrieved| 3 * common(&telling, &passage_words(passage)) >= 2 * telling.len();
+    telling.len() >= FEWEST && passages.iter().any(has_most)
+}
+
+#[cfg(test)]
+mod tests {
+    use ken_testing::with;
+
+    use super::*;
+
+    #[test]
+    fn a_question_in_the_words_of_a_passage_is_on_topic() {
+        let passages = [
+            with!(Retrieved::default(), title: "Garden notes".to_owned(),
+            text: "Water on weekdays. The key of the shed is under the third flower pot.".to_owned()),
+        ];
+        for (question, expected) in [
+            ("Is the shed key under the third flower pot?", true),
+            ("Is the garden key under a third stone pot?", true),
+            ("Who painted the third Mona Lisa in Florence?", false),
+            // Too few words to tell.
+            ("Which third flower?", false),
+            ("", false),
+        ] {
+            assert_eq!(is_worded(question, &passages), expected, "{question}");
+        }
     }
 }

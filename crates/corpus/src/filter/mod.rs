@@ -262,7 +262,18 @@ mod tests {
 
     #[test]
     fn filters_are_written_and_read() {
-        for text in ["a=b", "a!=b", "a<1", "a<=1", "a>1", "a>=1", "a=b=c", "a="] {
+        for text in [
+            "a=b",
+            "a!=b",
+            "a<1",
+            "a<=1",
+            "a>1",
+            "a>=1",
+            "a=b=c",
+            "a=",
+            "a=\">1\"",
+            "a=\"'x'\"",
+        ] {
             assert_eq!(text.parse::<Filter>().unwrap().to_string(), text);
         }
         for text in [
@@ -279,6 +290,11 @@ mod tests {
             "a=\"x",
             "EXISTS",
             "a=1 OR =2",
+            // Slips that would fit nothing.
+            "a==1",
+            "a=>1",
+            "a>>1",
+            "a='x'",
         ] {
             assert!(text.parse::<Filter>().is_err(), "{text}");
         }

@@ -44,8 +44,8 @@ pub(super) fn quoted(text: &str, is_key: bool) -> Cow<'_, str> {
     let has_word = |word| text.split_whitespace().any(|part| part == word);
     let needs = text.contains(['"', '(', ')', ','])
         || text.trim() != text
-        // After `<` it would make another sign.
-        || text.starts_with('=')
+        // After a sign, these are refused as slips.
+        || text.starts_with(['=', '<', '>', '\''])
         || ["AND", "OR", "NOT", "IN", "EXISTS"]
             .into_iter()
             .any(has_word)
@@ -139,6 +139,14 @@ impl Reader<'_> {
             return Err(format!("{key:?} is compared with nothing"));
         };
         self.take(sign);
+        if self.rest.starts_with(['=', '<', '>']) {
+            return Err(format!(
+                "after {sign}, a value that begins with a sign stands in double quotes; the signs are = != < <= > >= ^="
+            ));
+        }
+        if self.rest.starts_with('\'') {
+            return Err("a value that begins with ' stands in double quotes".to_owned());
+        }
         // Outside of a group, a parenthesis is an ordinary character.
         let is_in_group = self.depth > 1;
         let value = self.text(&|rest: &str| {

@@ -19,11 +19,7 @@ pub(super) fn refuse_foreign_folder(dir: &Path) -> Result<(), CorpusError> {
     if names.iter().any(|name| name == "CURRENT") {
         return layout::check(dir);
     }
-    let ours = names.is_empty() || names.iter().any(|name| name == "LOCK");
-    let only_ours = names.iter().all(|name| {
-        name == layout::UNPUBLISHED_CURRENT || layout::UNPUBLISHED.iter().any(|ours| name == ours)
-    });
-    match ours && only_ours {
+    match layout::is_unpublished(&names) {
         true => layout::check(dir),
         false => Err(CorpusError::FolderInUse {
             path: dir.to_owned(),

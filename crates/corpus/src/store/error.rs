@@ -17,8 +17,12 @@ const LISTED: usize = 20;
 pub enum CorpusError {
     /// The folder holds no published generation.
     #[error("{path} is not a corpus")]
-    #[diagnostic(remedy = "make one with <Ingest {path}>")]
-    NotACorpus { path: PathBuf },
+    #[diagnostic(remedy = make_one(path, *holds_files))]
+    NotACorpus {
+        path: PathBuf,
+        /// Whether it is a folder of other files: perhaps those to ingest.
+        holds_files: bool,
+    },
     /// `CURRENT` is gone or out of date, but there are generations that a person may want back.
     #[error("{path} holds {}, but {reason}", described(generations))]
     #[diagnostic(
@@ -200,6 +204,17 @@ fn numbers(all: &[impl ToString]) -> String {
     match all.len().saturating_sub(LISTED) {
         0 => first.join(", "),
         more => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
+/// How to make a corpus of this name, or one of the files in the folder of this name.
+fn make_one(path: &Path, holds_files: bool) -> Remedy {
+    let name = path.components().as_path().display();
+    match holds_files {
+        true => {
+            remedy!("to search the files in it, make a corpus of them with <Ingest {name}.ken>")
+        }
+        false => remedy!("make one with <Ingest {name}>"),
     }
 }
 

@@ -30,9 +30,16 @@ pub(super) const REQUIRED: [&str; 5] = [
 ];
 
 /// The names allowed in a corpus folder before its first generation is published.
-pub(super) const UNPUBLISHED: [&str; 5] = ["LOCK", "staging", "segments", "generations", "marks"];
+const UNPUBLISHED: [&str; 5] = ["LOCK", "staging", "segments", "generations", "marks"];
 /// The file that a writer leaves if it is killed while publishing.
 pub(super) const UNPUBLISHED_CURRENT: &str = "CURRENT.tmp";
+
+/// Whether a folder of these names is empty, or holds a corpus before its first generation and nothing else.
+pub(super) fn is_unpublished(names: &[String]) -> bool {
+    let is_ours =
+        |name: &String| name == UNPUBLISHED_CURRENT || UNPUBLISHED.iter().any(|ours| name == ours);
+    names.is_empty() || (names.iter().any(|name| name == "LOCK") && names.iter().all(is_ours))
+}
 
 /// Refuses a corpus in which anything of ken's is a link, a pipe, a socket or a device, at any depth. The
 /// folder itself may be a link; other files in it do not matter.

@@ -346,6 +346,8 @@ pub(super) fn published(corpus: &Path) -> Result<Current, CorpusError> {
             Some((manifest, _)) => lost(corpus, vec![manifest.number]),
             None => CorpusError::NotACorpus {
                 path: corpus.to_owned(),
+                holds_files: ken_storage::names(corpus)
+                    .is_ok_and(|names| !layout::is_unpublished(&names)),
             },
         }),
     }

@@ -70,7 +70,7 @@ pub(crate) fn read(
             }
             Some(read) => read.map_err(IngestError::from),
         };
-        let related = read.and_then(|document| Ok((state_of(&document, known)?, document)));
+        let related = read.and_then(|document| Ok((state_of(&document, known, &moves)?, document)));
         let (state, document) = match related {
             Ok(related) => related,
             Err(error) => {
@@ -126,17 +126,24 @@ fn new_document(
     })
 }
 
-/// How a document relates to the published ones.
+/// How a document relates to the published ones; one that [was moved](Moves::follow) counts as changed.
 ///
 /// # Errors
 /// A record that cannot be read, and [`ReadError::OtherFile`].
-fn state_of(document: &Document, known: &Known) -> Result<DocumentState, IngestError> {
-    let state = known.state_of(document)?;
-    if let DocumentState::Changed(_) = state {
-        let published = known.origin_of(&document.id)?;
-        if let Some(error) = other_file(document, published.as_deref()) {
-            return Err(error.into());
+fn state_of(
+    document: &Document,
+    known: &Known,
+    moves: &Moves,
+) -> Result<DocumentState, IngestError> {
+    let published = || known.origin_of(&document.id);
+    match known.state_of(document)? {
+        DocumentState::Unchanged(shard) if moves.follow(document, published)? => {
+            Ok(DocumentState::Changed(shard))
         }
+        DocumentState::Changed(shard) => match other_file(document, published()?.as_deref()) {
+            Some(error) => Err(error.into()),
+            None => Ok(DocumentState::Changed(shard)),
+        },
+        state => Ok(state),
     }
-    Ok(state)
 }

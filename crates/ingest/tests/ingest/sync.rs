@@ -181,6 +181,30 @@ fn a_document_that_names_its_title_moves_without_being_embedded() {
 }
 
 #[test]
+fn a_folder_that_moved_is_synced_where_it_is_now() {
+    let folders = Folders::new(&[
+        ("notes/a.md", "# Pumps\n\nIt runs.\n"),
+        ("notes/b.md", "# Valves\n\nThey close.\n"),
+    ]);
+    folders.ingest(&["notes"], true).unwrap();
+    fs::rename(folders.at("notes"), folders.at("papers")).unwrap();
+    let done = folders.ingest(&["papers"], false).unwrap();
+    assert_eq!((done.replaced, done.unchanged), (0, 2), "no sync");
+    let planned = folders.preview(&["papers"]);
+    assert_eq!((planned.replaced.len(), planned.unchanged), (2, 0));
+    let done = folders.ingest(&["papers"], true).unwrap();
+    assert_eq!(
+        (done.replaced, done.reused, done.passages, done.deleted),
+        (2, 2, 2, 0)
+    );
+    fs::remove_file(folders.at("papers/a.md")).unwrap();
+    assert_eq!(folders.preview(&["papers"]).deleted, ["a.md"]);
+    let done = folders.ingest(&["papers"], true).unwrap();
+    assert_eq!((done.deleted, done.unchanged), (1, 1));
+    assert_eq!(folders.ids(), set(&["b.md"]));
+}
+
+#[test]
 fn a_file_that_this_run_does_not_read_is_left_alone() {
     let folders = Folders::new(&[("notes/a.scan", "One."), ("notes/b.txt", "Two.")]);
     let converter = |converters: Vec<Converter>| {

@@ -13,11 +13,11 @@ use serde_json::json;
 
 use crate::arguments::study::PlanArguments;
 use crate::commands::capacity;
-use crate::commands::provenance::for_a_shell;
 use crate::commands::study::is_table;
 use crate::failure::{Failure, Result};
 use crate::output;
 use crate::session::Session;
+use crate::shell::for_a_shell;
 
 pub(crate) fn run(arguments: &PlanArguments, session: &Session<'_>) -> Result<()> {
     match &arguments.study {

@@ -1,6 +1,5 @@
 //! How the numbers of a report came about.
 
-use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -8,6 +7,8 @@ use ken_eval::part::Parts;
 use ken_report::Provenance;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
+
+use crate::shell::for_a_shell;
 
 /// The settings of a run with the command, the version and the date. `given` are the program's arguments, its name first; paths
 /// among them are cut to their last part, since others see reports.
@@ -50,13 +51,4 @@ pub(crate) fn command(given: &[OsString]) -> String {
     });
     let command = std::iter::once("ken".to_owned()).chain(words);
     command.collect::<Vec<String>>().join(" ")
-}
-
-/// A word of a command, in quotes if a shell would read it differently.
-pub(crate) fn for_a_shell(word: &str) -> Cow<'_, str> {
-    let plain = |c: char| c.is_alphanumeric() || "-_./:@+,=%".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.into(),
-        false => format!("'{}'", word.replace('\'', "'\\''")).into(),
-    }
 }

@@ -2,6 +2,8 @@
 
 use ken_diagnostic::{Action, Remedy};
 
+use crate::shell::for_a_shell;
+
 /// The remedy as a hint for people at the command line.
 pub(crate) fn hint(remedy: &Remedy) -> String {
     remedy.worded(setting, action)
@@ -24,15 +26,24 @@ pub fn action(action: &Action) -> String {
 
 fn command(action: &Action) -> String {
     let fixed = match action {
-        Action::Ingest(corpus) => return format!("ken ingest PATH… --corpus {corpus}"),
+        Action::Ingest(corpus) => {
+            return format!("ken ingest PATH… --corpus {}", for_a_shell(corpus));
+        }
         Action::RepairCorpus(corpus) => {
-            return format!("ken corpus verify --repair --corpus {corpus}");
+            return format!(
+                "ken corpus verify --repair --corpus {}",
+                for_a_shell(corpus)
+            );
         }
         Action::PushCorpus(address) => {
-            return format!("ken corpus push --corpus DIR --to {address}");
+            return format!("ken corpus push --corpus DIR --to {}", for_a_shell(address));
         }
-        Action::PullModel(reference) => return format!("ken model pull {reference}"),
-        Action::RemoveModel(reference) => return format!("ken model remove {reference}"),
+        Action::PullModel(reference) => {
+            return format!("ken model pull {}", for_a_shell(reference));
+        }
+        Action::RemoveModel(reference) => {
+            return format!("ken model remove {}", for_a_shell(reference));
+        }
         Action::Calibrate(policy) => return format!("ken calibrate RECORDS --policy {policy}"),
         Action::CalibrateAbstention(signal) => {
             return format!(
@@ -40,6 +51,7 @@ fn command(action: &Action) -> String {
             );
         }
         Action::MergeAdapter(adapter) => {
+            let adapter = for_a_shell(adapter);
             return format!("ken model export --adapter {adapter} --out merged");
         }
         Action::IngestShard => "ken ingest --shards N --only-shard I",
@@ -105,6 +117,14 @@ mod tests {
 
     #[test]
     fn actions_are_commands() {
+        let missing = |path: &str, holds_files| {
+            let path = path.into();
+            worded(&CorpusError::NotACorpus { path, holds_files })
+        };
+        let make = "make one with `ken ingest PATH… --corpus 'my notes.ken'`";
+        assert_eq!(missing("my notes.ken", false), make);
+        let of_files = "to search the files in it, make a corpus of them with `ken ingest PATH… --corpus notes.ken`";
+        assert_eq!(missing("notes/", true), of_files);
         let lost = CorpusError::CurrentLost {
             path: "c".into(),
             reason: "gone".to_owned(),

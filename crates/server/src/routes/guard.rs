@@ -41,6 +41,9 @@ const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, DELETE");
 /// For how many seconds their browser remembers this.
 const KEPT_FOR: HeaderValue = HeaderValue::from_static("600");
 
+/// How the routes of the console's files begin. The log leaves these out: a page loads dozens.
+const CONSOLE_FILES: &str = "/console/";
+
 /// The header that says how long a connection stays open without a request.
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 
@@ -79,6 +82,9 @@ pub(crate) async fn around(
     add_limits(headers, served.limits.idle, origin);
     let status = response.status().as_u16();
     served.metrics.request(&route, status);
+    if status < 400 && route.starts_with(CONSOLE_FILES) {
+        return response;
+    }
     let refusal = response.extensions().get::<Refusal>();
     (served.log)(&Entry::Request {
         request_id: id,

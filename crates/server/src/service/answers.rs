@@ -578,7 +578,7 @@ fn retrieved(passage: &ken_answer::Retrieved) -> Retrieved {
     }
 }
 
-/// A time in milliseconds.
+/// A time in milliseconds, to the microsecond.
 pub(crate) fn milliseconds(time: Duration) -> f64 {
-    time.as_secs_f64() * 1000.0
+    time.as_micros() as f64 / 1000.0
 }

@@ -82,7 +82,7 @@ settings! {
     evidence_words: Option<String>, "TEXT";
 
     /// Search only documents whose metadata fit: year>=2020 AND lang IN (de, fr). May be repeated, and
-    /// all have to fit
+    /// all have to fit.
     ///
     /// Signs are =, !=, <, <=, >, >= and ^= (begins with). AND, OR, NOT, EXISTS KEY and parentheses join conditions.
     #[serde(skip)]

@@ -16,6 +16,7 @@ use crate::failure::{self, Failure, Result};
 use crate::interrupt;
 use crate::output;
 use crate::session::Session;
+use crate::shell::for_a_shell;
 use crate::style::Flow;
 use crate::terminal::{self, remark};
 
@@ -117,8 +118,29 @@ fn answer(
             answer: &answer,
             small_talk: show::is_talk(&answer),
         }),
-        false => show(&answer, &mut flow, form),
+        false => {
+            show(&answer, &mut flow, form)?;
+            if form == Form::Short && answer.withheld.is_some() && answer.calls.retriever > 0 {
+                point_to_documents(&answer.question, session);
+            }
+            Ok(())
+        }
     }
+}
+
+/// Says how to look into the documents, if they do not answer.
+fn point_to_documents(question: &str, session: &Session<'_>) {
+    let (Ok(folder), 0..=1) = (session.settings.folder(), session.settings.sources.len()) else {
+        return;
+    };
+    let folder = folder.to_string_lossy();
+    let (corpus, question) = (for_a_shell(&folder), for_a_shell(question));
+    remark(format_args!(
+        "to look yourself: ken search --corpus {corpus} {question}"
+    ));
+    remark(format_args!(
+        "all documents: ken corpus list --corpus {corpus}"
+    ));
 }
 
 /// An answer as JSON.

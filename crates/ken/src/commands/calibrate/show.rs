@@ -5,9 +5,9 @@ use ken_policy::{Goal, Graded, Policy, RoutingModel, Rule, Signal};
 use serde_json::{Value, json};
 
 use super::{Chosen, is_of_two};
-use crate::commands::provenance::for_a_shell;
 use crate::failure::Result;
 use crate::output::{self, share};
+use crate::shell::for_a_shell;
 
 /// How many signals decide, and on what.
 #[derive(Clone, Copy, PartialEq)]

@@ -114,8 +114,8 @@ pub(super) fn show_preview(preview: &Preview, json: bool) -> Result<()> {
         ..
     } = preview;
     let counts = counts(added.len(), moved.len(), replaced.len(), deleted.len());
-    output::line(format!(
-        "nothing was changed; it would be: {counts}, {unchanged} unchanged"
+    output::sentence(format!(
+        "nothing was changed; without --dry-run: {counts}, {unchanged} unchanged"
     ))
 }
 
@@ -131,11 +131,11 @@ pub(super) fn show(report: &Report, left_out: &LeftOut, session: &Session<'_>) -
     let changes = counts(report.added, report.moved, report.replaced, report.deleted);
     let (unchanged, generation) = (report.unchanged, report.generation);
     let written = output::counted(report.passages, "passage");
-    output::line(format!(
+    output::sentence(format!(
         "{changes}, {unchanged} unchanged; {written} written; generation {generation}"
     ))?;
     if report.not_synced {
-        output::line("nothing was deleted, since not everything could be read")?;
+        output::sentence("nothing was deleted, since not everything could be read")?;
     }
     if report.broken > 0 {
         let broken = output::counted(report.broken, "document");
@@ -149,10 +149,10 @@ pub(super) fn show(report: &Report, left_out: &LeftOut, session: &Session<'_>) -
     }
     let unread = left_out.unread.to_string();
     if !unread.is_empty() {
-        output::line(format!("files of formats that are not read: {unread}"))?;
+        output::sentence(format!("files of formats that are not read: {unread}"))?;
     }
     for notice in notices.iter().take(MOST_TOLD) {
-        output::line(format!("note: {notice}"))?;
+        output::sentence(format!("note: {notice}"))?;
     }
     if let more @ 1.. = notices.len().saturating_sub(MOST_TOLD) {
         output::line(format!("note: {more} more files were not read as they are"))?;
@@ -163,7 +163,7 @@ pub(super) fn show(report: &Report, left_out: &LeftOut, session: &Session<'_>) -
     }
     if report.longer_than_embedder > 0 {
         let longer = output::counted(report.longer_than_embedder, "passage");
-        output::line(format!(
+        output::sentence(format!(
             "longer than the embedder reads: {longer}; --segment auto would cut them"
         ))?;
     }

@@ -72,19 +72,19 @@ pub(super) fn text(
     taught: &[training_questions::Taught],
 ) -> Result<()> {
     let Findings { tuned, .. } = findings;
-    output::line(measured(findings))?;
+    output::sentence(measured(findings))?;
     let rows = tuned.rows.iter();
     table("policy", tuned.better, rows.map(|row| (named(row), row)))?;
     for LeftOut { policy, why } in &findings.candidates.left_out {
-        output::line(format!("{policy} is left out: {why}"))?;
+        output::sentence(format!("{policy} is left out: {why}"))?;
     }
     output::line("")?;
-    output::line(why(findings))?;
+    output::sentence(why(findings))?;
     if let Some(row) = most_accurate(&tuned.rows).filter(|row| *row != findings.chosen()) {
-        output::line(more_accurate(row, findings.chosen()))?;
+        output::sentence(more_accurate(row, findings.chosen()))?;
     }
     if let Some(limits) = limits(findings) {
-        output::line(limits)?;
+        output::sentence(limits)?;
     }
     if let Some(Confirmed { n, arm, chosen }) = &findings.confirmed {
         output::line("")?;

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use ken_setup::{Chosen, Key, Settings};
 
-use crate::commands::provenance::for_a_shell;
 use crate::config::keys;
 use crate::failure::Result;
+use crate::shell::for_a_shell;
 use crate::terminal::remark;
 
 /// What was written.

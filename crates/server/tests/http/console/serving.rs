@@ -4,7 +4,7 @@
 use ken_language::LanguageModel;
 use ken_server::{Keys, Scope};
 use ken_testing::{TableModel, has};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::client::{Response, exchange, request};
 use crate::fixture::{LIMITS, Running, facts, grant};
@@ -93,6 +93,15 @@ fn the_page_and_its_files_are_served() {
     assert_eq!((head.status, head.body.len()), (200, 0));
     let posted = server.post("/", &json!({}));
     posted.refuses(405, "method_not_allowed");
+    // The log names the page, and not each of its files.
+    let log = server.log.lock().unwrap();
+    let route = |entry: &Value| entry["route"].as_str().unwrap_or_default().to_owned();
+    let routes: Vec<String> = log.iter().map(route).collect();
+    assert!(routes.iter().any(|route| route == "/"), "{routes:?}");
+    assert!(
+        !routes.iter().any(|route| route.starts_with("/console/")),
+        "{routes:?}"
+    );
 }
 
 #[test]
