@@ -24,7 +24,6 @@ pub fn is_loopback(url: &Url) -> bool {
 }
 
 /// Whether an endpoint's URL has no query, or only the version of Azure's API, which may be shown.
-#[must_use]
 pub fn has_open_query(url: &Url) -> bool {
     let names_version = |query: &str| query.starts_with("api-version=") && !query.contains('&');
     url.query().is_none_or(names_version)

@@ -9,9 +9,9 @@ use ureq::unversioned::transport::NextTimeout;
 /// Looks names up as the system does. A name without an address is an unknown host, where ureq reports a failure of
 /// reading or writing.
 #[derive(Debug, Default)]
-pub(crate) struct Names(DefaultResolver);
+pub(crate) struct NameLookup(DefaultResolver);
 
-impl Resolver for Names {
+impl Resolver for NameLookup {
     fn resolve(
         &self,
         uri: &Uri,

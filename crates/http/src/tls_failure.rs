@@ -13,7 +13,6 @@ pub enum TlsFailure {
 }
 
 /// The failure of encryption in an error; `None` if something else failed.
-#[must_use]
 pub fn tls_failure(error: &Error) -> Option<TlsFailure> {
     let failure = match error {
         Error::Rustls(failure) => failure,

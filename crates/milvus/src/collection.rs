@@ -63,7 +63,7 @@ impl Collection {
     ) -> Result<Self, MilvusError> {
         let connection = Connection::open(address, token, SEARCH_ATTEMPTS)?;
         let identity = Identity::read_complete(&connection)?;
-        Self::loaded(Arc::new(connection), identity, active)
+        Self::loaded(Arc::new(connection), LONG, identity, active)
     }
 
     /// The collection as it is now at its address, without filters; `None` if that is how it was opened, or while a push
@@ -76,13 +76,16 @@ impl Collection {
             Err(MilvusError::PushUnfinished { .. }) => Ok(None),
             Ok(identity) if identity == self.identity => Ok(None),
             identity => {
-                Self::loaded(Arc::clone(&self.connection), identity?, self.active).map(Some)
+                let connection = Arc::clone(&self.connection);
+                Self::loaded(connection, SHORT, identity?, self.active).map(Some)
             }
         }
     }
 
+    /// Loads it, for which the server gets `limit`; what it has not loaded by then, it goes on to load.
     fn loaded(
         connection: Arc<Connection>,
+        limit: Duration,
         identity: Identity,
         active: Active,
     ) -> Result<Self, MilvusError> {
@@ -96,7 +99,7 @@ impl Collection {
                 shards,
             });
         }
-        load(&connection)?;
+        load(&connection.within(limit))?;
         Ok(Self {
             connection,
             identity,

@@ -131,11 +131,9 @@ impl Ranked {
     /// # Errors
     /// [`MilvusError::TooFewScores`].
     pub fn first(&self, count: usize) -> Result<Vec<PruneMark>, MilvusError> {
-        let marks = self.leading(count)?.iter().map(|candidate| PruneMark {
-            passage_id: candidate.id.clone(),
-            score: f64::from(candidate.score),
-            reason: String::new(),
-        });
+        let marks = self.leading(count)?.iter();
+        let marks = marks
+            .map(|candidate| PruneMark::new(candidate.id.clone(), f64::from(candidate.score), ""));
         Ok(marks.collect())
     }
 

@@ -6,10 +6,9 @@ use std::sync::atomic::AtomicBool;
 use ken_corpus::{Corpus, Filter, Passage, PassageId, PruneMark};
 use ken_milvus::{Mark, Ranked, Ranking, restore, score};
 
-use crate::invented::{numbered, publish, vector};
+use crate::invented::{numbered, vector};
 use crate::marking::{first_of, marked};
-use crate::milvus_lite::MilvusLite;
-use crate::{assert_same, held, live, opened, pushed};
+use crate::{assert_same, held, live, opened, pushed, started};
 
 fn ranked(address: &str, by: Ranking<'_>) -> Ranked {
     let (to, stop) = (address.parse().unwrap(), AtomicBool::new(false));
@@ -52,10 +51,7 @@ fn sorted(ids: &[PassageId]) -> Vec<PassageId> {
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn the_highest_go_until_that_is_replaced_or_undone() {
-    let server = MilvusLite::start();
-    let address = server.address("ratio");
-    let dir = tempfile::tempdir().unwrap();
-    publish(dir.path(), &(0..120).map(numbered).collect::<Vec<_>>());
+    let (_server, address, dir) = started("ratio", 120);
     pushed(dir.path(), &address).unwrap();
     // What a list names is no share of the ratio, and stays pruned.
     let listed = first_of(7, 1.0);
@@ -100,10 +96,7 @@ fn the_highest_go_until_that_is_replaced_or_undone() {
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn passages_without_a_score_are_not_pruned() {
-    let server = MilvusLite::start();
-    let address = server.address("few");
-    let dir = tempfile::tempdir().unwrap();
-    publish(dir.path(), &(0..60).map(numbered).collect::<Vec<_>>());
+    let (_server, address, dir) = started("few", 60);
     pushed(dir.path(), &address).unwrap();
     let scores: Vec<_> = (20..30).map(|n| first_of(n, n as f64 / 64.0)).collect();
     marked(&address, Mark::Score("mastery"), &scores).unwrap();
@@ -126,10 +119,7 @@ fn passages_without_a_score_are_not_pruned() {
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn a_threshold_takes_passages_of_one_score_together() {
-    let server = MilvusLite::start();
-    let address = server.address("threshold");
-    let dir = tempfile::tempdir().unwrap();
-    publish(dir.path(), &(0..40).map(numbered).collect::<Vec<_>>());
+    let (_server, address, dir) = started("threshold", 40);
     pushed(dir.path(), &address).unwrap();
     // Four passages of each score from 0 to 0.4; the others have none.
     let scores: Vec<PruneMark> = (0..20)

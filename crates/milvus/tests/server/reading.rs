@@ -3,9 +3,8 @@
 use ken_corpus::{Active, Corpus, Filter, Passage, PassageId};
 use ken_milvus::Collection;
 
-use crate::invented::{numbered, prune, publish, vector};
-use crate::milvus_lite::MilvusLite;
-use crate::{live, opened, pushed};
+use crate::invented::{numbered, prune, vector};
+use crate::{live, opened, pushed, started};
 
 fn sampled(collection: &Collection, limit: Option<usize>, seed: u64) -> Vec<Passage> {
     let mut passages = Vec::new();
@@ -22,12 +21,9 @@ fn sorted(mut passages: Vec<Passage>) -> Vec<Passage> {
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn all_live_passages_are_read_once() {
-    let server = MilvusLite::start();
-    let address = server.address("read");
-    let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path();
     // More than a query returns, in every partition.
-    publish(dir, &(0..3500).map(numbered).collect::<Vec<_>>());
+    let (_server, address, dir) = started("read", 3500);
+    let dir = dir.path();
     prune(dir, &[format!("{}#0", numbered(7).0.id)]);
     pushed(dir, &address).unwrap();
     let corpus = Corpus::open(dir).unwrap();
@@ -52,10 +48,7 @@ fn all_live_passages_are_read_once() {
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn a_smaller_sample_begins_a_larger_one() {
-    let server = MilvusLite::start();
-    let address = server.address("sampled");
-    let dir = tempfile::tempdir().unwrap();
-    publish(dir.path(), &(0..200).map(numbered).collect::<Vec<_>>());
+    let (_server, address, dir) = started("sampled", 200);
     pushed(dir.path(), &address).unwrap();
     let collection = opened(&address).unwrap();
     let all = sampled(&collection, None, 5);
@@ -68,11 +61,8 @@ fn a_smaller_sample_begins_a_larger_one() {
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn passages_are_read_by_their_ids_with_their_vectors() {
-    let server = MilvusLite::start();
-    let address = server.address("stored");
-    let dir = tempfile::tempdir().unwrap();
+    let (_server, address, dir) = started("stored", 300);
     let dir = dir.path();
-    publish(dir, &(0..300).map(numbered).collect::<Vec<_>>());
     let all = live(&Corpus::open(dir).unwrap());
     // Pruned passages are read, too, and counted no more.
     prune(dir, &[all[5].id.to_string()]);

@@ -119,11 +119,8 @@ fn an_interrupted_push_changes_no_search_and_resumes() {
 #[test]
 #[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn a_collection_stays_as_it_was_opened_until_the_push_is_over() {
-    let server = MilvusLite::start();
-    let address = server.address("changing");
-    let dir = tempfile::tempdir().unwrap();
+    let (_server, address, dir) = started("changing", 10);
     let dir = dir.path();
-    publish(dir, &(0..10).map(numbered).collect::<Vec<_>>());
     pushed(dir, &address).unwrap();
     let collection = opened(&address).unwrap();
     publish(dir, &(10..400).map(numbered).collect::<Vec<_>>());

@@ -24,7 +24,7 @@ const ALL_WITHIN: Duration = Duration::from_secs(20);
 /// A body whose rest is read when it is dropped.
 pub(crate) struct Drained {
     body: Option<Incoming>,
-    /// Whether the client sends its body unasked, and not only after `100 Continue`.
+    /// Whether the client sends its body: unasked, or since it got `100 Continue`.
     is_sent: bool,
 }
 
@@ -43,6 +43,7 @@ impl Body for Drained {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        self.is_sent = true;
         match &mut self.body {
             Some(body) => Pin::new(body).poll_frame(cx),
             None => Poll::Ready(None),

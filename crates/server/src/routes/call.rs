@@ -17,7 +17,7 @@ use crate::service::answers::Request;
 use crate::service::live::Live;
 use crate::service::resources::Served;
 use crate::service::work;
-use crate::wire::body::{self, Sent};
+use crate::wire::body::{self, SentBody};
 use crate::wire::page::Page;
 use crate::wire::refusal::Refusal;
 
@@ -174,12 +174,12 @@ impl Names for (Corpus, String) {
 
 /// A body of JSON that is yet to be read.
 pub(crate) struct JsonBody<T> {
-    sent: Sent,
+    sent: SentBody,
     value: PhantomData<fn() -> T>,
 }
 
-impl<T> From<Sent> for JsonBody<T> {
-    fn from(sent: Sent) -> Self {
+impl<T> From<SentBody> for JsonBody<T> {
+    fn from(sent: SentBody) -> Self {
         let value = PhantomData;
         Self { sent, value }
     }
@@ -222,8 +222,8 @@ impl<T: DeserializeOwned> JsonBody<T> {
 /// A body of `multipart/form-data` that is yet to be received.
 pub(crate) struct Upload(pub(crate) Body);
 
-impl From<Sent> for Upload {
-    fn from(sent: Sent) -> Self {
+impl From<SentBody> for Upload {
+    fn from(sent: SentBody) -> Self {
         Self(sent.body)
     }
 }

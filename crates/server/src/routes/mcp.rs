@@ -18,7 +18,7 @@ use crate::wire::body;
 use crate::wire::refusal::Refusal;
 
 /// Takes a message, or a batch of them.
-pub(crate) async fn take(call: Call, body: body::Sent) -> Result<Reply<Value>, Refusal> {
+pub(crate) async fn take(call: Call, body: body::SentBody) -> Result<Reply<Value>, Refusal> {
     let bytes = body::bytes(body).await?;
     let refused = |response| Ok(Reply::with_status(StatusCode::BAD_REQUEST, &response));
     let version = call.headers.get("mcp-protocol-version");

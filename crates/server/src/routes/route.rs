@@ -15,7 +15,7 @@ use super::call::{Call, JsonBody, Names, Shared, Upload};
 use super::permission::Permission;
 use super::reply::{Content, Reply};
 use crate::service::work::broken;
-use crate::wire::body::Sent;
+use crate::wire::body::SentBody;
 use crate::wire::query::Parameter;
 use crate::wire::refusal::Refusal;
 
@@ -60,7 +60,7 @@ impl Route {
             handler: Arc::new(move |shared, request| {
                 Box::pin(async move {
                     let (parts, body) = request.into_parts();
-                    let sent = Sent::new(&parts.headers, body);
+                    let sent = SentBody::new(&parts.headers, body);
                     let replied = async {
                         let call = Call::read(shared, parts, permission).await?;
                         handler.answer(call, sent).await
@@ -88,7 +88,7 @@ pub(super) trait Handler<P, B, T>: Copy + Send + Sync + 'static {
     fn answer(
         self,
         call: Call<P>,
-        sent: Sent,
+        sent: SentBody,
     ) -> impl Future<Output = Result<Reply<T>, Refusal>> + Send;
 }
 
@@ -97,18 +97,22 @@ where
     F: Fn(Call<P>) -> A + Copy + Send + Sync + 'static,
     A: Future<Output = Result<Reply<T>, Refusal>> + Send,
 {
-    fn answer(self, call: Call<P>, _: Sent) -> impl Future<Output = Result<Reply<T>, Refusal>> {
+    fn answer(self, call: Call<P>, _: SentBody) -> impl Future<Output = Result<Reply<T>, Refusal>> {
         self(call)
     }
 }
 
 impl<P, B, T, F, A> Handler<P, (B,), T> for F
 where
-    B: From<Sent>,
+    B: From<SentBody>,
     F: Fn(Call<P>, B) -> A + Copy + Send + Sync + 'static,
     A: Future<Output = Result<Reply<T>, Refusal>> + Send,
 {
-    fn answer(self, call: Call<P>, sent: Sent) -> impl Future<Output = Result<Reply<T>, Refusal>> {
+    fn answer(
+        self,
+        call: Call<P>,
+        sent: SentBody,
+    ) -> impl Future<Output = Result<Reply<T>, Refusal>> {
         self(call, sent.into())
     }
 }
@@ -125,7 +129,7 @@ impl Taken for () {
     }
 }
 
-impl Taken for (Sent,) {
+impl Taken for (SentBody,) {
     fn described(_: &mut SchemaGenerator) -> Option<Value> {
         None
     }

@@ -19,7 +19,7 @@ use multer::{Constraints, Field, Multipart, SizeLimit};
 
 use crate::service::work::{blocking, broken};
 use crate::wire::body::{cut, late, refuse_larger, too_large};
-use crate::wire::encoding::Encoding;
+use crate::wire::encoding::ContentEncoding;
 use crate::wire::refusal::Refusal;
 
 /// The largest body, in bytes, as for files of OpenAI's API.
@@ -80,8 +80,8 @@ async fn files_of(
         let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
         Refusal::new(status, "not_multipart", message)
     })?;
-    if Encoding::of(headers)? != Encoding::Identity {
-        return Err(Encoding::refused(
+    if ContentEncoding::of(headers)? != ContentEncoding::Identity {
+        return Err(ContentEncoding::refused(
             "uploads are sent as they are, not compressed",
         ));
     }

@@ -182,7 +182,8 @@ impl Job {
                 // So that it is not free to leave before the end of an answer.
                 let told = self.told.load(Ordering::Relaxed);
                 if told > 0 {
-                    reserved.settle(self.asked.prompt_estimate(&self.served) + told / 4);
+                    let read = self.asked.prompt_estimate(&self.served);
+                    reserved.settle(read + gateway::estimated_tokens(told));
                 }
                 self.fail(refusal);
             }

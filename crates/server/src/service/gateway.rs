@@ -88,7 +88,7 @@ impl Said {
     fn written(self, model: &dyn LanguageModel, size: usize) -> Result<Written, AnswerError> {
         let [prompt, completion] = match self.usage {
             Some(usage) => usage,
-            None => [size / 4, model.count_tokens(&self.text)?],
+            None => [estimated_tokens(size), model.count_tokens(&self.text)?],
         };
         let lack = match self.finish_reason.as_str() {
             "length" => Some(Lack::CutOff),
@@ -110,6 +110,11 @@ pub(crate) fn told(reply: &Value) -> usize {
     let choices = reply["choices"].as_array().into_iter().flatten();
     let parts = choices.flat_map(|choice| ["delta", "message", "text"].map(|part| &choice[part]));
     parts.map(length).sum()
+}
+
+/// About how many tokens a text of so many bytes has.
+pub(crate) fn estimated_tokens(bytes: usize) -> usize {
+    bytes / 4
 }
 
 /// The bytes of all texts in a value.

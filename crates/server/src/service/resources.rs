@@ -19,6 +19,7 @@ use super::corrections::Corrections;
 use super::data_folder::DataFolder;
 use super::evals::Evals;
 use super::gate::{Gate, Load};
+use super::gateway::estimated_tokens;
 use super::judge::Judge;
 use super::library::{self, Library, Tools};
 use super::policies;
@@ -311,7 +312,7 @@ impl Served {
     /// About how many tokens a question of so many bytes takes, with evidence and an answer, before any are counted.
     pub(crate) fn prompt_estimate(&self, bytes: usize) -> usize {
         let settings = &self.pipeline.settings;
-        bytes / 4 + settings.evidence_tokens + settings.max_tokens
+        estimated_tokens(bytes) + settings.evidence_tokens + settings.max_tokens
     }
 
     /// What clients may name as model: the policy of the settings, those that can choose here, and the embedder.

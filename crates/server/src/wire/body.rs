@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
-use super::encoding::Encoding;
+use super::encoding::ContentEncoding;
 use super::mismatch;
 use super::refusal::Refusal;
 use crate::lock::lock;
@@ -122,14 +122,14 @@ const MARK: &[u8] = b"\xef\xbb\xbf";
 const SENT_WITHIN: Duration = Duration::from_secs(30);
 
 /// A body that is yet to be received.
-pub(crate) struct Sent {
+pub(crate) struct SentBody {
     pub(crate) body: Body,
-    encoding: Result<Encoding, Refusal>,
+    encoding: Result<ContentEncoding, Refusal>,
 }
 
-impl Sent {
+impl SentBody {
     pub(crate) fn new(headers: &HeaderMap, body: Body) -> Self {
-        let encoding = Encoding::of(headers);
+        let encoding = ContentEncoding::of(headers);
         Self { body, encoding }
     }
 }
@@ -138,7 +138,7 @@ impl Sent {
 ///
 /// # Errors
 /// A body that is too large, too slow, cut off or missing, or compressed in an unknown way.
-pub(crate) async fn bytes(sent: Sent) -> Result<Bytes, Refusal> {
+pub(crate) async fn bytes(sent: SentBody) -> Result<Bytes, Refusal> {
     let bytes = bytes_or_none(sent).await?;
     match bytes.is_empty() {
         true => Err(Refusal::bad("missing_body", "the request has no body")),
@@ -150,7 +150,7 @@ pub(crate) async fn bytes(sent: Sent) -> Result<Bytes, Refusal> {
 ///
 /// # Errors
 /// A body that is too large, too slow or cut off, or compressed in an unknown way.
-pub(crate) async fn bytes_or_none(Sent { body, encoding }: Sent) -> Result<Bytes, Refusal> {
+pub(crate) async fn bytes_or_none(SentBody { body, encoding }: SentBody) -> Result<Bytes, Refusal> {
     let encoding = encoding?;
     refuse_larger(&body, LARGEST as u64)?;
     let received = tokio::time::timeout(SENT_WITHIN, received(body)).await;
@@ -203,7 +203,7 @@ pub(crate) fn too_large(most: u64) -> Refusal {
 ///
 /// # Errors
 /// As [`bytes`], and a body that is not JSON or has another form.
-pub(crate) async fn read<T: DeserializeOwned>(sent: Sent) -> Result<T, Refusal> {
+pub(crate) async fn read<T: DeserializeOwned>(sent: SentBody) -> Result<T, Refusal> {
     value(&bytes(sent).await?)
 }
 
@@ -279,10 +279,10 @@ mod tests {
     use super::*;
 
     /// A body of which this many bytes have come, and its client's end.
-    async fn begun(length: usize) -> (Sent, Sender<Bytes>) {
+    async fn begun(length: usize) -> (SentBody, Sender<Bytes>) {
         let (mut client, body) = Channel::new(2);
         client.send_data(spaces(length)).await.unwrap();
-        (Sent::new(&HeaderMap::new(), Body::new(body)), client)
+        (SentBody::new(&HeaderMap::new(), Body::new(body)), client)
     }
 
     fn spaces(length: usize) -> Bytes {

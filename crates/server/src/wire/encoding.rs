@@ -14,14 +14,14 @@ const WINDOW_LOG: u32 = 23;
 
 /// What a body is compressed by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Encoding {
+pub(crate) enum ContentEncoding {
     Identity,
     Gzip,
     Deflate,
     Zstd,
 }
 
-impl Encoding {
+impl ContentEncoding {
     /// Reads `Content-Encoding` (RFC 9110, 8.4).
     ///
     /// # Errors

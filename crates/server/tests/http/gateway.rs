@@ -188,20 +188,6 @@ fn a_reply_without_an_answer_is_a_failure() {
 }
 
 #[test]
-fn a_call_that_comes_whole_has_its_place_in_a_stream() {
-    let front = Front::start(LIMITS);
-    front.says(|_| {
-        let function = json!({"name": "tide", "arguments": "{}"});
-        let call = json!([{"id": "c1", "type": "function", "function": function}]);
-        let message = json!({"role": "assistant", "content": null, "tool_calls": call});
-        let choice = json!({"index": 0, "message": message, "finish_reason": "tool_calls"});
-        Reply::json(&json!({"choices": [choice]}))
-    });
-    let passed = front.server.post("/v1/chat/completions", &streamed(true));
-    says!(passed.text() => "\"delta\":{", "\"arguments\":\"{}\"},\"index\":0}");
-}
-
-#[test]
 fn an_error_by_its_name_is_no_end_of_an_answer() {
     let front = Front::start(LIMITS);
     front.says(|_| {

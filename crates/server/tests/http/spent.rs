@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::time::Duration;
 
 use ken_server::{Grant, Keys, Scope};
+use ken_testing::extended;
 use serde_json::{Value, json};
 
 use crate::client::{connect, exchange, request};
@@ -80,10 +81,7 @@ fn the_largest_limit_of_tokens_is_a_limit() {
         &json!({"max_tokens": u64::MAX, "user": "ada"}),
     );
     for more in [json!({}), json!({"n": 2})] {
-        let mut body = body.clone();
-        for (name, value) in more.as_object().unwrap() {
-            body[name] = value.clone();
-        }
+        let body = extended(body.clone(), &more);
         let answered = front.server.post("/v1/chat/completions", &body);
         assert_eq!(answered.status, 200, "{}", answered.text());
     }

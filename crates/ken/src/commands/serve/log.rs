@@ -24,7 +24,7 @@ const WRITTEN_WITHIN: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(5);
 
 /// The lines of the log. Dropping it waits for those that are not written yet, but not for long.
-pub(super) struct Lines {
+pub(super) struct LogLines {
     send: SyncSender<String>,
     counts: Arc<Counts>,
 }
@@ -35,7 +35,7 @@ struct Counts {
     left_out: AtomicUsize,
 }
 
-impl Lines {
+impl LogLines {
     /// # Errors
     /// A thread that the system denies.
     pub(super) fn begin() -> std::io::Result<Self> {
@@ -60,7 +60,7 @@ impl Lines {
     }
 }
 
-impl Drop for Lines {
+impl Drop for LogLines {
     fn drop(&mut self) {
         let begun = Instant::now();
         while self.counts.waiting.load(Ordering::SeqCst) > 0 && begun.elapsed() < WRITTEN_WITHIN {

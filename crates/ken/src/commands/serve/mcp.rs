@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_server::{Access, Agent};
 
-use super::log::Lines;
+use super::log::LogLines;
 use super::open;
 use crate::failure::{Failure, Result};
 use crate::interrupt::{self, Line};
@@ -21,7 +21,7 @@ pub(crate) fn run(session: &Session<'_>) -> Result<()> {
             is_gone.store(true, Ordering::Relaxed);
         }
     };
-    let lines = Lines::begin()?;
+    let lines = LogLines::begin()?;
     let served = open(session, None, &lines.log())?;
     let agent = Agent::new(served, access, reply).map_err(Failure::other)?;
     // What is under way is responded to, however the input ends.

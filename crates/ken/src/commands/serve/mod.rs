@@ -18,7 +18,7 @@ use ken_setup::Setup;
 use serde_json::json;
 
 use self::intake::Documents;
-use self::log::Lines;
+use self::log::LogLines;
 use self::measure::Policies;
 use crate::arguments::serve::{ServeArguments, ServeVerb};
 use crate::failure::{Failure, Result};
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &ServeArguments, session: &Session<'_>, source: Sou
 
 fn serve(session: &Session<'_>, source: Source) -> Result<()> {
     allocator::return_what_is_freed();
-    let lines = Lines::begin()?;
+    let lines = LogLines::begin()?;
     let settings = session.settings;
     let access = Access::open(settings.server_keys.clone())?;
     let access = access.allowing(settings.allowed_origins.clone().unwrap_or_default());

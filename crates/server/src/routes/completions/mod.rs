@@ -25,6 +25,7 @@ use crate::access::caller::Reserved;
 use crate::service::answers::Events;
 use crate::service::cancel::Cancel;
 use crate::service::clock::unix_seconds;
+use crate::service::gateway::estimated_tokens;
 use crate::service::options::SamplingOptions;
 use crate::service::resources::Served;
 use crate::service::{policies, readable, work};
@@ -372,7 +373,7 @@ impl Prompt {
 
     fn estimate(&self) -> usize {
         match self {
-            Self::Text(text) => text.len() / 4,
+            Self::Text(text) => estimated_tokens(text.len()),
             Self::Tokens(tokens) => tokens.len(),
         }
     }
@@ -385,7 +386,7 @@ fn written(continued: &Result<Vec<TextCompletion>, Refusal>, told: usize) -> usi
             let samples = all.iter().flat_map(|continued| &continued.samples);
             samples.map(|(text, _)| text.tokens).sum()
         }
-        Err(_) => told / 4,
+        Err(_) => estimated_tokens(told),
     }
 }
 

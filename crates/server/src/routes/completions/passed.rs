@@ -11,7 +11,7 @@ use crate::routes::call::Call;
 use crate::routes::reply::Reply;
 use crate::routes::stream::streamed;
 use crate::service::cancel::Cancel;
-use crate::service::gateway;
+use crate::service::gateway::{self, estimated_tokens};
 use crate::service::resources::Served;
 use crate::service::work;
 use crate::wire::body;
@@ -75,7 +75,7 @@ fn ask(
     // What was told is spent, also where the server does not count it, or the answer breaks off.
     match used {
         Some(used) => reserved.settle(usize::try_from(used).unwrap_or(usize::MAX)),
-        None if told > 0 => reserved.settle(read + told / 4),
+        None if told > 0 => reserved.settle(read + estimated_tokens(told)),
         None => {}
     }
     asked.map_err(|error| cancel.refusal(Refusal::of_model(&error)))?;
@@ -85,5 +85,5 @@ fn ask(
 /// About how many tokens the prompt of a request has.
 fn prompt_estimate(request: &Map<String, Value>) -> usize {
     let prompt = request.get("prompt");
-    prompt.map_or(0, |prompt| prompt.to_string().len() / 4)
+    prompt.map_or(0, |prompt| estimated_tokens(prompt.to_string().len()))
 }
