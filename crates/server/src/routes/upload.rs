@@ -18,7 +18,7 @@ use ken_storage::{AtomicFile, StorageError};
 use multer::{Constraints, Field, Multipart, SizeLimit};
 
 use crate::service::work::{blocking, broken};
-use crate::wire::body::{cut, late, refuse_larger, too_large};
+use crate::wire::body::{cut, late, refuse_larger};
 use crate::wire::encoding::ContentEncoding;
 use crate::wire::refusal::Refusal;
 
@@ -202,7 +202,7 @@ fn refused(error: &multer::Error) -> Refusal {
             Refusal::new(status, "part_head_too_large", message)
         }
         multer::Error::StreamSizeExceeded { limit }
-        | multer::Error::FieldSizeExceeded { limit, .. } => too_large(*limit),
+        | multer::Error::FieldSizeExceeded { limit, .. } => Refusal::too_large(*limit),
         multer::Error::StreamReadFailed(_)
         | multer::Error::IncompleteStream
         | multer::Error::IncompleteHeaders

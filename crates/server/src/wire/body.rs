@@ -172,7 +172,7 @@ async fn received(mut body: Body) -> Result<Bytes, Refusal> {
         };
         let length = bytes.len() + data.len();
         if length > LARGEST {
-            return Err(too_large(LARGEST as u64));
+            return Err(Refusal::too_large(LARGEST as u64));
         }
         if length > SMALL && place.is_none() {
             place = Some(LARGE.place().await);
@@ -188,15 +188,9 @@ async fn received(mut body: Body) -> Result<Bytes, Refusal> {
 /// A body of more than `most` bytes.
 pub(crate) fn refuse_larger(body: &Body, most: u64) -> Result<(), Refusal> {
     match body.size_hint().lower() > most {
-        true => Err(too_large(most)),
+        true => Err(Refusal::too_large(most)),
         false => Ok(()),
     }
-}
-
-/// The refusal of a body that is too large.
-pub(crate) fn too_large(most: u64) -> Refusal {
-    let message = format!("the body has more than {most} bytes");
-    Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
 }
 
 /// The value in a body.

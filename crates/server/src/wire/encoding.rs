@@ -6,7 +6,6 @@ use axum::body::Bytes;
 use axum::http::{HeaderMap, StatusCode, header};
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
 
-use super::body::too_large;
 use super::refusal::Refusal;
 
 /// The logarithm of the largest window that a Zstandard decoder gets, in bytes: 8 MiB (RFC 9659).
@@ -80,7 +79,7 @@ impl ContentEncoding {
             Refusal::bad("broken_encoding", message)
         })?;
         match plain.len() > most {
-            true => Err(too_large(most as u64)),
+            true => Err(Refusal::too_large(most as u64)),
             false => Ok(plain.into()),
         }
     }

@@ -59,6 +59,12 @@ impl Refusal {
         Self::new(StatusCode::BAD_REQUEST, code, message)
     }
 
+    /// The refusal of a body that is too large.
+    pub(crate) fn too_large(most: u64) -> Self {
+        let message = format!("the body has more than {most} bytes");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
+    }
+
     /// A parameter has a value that it cannot have.
     pub(crate) fn invalid(param: &str, message: impl Into<String>) -> Self {
         Self::bad("invalid_value", message).of(param)
