@@ -333,7 +333,10 @@ mod tests {
 
     #[test]
     fn what_is_around_a_head_keeps_its_breaks() {
-        assert_eq!(without("a\n\nhead\n\nb\nc", Vec::from_iter(Some(3..7))), "a\n\nb\nc");
+        assert_eq!(
+            without("a\n\nhead\n\nb\nc", Vec::from_iter(Some(3..7))),
+            "a\n\nb\nc"
+        );
         assert_eq!(without("head\n\na\n9", vec![8..9, 0..4]), "a");
     }
 }
