@@ -364,6 +364,11 @@ mod tests {
     }
 
     #[test]
+    fn what_follows_a_sign_is_no_target() {
+        assert_eq!(inline("Where `a < b` and `c <d>`_"), "Where a < b and c");
+    }
+
+    #[test]
     fn tables_notes_and_links_over_lines() {
         let text = "See `the\nlong table <t.html>`_ and the note [1]_.\n\n+------+-----+\n| Pump | Bar |\n+======+=====+\n\
                     | ``7``| 9   |\n+------+-----+\n\n.. list-table:: Pumps\n   :header-rows: 1\n\n   * - Pump\n     - Bar\n   * - seven\n     - 9 or\n       10\n\n\
