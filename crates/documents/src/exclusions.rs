@@ -198,6 +198,20 @@ mod tests {
     }
 
     #[test]
+    fn what_is_given_itself_does_not_count_as_left_out() {
+        let dir = folder(&[
+            (".gitignore", "build/\n*.log\n"),
+            ("a.md", "a"),
+            ("a.log", "x"),
+            ("build/b.md", "b"),
+        ]);
+        let given = [dir.path().to_owned(), dir.path().join("build")];
+        let documents = read_documents(&given).unwrap();
+        assert_eq!(documents.excluded(), 1);
+        assert_eq!(documents.count(), 2);
+    }
+
+    #[test]
     fn a_pattern_that_is_none_is_refused() {
         let dir = folder(&[("a.md", "a")]);
         let options = with!(ReadOptions::default(), exclude: vec!["{a".to_owned()]);

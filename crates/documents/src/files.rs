@@ -161,6 +161,11 @@ pub(crate) fn find_files(paths: &[PathBuf], options: &ReadOptions) -> Result<Fou
             });
         }
     }
+    // What is given itself is read, whatever a folder around it leaves out.
+    let given = paths.iter().filter_map(|path| fs::canonicalize(path).ok());
+    let given: Vec<PathBuf> = given.collect();
+    let holds_given = |path: &PathBuf| given.iter().any(|given| given.starts_with(path));
+    found.excluded.retain(|path| !holds_given(path));
     Ok(found)
 }
 

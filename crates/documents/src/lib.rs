@@ -1,8 +1,9 @@
 //! Documents from files, folders and standard input, one at a time.
 //!
 //! The format follows from the file's extension, without that of a compression, or the caller names it. Each format has
-//! a module here. Of folders, hidden entries and those that patterns exclude are left out. Readers fetch nothing and write nothing. They decode text in encodings other than UTF-8, and report that in a
-//! notice. `ken-corpus` defines what a document is, and which folders are a corpus and thus skipped.
+//! a module here. Of folders, hidden entries and those that patterns exclude are left out. Readers fetch nothing and write
+//! nothing. They decode text in encodings other than UTF-8, and report that in a notice. `ken-corpus` defines what a document
+//! is, and which folders are a corpus and thus skipped.
 //!
 //! ```
 //! use std::io::Write;

@@ -88,9 +88,12 @@ fn shown(output: &Value, watch: &Watch) -> Result<String, ReadError> {
         return Ok(without_colors(&lines(Some(printed))));
     }
     let data = output.get("data").unwrap_or(output);
+    let is_alone = data.as_object().is_none_or(|forms| forms.len() == 1);
+    let says_something =
+        |text: &String| !text.trim().is_empty() && (is_alone || !is_name_of_object(text));
     let forms = ["text/plain", "text/markdown", "text/latex"];
     let mut texts = forms.into_iter().map(|form| lines(data.get(form)));
-    match texts.find(|text| !text.trim().is_empty() && !is_name_of_object(text)) {
+    match texts.find(says_something) {
         Some(text) => Ok(without_colors(&text)),
         None => {
             let page = lines(data.get("text/html"));
@@ -99,7 +102,7 @@ fn shown(output: &Value, watch: &Watch) -> Result<String, ReadError> {
     }
 }
 
-/// Whether a text only names what is shown, as `<Figure size 640x480 with 1 Axes>` does.
+/// Whether a text may only name what another form shows, as `<Figure size 640x480 with 1 Axes>` does.
 fn is_name_of_object(text: &str) -> bool {
     let text = text.trim();
     text.starts_with('<') && text.ends_with('>') && !text.contains('\n')
@@ -166,12 +169,13 @@ mod tests {
         let notebook = r##"{"nbformat":4,"cells":[{"cell_type":"code","source":"x","outputs":[
             {"output_type":"display_data","data":{"text/markdown":["**nine**"],"text/html":"<b>nine</b>"}},
             {"output_type":"display_data","data":{"text/plain":"<Figure size 640x480 with 1 Axes>","image/png":"AAAA"}},
+            {"output_type":"execute_result","data":{"text/plain":"<Quantity 9 bar>"}},
             {"output_type":"display_data","data":{"text/plain":"<IPython.core.display.HTML object>","text/html":"<p>ten <b>bar</b>"}},
             {"output_type":"stream","text":"\u001b[1;31mred\u001b[0m [1]"}]}]}"##;
         let text = read(notebook).unwrap().text;
         assert_eq!(
             text,
-            "x\n\nOutput: **nine**\n\nOutput: ten bar\n\nOutput: red [1]"
+            "x\n\nOutput: **nine**\n\nOutput: <Quantity 9 bar>\n\nOutput: ten bar\n\nOutput: red [1]"
         );
     }
 

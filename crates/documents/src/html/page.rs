@@ -400,7 +400,7 @@ impl Page {
 
     fn start_link(&mut self, tag: Attributes) {
         self.link_start = (!tag.self_closing).then_some(self.text.len());
-        self.in_mark = tag.to_note && self.script.is_none();
+        self.in_mark = tag.to_note && !tag.self_closing && self.script.is_none();
         if self.in_mark {
             self.start_script(true);
         }

@@ -92,7 +92,7 @@ pub(super) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Conte
         let (next, third) = (at(index + 1), at(index + 2));
         let rest = lines.get(index..).unwrap_or_default();
         if block.is_empty()
-            && let Some((rows, length)) = rst_table::drawn(rest, most)
+            && let Some((rows, length)) = rst_table::drawn(&lines, index, most)
         {
             write_table(rows, &mut prose)?;
             index += length;
@@ -299,11 +299,10 @@ fn inline(text: &str) -> String {
         let (before, role) = role(before).unwrap_or((before, ""));
         // An escaped space sets a role apart from the word that it is part of.
         out.push_str(&noted(before.strip_suffix(JOIN).unwrap_or(before)));
-        let label = inside.rsplit_once('<').map_or(inside, |(label, _)| label);
-        let label = match label.ends_with(char::is_whitespace) {
-            true => label.trim_end(),
-            false => inside,
-        };
+        let link = inside.strip_suffix('>');
+        let label = link.and_then(|link| Some(link.rsplit_once('<')?.0));
+        let label = label.filter(|label| label.ends_with(char::is_whitespace));
+        let label = label.map_or(inside, str::trim_end);
         if role == "sup" && changes_number(&out, label) {
             out.push('^');
         }
@@ -362,6 +361,11 @@ mod tests {
             "open(valve)\n\n   Opens pump seven at 10^6Pa, a|b.\n\nAdded in version 3.1\n\n[The gate]\n\nTimes\n\n\
              a | b\na: 1; b: 2\n\nSo::\n\n   x"
         );
+    }
+
+    #[test]
+    fn what_follows_a_sign_is_no_target() {
+        assert_eq!(inline("Where `a < b` and `c <d>`_"), "Where a < b and c");
     }
 
     #[test]

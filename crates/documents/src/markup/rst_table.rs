@@ -5,13 +5,20 @@ use crate::table::Row;
 
 /// The most columns.
 const MOST_COLUMNS: usize = 256;
+/// The longest cell that is repeated in the rows beside it, in bytes.
+const LONGEST_LABEL: usize = 256;
 
-/// The rows of the drawn table that begins here, and how many lines it takes. `None` if there is no table, or it has
-/// more than `most` cells or bytes.
-pub(super) fn drawn(lines: &[&str], most: u64) -> Option<(Vec<Row>, usize)> {
+/// The rows of the drawn table that begins at the line `from`, and how many lines it takes. `None` if there is no table,
+/// or it has more than `most` cells or bytes.
+pub(super) fn drawn(lines: &[&str], from: usize, most: u64) -> Option<(Vec<Row>, usize)> {
+    let before = from.checked_sub(1).and_then(|before| lines.get(before));
+    let lines = lines.get(from..)?;
     let first = lines.first()?.trim();
     match first.as_bytes() {
-        [b'+', b'-' | b'=', ..] => grid(lines, most),
+        // Within a grid that is none, no other one begins; to try each line would take time by their square.
+        [b'+', b'-' | b'=', ..] if !before.is_some_and(|line| is_in_grid(line)) => {
+            grid(lines, most)
+        }
         [b'=', ..] if is_border(first) => simple(lines, most),
         _ => None,
     }
@@ -26,10 +33,13 @@ fn row(cells: &[String]) -> Row {
     row.filter(|(_, cell)| !cell.is_empty()).collect()
 }
 
+fn is_in_grid(line: &str) -> bool {
+    line.trim_start().starts_with(['+', '|'])
+}
+
 /// A table with bars between all cells and lines between all rows.
 fn grid(lines: &[&str], most: u64) -> Option<(Vec<Row>, usize)> {
-    let in_table = |line: &&&str| line.trim_start().starts_with(['+', '|']);
-    let length = lines.iter().take_while(in_table).count();
+    let length = lines.iter().take_while(|line| is_in_grid(line)).count();
     let bytes: usize = lines.iter().take(length).map(|line| line.len()).sum();
     if bytes as u64 > most {
         return None;
@@ -65,6 +75,8 @@ fn grid(lines: &[&str], most: u64) -> Option<(Vec<Row>, usize)> {
         if is_rule(0) || (1..bars.len()).any(|column| is_crossing(line, &bars, column)) {
             if std::mem::take(&mut has_text) {
                 rows.push(row(&cells));
+                let long = cells.iter_mut().filter(|cell| cell.len() > LONGEST_LABEL);
+                long.for_each(String::clear);
             }
             // A cell that spans several rows holds for each of them.
             let ended = cells
@@ -240,7 +252,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: &[&[&str]]) {
         let lines: Vec<&str> = text.lines().collect();
-        let (rows, length) = drawn(&lines, 1000).unwrap();
+        let (rows, length) = drawn(&lines, 0, 10_000).unwrap();
         assert_eq!(length, lines.len());
         let shown: Vec<Vec<String>> = rows
             .iter()
@@ -271,6 +283,27 @@ mod tests {
     }
 
     #[test]
+    fn a_long_cell_beside_rows_stands_once() {
+        let long: &str = &"x".repeat(LONGEST_LABEL);
+        for (label, expected) in [("x", ["x", "x y"]), (long, [long, "y"])] {
+            let (line, rest) = ("-".repeat(label.len()), " ".repeat(label.len() - 1));
+            let grid = format!("+{line}+-+\n|{label}|a|\n|{rest} +-+\n|y{rest}|b|\n+{line}+-+");
+            let [first, second] = expected.map(|label| format!("0 {label}"));
+            check(
+                &grid,
+                &[&[first.as_str(), "1 a"], &[second.as_str(), "1 b"]],
+            );
+        }
+    }
+
+    #[test]
+    fn a_grid_begins_at_its_first_line() {
+        let lines = ["| a", "+-+", "|b|", "+-+"];
+        assert!(drawn(&lines, 1, 1000).is_none());
+        assert!(drawn(&lines[1..], 0, 1000).is_some());
+    }
+
+    #[test]
     fn simple_tables() {
         check(
             "=====  =====\nPump   Bar\n=====  =====\nseven  9 at the\n       most\neight\n=====  =====",
@@ -296,9 +329,9 @@ mod tests {
             "+-+-+",
         ] {
             let lines: Vec<&str> = text.lines().collect();
-            assert_eq!(drawn(&lines, 1000), None, "{text}");
+            assert_eq!(drawn(&lines, 0, 1000), None, "{text}");
         }
         let lines = ["== ==", "a  b", "== =="];
-        assert!(drawn(&lines, 1).is_none());
+        assert!(drawn(&lines, 0, 1).is_none());
     }
 }

@@ -212,7 +212,9 @@ impl<'s> Body<'s> {
             }
             "tbl" => self.tables.push(Table::default()),
             "sdt" => self.is_placeholder = false,
-            "showingPlcHdr" => self.is_placeholder = true,
+            "showingPlcHdr" => {
+                self.is_placeholder = !matches!(value().as_str(), "0" | "false");
+            }
             "sdtContent" => {
                 let is_placeholder = std::mem::take(&mut self.is_placeholder);
                 self.placeholders += usize::from(is_placeholder || self.placeholders > 0);

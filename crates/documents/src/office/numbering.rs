@@ -12,6 +12,8 @@ use crate::xml::{Node, Xml};
 const LEVELS: usize = 9;
 /// The longest number, in bytes.
 const LONGEST: usize = 64;
+/// The longest id of a list, and the longest text around counts, in bytes.
+const LONGEST_PART: usize = 256;
 
 /// The lists of a file, and how far each has been counted.
 #[derive(Debug, Default)]
@@ -72,7 +74,7 @@ impl Numbering {
             let count = || value().parse::<u32>().ok();
             match element.name() {
                 "abstractNum" => {
-                    look = element.attribute("abstractNumId").unwrap_or_default();
+                    look = short(element.attribute("abstractNumId").unwrap_or_default());
                     list = None;
                     numbering.looks.entry(look.clone()).or_default();
                 }
@@ -87,7 +89,7 @@ impl Numbering {
                     Some(list) => {
                         let list = numbering.lists.entry(list.clone()).or_default();
                         match name {
-                            "abstractNumId" => list.look = value(),
+                            "abstractNumId" => list.look = short(value()),
                             "startOverride" => {
                                 if let Some(start) = list.starts.get_mut(level) {
                                     *start = count();
@@ -102,7 +104,7 @@ impl Numbering {
                             match name {
                                 "start" => level.start = count(),
                                 "numFmt" => level.style = style(&value()),
-                                "lvlText" => level.text = value(),
+                                "lvlText" => level.text = short(value()),
                                 _ => {}
                             }
                         }
@@ -144,6 +146,13 @@ impl Numbering {
         let number = number.trim();
         (!number.is_empty() && number.len() <= LONGEST).then(|| number.to_owned())
     }
+}
+
+/// A part of a list's definition, which each of its items takes; empty if it is too long for that.
+pub(super) fn short(part: String) -> String {
+    Some(part)
+        .filter(|part| part.len() <= LONGEST_PART)
+        .unwrap_or_default()
 }
 
 fn style(name: &str) -> Style {

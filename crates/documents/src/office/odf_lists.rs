@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::numbering::{Style, shown};
+use super::numbering::{Style, short, shown};
 use crate::xml::Element;
 
 /// The most levels of a list.
@@ -46,7 +46,7 @@ impl Lists {
 
     /// Reads a part of a style.
     pub(super) fn define(&mut self, element: &Element<'_>) {
-        let text = |name| element.attribute(name).unwrap_or_default();
+        let text = |name| short(element.attribute(name).unwrap_or_default());
         match element.name() {
             "list-style" => self.style = text("name"),
             "list-level-style-number" => {
@@ -69,7 +69,7 @@ impl Lists {
     /// Starts a list, which may go on counting the last one of its style. One within another has the style of that.
     pub(super) fn start(&mut self, element: &Element<'_>) {
         let around = self.open.last().map(|list| list.style.clone());
-        let style = element.attribute("style-name").or(around);
+        let style = element.attribute("style-name").map(short).or(around);
         let style = style.unwrap_or_default();
         let goes_on = element.attribute("continue-numbering").as_deref() == Some("true")
             || element.attribute("continue-list").is_some();

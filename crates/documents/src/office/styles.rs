@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::numbering::short;
 use crate::error::ReadError;
 use crate::package::Package;
 use crate::watch::Watch;
@@ -58,7 +59,7 @@ impl Styles {
                         }
                         ("name", Some((_, style))) => style.role = role_of(&value()).or(style.role),
                         ("basedOn", Some((_, style))) => style.based_on = Some(value()),
-                        ("numId", Some((_, style))) => style.list = Some(value()),
+                        ("numId", Some((_, style))) => style.list = Some(short(value())),
                         ("ilvl", Some((_, style))) => style.list_level = value().parse().ok(),
                         ("outlineLvl", Some((_, style))) if style.role.is_none() => {
                             style.role = level(&value());

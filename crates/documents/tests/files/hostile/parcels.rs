@@ -125,6 +125,7 @@ pub(super) fn markup(all: &mut Vec<Pattern>) {
         ("t.rst", "quotes", "`"),
         ("t.rst", "roles", ":a:`b <c>`_ "),
         ("t.rst", "remarks", ".. a\n"),
+        ("t.rst", "grids that are none", "+-a\n++++\n|a\n++++\n"),
         ("t.org", "stars", "*"),
         ("t.org", "links", "[["),
         ("t.org", "drawers", ":PROPERTIES:\n"),

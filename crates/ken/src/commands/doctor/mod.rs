@@ -1,5 +1,5 @@
 //! `ken doctor`: what this machine has, what is cached and what can be reached. It changes nothing. What is missing is a
-//! finding; only a model that the settings name and that cannot be used is a failure.
+//! finding; only a model or an embedder that cannot be used is a failure.
 
 mod bench;
 mod clients;
