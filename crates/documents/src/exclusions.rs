@@ -180,7 +180,8 @@ mod tests {
         ]);
         check(dir.path(), &[], &["a.md"], 4);
         fs::write(dir.path().join(".ignore"), "!node_modules/\n!/env\n").unwrap();
-        check(dir.path(), &[], &["a.md", readme, "env/c.md"], 2);
+        let again = ["a.md", readme, "env/c.md", "env/pyvenv.cfg"];
+        check(dir.path(), &[], &again, 2);
     }
 
     #[test]

@@ -138,7 +138,7 @@ fn what_a_flag_takes_is_said() {
         ("--temperature", "-1", "a temperature is a number from 0 up"),
         ("--mode", "deep", "dense, lexical and hybrid are known"),
         ("--style", "long", "short, full are known"),
-        ("--prompt-form", "poem", "examples, bare, chat are known"),
+        ("--prompt-form", "poem", "there are examples, bare, chat"),
         ("--policy", "certainty@1.5", "a threshold from 0 to 1"),
     ] {
         let outcome = ken(folder.path(), &["ask", "Why?", flag, value]);

@@ -266,8 +266,8 @@ fn files_of_one_name_in_two_folders_do_not_replace_one_another() {
         "{message}"
     );
     // Rows have their numbers in a file as ids.
-    let table = "name,price\nPump,9\n";
-    let folders = Folders::new(&[("one/t.csv", table), ("two/t.csv", table)]);
+    let (one, two) = ("name,price\nPump,9\n", "name,price\nPump,8\n");
+    let folders = Folders::new(&[("one/t.csv", one), ("two/t.csv", two)]);
     folders.ingest(&["one"], false).unwrap();
     assert_eq!(folders.ids(), set(&["t.csv:2"]));
     let error = folders.ingest(&["two"], false).unwrap_err();

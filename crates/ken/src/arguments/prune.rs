@@ -145,7 +145,8 @@ pub(crate) struct PruneApplyArguments {
         long,
         value_name = "NAME",
         value_parser = score_name,
-        conflicts_with_all = ["pruner", "labels", "method"]
+        conflicts_with_all = ["pruner", "labels", "method"],
+        help_heading = ADVANCED
     )]
     pub(crate) score: Option<String>,
 
