@@ -145,8 +145,7 @@ pub(crate) struct PruneApplyArguments {
         long,
         value_name = "NAME",
         value_parser = score_name,
-        conflicts_with_all = ["pruner", "labels", "method"],
-        help_heading = ADVANCED
+        conflicts_with_all = ["pruner", "labels", "method"]
     )]
     pub(crate) score: Option<String>,
 
@@ -225,7 +224,8 @@ pub(crate) struct PruneReportArguments {
         long,
         value_name = "NAME",
         value_parser = score_name,
-        conflicts_with_all = ["pruner", "labels", "method"]
+        conflicts_with_all = ["pruner", "labels", "method"],
+        help_heading = ADVANCED
     )]
     pub(crate) score: Option<String>,
 

@@ -184,7 +184,7 @@ mod tests {
             weight: 1.5,
             is_rare: true,
         }]);
-        let Statement { sql, parameters } = made(address, &words, "a'\"b = 'c'");
+        let Statement { sql, parameters } = made(address, &words, "a'\"b = \"'c'\"");
         says!(sql => "t.\"o'b\"\"dy\"", "'en''glish'::regconfig");
         assert!(!sql.contains("DROP") && !sql.contains("'c'"), "{sql}");
         assert_eq!(parameters, ["it's; DROP", "'c'", "a'\"b"]);

@@ -155,7 +155,7 @@ fn bodies_that_are_none_or_of_other_types_are_refused() {
         );
         let more = format!("{good} {good}");
         is_bad_body(&send(&server, &route, &more), &route, "invalid_json", &more);
-        for broken in ["{", "nonsense", "\u{0}", "{\"", "\u{feff}{}"] {
+        for broken in ["{", "nonsense", "\u{0}", "{\""] {
             let shown: String = broken.chars().take(20).collect();
             is_bad_body(
                 &send(&server, &route, broken),
