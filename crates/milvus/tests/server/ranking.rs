@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use ken_corpus::{Corpus, Filter, Passage, PassageId, PruneMark};
 use ken_milvus::{Mark, Ranked, Ranking, restore, score};
 
-use crate::invented::{numbered, vector};
+use crate::invented::vector;
 use crate::marking::{first_of, marked};
 use crate::{assert_same, held, live, opened, pushed, started};
 
