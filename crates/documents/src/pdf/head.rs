@@ -172,7 +172,7 @@ enum Token {
     Number(u32),
     /// What precedes the number of a page.
     Name,
-    /// What is between the number of a page and that of all pages, or a sign.
+    /// A word between the number of a page and that of all pages, or a sign.
     Between,
 }
 

@@ -78,7 +78,7 @@ table! {
     GET "/v1/models/{*id}" AnyKey models::one;
     /// Rank texts by how well they fit a query
     POST "/v1/rerank" SEARCH rerank::rerank;
-    /// The same, at the address of Cohere's second version
+    /// Rank texts by how well they fit a query, where Cohere's clients look for it
     POST "/v2/rerank" SEARCH rerank::rerank;
     /// Find passages for many queries, as search agents ask
     POST "/retrieve" SEARCH retrieve::retrieve;

@@ -1,4 +1,4 @@
-//! What is left of a corpus at a ratio, to be searched while the corpus itself stays as it is: of a folder a copy that is
+//! The rest of a corpus at a ratio, to be searched while the corpus itself stays as it is: of a folder a copy that is
 //! pruned and compacted, of a collection in Milvus what a filter by scores finds.
 
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub(crate) enum RankedCorpus {
     },
 }
 
-/// What is left of a corpus at a ratio.
+/// The rest of a corpus at a ratio.
 pub(crate) struct Remainder {
     corpus: CorpusAddress,
     /// What leaves out the passages that are pruned, where the corpus still holds them.
@@ -125,7 +125,7 @@ impl RankedCorpus {
         })
     }
 
-    /// What is left at a ratio; a copy is made at `place`. In Milvus, passages of one score go together.
+    /// The rest at a ratio; a copy is made at `place`. In Milvus, passages of one score go together.
     pub(crate) fn at(
         &self,
         ratio: f64,
