@@ -4,6 +4,7 @@
 use ken_testing::{has, says};
 use serde_json::{Value, json};
 
+use crate::client::Response;
 use crate::endpoints::{Front, PASSED, Script, event};
 use crate::fixture::{FRANCE, LIMITS, OIL, Running};
 use crate::loopback::{Reply, Request};
@@ -51,6 +52,17 @@ fn calls_a_tool(request: &Request) -> Reply {
         "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls", "logprobs": {"content": []}}],
         "usage": usage,
     }))
+}
+
+/// The chunks of a stream that was ended as OpenAI's are.
+fn chunks_of(streamed: &Response) -> Vec<Value> {
+    let events = streamed.events();
+    let (done, chunks) = events.split_last().unwrap();
+    assert_eq!(done, "[DONE]");
+    let chunks = chunks.iter();
+    chunks
+        .map(|chunk| serde_json::from_str(chunk).unwrap())
+        .collect()
 }
 
 #[test]
@@ -108,13 +120,7 @@ fn what_a_server_says_reaches_the_application_with_the_trace() {
         }
         let streamed = front.server.post("/v1/chat/completions", &body);
         assert_eq!(streamed.status, 200, "{}", streamed.text());
-        let events = streamed.events();
-        let (done, chunks) = events.split_last().unwrap();
-        assert_eq!(done, "[DONE]");
-        let chunks: Vec<Value> = chunks
-            .iter()
-            .map(|chunk| serde_json::from_str(chunk).unwrap())
-            .collect();
+        let chunks = chunks_of(&streamed);
         let called = chunks
             .iter()
             .find(|chunk| !chunk["choices"][0]["delta"]["tool_calls"].is_null());
@@ -242,13 +248,7 @@ fn an_answer_is_streamed_while_another_has_ended() {
     let mut body = streamed(true);
     body["stream_options"] = json!({"include_usage": true});
     let answered = front.server.post("/v1/chat/completions", &body);
-    let events = answered.events();
-    let (done, chunks) = events.split_last().unwrap();
-    assert_eq!(done, "[DONE]");
-    let chunks: Vec<Value> = chunks
-        .iter()
-        .map(|chunk| serde_json::from_str(chunk).unwrap())
-        .collect();
+    let chunks = chunks_of(&answered);
     let place = |is: &dyn Fn(&Value) -> bool| chunks.iter().position(is).unwrap();
     let told = place(&|chunk| chunk["choices"][0]["delta"]["content"] == "Bob");
     let cited = place(&|chunk| !chunk["choices"][0]["delta"]["annotations"].is_null());
