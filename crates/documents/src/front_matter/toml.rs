@@ -63,7 +63,7 @@ pub(super) fn fields(toml: &str) -> Map<String, Value> {
 fn add_table(header: &str, table: Map<String, Value>, fields: &mut Map<String, Value>) {
     let is_in_list = header.starts_with("[[");
     let names = header
-        .trim_matches(|sign| matches!(sign, '[' | ']'))
+        .trim_matches(|sign: char| matches!(sign, '[' | ']'))
         .split('.');
     let names = names.map(|name| unquoted(name.trim()).unwrap_or_else(|| name.trim().to_owned()));
     let mut names: Vec<String> = names.filter(|name| !name.is_empty()).collect();

@@ -191,10 +191,10 @@ impl Writer {
         if !is_term {
             return self.push(line);
         }
-        let term = with_colon(term);
+        let paragraph = format!("{} {words}", with_colon(term));
         self.out.truncate(start);
         self.end_paragraph();
-        self.push(&format!("{term} {words}"));
+        self.push(&paragraph);
         self.defined = true;
     }
 

@@ -51,8 +51,9 @@ pub(crate) struct Page {
     /// Whether the next text defines the term before it.
     defines: bool,
     ruby: Option<Ruby>,
-    /// Where the text begins that is struck out.
-    struck: Option<usize>,
+    /// Whether the text is struck out, and whether the mark of that is due before the next one.
+    struck: bool,
+    struck_due: bool,
     title: Option<String>,
     in_title: bool,
     /// The offset of the open heading, and its level.
@@ -316,21 +317,12 @@ impl Page {
     }
 
     pub(crate) fn start_struck(&mut self) {
-        if self.struck.is_none() {
-            self.text(STRUCK);
-            self.struck = Some(self.text.len());
-        }
+        self.struck_due |= !mem::replace(&mut self.struck, true);
     }
 
     pub(crate) fn end_struck(&mut self) {
-        let Some(start) = self.struck.take() else {
-            return;
-        };
-        let is_empty = self.text.len() == start;
-        let before = self.text.strip_suffix(STRUCK).filter(|_| is_empty);
-        match before.map(str::len) {
-            Some(kept) => self.text.truncate(kept),
-            None => self.text(STRUCK),
+        if mem::take(&mut self.struck) && !mem::take(&mut self.struck_due) {
+            self.text(STRUCK);
         }
     }
 
@@ -472,6 +464,9 @@ impl Page {
         }
         if let Some(number) = self.number.take() {
             self.text.push_str(&format!("{number}. "));
+        }
+        if mem::take(&mut self.struck_due) {
+            self.text.push_str(STRUCK);
         }
         self.breaks = 0;
         self.tabs = 0;

@@ -71,9 +71,9 @@ impl Page {
                 let row = self.text.get(table.row_start..).unwrap_or_default();
                 let start = table.row_start + row.len() - row.trim_start_matches(['\n', ' ']).len();
                 let header = start..self.text.trim_end().len().max(start);
-                let is_line = !self.text[header.clone()].contains('\n');
-                table.header =
-                    Some(header).filter(|header| is_line && header.len() <= LONGEST_HEADER);
+                let row = self.text.get(header.clone()).unwrap_or("\n");
+                let is_header = !row.contains('\n') && row.len() <= LONGEST_HEADER;
+                table.header = is_header.then_some(header);
             }
             table.column = 0;
             table.wide = 0;
