@@ -1,14 +1,20 @@
-//! JSON arrays of records, read element by element, so that an array may have any length.
+//! JSON arrays of records, read element by element, so that an array may have any length. One that an object wraps, such as
+//! `{"data": […], "count": 2}`, is read as a whole.
 
-use std::io::BufRead;
+use std::io::{BufRead, Cursor};
+use std::ops::Range;
 
 use crate::budget::Halt;
 use crate::error::ReadError;
 use crate::fields::{Kind, Shape};
 use crate::format::Format;
 use crate::jsonl;
+use crate::place::Place;
 use crate::record::{self, Record};
-use crate::source::{Source, line_breaks};
+use crate::source::{Metered, Source, line_breaks};
+
+/// The least share of an object that a list takes which it wraps: one in so many bytes. Others are settings.
+const WRAPPED_SHARE: usize = 3;
 
 /// The records of a file. A broken one is an error, after which the next one is read.
 ///
@@ -106,9 +112,40 @@ impl Elements {
         self.number += 1;
         let place = self.source.name.line(self.line);
         let text = self.element()?;
+        if !self.in_array
+            && self.number == 1
+            && let Some(list) = self.wrapped(&text, &place)?
+        {
+            self.enter(&text, list, place.number());
+            return self.next_record();
+        }
         let fields = jsonl::fields(&text, &place, &self.source.name.watch)?;
         let document = self.shape.document(fields, self.number, &place)?;
         Ok(Some(Record { document, place }))
+    }
+
+    /// The place of the list that an object wraps, if the object is the whole file and no record itself.
+    fn wrapped(&mut self, text: &str, place: &Place) -> Result<Option<Range<usize>>, ReadError> {
+        let is_most = |list: &Range<usize>| list.len() * WRAPPED_SHARE >= text.len();
+        let Some(list) = longest_list(text).filter(is_most) else {
+            return Ok(None);
+        };
+        let fields = jsonl::fields(text, place, &self.source.name.watch);
+        let mut shape = self.shape.clone();
+        let record = fields.and_then(|fields| shape.document(fields, self.number, place));
+        self.source.reader.renew();
+        Ok((record.is_err() && !self.begin()?).then_some(list))
+    }
+
+    /// Reads on in a list within `text`, which begins on the line `line`.
+    fn enter(&mut self, text: &str, list: Range<usize>, line: u64) {
+        let (before, inside) = (&text[..list.start], &text[list]);
+        let reader = Box::new(Cursor::new(inside.as_bytes().to_vec()));
+        self.source.reader = Metered::new(reader, self.source.name.watch.clone());
+        self.shape.kind = Kind::Unsettled;
+        self.line = line + line_breaks(before.as_bytes());
+        self.number = 0;
+        self.started = false;
     }
 
     /// Skips to the next element; false if there is none.
@@ -191,4 +228,32 @@ impl Elements {
         let Source { name, reader, .. } = &mut self.source;
         reader.fill_buf().map_err(|error| name.failed(error))
     }
+}
+
+/// The longest list of objects that is in no other list.
+fn longest_list(text: &str) -> Option<Range<usize>> {
+    let (mut quoted, mut escaped) = (false, false);
+    // Where the open list begins, and how many marks are open in it.
+    let mut open: Option<(usize, usize)> = None;
+    let mut longest: Option<Range<usize>> = None;
+    for (at, byte) in text.bytes().enumerate() {
+        match (byte, open) {
+            _ if escaped => escaped = false,
+            (b'\\', _) => escaped = quoted,
+            (b'"', _) => quoted = !quoted,
+            _ if quoted => {}
+            (b'[', None) => open = Some((at, 1)),
+            (b'[' | b'{', Some((start, depth))) => open = Some((start, depth + 1)),
+            (b']' | b'}', Some((start, 1))) => {
+                open = None;
+                let length = longest.as_ref().map_or(0, Range::len);
+                if at + 1 - start > length && text[start + 1..].trim_start().starts_with('{') {
+                    longest = Some(start..at + 1);
+                }
+            }
+            (b']' | b'}', Some((start, depth))) => open = Some((start, depth - 1)),
+            _ => {}
+        }
+    }
+    longest
 }

@@ -258,13 +258,7 @@ fn write(
         let Some(part) = message.parts.get(index as usize) else {
             continue;
         };
-        match &part.body {
-            PartType::Text(text) => prose.paragraph(&text.replace("\r\n", "\n"))?,
-            PartType::Html(page) => {
-                prose.paragraph(&html::contents(page, HtmlPart::All, watch)?.text)?;
-            }
-            _ => {}
-        }
+        text_of(&part.body, prose, watch)?;
     }
     for part in message.attachments() {
         if let PartType::Message(inner) = &part.body {
@@ -281,11 +275,18 @@ fn write(
         let name = part.attachment_name().and_then(one_line);
         let name = name.or(kind).unwrap_or_else(|| "without a name".to_owned());
         prose.paragraph(&format!("Attachment: {name}"))?;
-        if let PartType::Text(text) = &part.body {
-            prose.paragraph(&text.replace("\r\n", "\n"))?;
-        }
+        text_of(&part.body, prose, watch)?;
     }
     Ok(())
+}
+
+/// Writes a part that is a text.
+fn text_of(part: &PartType<'_>, prose: &mut Prose, watch: &Watch) -> Result<(), ReadError> {
+    match part {
+        PartType::Text(text) => prose.paragraph(&text.replace("\r\n", "\n")),
+        PartType::Html(page) => prose.paragraph(&html::contents(page, HtmlPart::All, watch)?.text),
+        _ => Ok(()),
+    }
 }
 
 /// Names with addresses.

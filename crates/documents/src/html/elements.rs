@@ -12,11 +12,11 @@ pub(super) fn key(name: &[u8]) -> u64 {
 pub(super) fn line_breaks(name: &[u8]) -> usize {
     match name {
         b"br" | b"li" | b"tr" | b"dt" | b"dd" | b"div" | b"option" | b"caption" | b"figcaption"
-        | b"summary" | b"form" | b"legend" => 1,
+        | b"summary" | b"form" | b"legend" | b"center" | b"hgroup" | b"dialog" => 1,
         b"p" | b"h1" | b"h2" | b"h3" | b"h4" | b"h5" | b"h6" | b"ul" | b"ol" | b"dl" | b"table"
-        | b"pre" | b"blockquote" | b"hr" | b"section" | b"article" | b"header" | b"footer"
-        | b"main" | b"nav" | b"aside" | b"figure" | b"details" | b"fieldset" | b"address"
-        | b"body" => 2,
+        | b"menu" | b"pre" | b"blockquote" | b"hr" | b"section" | b"article" | b"header"
+        | b"footer" | b"main" | b"nav" | b"aside" | b"figure" | b"details" | b"fieldset"
+        | b"address" | b"body" => 2,
         _ => 0,
     }
 }
@@ -56,7 +56,6 @@ pub(super) fn ends_foreign_content(name: &[u8]) -> bool {
         || matches!(
             name,
             b"b" | b"big"
-                | b"center"
                 | b"code"
                 | b"em"
                 | b"embed"
@@ -64,7 +63,6 @@ pub(super) fn ends_foreign_content(name: &[u8]) -> bool {
                 | b"i"
                 | b"img"
                 | b"listing"
-                | b"menu"
                 | b"meta"
                 | b"nobr"
                 | b"ruby"

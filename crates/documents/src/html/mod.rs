@@ -5,7 +5,9 @@
 mod article;
 mod elements;
 mod formula;
+mod list;
 mod page;
+mod ruby;
 mod scope;
 #[cfg(test)]
 mod tests;
@@ -17,6 +19,7 @@ use html5gum::emitters::callback::{Callback, CallbackEmitter, CallbackEvent};
 use html5gum::{Emitter, ForwardingEmitter, Span, State, Tokenizer, naive_next_state};
 
 pub(crate) use self::formula::{Formula, group};
+pub(crate) use self::list::ListKind;
 use self::page::Attributes;
 pub(crate) use self::page::{Finished, Heading, Page};
 use crate::error::ReadError;
@@ -175,6 +178,7 @@ enum Attribute {
     Name,
     Content,
     Hidden,
+    AriaHidden,
     Style,
     Columns,
     Rows,
@@ -267,13 +271,15 @@ impl Tag {
                 Attribute::Hidden
             }
             (_, b"style") => Attribute::Style,
+            // Dialogs hide the page under them so; within a line, it is an icon or a text for the eye that is read otherwise.
+            (b"a" | b"b" | b"i" | b"span" | b"sup", b"aria-hidden") => Attribute::AriaHidden,
             (b"template", b"shadowrootmode" | b"shadowroot") => {
                 self.attributes.shadow = true;
                 Attribute::Other
             }
             (b"td" | b"th", b"colspan") => Attribute::Columns,
             (b"td" | b"th", b"rowspan") => Attribute::Rows,
-            (b"ol", b"start") => Attribute::First,
+            (b"ol", b"start") | (b"li", b"value") => Attribute::First,
             (b"ol", b"type") => Attribute::Kind,
             (b"a", b"role" | b"epub:type") => Attribute::Role,
             _ => Attribute::Other,
@@ -290,6 +296,7 @@ impl Tag {
             Attribute::Hidden if value.eq_ignore_ascii_case(b"until-found") => {
                 self.attributes.hidden = false;
             }
+            Attribute::AriaHidden => self.attributes.hidden |= value == b"true",
             Attribute::Style => self.attributes.hidden |= hides(&text()),
             Attribute::Columns => self.attributes.columns = number(),
             Attribute::Rows => self.attributes.rows = number(),

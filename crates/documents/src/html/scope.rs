@@ -1,9 +1,12 @@
 //! The open elements that hide their content: scripts and styles, drawings, choices, and elements with the
-//! attribute `hidden`. An element that is never closed hides no more than in a browser.
+//! attribute `hidden`. An element that is never closed hides no more than in a browser, and an end tag without a start
+//! tag ends nothing.
 
 use std::collections::HashMap;
 
-use super::elements::{ends_choices, ends_foreign_content, is_void, key, line_breaks};
+use super::elements::{
+    ends_choices, ends_foreign_content, heading_level, is_void, key, line_breaks,
+};
 
 /// The kinds of hiding elements, by what ends them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +47,8 @@ pub(super) struct Scopes {
     open: Vec<Scope>,
     /// How many of each are open, to avoid searches for closed ones.
     counts: [usize; ELEMENTS.len()],
+    /// How many of each element that breaks lines are open.
+    blocks: HashMap<u64, u32>,
     region: Option<Region>,
 }
 
@@ -88,6 +93,9 @@ impl Scopes {
     /// A start tag.
     pub(super) fn start(&mut self, name: &[u8], start: Start) {
         self.end_by(name);
+        if line_breaks(name) > 0 && !is_void(name) {
+            *self.blocks.entry(key(name)).or_default() += 1;
+        }
         if let Some(region) = &mut self.region
             && region.start(name, start.self_closing)
         {
@@ -139,6 +147,21 @@ impl Scopes {
             }
             self.pop();
         }
+    }
+
+    /// Whether an end tag has a start tag, which ends with it. One that may end other elements, or stand alone, counts as
+    /// one that has.
+    pub(super) fn ends_element(&mut self, name: &[u8]) -> bool {
+        let may_lack = matches!(name, b"p" | b"br" | b"tr" | b"body");
+        if line_breaks(name) == 0 || may_lack || heading_level(name).is_some() {
+            return true;
+        }
+        let count = self.blocks.get_mut(&key(name));
+        let Some(count) = count.filter(|count| **count > 0) else {
+            return false;
+        };
+        *count -= 1;
+        true
     }
 
     /// An end tag; returns true if it closed one of these elements.

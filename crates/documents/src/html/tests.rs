@@ -133,6 +133,56 @@ fn items_of_ordered_lists_have_their_numbers() {
     );
     shows("<ol start=4><li>a<li hidden>b<li>c</ol>", "4. a\n5. c");
     shows("<ol type=a><li>a</ol>", "a");
+    shows("<ol><li>a<li value=7>b<li>c</ol>", "1. a\n7. b\n8. c");
+}
+
+#[test]
+fn an_end_tag_without_a_start_tag_ends_nothing() {
+    for end in ["ul", "table", "blockquote", "div", "section"] {
+        shows(&format!("<ol><li>a</{end}><li>b</ol>"), "1. a\n2. b");
+    }
+    shows("a</div>b</ul>c", "abc");
+    shows("<div hidden>a</ul>b</div>c", "c");
+    shows("<ul><li>a<ol><li>b</ul>c", "a\n\n1. b\n\nc");
+    shows(
+        "<ol><li>a<table><tr><td><ul><li>x</ol></table><li>b</ol>",
+        "1. a\n\nx\n\n2. b",
+    );
+}
+
+#[test]
+fn what_was_deleted_is_left_out_and_what_is_struck_out_is_marked() {
+    shows(
+        "<p>At <del>9</del> <ins>8</ins> bar, <s>10 Nm</s> <strike>11 Nm</strike> 12 Nm.",
+        "At 8 bar, ~~10 Nm~~ ~~11 Nm~~ 12 Nm.",
+    );
+    shows("<p>a<del><p>b</p></del><p>c", "a\n\nc");
+    shows("<s></s>a</s>", "a");
+}
+
+#[test]
+fn definitions_stand_beside_their_terms() {
+    shows(
+        "<dl><dt>Pump<dd>Moves water.<dt>Valve<dt>Tap<dd><p>Opens.<p>Shuts.<dd>Leaks.</dl>x",
+        "Pump: Moves water.\nValve\nTap: Opens.\n\nShuts.\nLeaks.\n\nx",
+    );
+    shows("<dl><dt>Is it open?<dd>Yes.</dl>", "Is it open? Yes.");
+    shows("<dl><dt>Parts<dd><ul><li>a<li>b</ul></dl>", "Parts\n\na\nb");
+    shows("<dl><dd>a<dt></dt><dd>b</dl>", "a\nb");
+    shows(
+        "<dl><dt><h2>Pump</h2></dt><dd>Moves water.</dl>",
+        "Pump\n\nMoves water.",
+    );
+}
+
+#[test]
+fn readings_follow_their_words() {
+    shows(
+        "<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp>字<rt>ji</ruby>を",
+        "漢字(kanji)を",
+    );
+    shows("<ruby>a<rt>b<p>c", "a(b)\n\nc");
+    shows("<rt>a</rt>b", "ab");
 }
 
 #[test]
@@ -148,6 +198,10 @@ fn the_attribute_hidden_hides() {
     shows("<p hidden='until-found'>a</p><input hidden>b", "a\n\nb");
     shows("<body hidden>a", "a");
     shows("a<div hidden></b></i>b</div>c", "a\nc");
+    shows(
+        "<p>Next<span aria-hidden=true>→</span><div aria-hidden=true>b</div><i aria-hidden=false>c</i>",
+        "Next\nb\nc",
+    );
 }
 
 #[test]
@@ -169,6 +223,11 @@ fn cells_keep_their_columns() {
         "<table><tr><td><p>a<p>b</td><td>c</td></tr></table>",
         "a\n\nb\nc",
     );
+    shows(
+        "<table><tr><th>Pump<th>Bar<tr><td>seven<br>eight<td>9<tr><td><ul><li>a<li>b</ul><td>c</table>",
+        "Pump\tBar\nseven eight\t9\na b\tc",
+    );
+    shows("<table><tr><td><pre>a\nb</pre><td>c</table>", "a\nb\nc");
     shows(
         "<table><tr><td>a<td><table><tr><td>b<td>c</table></table>",
         "a\nb\tc",
@@ -205,6 +264,7 @@ proptest::proptest! {
         "<table>", "</table>", "<tr>", "<td rowspan=3>", "<td colspan=9>", "</td>", "<p>", "</p>", "<div hidden>",
         "</div>", "<li hidden>", "<sup>", "</sup>", "<sub>", "<pre>", "</pre>", "<h1>", "</h1>", "<h2>", "</h2>",
         "<select>", "<option>", "<template>", "</template>", "<title>", "</title>", "<annotation>", "<script/>",
+        "<ol>", "</ol>", "<ul>", "</ul>", "<li>", "<dt>", "<dd>", "<s>", "</s>", "<del>", "</del>", "<ruby>", "<rt>", "</ruby>",
         "x", "é", "2", "語", " ", "\n", "<br>", "&amp;", "<a>",
     ]), 0..60)) {
         let html = parts.concat();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::Map;
 
-use super::push_line;
+use super::{push_line, rst_table};
 use crate::error::ReadError;
 use crate::place::Place;
 use crate::prose::Prose;
@@ -13,8 +13,11 @@ use crate::record::Contents;
 use crate::table::{self, Row};
 use crate::watch::Watch;
 
-/// The fence of a table.
-const TABLE: &str = "|===";
+/// The fences of tables, of which the second holds comma-separated values.
+const TABLES: [&str; 2] = ["|===", ",==="];
+
+/// The labels of notes.
+const NOTES: [&str; 5] = ["NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"];
 
 /// The macros whose text stands in brackets after their targets.
 const MACROS: [&str; 14] = [
@@ -47,6 +50,7 @@ pub(super) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Conte
         attributes: HashMap::new(),
         added: 0,
         columns: 0,
+        is_separated: false,
         cells: 0,
         place,
         watch,
@@ -59,10 +63,13 @@ pub(super) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Conte
                 .by_ref()
                 .take_while(|inside| inside.trim_end() != line)
             {}
-        } else if line == TABLE {
+        } else if TABLES.contains(&line) {
             writer.end_block()?;
-            let rows = lines.by_ref().take_while(|row| row.trim_end() != TABLE);
-            writer.table(rows)?;
+            let rows = lines.by_ref().take_while(|row| row.trim_end() != line);
+            match std::mem::take(&mut writer.is_separated) || line.starts_with(',') {
+                true => writer.separated(&rows.collect::<Vec<_>>())?,
+                false => writer.table(rows)?,
+            }
         } else if let Some(level) = lines.peek().and_then(|next| writer.underlined(line, next)) {
             writer.prose.heading(level, line)?;
             lines.next();
@@ -91,7 +98,7 @@ pub(super) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Conte
             let title = title.filter(|words| words.starts_with(char::is_alphanumeric));
             let words = title.unwrap_or(line);
             let words = writer.shown(words.strip_suffix(" +").unwrap_or(words));
-            push_line(&words, &mut writer.block);
+            push_line(&defined(&words).unwrap_or(words), &mut writer.block);
         }
     }
     writer.end_block()?;
@@ -108,6 +115,8 @@ struct Writer<'t> {
     added: usize,
     /// The columns of the next table, if they are told, and the cells of all.
     columns: usize,
+    /// Whether its cells are separated by commas.
+    is_separated: bool,
     cells: u64,
     place: &'t Place,
     watch: &'t Watch,
@@ -141,6 +150,10 @@ impl Writer<'_> {
         };
         if let Some((_, columns)) = list.split_once("cols=") {
             self.columns = columns_of(columns);
+        }
+        self.is_separated |= list.replace('"', "").contains("format=csv");
+        if NOTES.contains(&list) {
+            push_line(&format!("{list}:"), &mut self.block);
         }
         if let Some(source) = list.strip_prefix("quote,") {
             push_line(source.trim(), &mut self.block);
@@ -182,6 +195,22 @@ impl Writer<'_> {
         table::write(&rows, &mut self.prose)
     }
 
+    /// Writes a table of comma-separated values.
+    fn separated(&mut self, lines: &[&str]) -> Result<(), ReadError> {
+        self.columns = 0;
+        let Some(rows) = rst_table::separated(lines, self.watch.budget.parts()) else {
+            return Err(self.watch.too_many(self.place.clone(), "cells"));
+        };
+        let rows = rows.into_iter().map(|row| {
+            let cells = row.into_iter();
+            cells
+                .map(|(column, cell)| (column, self.shown(&cell)))
+                .collect()
+        });
+        let rows: Vec<Row> = rows.collect();
+        table::write(&rows, &mut self.prose)
+    }
+
     /// The text that a line shows.
     fn shown(&mut self, line: &str) -> String {
         let mut out = String::new();
@@ -207,6 +236,16 @@ impl Writer<'_> {
         out.push_str(rest);
         macros(&references(&out))
     }
+}
+
+/// The line of a term and its definition, such as `Pump:: moves water`.
+fn defined(line: &str) -> Option<String> {
+    let (term, words) = match line.split_once(":: ") {
+        Some((term, words)) => (term, words.trim_start()),
+        None => (line.strip_suffix("::")?, ""),
+    };
+    let term = term.trim_end_matches(':').trim();
+    (!term.is_empty()).then(|| format!("{term}: {words}").trim_end().to_owned())
 }
 
 /// A line whose references to other places are their labels.
@@ -336,7 +375,7 @@ fn is_fence(line: &str) -> bool {
         return false;
     };
     line == "--"
-        || line == "|==="
+        || TABLES.contains(&line)
         || (line.len() >= 4 && "-.+=*_".contains(mark) && line.chars().all(|c| c == mark))
 }
 
@@ -405,6 +444,30 @@ mod tests {
         check(
             "[cols=\"1,2\"]\n|===\n|Pump |Bar\n\n|seven\n|9\nor 10\n\na|eight 2+|all\n|===\n",
             "Pump | Bar\nPump: seven; Bar: 9 or 10\nPump: eight; Bar: all",
+        );
+    }
+
+    #[test]
+    fn separated_tables() {
+        let expected = "Pump | Bar\nPump: seven, new; Bar: 9\n\nx";
+        for table in [
+            ",===\nPump,Bar\n\n\"seven, new\",9\n,===\nx",
+            "[%header,format=csv]\n|===\nPump,Bar\n\"seven, new\",9\n|===\nx",
+            "[format=\"csv\", cols=\"1,2\"]\n|===\nPump,Bar\n\"seven, new\",9\n|===\nx",
+        ] {
+            check(table, expected);
+        }
+        check(
+            "[format=csv]\n|===\na,b\n|===\n\n|===\n|c |d\n|===\n",
+            "a | b\n\nc | d",
+        );
+    }
+
+    #[test]
+    fn terms_and_notes() {
+        check(
+            "Pump:: Moves water.\nValve::\n  Opens.\nA::B stays.\n\n[NOTE]\n====\nSlowly.\n====\n\n[TIP]\nGently.\n",
+            "Pump: Moves water.\nValve:\n  Opens.\nA::B stays.\n\nNOTE:\n\nSlowly.\n\nTIP:\nGently.",
         );
     }
 }

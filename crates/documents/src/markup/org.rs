@@ -1,6 +1,7 @@
-//! Org: headings by stars, tables by rows; keywords, drawers, comments and what is commented out are left out.
+//! Org: headings by stars, tables by rows, links as what they show; keywords, drawers for programs, comments and what is
+//! commented out are left out.
 
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use super::{cells, push_line};
 use crate::error::ReadError;
@@ -11,65 +12,136 @@ use crate::table::{self, Row};
 use crate::watch::Watch;
 
 pub(super) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Contents, ReadError> {
-    let mut prose = Prose::new(place, watch);
-    let (mut title, mut metadata) = (None, Map::new());
-    let (mut block, mut in_drawer) = (String::new(), false);
-    // The rows of the open table, the cells of all, and the level of the heading that is commented out.
-    let (mut rows, mut count) = (Vec::<Row>::new(), 0_u64);
-    let mut commented: Option<usize> = None;
+    let mut writer = Writer {
+        prose: Prose::new(place, watch),
+        title: None,
+        metadata: Map::new(),
+        block: String::new(),
+        in_drawer: false,
+        rows: Vec::new(),
+        cells: 0,
+        commented: None,
+        place,
+        watch,
+    };
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
+        writer.line(line, &mut lines)?;
+    }
+    writer.end_block()?;
+    writer.end_table()?;
+    Ok(writer.prose.finish(writer.title, writer.metadata))
+}
+
+/// A document so far.
+struct Writer<'t> {
+    prose: Prose,
+    title: Option<String>,
+    metadata: Map<String, Value>,
+    /// The open paragraph.
+    block: String,
+    /// Whether the lines are in a drawer for programs.
+    in_drawer: bool,
+    /// The rows of the open table, and the cells of all.
+    rows: Vec<Row>,
+    cells: u64,
+    /// The level of the heading that is commented out.
+    commented: Option<usize>,
+    place: &'t Place,
+    watch: &'t Watch,
+}
+
+impl Writer<'_> {
+    /// Reads a line, and with the line that begins a block of code those of the code.
+    fn line<'l>(
+        &mut self,
+        line: &'l str,
+        lines: &mut impl Iterator<Item = &'l str>,
+    ) -> Result<(), ReadError> {
         let trimmed = line.trim();
-        if count > watch.budget.parts() {
-            return Err(watch.too_many(place.clone(), "cells"));
+        if !trimmed.starts_with('|') {
+            self.end_table()?;
         }
-        if !rows.is_empty() && !trimmed.starts_with('|') {
-            table::write(&std::mem::take(&mut rows), &mut prose)?;
-        }
-        let heading = heading(line);
-        if let Some((level, words)) = heading
-            && !in_drawer
-            && commented.is_none_or(|commented| level <= commented)
+        if let Some((level, words)) = heading(line)
+            && !self.in_drawer
+            && self.commented.is_none_or(|commented| level <= commented)
         {
-            prose.paragraph(&std::mem::take(&mut block))?;
-            commented = is_commented(words).then_some(level);
-            if commented.is_none() {
-                prose.heading(level, words)?;
-            }
-        } else if commented.is_some() {
-        } else if in_drawer {
-            in_drawer = !trimmed.eq_ignore_ascii_case(":end:");
-        } else if let Some(name) = block_of(trimmed) {
-            prose.paragraph(&std::mem::take(&mut block))?;
-            prose.paragraph(&code(&mut lines, name))?;
-        } else if trimmed.starts_with('|') {
-            prose.paragraph(&std::mem::take(&mut block))?;
-            if !is_rule(trimmed) {
-                let row = cells(&links(trimmed));
-                count += row.len() as u64;
-                rows.push(row);
-            }
-        } else if begins_drawer(trimmed) {
-            in_drawer = true;
-        } else if let Some(keyword) = trimmed.strip_prefix("#+") {
-            match setting(keyword) {
-                ("title", value) if title.is_none() => title = Some(value.to_owned()),
-                (name @ ("author" | "date"), value) if !value.is_empty() => {
-                    metadata.insert(name.to_owned(), value.into());
-                }
-                ("caption", value) => push_line(value, &mut block),
-                _ => {}
-            }
-        } else if trimmed == "#" || trimmed.starts_with("# ") {
-        } else if trimmed.is_empty() {
-            prose.paragraph(&std::mem::take(&mut block))?;
-        } else {
-            push_line(&links(line), &mut block);
+            self.end_block()?;
+            self.commented = is_commented(words).then_some(level);
+            return match self.commented {
+                Some(_) => Ok(()),
+                None => self.prose.heading(level, &shown(words)),
+            };
+        }
+        if self.commented.is_some() {
+            return Ok(());
+        }
+        if self.in_drawer {
+            self.in_drawer = !trimmed.eq_ignore_ascii_case(":end:");
+            return Ok(());
+        }
+        if let Some(name) = block_of(trimmed) {
+            self.end_block()?;
+            return self.prose.paragraph(&code(lines, name));
+        }
+        if trimmed.starts_with('|') {
+            self.end_block()?;
+            return self.row(trimmed);
+        }
+        if let Some(name) = drawer(trimmed) {
+            self.in_drawer = matches!(name.as_str(), "properties" | "logbook");
+            return Ok(());
+        }
+        if let Some(keyword) = trimmed.strip_prefix("#+") {
+            self.keyword(keyword);
+            return Ok(());
+        }
+        if trimmed.is_empty() {
+            return self.end_block();
+        }
+        if trimmed != "#" && !trimmed.starts_with("# ") {
+            push_line(&self::line(line), &mut self.block);
+        }
+        Ok(())
+    }
+
+    fn end_block(&mut self) -> Result<(), ReadError> {
+        self.prose.paragraph(&std::mem::take(&mut self.block))
+    }
+
+    fn end_table(&mut self) -> Result<(), ReadError> {
+        match self.rows.is_empty() {
+            true => Ok(()),
+            false => table::write(&std::mem::take(&mut self.rows), &mut self.prose),
         }
     }
-    prose.paragraph(&block)?;
-    table::write(&rows, &mut prose)?;
-    Ok(prose.finish(title, metadata))
+
+    fn row(&mut self, line: &str) -> Result<(), ReadError> {
+        if is_rule(line) {
+            return Ok(());
+        }
+        let row = cells(&shown(line));
+        self.cells += row.len() as u64;
+        if self.cells > self.watch.budget.parts() {
+            return Err(self.watch.too_many(self.place.clone(), "cells"));
+        }
+        // A row of widths and alignments, such as `<r10>`, is none of the table.
+        if !row.iter().all(|(_, cell)| is_width(cell)) {
+            self.rows.push(row);
+        }
+        Ok(())
+    }
+
+    fn keyword(&mut self, keyword: &str) {
+        match setting(keyword) {
+            ("title", value) if self.title.is_none() => self.title = Some(shown(value)),
+            (name @ ("author" | "date"), value) if !value.is_empty() => {
+                self.metadata.insert(name.to_owned(), value.into());
+            }
+            ("caption", value) => push_line(&shown(value), &mut self.block),
+            _ => {}
+        }
+    }
 }
 
 /// The name and the value of a keyword, if the document shows it.
@@ -80,8 +152,11 @@ fn setting(keyword: &str) -> (&'static str, &str) {
     (name.unwrap_or_default(), value.trim())
 }
 
-fn begins_drawer(line: &str) -> bool {
-    line.eq_ignore_ascii_case(":properties:") || line.eq_ignore_ascii_case(":logbook:")
+/// The name of the drawer, in lower case, that a line begins, or `end`.
+fn drawer(line: &str) -> Option<String> {
+    let name = line.strip_prefix(':')?.strip_suffix(':')?;
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    (!name.is_empty() && name.chars().all(is_name)).then(|| name.to_lowercase())
 }
 
 /// The name of the block, of those whose lines are not markup, that a line begins.
@@ -146,17 +221,63 @@ fn is_rule(line: &str) -> bool {
     line.starts_with("|-") && line.chars().all(|c| matches!(c, '|' | '-' | '+'))
 }
 
-/// A line with its links replaced by the text that they show.
-fn links(line: &str) -> String {
+/// Whether a cell tells the width or the alignment of its column, or nothing.
+fn is_width(cell: &str) -> bool {
+    let inside = cell
+        .strip_prefix('<')
+        .and_then(|cell| cell.strip_suffix('>'));
+    let inside = inside.map(|inside| inside.trim_start_matches(['l', 'c', 'r']));
+    cell.is_empty() || inside.is_some_and(|width| width.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// The text that a line of a paragraph shows.
+fn line(line: &str) -> String {
+    let trimmed = line.trim_start();
+    // A colon begins a line that stays as it is.
+    if trimmed == ":" || trimmed.starts_with(": ") {
+        return trimmed.get(2..).unwrap_or_default().to_owned();
+    }
+    let line = line.strip_suffix("\\\\").unwrap_or(line);
+    let line = shown(line);
+    match line.split_once(" :: ") {
+        Some((term, words)) if trimmed.starts_with(['-', '+', '*']) => {
+            format!("{}: {}", term.trim_end(), words.trim_start())
+        }
+        _ => line,
+    }
+}
+
+/// A text whose links are what they show, and whose notes are their marks or stand in parentheses.
+fn shown(text: &str) -> String {
     let mut out = String::new();
-    let mut rest = line;
-    while let Some((before, link)) = rest.split_once("[[") {
-        let Some((inside, after)) = link.split_once("]]") else {
-            break;
-        };
+    let mut rest = text;
+    // Whether the ends of links and of notes may follow.
+    let (mut links_end, mut notes_end) = (true, true);
+    while let Some((before, inside)) = rest.split_once('[') {
         out.push_str(before);
-        out.push_str(inside.split_once("][").map_or(inside, |(_, label)| label));
-        rest = after;
+        if links_end && let Some(link) = inside.strip_prefix('[') {
+            let parts = link.split_once("]]");
+            links_end = parts.is_some();
+            if let Some((link, after)) = parts {
+                out.push_str(link.split_once("][").map_or(link, |(_, label)| label));
+                rest = after;
+                continue;
+            }
+        }
+        if notes_end && let Some(note) = inside.strip_prefix("fn:") {
+            let parts = note.split_once(']');
+            notes_end = parts.is_some();
+            if let Some((note, after)) = parts {
+                match note.split_once(':') {
+                    Some((_, words)) => out.push_str(&format!(" ({})", words.trim())),
+                    None => out.push_str(&format!("[{note}]")),
+                }
+                rest = after;
+                continue;
+            }
+        }
+        out.push('[');
+        rest = inside;
     }
     out.push_str(rest);
     out
@@ -191,5 +312,17 @@ mod tests {
             contents.text,
             "# One\n\n# open\n* all\n\n* seven\n\n# Three\n\nx"
         );
+    }
+
+    #[test]
+    fn notes_drawers_and_lists() {
+        let text = "#+title: The [[t][tides]]\n* One[fn:1]\nDEADLINE: <2024-05-01 Wed>\n\nIt rises[fn:: Or so.] twice.[fn:a]\\\\\n\
+                    :NOTE:\nKept.\n:END:\n:LOGBOOK:\nhidden\n:END:\n- High water :: at noon\n- [X] done\n: as it  is\n\n\
+                    | Pump | Bar |\n|------+-----|\n| <l>  | <r5> |\n| 7 | 9 |\n\n[fn:1] A note.\n[fn:2";
+        let contents =
+            contents(text, &Place::whole(Path::new("t.org")), &Watch::default()).unwrap();
+        has!(contents, title.as_deref(): Some("The tides"),
+            text: "# One[1]\n\nDEADLINE: <2024-05-01 Wed>\n\nIt rises (Or so.) twice.[a]\nKept.\n- High water: at noon\n- [X] done\n\
+                   as it  is\n\nPump | Bar\nPump: 7; Bar: 9\n\n[1] A note.\n[fn:2");
     }
 }

@@ -139,6 +139,15 @@ fn messages_and_mailboxes() {
 }
 
 #[test]
+fn texts_and_pages_that_are_attached_are_read() {
+    let message = "Subject: a\nContent-Type: multipart/mixed; boundary=B\n\n--B\nContent-Type: text/plain\n\nRead them.\n\
+                   --B\nContent-Type: text/html; name=p.html\nContent-Disposition: attachment; filename=p.html\n\n<p>It <b>falls</b>.</p>\n\
+                   --B\nContent-Type: text/csv; name=t.csv\nContent-Disposition: attachment; filename=t.csv\n\nPump,9\n--B--\n";
+    let text = "Subject: a\n\nRead them.\n\nAttachment: p.html\n\nIt falls.\n\nAttachment: t.csv\n\nPump,9";
+    assert_eq!(documents_of("m.eml", message.as_bytes())[0].2, text);
+}
+
+#[test]
 fn a_message_whose_parts_end_wrongly_loses_no_other() {
     let broken = "From: a\nMessage-ID: <f@g>\nContent-Type: multipart/mixed; boundary=B\n\n--B\nContent-Type: message/rfc822\n\n\
                   i\n--B\nContent-Type: message/rfc822\n\nSubject: j\n\nk\n--B--\n";

@@ -189,6 +189,45 @@ fn records_of_json_without_ids_are_rows() {
 }
 
 #[test]
+fn a_list_that_an_object_wraps_is_read_like_an_array() {
+    let (pump, hose) = (r#"{"name":"Pump","bar":9}"#, r#"{"name":"Hose","bar":7}"#);
+    let rows = |file: &str| -> Vec<(String, String)> {
+        let documents = documents_of("r.json", file.as_bytes()).into_iter();
+        documents.map(|(id, _, text, _)| (id, text)).collect()
+    };
+    let expected = [
+        ("r.json:1".to_owned(), "name: Pump; bar: 9".to_owned()),
+        ("r.json:2".to_owned(), "name: Hose; bar: 7".to_owned()),
+    ];
+    for file in [
+        format!(r#"{{"data": [{pump},{hose}], "count": 2}}"#),
+        format!("\u{feff}{{\"results\": {{\"items\":\n[ {pump},\n{hose}]}}}}\n"),
+        format!(r#"{{"links": [{{"a": "]"}}], "rows": [{pump},{hose}]}}"#),
+    ] {
+        assert_eq!(rows(&file), expected, "{file}");
+    }
+    // Known fields are those of a text.
+    let file = br#"{"next": null, "docs": [{"id": "a", "text": "x"}]}"#;
+    assert_eq!(documents_of("r.json", file), owned(&[("a", "", "x", "{}")]));
+    // A record is none of these, and neither are settings with a short list or several objects.
+    let record = r#"{"id":"a","text":"x","by":[{"name":"Ito"},{"name":"Bee"}]}"#;
+    assert_eq!(rows(record), [("a".to_owned(), "x".to_owned())]);
+    let settings = format!(r#"{{"by":[{pump}],"about":"{}"}}"#, "x".repeat(60));
+    let several = format!("{{\"by\":[{pump}]}}\n{{\"by\":[{hose}]}}");
+    for file in [settings, several] {
+        assert_eq!(error_of("r.json", file.as_bytes()).0, "unknown_format");
+    }
+}
+
+#[test]
+fn errors_in_a_wrapped_list_name_its_lines() {
+    let file = b"{\n\"docs\": [\n{\"id\": 1, \"text\": \"a\"},\n{\"id\": 2}]}";
+    let (kind, message) = error_of("r.json", file);
+    assert_eq!(kind, "missing_field");
+    assert!(message.starts_with("r.json:4: "), "{message}");
+}
+
+#[test]
 fn names_that_are_given_hold() {
     for (given, name, file, expected) in cases![
         &["text=body"][..] => "c.csv", "name,body\nPump,x\n", "c.csv:2||x";

@@ -125,7 +125,7 @@ impl Writer<'_> {
             "end" => return self.end(rest),
             "item" => return self.item(after),
             "bibitem" => {
-                self.begin_item();
+                self.begin_item("-");
                 return Ok(after_argument(rest).trim_start());
             }
             "footnote" | "footnotetext" | "marginpar" | "sidenote" | "endnote" => {
@@ -233,20 +233,28 @@ impl Writer<'_> {
     }
 
     fn item<'t>(&mut self, after: &'t str) -> Result<&'t str, ReadError> {
-        self.begin_item();
         // The label of an item stands in brackets.
         if let Some((label, rest)) = label(after) {
+            self.begin_item("-");
             let label = self.words(label)?;
             self.out.push_str(&format!("{label}: "));
             return Ok(rest.trim_start());
         }
+        match self.lists.last_mut() {
+            Some(Some(number)) => {
+                *number = number.saturating_add(1);
+                let mark = format!("{number}.");
+                self.begin_item(&mark);
+            }
+            _ => self.begin_item("-"),
+        }
         Ok(after_options(after).trim_start())
     }
 
-    fn begin_item(&mut self) {
+    fn begin_item(&mut self, mark: &str) {
         let kept = self.out.trim_end().len();
         self.out.truncate(kept);
-        self.out.push_str("\n- ");
+        self.out.push_str(&format!("\n{mark} "));
     }
 
     /// Writes raised text, marked where it would change the number before it.

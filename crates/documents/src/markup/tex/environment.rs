@@ -78,6 +78,11 @@ const NAMED: [&str; 16] = [
     "defn",
 ];
 
+/// The lists, of which one has numbers, and how deep they are counted.
+const ENUMERATION: &str = "enumerate";
+const LISTS: [&str; 3] = [ENUMERATION, "itemize", "description"];
+const DEEPEST_LIST: usize = 64;
+
 /// The level of the heading of a slide, and of the list of references.
 pub(super) const SLIDE_LEVEL: usize = 4;
 const REFERENCES_LEVEL: usize = 2;
@@ -120,7 +125,7 @@ impl Writer<'_> {
                 }
             }
             "thebibliography" => self.heading(REFERENCES_LEVEL, "References")?,
-            _ => {}
+            _ => self.begin_list(name, rest),
         }
         self.out.push('\n');
         if NAMED.contains(&name.trim_end_matches('*'))
@@ -151,9 +156,26 @@ impl Writer<'_> {
                 _ => grid.inner -= 1,
             }
         } else {
+            if LISTS.contains(&name) {
+                self.lists.pop();
+            }
             self.out.push('\n');
         }
         Ok(rest)
+    }
+
+    /// Begins a list, if the environment is one. Its options may tell the number of its first item.
+    fn begin_list(&mut self, name: &str, rest: &str) {
+        if !LISTS.contains(&name) || self.lists.len() >= DEEPEST_LIST {
+            return;
+        }
+        let options = label(rest).map_or("", |(options, _)| options);
+        let first = options.split(',').find_map(|option| {
+            let value = option.trim().strip_prefix("start")?.trim_start();
+            value.strip_prefix('=')?.trim().parse::<u64>().ok()
+        });
+        let before = first.unwrap_or(1).saturating_sub(1);
+        self.lists.push((name == ENUMERATION).then_some(before));
     }
 
     /// Copies an environment that is not TeX, or a formula. Returns the rest after it; `None` if it is of another kind, or

@@ -60,6 +60,7 @@ pub(super) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Conte
         macros: Macros::default(),
         out: String::new(),
         table: None,
+        lists: Vec::new(),
         arguments: 0,
         expansions: 0,
         steps: 0,
@@ -93,6 +94,8 @@ struct Writer<'w> {
     /// The text of the open paragraphs, cell or argument.
     out: String,
     table: Option<Grid>,
+    /// The numbers of the last items of the open lists; `None` for lists without numbers.
+    lists: Vec<Option<u64>>,
     /// How many arguments the text is in. They show neither headings nor tables.
     arguments: usize,
     /// How many commands of the document stand for the text.
@@ -341,6 +344,16 @@ mod tests {
             "\\begin{tabular*}{\\textwidth}{@{\\extracolsep{\\fill}}lr}\\hline\n\\textbf{Pump} & Bar\\\\[2pt]\\hline\nseven & 9\\\\\n\
              \\multicolumn{2}{c}{Both} \\\\ \\cmidrule(lr){1-2}\n\\multirow{2}{*}{eight} & \\begin{tabular}{c}10\\\\max\\end{tabular}\n\\end{tabular*} End",
             "Pump | Bar\nPump: seven; Bar: 9\nPump: Both\nPump: eight; Bar: 10 max\n\nEnd",
+        );
+    }
+
+    #[test]
+    fn items_of_enumerations_have_their_numbers() {
+        check(
+            "\\begin{enumerate}\n\\item One\n\\begin{itemize}\n\\item a\n\\end{itemize}\n\\item[Else] b\n\\item Two\n\\end{enumerate}\n\
+             \\begin{enumerate}[label=\\roman*, start=7]\n\\item Seven\n\\end{enumerate}\n\
+             \\begin{description}\n\\item[Pump] moves water\n\\end{description}\n\\end{enumerate}\\item x",
+            "1. One\n- a\n- Else: b\n2. Two\n7. Seven\n- Pump: moves water\n- x",
         );
     }
 

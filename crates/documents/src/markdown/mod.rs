@@ -1,13 +1,15 @@
 //! The title, the readable text and the front matter of a Markdown file. Code is kept, markup is
 //! dropped, and embedded HTML is read as HTML.
 
+mod extension;
+
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use serde_json::Value;
 
 use crate::budget::Budget;
 use crate::error::ReadError;
 use crate::front_matter::FrontMatter;
-use crate::html::{Finished, Heading, Page, read_into, trimmed};
+use crate::html::{Finished, Heading, ListKind, Page, read_into, trimmed};
 use crate::place::Place;
 use crate::record::Contents;
 use crate::watch::Watch;
@@ -31,6 +33,8 @@ pub(crate) fn contents(
     watch: &Watch,
 ) -> Result<Contents, ReadError> {
     let (front_matter, markdown) = FrontMatter::split(markdown);
+    let plain = extension::plain(markdown);
+    let markdown = plain.as_ref();
     if is_too_deep(markdown) {
         return Err(ReadError::TooDeep {
             place: place.clone(),
@@ -80,6 +84,7 @@ pub(crate) fn contents(
 fn page(markdown: &str, watch: &Watch) -> Result<Finished, ReadError> {
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES
+        | Options::ENABLE_GFM
         | Options::ENABLE_STRIKETHROUGH
         | Options::ENABLE_TASKLISTS;
     let mut page = Page::default();
@@ -134,19 +139,25 @@ fn start(page: &mut Page, tag: &Tag<'_>) {
         }
         Tag::Item => {
             page.start_block(b"li", 1);
-            page.start_item();
+            page.start_item(None);
         }
-        Tag::BlockQuote(_) => page.start_block(b"blockquote", 1),
+        Tag::BlockQuote(kind) => {
+            page.start_block(b"blockquote", 1);
+            if let Some(kind) = kind {
+                page.start_term();
+                page.text(&format!("{kind:?}"));
+                page.start_definition();
+            }
+        }
         Tag::List(first) => {
             page.start_block(b"ul", 0);
-            page.start_list(*first);
+            page.start_list(ListKind::Markdown, *first);
         }
         Tag::FootnoteDefinition(name) => {
             page.start_block(b"p", 2);
             page.text(&format!("[{name}] "));
         }
-        // Without its marks, what is struck out would hold.
-        Tag::Strikethrough => page.text("~~"),
+        Tag::Strikethrough => page.start_struck(),
         Tag::Table(_) => {
             page.start_block(b"table", 0);
             page.start_table();
@@ -174,9 +185,9 @@ fn end(page: &mut Page, tag: TagEnd) {
         TagEnd::Item => page.end_paragraph(1),
         TagEnd::List(_) => {
             page.end_paragraph(1);
-            page.end_list();
+            page.end_list(ListKind::Markdown);
         }
-        TagEnd::Strikethrough => page.text("~~"),
+        TagEnd::Strikethrough => page.end_struck(),
         TagEnd::TableCell => {
             page.end_paragraph(0);
             page.end_cell();
@@ -377,7 +388,7 @@ mod tests {
     #[test]
     fn tags_within_a_line() {
         check("a<br>b<br/>c", None, "a\nb\nc");
-        check("| a<br>b | c |\n|---|---|\n| d | |\n", None, "a\nb\nc\nd");
+        check("| a<br>b | c |\n|---|---|\n| d | |\n", None, "a b\tc\nd");
         check("10<sup>6</sup> of H<sub>2</sub>O", None, "10^6 of H2O");
         check("a <span hidden>b</span> c", None, "a c");
         // A name in angles is no element that swallows what follows it.
@@ -396,6 +407,17 @@ mod tests {
             "A note[1], at ~~9~~ 8 bar.\n\n3. three\n4. four\ndeep\n[ ] open\n[x] done\n\n[1] Or so.",
         );
         check("1. One.\n\n2. Two.\n", None, "1. One.\n\n2. Two.");
+    }
+
+    #[test]
+    fn notes_in_boxes_and_definitions() {
+        check(
+            "> [!WARNING]\n> It *shuts*.\n\n!!! note\n    Slowly.\n\n:::tip\n- a\n:::\n\nPump\n: Moves water.\n",
+            None,
+            "Warning: It shuts.\n\nNote: Slowly.\n\nTip:\n\na\nPump: Moves water.",
+        );
+        check("- a </ul>\n- b <del>c</del>d\n", None, "a\nb d");
+        check("1. a </ol>\n2. b", None, "1. a\n2. b");
     }
 
     #[test]

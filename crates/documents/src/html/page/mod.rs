@@ -1,5 +1,7 @@
 //! The text of a page, as it grows from tags and words: lines, cells, headings.
 
+mod table;
+
 use std::iter;
 use std::mem;
 use std::ops::Range;
@@ -7,19 +9,18 @@ use std::ops::Range;
 use ken_corpus::Outline;
 use serde_json::{Map, Value};
 
+use self::table::Table;
 use super::elements::{ends_foreign_content, heading_level, line_breaks};
 use super::formula::{Formula, Script};
+use super::list::{ListKind, Lists};
+use super::ruby::Ruby;
 use super::scope::{Scopes, Start};
 use crate::record::one_line;
 
-/// The longest header that the passages of a table repeat, in bytes.
-const LONGEST_HEADER: usize = 200;
-/// The columns of a table in which cells that reach down are followed.
-const MOST_COLUMNS: usize = 64;
-/// The most columns that one cell counts as.
-const WIDEST_CELL: u32 = 16;
-/// How deep lists are counted.
-const DEEPEST_LIST: usize = 64;
+/// The longest term that begins the line of its definition, in bytes.
+const LONGEST_TERM: usize = 120;
+/// The mark around what is struck out; without it, that would hold.
+const STRUCK: &str = "~~";
 
 /// A page so far.
 #[derive(Default)]
@@ -42,10 +43,17 @@ pub(crate) struct Page {
     /// Whether a line break now does not belong to the preformatted text.
     preformatted_begins: bool,
     tables: Vec<Table>,
-    /// The numbers of the next items of the open lists; `None` for lists without numbers.
-    lists: Vec<Option<u64>>,
+    lists: Lists,
     /// The number that is due before the next text.
     number: Option<u64>,
+    /// The offset of the last term, until it is defined.
+    term: Option<usize>,
+    /// Whether the next text defines the term before it.
+    defines: bool,
+    ruby: Option<Ruby>,
+    /// Whether the text is struck out, and whether the mark of that is due before the next one.
+    struck: bool,
+    struck_due: bool,
     title: Option<String>,
     in_title: bool,
     /// The offset of the open heading, and its level.
@@ -67,26 +75,6 @@ pub(crate) struct Heading {
     pub(crate) place: Range<usize>,
 }
 
-/// A table that is being read.
-#[derive(Default)]
-struct Table {
-    row: u32,
-    column: usize,
-    /// The offset of the open cell.
-    cell: Option<usize>,
-    /// Whether the last cell has several lines.
-    tall: bool,
-    /// The columns that the last cell takes beyond its own.
-    wide: u32,
-    /// The last row that a cell above reaches, for each column.
-    reached: Vec<u32>,
-    /// The offset of the open row.
-    row_start: usize,
-    /// Whether it has cells so far that do not belong to a header.
-    has_values: bool,
-    header: Option<Range<usize>>,
-}
-
 /// The attributes of a start tag that matter for the text.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Attributes {
@@ -95,7 +83,7 @@ pub(super) struct Attributes {
     pub(super) shadow: bool,
     pub(super) columns: u32,
     pub(super) rows: u32,
-    /// The number of the first item of a list.
+    /// The number of the first item of a list, or of an item.
     pub(super) first: Option<u64>,
     /// Whether the items of a list have letters.
     pub(super) lettered: bool,
@@ -121,7 +109,8 @@ impl Page {
             name,
             Start {
                 self_closing: tag.self_closing,
-                hidden: tag.hidden,
+                // What was deleted holds no longer.
+                hidden: tag.hidden || name == b"del",
                 shadow: tag.shadow,
                 in_formula: self.formula.is_some(),
                 inline: self.inline,
@@ -153,14 +142,22 @@ impl Page {
             b"sup" | b"sub" if !tag.self_closing => self.start_script(name == b"sup"),
             b"a" => self.start_link(tag),
             b"pre" if !tag.self_closing => self.start_preformatted(),
-            b"ol" if !tag.lettered => self.start_list(Some(tag.first.unwrap_or(1))),
-            b"ol" | b"ul" | b"menu" => self.start_list(None),
-            b"li" => self.start_item(),
+            b"li" => self.start_item(tag.first),
+            b"dt" => self.start_term(),
+            b"dd" => self.start_definition(),
+            b"s" | b"strike" if !tag.self_closing => self.start_struck(),
+            b"ruby" | b"rb" | b"rt" | b"rp" if !tag.self_closing => self.start_ruby(name),
             b"table" => self.start_table(),
             b"tr" => self.start_row(),
             b"td" | b"th" => self.start_cell(tag.columns, tag.rows, name == b"th"),
             _ => {}
         }
+        if let Some(kind) = ListKind::of(name) {
+            let is_numbered = kind == ListKind::Ordered && !tag.lettered;
+            let first = tag.first.unwrap_or(1);
+            self.start_list(kind, is_numbered.then_some(first));
+        }
+        self.keep_apart(name);
         if !matches!(name, b"table" | b"tr") {
             self.break_lines(line_breaks(name));
         }
@@ -170,6 +167,9 @@ impl Page {
     }
 
     pub(super) fn end(&mut self, name: &[u8]) {
+        if !self.scopes.ends_element(name) {
+            return;
+        }
         let closed = self.scopes.end(name);
         if self.hidden() {
             return;
@@ -195,13 +195,23 @@ impl Page {
             }
             b"pre" => self.end_preformatted(),
             b"sup" | b"sub" => self.end_script(),
-            b"ol" | b"ul" | b"menu" => self.end_list(),
+            b"s" | b"strike" => self.end_struck(),
+            b"ruby" => self.end_ruby(),
+            b"rb" | b"rt" | b"rp" => {
+                if let Some(ruby) = &mut self.ruby {
+                    ruby.end_part();
+                }
+            }
             b"td" | b"th" => self.end_cell(),
             b"tr" => self.end_row(),
             b"table" => self.end_table(),
             _ if heading_level(name).is_some() => self.end_heading(),
             _ => {}
         }
+        if let Some(kind) = ListKind::of(name) {
+            self.end_list(kind);
+        }
+        self.keep_apart(name);
         if !matches!(name, b"table" | b"tr") {
             self.break_lines(line_breaks(name));
         }
@@ -212,6 +222,7 @@ impl Page {
         if count == 0 {
             return;
         }
+        self.end_ruby();
         self.script = None;
         let cell = self.tables.last().and_then(|table| table.cell);
         if cell != Some(self.text.len()) {
@@ -223,6 +234,7 @@ impl Page {
     pub(crate) fn start_block(&mut self, name: &[u8], breaks: usize) {
         self.scopes.end_by(name);
         self.end_formula();
+        self.keep_apart(name);
         if !self.hidden() {
             self.break_lines(breaks);
         }
@@ -268,134 +280,77 @@ impl Page {
     }
 
     /// Starts a list, whose first item may have a number.
-    pub(crate) fn start_list(&mut self, first: Option<u64>) {
-        if self.lists.len() < DEEPEST_LIST {
-            self.lists.push(first);
+    pub(crate) fn start_list(&mut self, kind: ListKind, first: Option<u64>) {
+        self.lists.start(kind, first, self.tables.len());
+    }
+
+    pub(crate) fn end_list(&mut self, kind: ListKind) {
+        if self.lists.end(kind, self.tables.len()) {
+            self.number = None;
         }
     }
 
-    pub(crate) fn end_list(&mut self) {
-        self.lists.pop();
-        self.number = None;
+    /// Starts an item, which may have a number of its own.
+    pub(crate) fn start_item(&mut self, own: Option<u64>) {
+        self.number = self.lists.item(own);
     }
 
-    pub(crate) fn start_item(&mut self) {
-        let next = self.lists.last_mut();
-        self.number = next.and_then(|next| {
-            let number = *next;
-            *next = number.map(|number| number.saturating_add(1));
-            number
-        });
+    pub(crate) fn start_term(&mut self) {
+        self.term = Some(self.text.len());
+    }
+
+    /// Starts the definition of the last term, whose line it continues.
+    pub(crate) fn start_definition(&mut self) {
+        let Some(start) = self.term.take() else {
+            return;
+        };
+        let term = self.text.get(start..).unwrap_or_default().trim();
+        let headings = &self.outline.headings;
+        let is_heading = headings.last().is_some_and(|last| last.offset >= start);
+        self.defines =
+            !term.is_empty() && term.len() <= LONGEST_TERM && !term.contains('\n') && !is_heading;
+    }
+
+    /// Keeps the definition of a term off its line if it begins with this element.
+    fn keep_apart(&mut self, name: &[u8]) {
+        self.defines &= line_breaks(name) == 0 || matches!(name, b"dd" | b"p" | b"div");
+    }
+
+    pub(crate) fn start_struck(&mut self) {
+        self.struck_due |= !mem::replace(&mut self.struck, true);
+    }
+
+    pub(crate) fn end_struck(&mut self) {
+        if mem::take(&mut self.struck) && !mem::take(&mut self.struck_due) {
+            self.text(STRUCK);
+        }
+    }
+
+    fn start_ruby(&mut self, name: &[u8]) {
+        if name == b"ruby" {
+            self.end_ruby();
+            self.ruby = Some(Ruby::default());
+        } else if let Some(ruby) = &mut self.ruby {
+            ruby.start(name);
+        }
+    }
+
+    fn end_ruby(&mut self) {
+        if let Some(readings) = self.ruby.take().and_then(Ruby::finish) {
+            self.space = false;
+            self.settle();
+            self.text.push_str(&readings);
+        }
     }
 
     pub(crate) fn start_preformatted(&mut self) {
         self.preformatted += 1;
         self.preformatted_begins = true;
+        self.keep_lines_of_cell();
     }
 
     pub(crate) fn end_preformatted(&mut self) {
         self.preformatted = self.preformatted.saturating_sub(1);
-    }
-
-    pub(crate) fn start_table(&mut self) {
-        // A table in a cell starts a line of its own.
-        if mem::take(&mut self.tabs) > 0 {
-            self.breaks = self.breaks.max(1);
-        }
-        self.break_lines(2);
-        self.tables.push(Table::default());
-    }
-
-    pub(crate) fn end_table(&mut self) {
-        self.end_row();
-        let header = self.tables.pop().and_then(|table| table.header);
-        let end = self.text.len();
-        // A table in a cell belongs to the row around it.
-        if let Some(header) = header.filter(|header| self.tables.is_empty() && header.end < end) {
-            self.outline.tables.push(ken_corpus::Table { header, end });
-        }
-        self.break_lines(2);
-    }
-
-    pub(crate) fn start_row(&mut self) {
-        self.end_row();
-        if let Some(table) = self.tables.last_mut() {
-            table.row += 1;
-        }
-    }
-
-    pub(crate) fn end_row(&mut self) {
-        self.end_cell();
-        if let Some(table) = self.tables.last_mut() {
-            if table.row == 1 && table.column > 1 && !table.has_values {
-                let row = self.text.get(table.row_start..).unwrap_or_default();
-                let start = table.row_start + row.len() - row.trim_start_matches(['\n', ' ']).len();
-                let header = start..self.text.trim_end().len().max(start);
-                let is_line = !self.text[header.clone()].contains('\n');
-                table.header =
-                    Some(header).filter(|header| is_line && header.len() <= LONGEST_HEADER);
-            }
-            table.column = 0;
-            table.wide = 0;
-            table.tall = false;
-        }
-        self.tabs = 0;
-        self.breaks = self.breaks.max(1);
-    }
-
-    /// Starts a cell of `columns` columns and `rows` rows, of a header or not.
-    pub(crate) fn start_cell(&mut self, columns: u32, rows: u32, heads: bool) {
-        self.end_cell();
-        if self.tables.is_empty() {
-            self.tables.push(Table::default());
-        }
-        let Some(table) = self.tables.last_mut() else {
-            return;
-        };
-        table.has_values |= !heads;
-        if table.column == 0 {
-            table.row_start = self.text.len();
-        } else {
-            // A cell of several lines is not a value: the next one starts a line, too.
-            self.tabs += usize::from(!table.tall);
-            let wide = usize::try_from(mem::take(&mut table.wide)).unwrap_or_default();
-            self.tabs += wide;
-            table.column += wide;
-        }
-        while table
-            .reached
-            .get(table.column)
-            .is_some_and(|&row| row >= table.row)
-        {
-            table.column += 1;
-            self.tabs += 1;
-        }
-        table.wide = columns.clamp(1, WIDEST_CELL) - 1;
-        if rows > 1 && table.column < MOST_COLUMNS {
-            table
-                .reached
-                .resize(table.reached.len().max(table.column + 1), 0);
-            table.reached[table.column] = table.row.saturating_add(rows - 1);
-        }
-        table.column += 1;
-        table.cell = Some(self.text.len());
-        self.space = false;
-    }
-
-    pub(crate) fn end_cell(&mut self) {
-        let Some(start) = self.tables.last_mut().and_then(|table| table.cell.take()) else {
-            return;
-        };
-        let cell = self.text.get(start..).unwrap_or_default();
-        let tall = cell.trim_start().contains('\n');
-        // Those before an empty cell are still due.
-        if !cell.is_empty() {
-            self.breaks = usize::from(tall);
-        }
-        self.space = false;
-        if let Some(table) = self.tables.last_mut() {
-            table.tall = tall;
-        }
     }
 
     fn start_link(&mut self, tag: Attributes) {
@@ -453,6 +408,9 @@ impl Page {
             }
             return;
         }
+        if self.ruby.as_mut().is_some_and(|ruby| ruby.takes(text)) {
+            return;
+        }
         if let Some(formula) = &self.formula {
             formula.text(text, &mut self.text);
             return;
@@ -483,6 +441,13 @@ impl Page {
 
     /// Writes the line breaks, ends of cells or the space that are due.
     fn settle(&mut self) {
+        if mem::take(&mut self.defines) {
+            if !self.text.ends_with([':', '：', '.', '?', '!']) {
+                self.text.push(':');
+            }
+            self.breaks = 0;
+            self.space = true;
+        }
         if self.breaks > 0 && !self.text.is_empty() {
             let solid = self.text.trim_end_matches([' ', '\t']).len();
             if self.preformatted == 0 {
@@ -500,6 +465,9 @@ impl Page {
         if let Some(number) = self.number.take() {
             self.text.push_str(&format!("{number}. "));
         }
+        if mem::take(&mut self.struck_due) {
+            self.text.push_str(STRUCK);
+        }
         self.breaks = 0;
         self.tabs = 0;
         self.space = false;
@@ -512,6 +480,7 @@ impl Page {
     /// The title, from its element; the headings; the text.
     pub(crate) fn finish(mut self) -> Finished {
         self.end_formula();
+        self.end_ruby();
         self.end_heading();
         Finished {
             title: self.title.and_then(|title| one_line(&title)),
