@@ -161,21 +161,6 @@ impl Recorded for ProbeRecord {
 
 record_of_question!(ProbeRecord, Probe, [question, golden_answers, choices]);
 
-/// The conditions of a question, and why its answers cannot be scored.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Given {
-    /// Ids of the passages in the prompt.
-    pub(super) evidence: Vec<String>,
-    pub(super) masked_places: usize,
-    pub(super) unjudged: Option<Obstacle>,
-    pub(super) judgment: Option<f64>,
-    pub(super) eigenscore: Option<f64>,
-    pub(super) costs: BTreeMap<Step, Cost>,
-    pub(super) rating: Option<Rating>,
-    pub(super) costs_with_evidence: BTreeMap<Step, Cost>,
-    pub(super) at_k: BTreeMap<usize, ProbeAnswer>,
-}
-
 /// The answers drawn under a condition, with their correctness.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Judged {
@@ -184,10 +169,10 @@ pub(super) struct Judged {
 }
 
 impl ProbeRecord {
-    /// The record of a question with its indicators.
+    /// The record of a question with its indicators; `begun` is what was measured before the answers were judged.
     pub(super) fn new(
         question: &Question,
-        given: Given,
+        begun: Self,
         drawn: &Conditions<Option<Judged>>,
         fingerprint: Fingerprints,
     ) -> Self {
@@ -218,18 +203,9 @@ impl ProbeRecord {
             confidence,
             certainty,
             greedy,
-            judgment: given.judgment,
-            eigenscore: given.eigenscore,
             samples,
-            evidence: given.evidence,
-            masked_places: given.masked_places,
-            unjudged: given.unjudged,
-            error: None,
-            costs: given.costs,
-            rating: given.rating,
-            costs_with_evidence: given.costs_with_evidence,
-            at_k: given.at_k,
             fingerprint,
+            ..begun
         }
     }
 
@@ -243,7 +219,7 @@ impl ProbeRecord {
             error: Some(Failure::of(error)),
             ..Self::new(
                 question,
-                Given::default(),
+                Self::default(),
                 &Conditions::default(),
                 fingerprint,
             )
