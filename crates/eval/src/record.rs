@@ -4,14 +4,12 @@
 use std::collections::BTreeMap;
 
 use ken_answer::{Answer, AnswerError, Calls, Retrieved, Style, Tokens};
-use ken_diagnostic::Action;
 use ken_policy::Source;
 use ken_probe::{Lack, Sample, covers};
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Question;
 use crate::record_of_question;
-use crate::results::Recorded;
 use crate::split::AboutSubject;
 
 /// The record of one question.
@@ -96,7 +94,7 @@ pub struct Failure {
     pub message: String,
 }
 
-record_of_question! { Record, Answer, [question, golden_answers, choices]
+record_of_question! { Record, Answer by Study, [question, golden_answers, choices]
     fn is_right(&self) -> bool {
         Record::is_right(self)
     }
@@ -205,10 +203,6 @@ impl Record {
 }
 
 /// Studies write whole files of answers, which other commands read.
-impl Recorded for Record {
-    const WRITTEN_BY: Action = Action::Study;
-}
-
 impl Failure {
     /// The recorded form of an error.
     pub fn of(error: &AnswerError) -> Self {

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use ken_diagnostic::Action;
 use ken_language::fingerprint_of_texts;
 use ken_testing::{cases, with};
 use serde::{Deserialize, Serialize};
@@ -11,7 +10,7 @@ use serde_json::json;
 use super::*;
 use crate::dataset::Question;
 use crate::record_of_question;
-use crate::results::{Recorded, ResultsFile, RunSettings, read_results, read_run};
+use crate::results::{ResultsFile, RunSettings, read_results, read_run};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Noted {
@@ -20,11 +19,7 @@ struct Noted {
     share: f64,
 }
 
-record_of_question!(Noted, Probe, [question]);
-
-impl Recorded for Noted {
-    const WRITTEN_BY: Action = Action::Probe;
-}
+record_of_question!(Noted, Probe by Probe, [question]);
 
 fn questions(count: usize) -> Vec<Question> {
     let each = (0..count).map(|number| Question {

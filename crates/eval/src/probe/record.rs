@@ -4,14 +4,12 @@
 use std::collections::BTreeMap;
 
 use ken_answer::{AnswerError, Cost, QuestionPrompt, Rating, Step};
-use ken_diagnostic::Action;
 use ken_probe::{Effect, Lack, Obstacle, Sample, answers, certainty, confidence};
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Question;
 use crate::record::Failure;
 use crate::record_of_question;
-use crate::results::Recorded;
 use crate::split::AboutSubject;
 
 /// One value per condition of a question.
@@ -155,11 +153,7 @@ impl AboutSubject for ProbeRecord {
     }
 }
 
-impl Recorded for ProbeRecord {
-    const WRITTEN_BY: Action = Action::Probe;
-}
-
-record_of_question!(ProbeRecord, Probe, [question, golden_answers, choices]);
+record_of_question!(ProbeRecord, Probe by Probe, [question, golden_answers, choices]);
 
 /// The answers drawn under a condition, with their correctness.
 #[derive(Debug, Clone, PartialEq)]

@@ -47,11 +47,14 @@ pub trait RunRecord: Line {
     }
 }
 
-/// Makes a type a record of a question; it belongs to the question with equal fields.
+/// Makes a type the record of a question by a task, in files that a command writes; it belongs to the question with
+/// equal fields.
 #[macro_export]
 macro_rules! record_of_question {
-    ($record:ty, $task:ident, [$($same:ident),+] $($more:tt)*) => {
+    ($record:ty, $task:ident by $action:ident, [$($same:ident),+] $($more:tt)*) => {
         impl $crate::results::Line for $record {
+            const WRITTEN_BY: ::ken_diagnostic::Action = ::ken_diagnostic::Action::$action;
+
             fn id(&self) -> &str {
                 &self.id
             }

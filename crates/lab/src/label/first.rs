@@ -31,7 +31,7 @@ pub struct FirstText {
     pub error: Option<Failure>,
 }
 
-record_of_question!(FirstText, FirstText, [question, choices]);
+record_of_question!(FirstText, FirstText by LabelSources, [question, choices]);
 
 impl FirstText {
     fn new(question: &Question, text: String, tokens: usize) -> Self {

@@ -3,11 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use ken_diagnostic::Action;
 use ken_eval::dataset::Question;
 use ken_eval::record::Failure;
 use ken_eval::record_of_question;
-use ken_eval::results::Recorded;
 use ken_eval::split::AboutSubject;
 use ken_probe::{Obstacle, Preferred, Rated, prefer, rate};
 use serde::{Deserialize, Serialize};
@@ -100,13 +98,9 @@ impl AboutSubject for SourceRecord {
     }
 }
 
-impl Recorded for SourceRecord {
-    const WRITTEN_BY: Action = Action::LabelSources;
-}
-
 record_of_question!(
     SourceRecord,
-    LabelSource,
+    LabelSource by LabelSources,
     [question, golden_answers, choices]
 );
 

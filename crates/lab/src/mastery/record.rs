@@ -3,7 +3,7 @@
 use ken_answer::AnswerError;
 use ken_diagnostic::Action;
 use ken_eval::record::Failure;
-use ken_eval::results::{Line, Recorded};
+use ken_eval::results::Line;
 use ken_eval::run::{RunRecord, Task};
 use ken_eval::statistics::{share, wilson_interval};
 use ken_probe::mastery::Dropped;
@@ -68,13 +68,11 @@ pub struct MasteryRecord {
 }
 
 impl Line for MasteryRecord {
+    const WRITTEN_BY: Action = Action::LabelMastery;
+
     fn id(&self) -> &str {
         &self.id
     }
-}
-
-impl Recorded for MasteryRecord {
-    const WRITTEN_BY: Action = Action::LabelMastery;
 }
 
 impl RunRecord for MasteryRecord {

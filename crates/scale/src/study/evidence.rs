@@ -61,7 +61,7 @@ pub struct FoundPassage {
     pub score: f32,
 }
 
-record_of_question! { Evidence, Retrieve, [question] }
+record_of_question! { Evidence, Retrieve by Study, [question] }
 
 impl Evidence {
     fn of(question: &Question) -> Self {
