@@ -76,9 +76,6 @@ impl Source {
 
 impl std::fmt::Display for Source {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::SelfKnowledge => "self",
-            Self::Corpus => "corpus",
-        })
+        self.serialize(f)
     }
 }

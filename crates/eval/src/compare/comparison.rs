@@ -74,10 +74,7 @@ pub enum Arm {
 
 impl std::fmt::Display for Arm {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Never => "never",
-            Self::Always => "always",
-        })
+        self.serialize(f)
     }
 }
 

@@ -18,10 +18,7 @@ pub enum Order {
 
 impl fmt::Display for Order {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Forward => "forward",
-            Self::Reversed => "reversed",
-        })
+        self.serialize(formatter)
     }
 }
 
