@@ -196,6 +196,17 @@ impl Record {
         }
     }
 
+    /// The tokens that were read and written.
+    pub fn token_count(&self) -> f64 {
+        (self.tokens.prompt + self.tokens.completion) as f64
+    }
+
+    /// The milliseconds that it took: none if it failed, and `NAN` if they are not known.
+    pub(crate) fn ms(&self) -> f64 {
+        let total = self.timing_ms.get("total").copied();
+        total.unwrap_or(if self.error.is_some() { 0.0 } else { f64::NAN })
+    }
+
     /// Whether the corpus was searched for this question.
     pub fn searched(&self) -> bool {
         self.route == Some(Source::Corpus) || !self.retrieved.is_empty()

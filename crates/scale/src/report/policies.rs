@@ -146,7 +146,7 @@ fn outcome(
         f1: measure(|record| record.f1),
         contains: measure(|record| number(record.contains)),
         retrieves: measure(|record| number(record.calls.retriever > 0)),
-        tokens: measure(|record| (record.tokens.prompt + record.tokens.completion) as f64),
+        tokens: measure(Record::token_count),
         against_better: gain(better),
         against_always: gain(always),
         against_whole: gain(same),
