@@ -182,17 +182,13 @@ impl Record {
     /// A record with the fields of a question, without an answer.
     fn unanswered(question: &Question, policy: String) -> Self {
         Self {
-            id: question.id.clone(),
-            question: question.question.clone(),
-            golden_answers: question.golden_answers.clone(),
-            choices: question.choices.clone(),
             subject: question.named_subject(),
             policy,
             gold_passage: question
                 .gold_passages()
                 .first()
                 .map(|&gold| gold.to_owned()),
-            ..Self::default()
+            ..Self::of(question)
         }
     }
 

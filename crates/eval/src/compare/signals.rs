@@ -38,17 +38,7 @@ pub struct Signals {
 
 record_of_question!(Signals, Signals by Study, [question, choices]);
 
-/// Studies write whole files of signals, which other commands read.
 impl Signals {
-    fn of(question: &Question) -> Self {
-        Self {
-            id: question.id.clone(),
-            question: question.question.clone(),
-            choices: question.choices.clone(),
-            ..Self::default()
-        }
-    }
-
     /// The question with its choices, for prompts.
     fn prompt(&self) -> QuestionPrompt<'_> {
         QuestionPrompt::new(self.question.trim(), &self.choices)

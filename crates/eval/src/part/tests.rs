@@ -12,7 +12,7 @@ use crate::dataset::Question;
 use crate::record_of_question;
 use crate::results::{ResultsFile, RunSettings, read_results, read_run};
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Noted {
     id: String,
     question: String,
@@ -36,9 +36,8 @@ fn questions(count: usize) -> Vec<Question> {
 
 fn noted(question: &Question) -> Noted {
     Noted {
-        id: question.id.clone(),
-        question: question.question.clone(),
         share: 1.0 / (question.id.len() as f64 + 7.3),
+        ..Noted::of(question)
     }
 }
 

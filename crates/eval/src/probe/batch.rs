@@ -174,12 +174,7 @@ impl Probe<'_> {
             let drawn = draft
                 .asked
                 .map(|prompt| prompt.map(|prompt| judged[prompt].clone()));
-            records.push(Ok(ProbeRecord::new(
-                draft.question,
-                draft.record,
-                &drawn,
-                fingerprints.clone(),
-            )));
+            records.push(Ok(draft.record.answered(&drawn, fingerprints.clone())));
         }
         Ok(records)
     }
@@ -443,8 +438,9 @@ fn draft<'q>(
 ) -> Draft<'q> {
     let mut prompts = vec![prompt::from_memory(question_prompt)];
     let mut record = ProbeRecord {
+        subject: question.named_subject(),
         unjudged: question.golden().obstacle(),
-        ..ProbeRecord::default()
+        ..ProbeRecord::of(question)
     };
     let mut asked = Conditions {
         from_self: Some(0),

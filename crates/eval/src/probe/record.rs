@@ -163,10 +163,9 @@ pub(super) struct Judged {
 }
 
 impl ProbeRecord {
-    /// The record of a question with its indicators; `begun` is what was measured before the answers were judged.
-    pub(super) fn new(
-        question: &Question,
-        begun: Self,
+    /// The record with the answers and their indicators.
+    pub(super) fn answered(
+        self,
         drawn: &Conditions<Option<Judged>>,
         fingerprint: Fingerprints,
     ) -> Self {
@@ -185,11 +184,6 @@ impl ProbeRecord {
             certainty(&answers(&drawn, &types)?.1)
         });
         Self {
-            id: question.id.clone(),
-            question: question.question.clone(),
-            golden_answers: question.golden_answers.clone(),
-            choices: question.choices.clone(),
-            subject: question.named_subject(),
             effect: Effects {
                 confidence: effect(confidence),
                 certainty: effect(certainty),
@@ -199,7 +193,7 @@ impl ProbeRecord {
             greedy,
             samples,
             fingerprint,
-            ..begun
+            ..self
         }
     }
 
@@ -210,13 +204,10 @@ impl ProbeRecord {
         fingerprint: Fingerprints,
     ) -> Self {
         Self {
+            subject: question.named_subject(),
             error: Some(Failure::of(error)),
-            ..Self::new(
-                question,
-                Self::default(),
-                &Conditions::default(),
-                fingerprint,
-            )
+            fingerprint,
+            ..Self::of(question)
         }
     }
 }

@@ -60,6 +60,17 @@ macro_rules! record_of_question {
             }
         }
 
+        impl $record {
+            /// The record of a question of which nothing is known yet.
+            pub(crate) fn of(question: &$crate::dataset::Question) -> Self {
+                Self {
+                    id: question.id.clone(),
+                    $($same: question.$same.clone(),)+
+                    ..Self::default()
+                }
+            }
+        }
+
         impl $crate::run::RunRecord for $record {
             type Item = $crate::dataset::Question;
 

@@ -179,13 +179,9 @@ impl SourceRecord {
 
     fn without_label(question: &Question, fingerprint: LabelFingerprints) -> Self {
         Self {
-            id: question.id.clone(),
-            question: question.question.clone(),
-            golden_answers: question.golden_answers.clone(),
-            choices: question.choices.clone(),
             subject: question.named_subject(),
             fingerprint,
-            ..Self::default()
+            ..Self::of(question)
         }
     }
 }
