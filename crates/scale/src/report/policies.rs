@@ -62,11 +62,7 @@ pub(super) fn outcomes(measured: &Measured) -> Vec<PolicyOutcome> {
             for (dataset, &model) in
                 datasets.flat_map(|dataset| models.iter().map(move |model| (dataset, model)))
             {
-                let cell = |retrieval| Cell {
-                    dataset: dataset.clone(),
-                    model: model.to_owned(),
-                    condition: Condition { n, retrieval },
-                };
+                let cell = |retrieval| Cell::new(dataset, model, Condition { n, retrieval });
                 let whole = Retrieval {
                     pruned: PruneRatio::NONE,
                     ..retrieval

@@ -132,12 +132,7 @@ impl Measured {
 
     /// The records of a cell, if it is complete.
     pub fn records(&self, dataset: &str, model: &str, condition: Condition) -> Option<&[Record]> {
-        let (dataset, model) = (dataset.to_owned(), model.to_owned());
-        let cell = Cell {
-            dataset,
-            model,
-            condition,
-        };
+        let cell = Cell::new(dataset, model, condition);
         self.cells.get(&cell).map(Vec::as_slice)
     }
 
