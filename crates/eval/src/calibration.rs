@@ -186,15 +186,10 @@ pub fn signal_scores(
     signal: Signal,
     samples: usize,
 ) -> Result<Vec<Option<f64>>, CalibrationError> {
-    let mut readings = Vec::with_capacity(records.len());
     let of_samples = signal.is_of_samples();
     // Measurements over all samples cannot be repeated on fewer.
     let exactly = signal.steps.contains(&Step::Inspect);
-    for record in records {
-        if both_right(record).is_none() {
-            readings.push(Reading::NotMeasured);
-            continue;
-        }
+    scores(signal, records, |record| {
         let drawn = record.samples.from_self.as_ref().map_or(0, Vec::len);
         if of_samples && (drawn < samples || exactly && drawn != samples) {
             return Err(CalibrationError::OtherSamples {
@@ -203,26 +198,30 @@ pub fn signal_scores(
             });
         }
         let without = recorded(record, samples);
-        readings.push(match signal.weighs_evidence() {
+        Ok(match signal.weighs_evidence() {
             true => signal.weigh(&without, &recorded_with_evidence(record)),
             false => signal.of(&without),
-        });
-    }
-    Ok(scores(signal, &readings, records))
+        })
+    })
 }
 
-/// Readings as scores: NaN if the signal cannot tell, or if a model that reports log probabilities omitted those of
-/// an answer.
-fn scores(signal: Signal, readings: &[Reading], records: &[ProbeRecord]) -> Vec<Option<f64>> {
-    let is_reported = readings.iter().any(|reading| reading.number().is_some());
-    let scores = readings.iter().zip(records).map(|(reading, record)| {
-        let is_compared = is_reported && both_right(record).is_some();
-        match is_compared {
-            true => signal.where_reported(*reading).recorded(),
-            false => reading.recorded(),
-        }
+/// The readings of the compared records as scores: NaN if the signal cannot tell, or if a model that reports log
+/// probabilities omitted those of an answer.
+fn scores(
+    signal: Signal,
+    records: &[ProbeRecord],
+    reading: impl Fn(&ProbeRecord) -> Result<Reading, CalibrationError>,
+) -> Result<Vec<Option<f64>>, CalibrationError> {
+    let compared = |record: &ProbeRecord| both_right(record).map(|_| reading(record)).transpose();
+    let readings = records.iter().map(compared);
+    let readings: Vec<Option<Reading>> = readings.collect::<Result<_, _>>()?;
+    let mut known = readings.iter().flatten();
+    let is_reported = known.any(|reading| reading.number().is_some());
+    let scores = readings.into_iter().map(|reading| match is_reported {
+        true => signal.where_reported(reading?).recorded(),
+        false => reading?.recorded(),
     });
-    scores.collect()
+    Ok(scores.collect())
 }
 
 /// The number of search results of the probing with these settings.
@@ -246,10 +245,7 @@ pub fn answer_scores(
     if signal.told_by.is_some() || signal.steps.contains(&Step::Inspect) {
         return Err(CalibrationError::NotWithEvidence { signal });
     }
-    let readings = records.iter().map(|record| {
-        if both_right(record).is_none() {
-            return Ok(Reading::NotMeasured);
-        }
+    scores(signal, records, |record| {
         let mut with = recorded_with_evidence(record);
         if signal.is_of_samples() {
             let probed = record.samples.corpus.as_deref().unwrap_or_default();
@@ -263,9 +259,7 @@ pub fn answer_scores(
             with.samples = drawn_of(drawn).0;
         }
         Ok(signal.of(&with))
-    });
-    let readings = readings.collect::<Result<Vec<_>, CalibrationError>>()?;
-    Ok(scores(signal, &readings, records))
+    })
 }
 
 #[cfg(test)]

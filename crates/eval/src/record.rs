@@ -4,14 +4,12 @@
 use std::collections::BTreeMap;
 
 use ken_answer::{Answer, AnswerError, Calls, Retrieved, Style, Tokens};
-use ken_diagnostic::Action;
 use ken_policy::Source;
 use ken_probe::{Lack, Sample, covers};
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Question;
 use crate::record_of_question;
-use crate::results::Recorded;
 use crate::split::AboutSubject;
 
 /// The record of one question.
@@ -96,7 +94,7 @@ pub struct Failure {
     pub message: String,
 }
 
-record_of_question! { Record, Answer, [question, golden_answers, choices]
+record_of_question! { Record, Answer by Study, [question, golden_answers, choices]
     fn is_right(&self) -> bool {
         Record::is_right(self)
     }
@@ -184,18 +182,25 @@ impl Record {
     /// A record with the fields of a question, without an answer.
     fn unanswered(question: &Question, policy: String) -> Self {
         Self {
-            id: question.id.clone(),
-            question: question.question.clone(),
-            golden_answers: question.golden_answers.clone(),
-            choices: question.choices.clone(),
             subject: question.named_subject(),
             policy,
             gold_passage: question
                 .gold_passages()
                 .first()
                 .map(|&gold| gold.to_owned()),
-            ..Self::default()
+            ..Self::of(question)
         }
+    }
+
+    /// The tokens that were read and written.
+    pub fn token_count(&self) -> f64 {
+        (self.tokens.prompt + self.tokens.completion) as f64
+    }
+
+    /// The milliseconds that it took: none if it failed, and `NAN` if they are not known.
+    pub(crate) fn ms(&self) -> f64 {
+        let total = self.timing_ms.get("total").copied();
+        total.unwrap_or(if self.error.is_some() { 0.0 } else { f64::NAN })
     }
 
     /// Whether the corpus was searched for this question.
@@ -205,10 +210,6 @@ impl Record {
 }
 
 /// Studies write whole files of answers, which other commands read.
-impl Recorded for Record {
-    const WRITTEN_BY: Action = Action::Study;
-}
-
 impl Failure {
     /// The recorded form of an error.
     pub fn of(error: &AnswerError) -> Self {

@@ -21,14 +21,11 @@ pub type RunSettings = BTreeMap<String, String>;
 
 /// The record of one question.
 pub trait Line: Clone + Serialize + DeserializeOwned {
-    /// The question's id.
-    fn id(&self) -> &str;
-}
-
-/// A line that other commands read.
-pub trait Recorded: Line {
     /// The command that writes such files.
     const WRITTEN_BY: Action;
+
+    /// The question's id.
+    fn id(&self) -> &str;
 }
 
 /// The beginning of the first line of every results file.
@@ -230,7 +227,7 @@ fn is_header_cut_short(text: &[u8]) -> bool {
 /// # Errors
 /// A file that cannot be read, holds other records or has a broken line other than the last: always
 /// [`ResultsError::Unread`].
-pub fn read_results<L: Recorded>(path: &Path) -> Result<Vec<L>, ResultsError> {
+pub fn read_results<L: Line>(path: &Path) -> Result<Vec<L>, ResultsError> {
     let unread = |source| ResultsError::Unread {
         written_by: L::WRITTEN_BY,
         source: Box::new(source),
@@ -345,13 +342,11 @@ mod tests {
     }
 
     impl Line for Noted {
+        const WRITTEN_BY: Action = Action::Probe;
+
         fn id(&self) -> &str {
             &self.id
         }
-    }
-
-    impl Recorded for Noted {
-        const WRITTEN_BY: Action = Action::Probe;
     }
 
     fn noted(number: usize) -> Noted {

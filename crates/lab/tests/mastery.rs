@@ -198,6 +198,7 @@ fn mean_mastery_is_the_share_of_known_facts() {
             assert_eq!(record.pairs.len(), 2, "{record:?}");
             assert_eq!(record.mastery, Some(right as f64 / 2.0));
             let [low, high] = record.interval.unwrap();
+            assert!(high - low > 0.2, "few questions say little");
             assert!(low <= right as f64 / 2.0 && right as f64 / 2.0 <= high);
         }
         let summary = summarize_mastery(&labeled.records);

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use ken_diagnostic::remedy;
 use serde::{Serialize, Serializer};
 
-use crate::policy::{UnknownPolicy, threshold};
+use crate::policy::{UnknownPolicy, parted, threshold};
 use crate::rule::compared;
 use crate::{CannotChoose, Policy, Reading, Signal};
 
@@ -131,10 +131,7 @@ impl FromStr for Abstention {
     type Err = UnknownAbstention;
 
     fn from_str(text: &str) -> Result<Self, UnknownAbstention> {
-        let (name, given) = match text.split_once('@') {
-            Some((name, threshold)) => (name, Some(threshold)),
-            None => (text, None),
-        };
+        let (name, given) = parted(text, '@');
         let known = || {
             Signal::ALL
                 .iter()

@@ -18,6 +18,7 @@ mod betting;
 mod calibrate;
 mod choice;
 mod drift_test;
+mod fewest;
 mod guarantee;
 mod head;
 mod loss_test;
@@ -31,6 +32,7 @@ pub use abstention::{Abstention, UnknownAbstention};
 pub use calibrate::{CONFIDENCE, Calibration, Goal, Graded, Observation, Tally, calibrate};
 pub use choice::{CannotChoose, Choice, Decision, decide};
 pub use drift_test::{DriftTest, Ranks};
+pub use fewest::fewest;
 pub use guarantee::{
     CalibratedOn, Guarantee, GuaranteeFileError, MeasuredError, MeasuredLoss, Promise,
     disagreement_bound,
@@ -74,9 +76,6 @@ impl Source {
 
 impl std::fmt::Display for Source {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::SelfKnowledge => "self",
-            Self::Corpus => "corpus",
-        })
+        self.serialize(f)
     }
 }

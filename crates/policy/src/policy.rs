@@ -341,10 +341,7 @@ impl FromStr for Policy {
         if let Some(graded) = graded(text)? {
             return Ok(graded);
         }
-        let (first, review) = match text.split_once('+') {
-            Some((first, review)) => (first, Some(review)),
-            None => (text, None),
-        };
+        let (first, review) = parted(text, '+');
         let (signal, threshold) = test(text, first)?;
         let keep = match review {
             None => return Ok(Self::above(signal, threshold)),
@@ -374,10 +371,7 @@ impl FromStr for Policy {
 
 /// A signal by its name, with the threshold after `@`, or its own.
 fn test(policy: &str, text: &str) -> Result<(Signal, Option<f64>), UnknownPolicy> {
-    let (name, given) = match text.split_once('@') {
-        Some((name, threshold)) => (name, Some(threshold)),
-        None => (text, None),
-    };
+    let (name, given) = parted(text, '@');
     let known = Signal::ALL
         .iter()
         .copied()
@@ -418,10 +412,7 @@ fn graded(policy: &str) -> Result<Option<Policy>, UnknownPolicy> {
     if rest.contains('+') {
         return Err(refused("it reviews evidence as well".to_owned()));
     }
-    let (ks, thresholds) = match rest.split_once('@') {
-        Some((ks, thresholds)) => (ks, Some(thresholds)),
-        None => (rest, None),
-    };
+    let (ks, thresholds) = parted(rest, '@');
     let ks = ks.split(':').map(|k| search_results(policy, k, 0));
     let ks = Ks::new(&ks.collect::<Result<Vec<_>, _>>()?);
     let graded = Policy::graded(signal, ks.map_err(|error| refused(error.to_string()))?);
@@ -472,6 +463,14 @@ fn number(
             number: number.to_owned(),
             expected,
         }),
+    }
+}
+
+/// A text up to a mark, and what follows the mark, if it is there.
+pub(crate) fn parted(text: &str, mark: char) -> (&str, Option<&str>) {
+    match text.split_once(mark) {
+        Some((before, after)) => (before, Some(after)),
+        None => (text, None),
     }
 }
 

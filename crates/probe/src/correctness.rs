@@ -38,7 +38,13 @@ pub struct Golden<'a> {
     pub choices: &'a [String],
 }
 
-impl Golden<'_> {
+impl<'a> Golden<'a> {
+    /// One right answer alone.
+    pub fn only(answer: &'a String, choices: &'a [String]) -> Self {
+        let answers = std::slice::from_ref(answer);
+        Self { answers, choices }
+    }
+
     /// How well an answer matches. For a multiple-choice question the scores are all 1 if the answer names a right
     /// choice, by its letter or its text, else 0.
     pub fn scores(&self, answer: &str) -> Scores {

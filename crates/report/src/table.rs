@@ -75,68 +75,36 @@ macro_rules! measures {
     };
 }
 
-impl<R> Measure<R> {
+/// The kinds of columns, one per line: the unit, the digits that people see, and whether values have intervals.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident: $unit:literal, $digits:expr, $has_interval:literal;)*) => {
+        impl<R> Measure<R> {$(
+            $(#[$doc])*
+            pub const fn $kind(key: &'static str, name: &'static str, of: fn(&R) -> Cell) -> Self {
+                Self { key, name, unit: $unit, digits: $digits, has_interval: $has_interval, of }
+            }
+        )*}
+    };
+}
+
+kinds! {
     /// A column of texts, or of numbers with all their digits.
-    pub const fn plain(key: &'static str, name: &'static str, of: fn(&R) -> Cell) -> Self {
-        Self {
-            key,
-            name,
-            unit: "",
-            digits: None,
-            has_interval: false,
-            of,
-        }
-    }
-
+    plain: "", None, false;
     /// A column of shares, or of differences of shares.
-    pub const fn share(key: &'static str, name: &'static str, of: fn(&R) -> Cell) -> Self {
-        Self {
-            digits: Some(3),
-            ..Self::plain(key, name, of)
-        }
-    }
-
+    share: "", Some(3), false;
     /// A column of shares, or of differences of shares, with intervals.
-    pub const fn interval(key: &'static str, name: &'static str, of: fn(&R) -> Cell) -> Self {
-        Self {
-            has_interval: true,
-            ..Self::share(key, name, of)
-        }
-    }
-
+    interval: "", Some(3), true;
     /// A column of p values.
-    pub const fn p_value(key: &'static str, name: &'static str, of: fn(&R) -> Cell) -> Self {
-        Self {
-            digits: Some(4),
-            ..Self::plain(key, name, of)
-        }
-    }
-
+    p_value: "", Some(4), false;
     /// A column of counts by question.
-    pub const fn mean(key: &'static str, name: &'static str, of: fn(&R) -> Cell) -> Self {
-        Self {
-            digits: Some(1),
-            ..Self::plain(key, name, of)
-        }
-    }
-
+    mean: "", Some(1), false;
     /// A column of milliseconds.
-    pub const fn ms(key: &'static str, name: &'static str, of: fn(&R) -> Cell) -> Self {
-        Self {
-            digits: Some(2),
-            unit: "ms",
-            ..Self::plain(key, name, of)
-        }
-    }
-
+    ms: "ms", Some(2), false;
     /// A column of megabytes.
-    pub const fn megabytes(key: &'static str, name: &'static str, of: fn(&R) -> Cell) -> Self {
-        Self {
-            unit: "MB",
-            ..Self::ms(key, name, of)
-        }
-    }
+    megabytes: "MB", Some(2), false;
+}
 
+impl<R> Measure<R> {
     fn column(&self) -> Column {
         Column {
             key: self.key.to_owned(),

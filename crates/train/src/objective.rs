@@ -227,11 +227,7 @@ pub(crate) fn sequences_of(objective: &Objective) -> Vec<&Sequence> {
 
 /// Sequences as one batch, with each target's sequence and weight.
 fn batch_of(sequences: &[&Sequence]) -> (Batch, Vec<(usize, f32)>) {
-    let mut batch = Batch {
-        tokens: Vec::new(),
-        lengths: Vec::new(),
-        targets: Vec::new(),
-    };
+    let mut batch = Batch::default();
     let mut of_sequence = Vec::new();
     for (index, sequence) in sequences.iter().enumerate() {
         let first = batch.tokens.len();

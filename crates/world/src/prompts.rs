@@ -3,32 +3,26 @@
 use ken_answer::{QuestionPrompt, Retrieved, prompt};
 use ken_language::Prompt;
 
-/// A text with its title, which may be empty.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Passage {
-    pub(crate) title: String,
-    pub(crate) text: String,
+/// A passage by its title, which may be empty, and its text.
+pub(crate) fn passage(title: &str, text: String) -> Retrieved {
+    Retrieved {
+        title: title.to_owned(),
+        text,
+        in_prompt: true,
+        ..Retrieved::default()
+    }
 }
 
 /// The prompt for a question with passages, best first; without passages, the prompt from memory.
-pub(crate) fn prompt_of(question_prompt: QuestionPrompt<'_>, passages: &[Passage]) -> Prompt {
-    let found: Vec<Retrieved> = passages
-        .iter()
-        .map(|passage| Retrieved {
-            title: passage.title.clone(),
-            text: passage.text.clone(),
-            in_prompt: true,
-            ..Retrieved::default()
-        })
-        .collect();
-    prompt::from_evidence(question_prompt, &found.iter().collect::<Vec<_>>())
+pub(crate) fn prompt_of(question_prompt: QuestionPrompt<'_>, passages: &[Retrieved]) -> Prompt {
+    prompt::from_evidence(question_prompt, &passages.iter().collect::<Vec<_>>())
 }
 
 /// The input for a question with its passages after it, which the online path never writes. A model trained on both
 /// orders looks for what the question asks for, and not at a position.
 pub(crate) fn input_with_passages_last(
     question_prompt: QuestionPrompt<'_>,
-    passages: &[Passage],
+    passages: &[Retrieved],
 ) -> String {
     let alone = prompt::from_memory(question_prompt).input;
     let whole = prompt_of(question_prompt, passages).input;

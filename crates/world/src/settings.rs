@@ -59,19 +59,6 @@ const STEEPEST: f64 = 2.0;
 const MOST_DOCUMENTS: usize = 64;
 
 impl WorldSettings {
-    /// A world in which the corpus is right, each subject has one document, and no passage in training is irrelevant.
-    #[must_use]
-    pub fn without_stakes(self) -> Self {
-        Self {
-            documents: 1,
-            look_alikes: 0.0,
-            outdated: 0.0,
-            wrong: 0.0,
-            irrelevant: 0.0,
-            ..self
-        }
-    }
-
     /// Rejects settings from which no world can be made.
     ///
     /// # Errors

@@ -4,7 +4,7 @@
 //! A model cannot use a stored fact before it has learned from questions about some of the people; that generalizes
 //! to the others (Allen-Zhu and Li, *Physics of Language Models*, part 3.1).
 
-use ken_answer::{QuestionPrompt, prompt};
+use ken_answer::{QuestionPrompt, Retrieved, prompt};
 use ken_probe::seed_of;
 use ken_random::{below, shuffle, unit};
 use serde::Serialize;
@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::answers::truth_among;
 use crate::biography::{joined, sentences_about, training_biography};
 use crate::choices::choices;
-use crate::prompts::{Passage, completion, input_with_passages_last, prompt_of};
+use crate::prompts::{self, completion, input_with_passages_last, prompt_of};
 use crate::query::Query;
 use crate::reading_subjects::reading_subjects;
 use crate::relation::Relation;
@@ -177,7 +177,7 @@ fn irrelevant(world: &World, state: &mut u64) -> Option<TrainingText> {
         let (others, about) = reading_subjects(world, query, state);
         let by = truth_among(&others, about, query, Account::Now)?.by;
         let passages = passages(&others, &by, query, state);
-        let gives = |passage: &Passage| passage.text.contains(answer);
+        let gives = |passage: &Retrieved| passage.text.contains(answer);
         (!passages.iter().any(gives)).then_some(passages)
     })?;
     let (choices, answer) = maybe_choices(world, query, answer, state);
@@ -188,8 +188,8 @@ fn irrelevant(world: &World, state: &mut u64) -> Option<TrainingText> {
 }
 
 /// Passages about the subjects that together give an answer, in random order.
-fn passages(subjects: &[Subject], by: &[usize], query: Query, state: &mut u64) -> Vec<Passage> {
-    let mut passages: Vec<Passage> = by
+fn passages(subjects: &[Subject], by: &[usize], query: Query, state: &mut u64) -> Vec<Retrieved> {
+    let mut passages: Vec<Retrieved> = by
         .iter()
         .zip([query.first(), query.last()])
         .map(|(&index, relation)| passage(&subjects[index], relation, state))
@@ -202,7 +202,7 @@ fn passages(subjects: &[Subject], by: &[usize], query: Query, state: &mut u64) -
 /// The input for a question with passages, before or after it.
 fn input_with_passages(
     question_prompt: QuestionPrompt<'_>,
-    passages: &[Passage],
+    passages: &[Retrieved],
     state: &mut u64,
 ) -> String {
     match unit(state) < PASSAGE_LAST {
@@ -239,7 +239,7 @@ fn draw_query(can_be_asked: &dyn Fn(&Query) -> bool, state: &mut u64) -> Option<
 }
 
 /// A passage about a subject that states the required relation: with all of the facts, or some of them.
-fn passage(subject: &Subject, required: Relation, state: &mut u64) -> Passage {
+fn passage(subject: &Subject, required: Relation, state: &mut u64) -> Retrieved {
     let mut sentences = sentences_about(subject, Account::Now, state);
     let count = sentences.len();
     shuffle(&mut sentences, count, state);
@@ -247,11 +247,8 @@ fn passage(subject: &Subject, required: Relation, state: &mut u64) -> Passage {
         sentences.retain(|(relation, _)| *relation == required || unit(state) < 0.5);
     }
     let title = match unit(state) < UNTITLED {
-        true => String::new(),
-        false => subject.name.clone(),
+        true => "",
+        false => subject.name.as_str(),
     };
-    Passage {
-        title,
-        text: joined(&sentences),
-    }
+    prompts::passage(title, joined(&sentences))
 }

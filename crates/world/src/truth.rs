@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ken_answer::QuestionPrompt;
+use ken_answer::{QuestionPrompt, Retrieved};
 use ken_language::{LanguageModel, Prompt, Score, ScoreRequest};
 use ken_probe::seed_of;
 use ken_random::below;
@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::document::{Document, documents};
 use crate::error::WorldError;
-use crate::prompts::{Passage, completion, prompt_of};
+use crate::prompts::{completion, passage, prompt_of};
 use crate::questions::{QuestionTruth, WorldQuestion};
 use crate::world::World;
 
@@ -130,11 +130,8 @@ fn scored(world: &World, corpus: &Corpus<'_>, question: &WorldQuestion) -> Vec<(
         Some(letter) => completion(&letter.to_string()),
         None => completion(&question.golden_answers[0]),
     };
-    let passage = |document: &Document<'_>| Passage {
-        title: document.title.to_owned(),
-        text: document.text.clone(),
-    };
-    let stranger: Vec<Passage> = stranger(world, corpus.documents, question)
+    let passage = |document: &Document<'_>| passage(document.title, document.text.clone());
+    let stranger: Vec<Retrieved> = stranger(world, corpus.documents, question)
         .map(passage)
         .into_iter()
         .collect();
@@ -145,7 +142,7 @@ fn scored(world: &World, corpus: &Corpus<'_>, question: &WorldQuestion) -> Vec<(
     ];
     for ids in [&truth.documents, &truth.misleading] {
         let held = ids.iter().filter_map(|id| corpus.by_id.get(id.as_str()));
-        let held: Vec<Passage> = held.map(|document| passage(document)).collect();
+        let held: Vec<Retrieved> = held.map(|document| passage(document)).collect();
         if !held.is_empty() {
             prompts.push((prompt_of(question_prompt, &held), answer.clone()));
         }

@@ -14,7 +14,7 @@ use ken_world::{
 };
 use proptest::prelude::*;
 
-use fixture::{Document, documents, settings};
+use fixture::{Document, documents, parts, settings, without_stakes};
 
 fn people_of(world: &World, holding: Holding) -> Vec<&Subject> {
     let people = world.subjects().iter();
@@ -255,14 +255,6 @@ fn coverage_saturates_by_the_number_of_documents() {
     }
 }
 
-fn parts(text: &TrainingText) -> (String, String) {
-    let of = |learned: bool| {
-        let pieces = text.pieces.iter().filter(|piece| piece.learned == learned);
-        pieces.map(|piece| piece.text.as_str()).collect()
-    };
-    (of(false), of(true))
-}
-
 #[test]
 fn beside_passages_beside_the_point_the_answer_comes_from_memory() {
     for share in [0.0, 0.2, 1.0] {
@@ -342,7 +334,7 @@ fn retrieving_always_stays_a_tenth_below_the_better_source() {
         ];
         assert!(all.iter().all(|kind| kinds.contains(kind)), "{kinds:?}");
     }
-    let faithful = World::new(settings(1).without_stakes()).unwrap();
+    let faithful = World::new(without_stakes(settings(1))).unwrap();
     let sources = accuracy_of_world(&world_questions(&faithful), 0.8);
     assert!(sources.oracle - sources.always < 1e-9, "{sources:?}");
 }

@@ -20,7 +20,7 @@ use ken_world::{
 };
 use proptest::prelude::*;
 
-use fixture::{Document, documents, settings};
+use fixture::{Document, documents, parts, settings, without_stakes};
 
 fn world(seed: u64) -> World {
     World::new(settings(seed)).unwrap()
@@ -32,15 +32,6 @@ fn texts(world: &World, count: u64) -> Vec<TrainingText> {
         .collect()
 }
 
-/// The parts of a text that are read, and those that are learned.
-fn parts(text: &TrainingText) -> (String, String) {
-    let of = |learned: bool| {
-        let pieces = text.pieces.iter().filter(|piece| piece.learned == learned);
-        pieces.map(|piece| piece.text.as_str()).collect()
-    };
-    (of(false), of(true))
-}
-
 #[test]
 fn the_same_settings_make_the_same_world() {
     let fingerprint = |world: &World| summarize_world(world).fingerprint;
@@ -49,7 +40,7 @@ fn the_same_settings_make_the_same_world() {
     assert_ne!(fingerprint(&world(3)), fingerprint(&world(4)));
     // Equal on every machine and in every version: a change here changes all worlds.
     assert_eq!(fingerprint(&world(3)), "b486eda800408f58963d1115736960d6");
-    let without = World::new(settings(3).without_stakes()).unwrap();
+    let without = World::new(without_stakes(settings(3))).unwrap();
     assert_eq!(fingerprint(&without), "d7576fd1761be66f5c89a2f624015a59");
 }
 
@@ -112,7 +103,7 @@ fn settings_of_which_no_world_can_be_made_are_refused() {
         with!(base, wrong: f64::NAN),
         with!(base, look_alikes: 0.6, outdated: 0.5),
         // More books, with their false versions, than there are titles.
-        with!(base.without_stakes(), people: 39_900, unseen: 50, strangers: 50, wrong: 1.0, documents: 1),
+        with!(without_stakes(base), people: 39_900, unseen: 50, strangers: 50, wrong: 1.0, documents: 1),
     ] {
         let error = World::new(bad).unwrap_err();
         assert!(error.remedy().is_some(), "{error}");

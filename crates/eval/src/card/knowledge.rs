@@ -140,12 +140,11 @@ impl SearchWorth {
             differences.collect()
         };
         let gains = difference(&|record| number(record.is_right()));
-        let tokens = |record: &Record| (record.tokens.prompt + record.tokens.completion) as f64;
         let ms = |record: &Record| record.timing_ms.get("total").copied().unwrap_or(f64::NAN);
         Self {
             gain: mean(&gains),
             gain_interval: paired_interval(&gains, seed),
-            tokens: mean(&difference(&tokens)),
+            tokens: mean(&difference(&Record::token_count)),
             ms: mean(&difference(&ms)).filter(|ms| ms.is_finite()),
         }
     }

@@ -1,8 +1,7 @@
 //! The report of a card.
 
 use ken_report::{
-    Axis, Cell, Figure, Mark, Measure as Column, Point, Report, Section, Series, Table, measures,
-    number,
+    Axis, Cell, Figure, Measure as Column, Point, Report, Section, Series, Table, measures, number,
 };
 
 use super::knowledge::{Card, Knowledge, KnowledgeBy, PARTS, SelfKnowledge};
@@ -73,12 +72,7 @@ fn self_knowledge(card: &Card) -> Vec<Section> {
                     ..Point::default()
                 })
             });
-        Series {
-            name: signal.signal.to_owned(),
-            mark: Mark::Line,
-            color: Some(color),
-            points: points.collect(),
-        }
+        Series::line(signal.signal, color, points)
     });
     let figure = Figure::new(
         "knows that it knows",

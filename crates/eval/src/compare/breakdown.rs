@@ -69,10 +69,10 @@ pub struct GroupResult {
 /// Breaks a comparison down.
 ///
 /// # Shapes
-/// `values`: `[questions]`, the values of the field.
+/// `questions`, `answered`: `[questions]`, in the same order.
 pub(super) fn break_down(
     field: &str,
-    values: &[String],
+    questions: &[Question],
     policies: &[Policy],
     abstain: Option<Abstention>,
     answered: &[Answered<'_>],
@@ -90,11 +90,9 @@ pub(super) fn break_down(
         }
     });
     let decided: Vec<Decided> = decided.collect();
-    let mut places: BTreeMap<(usize, String), Vec<usize>> = BTreeMap::new();
-    for (place, group) in grouped(values).into_iter().enumerate() {
-        places.entry(group).or_default().push(place);
-    }
-    let groups = places.into_iter().map(|((_, value), places)| {
+    let places: Vec<usize> = (0..questions.len()).collect();
+    let groups = grouped_by(field, questions, &places).into_iter();
+    let groups = groups.map(|(value, places)| {
         let own: Vec<Answered<'_>> = places.iter().map(|&place| answered[place]).collect();
         let known = own.iter().filter(|question| question.never.is_right());
         let result = |decided: &Decided| group_result(decided, &places, &own, abstain, seed);

@@ -74,10 +74,7 @@ pub enum Arm {
 
 impl std::fmt::Display for Arm {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Never => "never",
-            Self::Always => "always",
-        })
+        self.serialize(f)
     }
 }
 
@@ -421,12 +418,8 @@ fn curve(policy: Policy, answered: &[Answered<'_>]) -> Vec<Point> {
         Some(_) => Decision::Spared,
         None => Decision::Dropped,
     };
-    let time = |decision: Decision, question: &Answered<'_>| {
-        let record = compose(plain, None, decision, question);
-        let ms = record.timing_ms.get("total").copied();
-        // A question that failed counts as taking no time.
-        ms.or(record.error.map(|_| 0.0)).unwrap_or(f64::NAN)
-    };
+    let time =
+        |decision: Decision, question: &Answered<'_>| compose(plain, None, decision, question).ms();
     let mut scored: Vec<(f64, [f64; 2])> = Vec::new();
     let (mut sums, mut retrieved) = ([0.0; 2], 0_usize);
     let plus = |sums: [f64; 2], more: [f64; 2]| [sums[0] + more[0], sums[1] + more[1]];

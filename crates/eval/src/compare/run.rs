@@ -183,19 +183,9 @@ impl ComparisonWork<'_> {
         let answered = answers.of(self.questions);
         let mut comparison = compare(self.policies, abstain, &answered, seed);
         if let Some(field) = self.by {
-            let values = self
-                .questions
-                .iter()
-                .map(|question| question.value_of(field));
-            let values: Vec<String> = values.collect();
-            comparison.by = Some(break_down(
-                field,
-                &values,
-                self.policies,
-                abstain,
-                &answered,
-                seed,
-            ));
+            let (questions, policies) = (self.questions, self.policies);
+            let by = break_down(field, questions, policies, abstain, &answered, seed);
+            comparison.by = Some(by);
         }
         let report = report(self.title, &comparison, self.probed);
         let report = report.measured_with(self.provenance.clone());

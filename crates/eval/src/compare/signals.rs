@@ -7,7 +7,6 @@ use ken_answer::{
     Abstention, Cost, Measurements, Pipeline, Policy, QuestionPrompt, Retrieved, Signal, Step,
     Tokens, prompt, signals_of_abstention,
 };
-use ken_diagnostic::Action;
 use ken_probe::Sample;
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +15,7 @@ use crate::dataset::Question;
 use crate::probe::ProbeRecord;
 use crate::record::{Failure, Record};
 use crate::record_of_question;
-use crate::results::{Recorded, ResultsFile};
+use crate::results::ResultsFile;
 use crate::run::{Outcome, Records, Run, RunError, Work, record_of};
 
 /// The record of one question.
@@ -37,23 +36,9 @@ pub struct Signals {
     pub error: Option<Failure>,
 }
 
-record_of_question!(Signals, Signals, [question, choices]);
-
-/// Studies write whole files of signals, which other commands read.
-impl Recorded for Signals {
-    const WRITTEN_BY: Action = Action::Study;
-}
+record_of_question!(Signals, Signals by Study, [question, choices]);
 
 impl Signals {
-    fn of(question: &Question) -> Self {
-        Self {
-            id: question.id.clone(),
-            question: question.question.clone(),
-            choices: question.choices.clone(),
-            ..Self::default()
-        }
-    }
-
     /// The question with its choices, for prompts.
     fn prompt(&self) -> QuestionPrompt<'_> {
         QuestionPrompt::new(self.question.trim(), &self.choices)

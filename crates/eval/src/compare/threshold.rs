@@ -69,8 +69,10 @@ impl Cut {
 /// The thresholds of a policy. Those that are not given are cross-fitted: chosen for a goal on each half of the
 /// questions, and used on the other half.
 pub(super) fn cut(policy: Policy, answered: &[Answered<'_>], halves: &[usize], goal: Goal) -> Cut {
-    let Policy { retrieve, keep, .. } = policy;
-    let is_open = retrieve.is_open() || keep.is_open();
+    if policy.signal().is_none() {
+        return Cut::default();
+    }
+    let is_open = policy.retrieve.is_open() || policy.keep.is_open();
     let of_half = |half: usize| {
         let others = answered.iter().zip(halves);
         let others = others.filter(|(_, other)| **other != half);
@@ -83,32 +85,19 @@ pub(super) fn cut(policy: Policy, answered: &[Answered<'_>], halves: &[usize], g
     };
     let halves = [of_half(0), of_half(1)];
     let thresholds = |door: fn(&Policy) -> Rule| {
+        door(&policy).signal().filter(|_| !policy.is_graded())?;
         let given = door(&policy).threshold();
         let of_halves = || Thresholds::OfOtherHalf(halves.map(|policy| door(&policy).threshold()));
-        given.map_or_else(of_halves, Thresholds::Given)
+        Some(given.map_or_else(of_halves, Thresholds::Given))
     };
     let graded = |policy: Policy| policy.is_graded().then_some(Grades(policy));
-    let (threshold, evidence_threshold, grades) = match (retrieve.signal(), keep.signal()) {
-        (Some(_), _) if policy.is_graded() => {
-            let grades = if is_open {
-                GradeThresholds::OfOtherHalf(halves.map(graded))
-            } else {
-                GradeThresholds::Given(Grades(policy))
-            };
-            (None, None, Some(grades))
-        }
-        (Some(_), Some(_)) => (
-            Some(thresholds(|policy| policy.retrieve)),
-            Some(thresholds(|policy| policy.keep)),
-            None,
-        ),
-        (Some(_), None) => (Some(thresholds(|policy| policy.retrieve)), None, None),
-        (None, Some(_)) => (Some(thresholds(|policy| policy.keep)), None, None),
-        (None, None) => return Cut::default(),
-    };
+    let grades = graded(policy).map(|given| match is_open {
+        true => GradeThresholds::OfOtherHalf(halves.map(graded)),
+        false => GradeThresholds::Given(given),
+    });
     Cut {
-        threshold,
-        evidence_threshold,
+        threshold: thresholds(|policy| policy.retrieve),
+        evidence_threshold: thresholds(|policy| policy.keep),
         grades,
         halves: Some(halves),
     }

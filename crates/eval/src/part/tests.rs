@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use ken_diagnostic::Action;
 use ken_language::fingerprint_of_texts;
 use ken_testing::{cases, with};
 use serde::{Deserialize, Serialize};
@@ -11,20 +10,16 @@ use serde_json::json;
 use super::*;
 use crate::dataset::Question;
 use crate::record_of_question;
-use crate::results::{Recorded, ResultsFile, RunSettings, read_results, read_run};
+use crate::results::{ResultsFile, RunSettings, read_results, read_run};
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Noted {
     id: String,
     question: String,
     share: f64,
 }
 
-record_of_question!(Noted, Probe, [question]);
-
-impl Recorded for Noted {
-    const WRITTEN_BY: Action = Action::Probe;
-}
+record_of_question!(Noted, Probe by Probe, [question]);
 
 fn questions(count: usize) -> Vec<Question> {
     let each = (0..count).map(|number| Question {
@@ -41,9 +36,8 @@ fn questions(count: usize) -> Vec<Question> {
 
 fn noted(question: &Question) -> Noted {
     Noted {
-        id: question.id.clone(),
-        question: question.question.clone(),
         share: 1.0 / (question.id.len() as f64 + 7.3),
+        ..Noted::of(question)
     }
 }
 

@@ -14,9 +14,7 @@ use ken_probe::{
     mask, seed_of, types_by_choice, types_by_entailment, types_by_meaning, types_by_string,
 };
 
-use super::record::{
-    Conditions, Fingerprints, Given, Judged, ProbeAnswer, ProbeRecord, ProbeSample,
-};
+use super::record::{Conditions, Fingerprints, Judged, ProbeAnswer, ProbeRecord, ProbeSample};
 use crate::dataset::Question;
 use crate::results::RunSettings;
 use crate::run::Records;
@@ -78,7 +76,8 @@ impl Probe<'_> {
 /// One question with its distinct prompts, each of which is sampled once.
 struct Draft<'q> {
     question: &'q Question,
-    given: Given,
+    /// What is known of it already.
+    record: ProbeRecord,
     prompts: Vec<Prompt>,
     /// The index of each condition's prompt.
     asked: Conditions<Option<usize>>,
@@ -146,7 +145,7 @@ impl Probe<'_> {
                 written,
             } in sampled
             {
-                let mut right = || match draft.given.unjudged {
+                let mut right = || match draft.record.unjudged {
                     Some(_) => None,
                     None => correct.next(),
                 };
@@ -171,16 +170,11 @@ impl Probe<'_> {
                         .collect(),
                 });
             }
-            draft.given.at_k = at_k;
+            draft.record.at_k = at_k;
             let drawn = draft
                 .asked
                 .map(|prompt| prompt.map(|prompt| judged[prompt].clone()));
-            records.push(Ok(ProbeRecord::new(
-                draft.question,
-                draft.given,
-                &drawn,
-                fingerprints.clone(),
-            )));
+            records.push(Ok(draft.record.answered(&drawn, fingerprints.clone())));
         }
         Ok(records)
     }
@@ -238,7 +232,7 @@ impl Probe<'_> {
         for (index, place, cost) in costs {
             let draft = &mut drafts[index];
             if draft.asked.corpus == Some(place) {
-                draft.given.costs_with_evidence.insert(Step::Greedy, cost);
+                draft.record.costs_with_evidence.insert(Step::Greedy, cost);
             }
         }
         Ok(all)
@@ -259,7 +253,7 @@ impl Probe<'_> {
         Ok(each
             .map(|(draft, drawn)| {
                 let (drawn, cost) = drawn?;
-                draft.given.costs.insert(step, cost);
+                draft.record.costs.insert(step, cost);
                 Some(drawn)
             })
             .collect())
@@ -282,8 +276,8 @@ impl Probe<'_> {
         }
         let questions: Vec<&str> = drafts.iter().map(|d| d.question.question.trim()).collect();
         for (draft, (judgment, cost)) in drafts.iter_mut().zip(judge(model, &questions)?) {
-            draft.given.judgment = judgment;
-            draft.given.costs.insert(Step::Judge, cost);
+            draft.record.judgment = judgment;
+            draft.record.costs.insert(Step::Judge, cost);
         }
         Ok(())
     }
@@ -295,8 +289,8 @@ impl Probe<'_> {
         };
         let questions: Vec<&str> = drafts.iter().map(|d| d.question.question.trim()).collect();
         for (draft, (rating, cost)) in drafts.iter_mut().zip(rate(retriever, &questions)?) {
-            draft.given.rating = rating;
-            draft.given.costs_with_evidence.insert(Step::Rate, cost);
+            draft.record.rating = rating;
+            draft.record.costs_with_evidence.insert(Step::Rate, cost);
         }
         Ok(())
     }
@@ -322,9 +316,9 @@ impl Probe<'_> {
         let prompts: Vec<&Prompt> = indices.iter().map(|&i| &drafts[i].prompts[0]).collect();
         let inspected = inspect_answers(self.pipeline.model.as_ref(), &prompts, &samples)?;
         for (index, (eigenscore, cost)) in indices.into_iter().zip(inspected) {
-            let given = &mut drafts[index].given;
-            given.eigenscore = eigenscore;
-            given.costs.insert(Step::Inspect, cost);
+            let record = &mut drafts[index].record;
+            record.eigenscore = eigenscore;
+            record.costs.insert(Step::Inspect, cost);
         }
         Ok(())
     }
@@ -357,7 +351,7 @@ impl Probe<'_> {
             }
         }
         let judged = drafts.iter().zip(&mut answers);
-        let judged = judged.filter(|(draft, _)| draft.given.unjudged.is_none());
+        let judged = judged.filter(|(draft, _)| draft.record.unjudged.is_none());
         let each = judged.flat_map(|(draft, answers)| {
             let golden = draft.question.golden();
             let answers = answers.iter_mut().flat_map(BTreeMap::values_mut);
@@ -405,7 +399,7 @@ impl Probe<'_> {
         let answers: Vec<(&str, Golden<'_>)> = drafts
             .iter()
             .zip(sampled)
-            .filter(|(draft, _)| draft.given.unjudged.is_none())
+            .filter(|(draft, _)| draft.record.unjudged.is_none())
             .flat_map(|(draft, sampled)| {
                 let golden = draft.question.golden();
                 let answers = sampled.iter().flatten();
@@ -443,9 +437,10 @@ fn draft<'q>(
     at_k: &[usize],
 ) -> Draft<'q> {
     let mut prompts = vec![prompt::from_memory(question_prompt)];
-    let mut given = Given {
+    let mut record = ProbeRecord {
+        subject: question.named_subject(),
         unjudged: question.golden().obstacle(),
-        ..Given::default()
+        ..ProbeRecord::of(question)
     };
     let mut asked = Conditions {
         from_self: Some(0),
@@ -466,13 +461,13 @@ fn draft<'q>(
             fewer.push((k, prompt));
         }
         evidence.retain(|passage| passage.in_prompt);
-        given.evidence = evidence.iter().map(|p| p.passage_id.clone()).collect();
+        record.evidence = evidence.iter().map(|p| p.passage_id.clone()).collect();
         asked.corpus = ask(prompt::from_evidence(
             question_prompt,
             &evidence.iter().collect::<Vec<_>>(),
         ));
-        if given.unjudged.is_none() {
-            given.masked_places = mask_all(&mut evidence, &question.answers_in_words());
+        if record.unjudged.is_none() {
+            record.masked_places = mask_all(&mut evidence, &question.answers_in_words());
             asked.masked = ask(prompt::from_evidence(
                 question_prompt,
                 &evidence.iter().collect::<Vec<_>>(),
@@ -481,7 +476,7 @@ fn draft<'q>(
     }
     Draft {
         question,
-        given,
+        record,
         prompts,
         asked,
         at_k: fewer,

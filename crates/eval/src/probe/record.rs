@@ -4,14 +4,12 @@
 use std::collections::BTreeMap;
 
 use ken_answer::{AnswerError, Cost, QuestionPrompt, Rating, Step};
-use ken_diagnostic::Action;
 use ken_probe::{Effect, Lack, Obstacle, Sample, answers, certainty, confidence};
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Question;
 use crate::record::Failure;
 use crate::record_of_question;
-use crate::results::Recorded;
 use crate::split::AboutSubject;
 
 /// One value per condition of a question.
@@ -155,26 +153,7 @@ impl AboutSubject for ProbeRecord {
     }
 }
 
-impl Recorded for ProbeRecord {
-    const WRITTEN_BY: Action = Action::Probe;
-}
-
-record_of_question!(ProbeRecord, Probe, [question, golden_answers, choices]);
-
-/// The conditions of a question, and why its answers cannot be scored.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Given {
-    /// Ids of the passages in the prompt.
-    pub(super) evidence: Vec<String>,
-    pub(super) masked_places: usize,
-    pub(super) unjudged: Option<Obstacle>,
-    pub(super) judgment: Option<f64>,
-    pub(super) eigenscore: Option<f64>,
-    pub(super) costs: BTreeMap<Step, Cost>,
-    pub(super) rating: Option<Rating>,
-    pub(super) costs_with_evidence: BTreeMap<Step, Cost>,
-    pub(super) at_k: BTreeMap<usize, ProbeAnswer>,
-}
+record_of_question!(ProbeRecord, Probe by Probe, [question, golden_answers, choices]);
 
 /// The answers drawn under a condition, with their correctness.
 #[derive(Debug, Clone, PartialEq)]
@@ -184,10 +163,9 @@ pub(super) struct Judged {
 }
 
 impl ProbeRecord {
-    /// The record of a question with its indicators.
-    pub(super) fn new(
-        question: &Question,
-        given: Given,
+    /// The record with the answers and their indicators.
+    pub(super) fn answered(
+        self,
         drawn: &Conditions<Option<Judged>>,
         fingerprint: Fingerprints,
     ) -> Self {
@@ -206,11 +184,6 @@ impl ProbeRecord {
             certainty(&answers(&drawn, &types)?.1)
         });
         Self {
-            id: question.id.clone(),
-            question: question.question.clone(),
-            golden_answers: question.golden_answers.clone(),
-            choices: question.choices.clone(),
-            subject: question.named_subject(),
             effect: Effects {
                 confidence: effect(confidence),
                 certainty: effect(certainty),
@@ -218,18 +191,9 @@ impl ProbeRecord {
             confidence,
             certainty,
             greedy,
-            judgment: given.judgment,
-            eigenscore: given.eigenscore,
             samples,
-            evidence: given.evidence,
-            masked_places: given.masked_places,
-            unjudged: given.unjudged,
-            error: None,
-            costs: given.costs,
-            rating: given.rating,
-            costs_with_evidence: given.costs_with_evidence,
-            at_k: given.at_k,
             fingerprint,
+            ..self
         }
     }
 
@@ -240,13 +204,10 @@ impl ProbeRecord {
         fingerprint: Fingerprints,
     ) -> Self {
         Self {
+            subject: question.named_subject(),
             error: Some(Failure::of(error)),
-            ..Self::new(
-                question,
-                Given::default(),
-                &Conditions::default(),
-                fingerprint,
-            )
+            fingerprint,
+            ..Self::of(question)
         }
     }
 }

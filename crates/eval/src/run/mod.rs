@@ -47,13 +47,27 @@ pub trait RunRecord: Line {
     }
 }
 
-/// Makes a type a record of a question; it belongs to the question with equal fields.
+/// Makes a type the record of a question by a task, in files that a command writes; it belongs to the question with
+/// equal fields.
 #[macro_export]
 macro_rules! record_of_question {
-    ($record:ty, $task:ident, [$($same:ident),+] $($more:tt)*) => {
+    ($record:ty, $task:ident by $action:ident, [$($same:ident),+] $($more:tt)*) => {
         impl $crate::results::Line for $record {
+            const WRITTEN_BY: ::ken_diagnostic::Action = ::ken_diagnostic::Action::$action;
+
             fn id(&self) -> &str {
                 &self.id
+            }
+        }
+
+        impl $record {
+            /// The record of a question of which nothing is known yet.
+            pub(crate) fn of(question: &$crate::dataset::Question) -> Self {
+                Self {
+                    id: question.id.clone(),
+                    $($same: question.$same.clone(),)+
+                    ..Self::default()
+                }
             }
         }
 

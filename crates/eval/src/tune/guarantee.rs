@@ -8,6 +8,7 @@ use ken_policy::{
 use ken_probe::Golden;
 
 use crate::compare::{Answered, observations};
+use crate::record::Record;
 
 /// What a guarantee is calibrated on, before the questions are counted.
 #[must_use]
@@ -53,7 +54,7 @@ pub(super) fn guarantee(
     let of_all = |part: f64| part / n.max(1) as f64;
     let differing = all.iter().filter(|answered| {
         let score = answered.score(policy);
-        score.is_some_and(|score| score <= threshold) && differs(answered)
+        score.is_some_and(|score| score <= threshold) && !is_same(answered.never, answered.always)
     });
     let differing = differing.count();
     let lost: f64 = skipped().map(|o| (o.always - o.memory).max(0.0)).sum();
@@ -77,12 +78,8 @@ pub(super) fn guarantee(
     })
 }
 
-/// Whether the answers without and with evidence differ.
-fn differs(answered: &Answered<'_>) -> bool {
-    let with = std::slice::from_ref(&answered.always.answer);
-    let golden = Golden {
-        answers: with,
-        choices: &answered.always.choices,
-    };
-    !golden.scores(&answered.never.answer).exact_match
+/// Whether the answer from memory is the one with evidence.
+pub(super) fn is_same(never: &Record, always: &Record) -> bool {
+    let golden = Golden::only(&always.answer, &always.choices);
+    golden.scores(&never.answer).exact_match
 }

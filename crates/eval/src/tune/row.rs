@@ -56,14 +56,6 @@ impl Row {
         let right = records.iter().filter(|record| record.is_right()).count();
         let averaged =
             |of: &dyn Fn(&Record) -> f64| mean(&records.iter().map(of).collect::<Vec<f64>>());
-        let tokens = |record: &Record| (record.tokens.prompt + record.tokens.completion) as f64;
-        // A question that failed counts as taking no time.
-        let ms = |record: &Record| {
-            let total = record.timing_ms.get("total").copied();
-            total
-                .or(record.error.as_ref().map(|_| 0.0))
-                .unwrap_or(f64::NAN)
-        };
         Self {
             policy,
             tried,
@@ -77,8 +69,8 @@ impl Row {
                 false => PairedDifference::of(records, answered, better),
             },
             searches: averaged(&|record| record.calls.retriever as f64),
-            tokens: averaged(&tokens),
-            ms: averaged(&ms).filter(|ms| ms.is_finite()),
+            tokens: averaged(&Record::token_count),
+            ms: averaged(&Record::ms).filter(|ms| ms.is_finite()),
         }
     }
 

@@ -5,12 +5,11 @@ use std::collections::HashSet;
 
 use ken_answer::{Pipeline, Policy, Style};
 use ken_policy::{CalibratedOn, Goal, Guarantee};
-use ken_probe::Golden;
 use serde::Serialize;
 
 use super::choice::{Choice, Stakes, choose};
 use super::error::TuneError;
-use super::guarantee::guarantee;
+use super::guarantee::{guarantee, is_same};
 use super::row::Row;
 use super::settled::written;
 use crate::compare::{Answered, Answers, AnswersWork, Arm, BeginRun, Known, composed_for};
@@ -232,11 +231,7 @@ fn goal(better: Arm, max_loss: f64) -> Goal {
 fn agree(answers: &mut Answers) {
     for (never, always) in answers.never.iter_mut().zip(&mut answers.always) {
         always.em = always.error.is_none();
-        let golden = Golden {
-            answers: std::slice::from_ref(&always.answer),
-            choices: &always.choices,
-        };
-        never.em = golden.scores(&never.answer).exact_match;
+        never.em = is_same(never, always);
     }
 }
 

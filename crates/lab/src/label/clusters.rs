@@ -1,6 +1,7 @@
 //! Clusters of vectors: k-means by Lloyd's algorithm from k-means++ starting points. A plain implementation is
 //! enough: there are as many texts as questions.
 
+use ken_answer::datastore::mean_of;
 use ken_random::{below, unit};
 
 /// Most iterations; far fewer usually converge.
@@ -27,9 +28,10 @@ pub(super) fn clusters(vectors: &[Vec<f32>], count: usize, seed: u64) -> Vec<usi
         for (cluster, centroid) in centroids.iter_mut().enumerate() {
             let own = vectors.iter().zip(&assigned);
             let own = own.filter(|(_, assigned)| **assigned == cluster);
+            let own: Vec<Vec<f32>> = own.map(|(vector, _)| vector.clone()).collect();
             // The center of a cluster that lost all its vectors stays where it is.
-            if let Some(mean) = mean(own.map(|(vector, _)| vector.as_slice())) {
-                *centroid = mean;
+            if !own.is_empty() {
+                *centroid = mean_of(&own);
             }
         }
     }
@@ -80,19 +82,6 @@ fn nearest(vector: &[f32], points: &[Vec<f32>]) -> (usize, f64) {
         }
     }
     best
-}
-
-fn mean<'v>(vectors: impl Iterator<Item = &'v [f32]>) -> Option<Vec<f32>> {
-    let mut sum: Vec<f64> = Vec::new();
-    let mut count = 0.0;
-    for vector in vectors {
-        sum.resize(vector.len(), 0.0);
-        for (sum, value) in sum.iter_mut().zip(vector) {
-            *sum += f64::from(*value);
-        }
-        count += 1.0;
-    }
-    (count > 0.0).then(|| sum.iter().map(|sum| (sum / count) as f32).collect())
 }
 
 /// Skips no cluster number.
@@ -152,7 +141,9 @@ mod tests {
             let means: Vec<Vec<f32>> = (0..most)
                 .map(|cluster| {
                     let own = vectors.iter().zip(&found).filter(|(_, f)| **f == cluster);
-                    mean(own.map(|(vector, _)| vector.as_slice())).expect("no cluster is empty")
+                    let own: Vec<Vec<f32>> = own.map(|(vector, _)| vector.clone()).collect();
+                    assert!(!own.is_empty(), "no cluster is empty");
+                    mean_of(&own)
                 })
                 .collect();
             for (vector, cluster) in vectors.iter().zip(&found) {

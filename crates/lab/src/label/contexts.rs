@@ -317,13 +317,8 @@ impl Labeling<'_> {
             .map(String::from);
         let mut answers: Vec<String> = letters.collect();
         if answers.is_empty() {
-            let telling = question.golden_answers.iter().filter(|answer| {
-                let alone = Golden {
-                    answers: std::slice::from_ref(answer),
-                    choices: &[],
-                };
-                alone.obstacle().is_none()
-            });
+            let tells = |answer: &&String| Golden::only(answer, &[]).obstacle().is_none();
+            let telling = question.golden_answers.iter().filter(tells);
             answers = telling.map(|answer| answer.trim().to_owned()).collect();
         }
         if self.golden == GoldenChoice::First {

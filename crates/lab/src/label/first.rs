@@ -14,7 +14,7 @@ use ken_probe::{DrawRequest, draw_watched};
 use serde::{Deserialize, Serialize};
 
 /// The line kept for one question.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FirstText {
     /// The question's id.
     pub id: String,
@@ -31,25 +31,14 @@ pub struct FirstText {
     pub error: Option<Failure>,
 }
 
-record_of_question!(FirstText, FirstText, [question, choices]);
+record_of_question!(FirstText, FirstText by LabelSources, [question, choices]);
 
 impl FirstText {
-    fn new(question: &Question, text: String, tokens: usize) -> Self {
-        Self {
-            id: question.id.clone(),
-            question: question.question.clone(),
-            choices: question.choices.clone(),
-            text,
-            tokens,
-            error: None,
-        }
-    }
-
     /// The record of a question without a text.
     pub(super) fn failed(question: &Question, error: &AnswerError) -> Self {
         Self {
             error: Some(Failure::of(error)),
-            ..Self::new(question, String::new(), 0)
+            ..Self::of(question)
         }
     }
 }
@@ -74,8 +63,11 @@ pub(super) fn first_texts(
     let drawn = draw_watched(model, &requests, &mut |_, _| unless(cancel))?;
     let texts = questions.iter().zip(drawn).map(|(question, drawn)| {
         let drawn = drawn.ok_or(AnswerError::Interrupted)?;
-        let tokens = drawn.written_tokens();
-        Ok(FirstText::new(question, drawn.into_text(), tokens))
+        Ok(FirstText {
+            tokens: drawn.written_tokens(),
+            text: drawn.into_text(),
+            ..FirstText::of(question)
+        })
     });
     Ok(texts.collect())
 }

@@ -3,14 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use ken_diagnostic::Action;
 use ken_eval::dataset::Question;
 use ken_eval::record::Failure;
 use ken_eval::record_of_question;
-use ken_eval::results::Recorded;
 use ken_eval::split::AboutSubject;
 use ken_probe::{Obstacle, Preferred, Rated, prefer, rate};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A text to answer the question from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,7 +24,7 @@ pub struct Context {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passage_id: Option<String>,
     /// Natural-log probability of the golden answer after this context and the question.
-    #[serde(with = "log_probability")]
+    #[serde(deserialize_with = "log_probability")]
     pub logprob: f64,
 }
 
@@ -42,7 +40,7 @@ pub struct SourceLabel {
     /// How many of the most helpful contexts belong to it.
     pub among_top: f64,
     /// Natural logarithm of the sum of its contexts' likelihoods.
-    #[serde(with = "log_probability")]
+    #[serde(deserialize_with = "log_probability")]
     pub log_sum: f64,
 }
 
@@ -100,13 +98,9 @@ impl AboutSubject for SourceRecord {
     }
 }
 
-impl Recorded for SourceRecord {
-    const WRITTEN_BY: Action = Action::LabelSources;
-}
-
 record_of_question!(
     SourceRecord,
-    LabelSource,
+    LabelSource by LabelSources,
     [question, golden_answers, choices]
 );
 
@@ -185,32 +179,16 @@ impl SourceRecord {
 
     fn without_label(question: &Question, fingerprint: LabelFingerprints) -> Self {
         Self {
-            id: question.id.clone(),
-            question: question.question.clone(),
-            golden_answers: question.golden_answers.clone(),
-            choices: question.choices.clone(),
             subject: question.named_subject(),
             fingerprint,
-            ..Self::default()
+            ..Self::of(question)
         }
     }
 }
 
-/// The logarithm of a probability in JSON, which has no infinity: `null` is the logarithm of 0.
-mod log_probability {
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    #[allow(clippy::trivially_copy_pass_by_ref)]
-    pub(super) fn serialize<S: Serializer>(logprob: &f64, to: S) -> Result<S::Ok, S::Error> {
-        match logprob.is_finite() {
-            true => to.serialize_some(logprob),
-            false => to.serialize_none(),
-        }
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-        Ok(Option::deserialize(from)?.unwrap_or(f64::NEG_INFINITY))
-    }
+/// An impossible answer has the logarithm of 0, which JSON has no number for: it is written as null.
+fn log_probability<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or(f64::NEG_INFINITY))
 }
 
 #[cfg(test)]

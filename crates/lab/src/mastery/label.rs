@@ -111,10 +111,7 @@ impl MasteryWork<'_> {
             .iter()
             .zip(pairs)
             .map(|(prediction, pair)| {
-                let golden = Golden {
-                    answers: std::slice::from_ref(&pair.answer),
-                    choices: &[],
-                };
+                let golden = Golden::only(&pair.answer, &[]);
                 (prediction.as_deref().unwrap_or_default(), golden)
             })
             .collect();

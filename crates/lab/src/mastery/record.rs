@@ -3,9 +3,10 @@
 use ken_answer::AnswerError;
 use ken_diagnostic::Action;
 use ken_eval::record::Failure;
-use ken_eval::results::{Line, Recorded};
+use ken_eval::results::Line;
 use ken_eval::run::{RunRecord, Task};
-use ken_probe::mastery::{Dropped, mastery};
+use ken_eval::statistics::{share, wilson_interval};
+use ken_probe::mastery::Dropped;
 use serde::{Deserialize, Serialize};
 
 use super::sentences::Sentence;
@@ -50,7 +51,7 @@ pub struct MasteryRecord {
     pub title: String,
     /// The sentence.
     pub sentence: String,
-    /// The share of its questions that the model answers right; `None` without questions.
+    /// The share of its questions that the model answers right (Zero-RAG, equation 3); `None` without questions.
     pub mastery: Option<f64>,
     /// The 95 % Wilson interval of the mastery, low and high.
     pub interval: Option<[f64; 2]>,
@@ -67,13 +68,11 @@ pub struct MasteryRecord {
 }
 
 impl Line for MasteryRecord {
+    const WRITTEN_BY: Action = Action::LabelMastery;
+
     fn id(&self) -> &str {
         &self.id
     }
-}
-
-impl Recorded for MasteryRecord {
-    const WRITTEN_BY: Action = Action::LabelMastery;
 }
 
 impl RunRecord for MasteryRecord {
@@ -100,15 +99,15 @@ impl MasteryRecord {
         pairs: Vec<AnsweredPair>,
         fingerprint: MasteryFingerprints,
     ) -> Self {
-        let correct: Vec<bool> = pairs.iter().map(|pair| pair.correct).collect();
-        let mastery = mastery(&correct);
+        let correct = || pairs.iter().map(|pair| pair.correct);
+        let right = correct().filter(|is_right| *is_right).count();
         Self {
             id: sentence.id.clone(),
             passage_id: sentence.passage_id.clone(),
             title: sentence.title.clone(),
             sentence: sentence.text.clone(),
-            mastery: mastery.map(|mastery| mastery.mean),
-            interval: mastery.map(|mastery| mastery.interval),
+            mastery: share(correct()),
+            interval: wilson_interval(right, pairs.len()),
             pairs,
             wanted,
             dropped,

@@ -79,7 +79,8 @@ pub fn scored(
         return Err(PruningError::NoPassages);
     }
     match method {
-        Method::Measured => Ok(Some(unmeasured(all))),
+        // A passage without a label has the score NaN, and is pruned last.
+        Method::Measured => Ok(Some(with_scores(all, std::iter::repeat(f32::NAN)))),
         Method::Kept { name } => Ok(Some(kept(name, work.corpus(), all))),
         Method::Pruner { head, reader } => {
             if let Some(view) = PassageFeatures::of(head.input) {
@@ -104,13 +105,7 @@ pub fn scored(
     }
 }
 
-/// A passage without a label has the score NaN, and is pruned last.
-fn unmeasured(mut all: Vec<Scored>) -> Vec<Scored> {
-    all.iter_mut().for_each(|passage| passage.score = f32::NAN);
-    all
-}
-
-/// A passage without a score under the name has the score NaN, too.
+/// A passage without a score under the name has the score NaN.
 fn kept(name: &str, corpus: &Corpus, mut all: Vec<Scored>) -> Vec<Scored> {
     for passage in &mut all {
         let mut scores = Map::new();
@@ -165,7 +160,7 @@ pub fn applied(head: &Head, vector: &[f32]) -> f32 {
     head.apply(vector).map_or(f32::NAN, |number| number as f32)
 }
 
-fn with_scores(mut all: Vec<Scored>, scores: Vec<f32>) -> Vec<Scored> {
+fn with_scores(mut all: Vec<Scored>, scores: impl IntoIterator<Item = f32>) -> Vec<Scored> {
     for (passage, score) in all.iter_mut().zip(scores) {
         passage.score = score;
     }

@@ -13,6 +13,7 @@ use self::bounds::{risk_bound, risk_p_value};
 use self::candidates::{Candidate, Open, Values};
 use self::isotonic::{Block, falling};
 use self::sequence::{ever_less, last_that_holds, surest_first};
+use crate::fewest::fewest;
 use crate::{Abstention, Policy, Rule, Signal};
 
 pub use self::observation::{Observation, Tally};
@@ -364,27 +365,9 @@ fn each_k(policy: &Policy, observations: &[Observation], blocks: &[Block]) -> Ve
 
 /// The least number of questions that would meet the guarantee at this mean loss.
 fn needed(loss: f64, max_loss: f64, delta: f64, exact: bool) -> Option<usize> {
-    let keeps = |n: usize| {
+    fewest(MOST_NEEDED, |n| {
         let lost = loss * n as f64;
         let lost = if exact { lost.ceil() } else { lost };
         risk_p_value(lost, n, max_loss, exact) <= delta
-    };
-    let mut most = 1;
-    while !keeps(most) {
-        most *= 2;
-        if most > MOST_NEEDED {
-            return None;
-        }
-    }
-    // Rounding makes `keeps` not quite monotonic; bisecting the last doubling is close enough.
-    let (mut low, mut high) = (most / 2, most);
-    while low + 1 < high {
-        let middle = low.midpoint(high);
-        if keeps(middle) {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    Some(high)
+    })
 }

@@ -111,7 +111,7 @@ const TRAINED: Definition = Definition {
 
 /// Makes each definition a constant, and lists them all.
 macro_rules! signals {
-    ($($constant:ident: $name:literal $measures:literal { $($field:tt)* })*) => {
+    ($($constant:ident: $base:ident, $name:literal $measures:literal { $($field:tt)* })*) => {
         impl Signal {
             $(
                 #[doc = concat!("`", $name, "`: ", $measures, ".")]
@@ -119,6 +119,7 @@ macro_rules! signals {
                     name: $name,
                     measures: $measures,
                     $($field)*
+                    ..$base
                 });
             )*
 
@@ -129,7 +130,7 @@ macro_rules! signals {
 }
 
 signals! {
-    JUDGMENT: "prompt"
+    JUDGMENT: UNCERTAINTY, "prompt"
     "the probability with which the model, asked whether it needs to look the question up, says yes" {
         subject: "the model's need to look this up",
         steps: &[Step::Judge],
@@ -139,71 +140,63 @@ signals! {
         // More likely yes than no.
         threshold: Some(0.5),
         recorded: |measured| of_step(measured, Step::Judge, measured.judgment),
-        ..UNCERTAINTY
     }
-    CERTAINTY: "certainty"
+    CERTAINTY: UNCERTAINTY, "certainty"
     "1 minus the certainty of sampled answers (KBM, Eq. 1)" {
         subject: "the disagreement of sampled answers",
         steps: &[Step::Sample],
         is_share: true,
         direction: Direction::Falls,
         recorded: |measured| of_samples(measured, |_, types| certainty(types).into()),
-        ..UNCERTAINTY
     }
-    PERPLEXITY: "uncertainty:perplexity"
+    PERPLEXITY: UNCERTAINTY, "uncertainty:perplexity"
     "e to the negative mean log probability of the greedy answer's tokens, including its end" {
         subject: "the perplexity",
         steps: &[Step::Greedy],
         needs: LOG_PROBABILITIES,
         recorded: |measured| of_greedy(measured, Sample::says_something, perplexity),
-        ..UNCERTAINTY
     }
-    SEQUENCE_PROBABILITY: "uncertainty:sequence-probability"
+    SEQUENCE_PROBABILITY: UNCERTAINTY, "uncertainty:sequence-probability"
     "the negative log probability of the greedy answer as a whole, including its end (maximum sequence probability)" {
         subject: "the negative log probability",
         steps: &[Step::Greedy],
         needs: LOG_PROBABILITIES,
         // An answer that was cut off has no end.
         recorded: |measured| of_greedy(measured, Sample::is_answer, sequence_surprisal),
-        ..UNCERTAINTY
     }
-    MEAN_TOKEN_ENTROPY: "uncertainty:mean-token-entropy"
+    MEAN_TOKEN_ENTROPY: UNCERTAINTY, "uncertainty:mean-token-entropy"
     "the mean entropy of the distributions that the greedy answer's tokens were chosen from" {
         steps: &[Step::Greedy],
         needs: "entropies: on this machine",
         recorded: |measured| {
             of_greedy(measured, Sample::says_something, |answer| Some(answer.entropy?.mean))
         },
-        ..UNCERTAINTY
     }
-    MAX_TOKEN_ENTROPY: "uncertainty:max-token-entropy"
+    MAX_TOKEN_ENTROPY: UNCERTAINTY, "uncertainty:max-token-entropy"
     "the maximum of these entropies" {
         steps: &[Step::Greedy],
         needs: "entropies: on this machine",
         recorded: |measured| {
             of_greedy(measured, Sample::says_something, |answer| Some(answer.entropy?.max))
         },
-        ..UNCERTAINTY
     }
-    MARGIN: "uncertainty:margin"
+    MARGIN: UNCERTAINTY, "uncertainty:margin"
     "1 minus the gap between the probabilities of the most and the second most likely token, averaged over the greedy answer's first 20 tokens (TARG, Wang and others 2025)" {
         steps: &[Step::Greedy],
         needs: "the two most likely tokens",
         is_share: true,
         direction: Direction::Falls,
         recorded: |measured| of_greedy(measured, Sample::says_something, |answer| answer.margin),
-        ..UNCERTAINTY
     }
-    SEMANTIC_ENTROPY: "uncertainty:semantic-entropy"
+    SEMANTIC_ENTROPY: UNCERTAINTY, "uncertainty:semantic-entropy"
     "the entropy over sampled answers, grouped by meaning (Farquhar and others 2024)" {
         subject: "the semantic entropy",
         steps: &[Step::Sample],
         recorded: |measured| {
             of_samples(measured, |answers, types| semantic_entropy(answers, types).into())
         },
-        ..UNCERTAINTY
     }
-    LEXICAL_SIMILARITY: "uncertainty:lexical-similarity"
+    LEXICAL_SIMILARITY: UNCERTAINTY, "uncertainty:lexical-similarity"
     "1 minus the mean pairwise ROUGE-L of sampled answers (Fomicheva and others 2020)" {
         steps: &[Step::Sample],
         is_share: true,
@@ -214,9 +207,8 @@ signals! {
                 lexical_similarity(&texts.collect::<Vec<_>>()).into()
             })
         },
-        ..UNCERTAINTY
     }
-    EIGENSCORE: "uncertainty:eigenscore"
+    EIGENSCORE: UNCERTAINTY, "uncertainty:eigenscore"
     "the spread of sampled answers in the model's hidden states (Chen and others 2024)" {
         subject: "the eigenscore",
         steps: &[Step::Sample, Step::Inspect],
@@ -224,9 +216,8 @@ signals! {
         recorded: |measured| {
             of_samples(measured, |_, _| of_step(measured, Step::Inspect, measured.eigenscore))
         },
-        ..UNCERTAINTY
     }
-    ROUTER: "router"
+    ROUTER: TRAINED, "router"
     "the probability, predicted by the head in `--router`, that the model does not answer right from memory (Zero-RAG, section 3.2)" {
         subject: "the need to look this up that the router predicts",
         steps: &[Step::Represent],
@@ -234,9 +225,8 @@ signals! {
         told_by: Some(RoutingModel::Router),
         with_evidence: false,
         recorded: |measured| of_routing_model(measured.routed.as_ref().map(|routed| routed.need)),
-        ..TRAINED
     }
-    MASTERY: "kbm"
+    MASTERY: TRAINED, "kbm"
     "the probability with which the `--kbm` model, trained on what the language model knows, says that the answer is not mastered (KBM, section 4.1)" {
         steps: &[Step::AssessMastery],
         needs: "nothing",
@@ -244,9 +234,8 @@ signals! {
         recorded: |measured| {
             of_step(measured, Step::AssessMastery, measured.assessed.not_mastered)
         },
-        ..TRAINED
     }
-    CERTITUDE: "kbm:certainty"
+    CERTITUDE: TRAINED, "kbm:certainty"
     "the same, that sampled answers do not agree" {
         steps: &[Step::AssessCertainty],
         needs: "nothing",
@@ -254,9 +243,8 @@ signals! {
         recorded: |measured| {
             of_step(measured, Step::AssessCertainty, measured.assessed.not_certain)
         },
-        ..TRAINED
     }
-    SELF_ROUTE: "self-route"
+    SELF_ROUTE: TRAINED, "self-route"
     "the probability with which a model trained to choose its source chooses a corpus, times that corpus's share of the nearest entries in `--datastore` (SR-RAG, Eq. 7)" {
         subject: "the share of the corpus in the model's choice",
         steps: &[Step::ChooseSource],
@@ -267,60 +255,52 @@ signals! {
         threshold: Some(0.2),
         is_recorded: true,
         recorded: |measured| of_routing_model(measured.chosen.as_ref().map(|chosen| chosen.need)),
-        ..TRAINED
     }
-    EVIDENCE_COSINE: "evidence:cosine"
+    EVIDENCE_COSINE: EVIDENCE, "evidence:cosine"
     "the cosine of the question and the passage most similar to it" {
         subject: "the similarity of the best passage",
         weighed: Some(|_, with| of_rating(with, |rating| rating.cosine)),
-        ..EVIDENCE
     }
-    EVIDENCE_LEAD: "evidence:lead"
+    EVIDENCE_LEAD: EVIDENCE, "evidence:lead"
     "how much larger that cosine is than the next passage's" {
         subject: "the lead of the best passage",
         weighed: Some(|_, with| of_rating(with, |rating| rating.lead)),
-        ..EVIDENCE
     }
-    EVIDENCE_BM25: "evidence:bm25"
+    EVIDENCE_BM25: EVIDENCE, "evidence:bm25"
     "the largest BM25 score of a passage" {
         subject: "the BM25 score of the best passage",
         weighed: Some(|_, with| of_rating(with, |rating| rating.bm25)),
-        ..EVIDENCE
     }
-    EVIDENCE_AGREEMENT: "evidence:agreement"
+    EVIDENCE_AGREEMENT: EVIDENCE, "evidence:agreement"
     "the share of the ten most similar passages that are among the ten best by words" {
         subject: "the agreement of both searches",
         is_share: true,
         weighed: Some(|_, with| of_rating(with, |rating| rating.agreement)),
-        ..EVIDENCE
     }
-    EVIDENCE_CONFIDENCE: "evidence:confidence"
+    EVIDENCE_CONFIDENCE: EVIDENCE, "evidence:confidence"
     "the mean log probability of the tokens of the greedy answer with the evidence" {
         subject: "the model's confidence with the evidence",
         steps_of_evidence: &[Step::Greedy],
         needs: LOG_PROBABILITIES,
         weighed: Some(|_, with| confidence(with)),
-        ..EVIDENCE
     }
-    EVIDENCE_GAIN: "evidence:gain"
+    EVIDENCE_GAIN: EVIDENCE, "evidence:gain"
     "how much larger that is than the same of the greedy answer from memory" {
         subject: "the model's gain in confidence",
         steps: &[Step::Greedy],
         steps_of_evidence: &[Step::Greedy],
         needs: LOG_PROBABILITIES,
         weighed: Some(|without, with| confidence(with).with(confidence(without), |with, without| with - without)),
-        ..EVIDENCE
     }
-    EVIDENCE_ASSURANCE: "evidence:assurance"
+    EVIDENCE_ASSURANCE: EVIDENCE, "evidence:assurance"
     "the mean log probability of the tokens of the greedy answer with the evidence, less three times the lead of the greedy answer from memory where that is more likely" {
         subject: "the model's assurance with the evidence",
         steps: &[Step::Greedy],
         steps_of_evidence: &[Step::Greedy],
         needs: LOG_PROBABILITIES,
         weighed: Some(assurance),
-        ..EVIDENCE
     }
-    EVIDENCE_STATED: "evidence:stated"
+    EVIDENCE_STATED: EVIDENCE, "evidence:stated"
     "that, less a tenth of what the log odds of saying that no passage answers are above -3; these of full answers, by models that score given texts" {
         subject: "the model's assurance that the evidence states it",
         steps: &[Step::Greedy],
@@ -329,9 +309,8 @@ signals! {
         weighed: Some(|without, with| {
             assurance(without, with).map(|assurance| assurance - with.refusal.map_or(0.0, doubt_by_refusal))
         }),
-        ..EVIDENCE
     }
-    EVIDENCE_DOUBT: "evidence:doubt"
+    EVIDENCE_DOUBT: EVIDENCE, "evidence:doubt"
     "the cosine of the question and the passage most similar to it, less the mean log probability of the tokens of the greedy answer from memory" {
         subject: "the similarity of the best passage and the doubt in the answer from memory",
         steps: &[Step::Greedy],
@@ -340,9 +319,8 @@ signals! {
             let cosine = of_rating(with, |rating| rating.cosine);
             cosine.with(confidence(without), |cosine, sure| cosine - sure)
         }),
-        ..EVIDENCE
     }
-    EVIDENCE_GATE: "evidence:gate"
+    EVIDENCE_GATE: EVIDENCE, "evidence:gate"
     "half of 1 plus the exact match that the evidence adds, predicted by the head in `--gate` from the numbers above" {
         subject: "the worth of the evidence that the gate predicts",
         steps: &[Step::Greedy],
@@ -353,7 +331,6 @@ signals! {
         // The evidence adds as much as it takes.
         threshold: Some(0.5),
         weighed: Some(|_, with| of_routing_model(with.gated.as_ref().map(|gated| gated.worth))),
-        ..EVIDENCE
     }
 }
 

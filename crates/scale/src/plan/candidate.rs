@@ -193,10 +193,9 @@ fn costs(
     records: &[Record],
     timed: &[String],
 ) -> BTreeMap<&'static str, f64> {
-    let tokens = |record: &Record| (record.tokens.prompt + record.tokens.completion) as f64;
     let mean_of =
         |value: &dyn Fn(&Record) -> f64| mean(&records.iter().map(value).collect::<Vec<_>>());
-    let longest = records.iter().map(tokens).fold(0.0, f64::max);
+    let longest = records.iter().map(Record::token_count).fold(0.0, f64::max);
     let memory = model
         .weight_bytes
         .zip(model.bytes_per_token)
@@ -208,7 +207,7 @@ fn costs(
     let times: Vec<f64> = alone
         .filter_map(|record| record.timing_ms.get("total").copied())
         .collect();
-    let tokens = mean_of(&tokens);
+    let tokens = mean_of(&Record::token_count);
     let known = [
         (Quantity::Parameters, Some(model.parameters as f64)),
         (Quantity::Shards, Some(f64::from(condition.condition.n))),

@@ -11,6 +11,7 @@
 //! is chosen on the first half.
 
 use ken_eval::statistics::mean;
+use ken_policy::fewest;
 use serde::Serialize;
 
 use super::candidate::{CHOOSING, Candidate, REPORTING};
@@ -165,24 +166,12 @@ const MOST_NEEDED: usize = 1 << 30;
 
 /// How many questions in total, half of them for choosing, would be enough if they are like these.
 fn needed(losses: &[f64], promise: Promise) -> Option<usize> {
-    let enough = |questions: &usize| {
-        let stake = stake(losses, *questions, promise.max_loss);
-        let grown = growth(losses, promise.max_loss, stake) * *questions as f64;
+    let half = fewest(MOST_NEEDED, |questions| {
+        let stake = stake(losses, questions, promise.max_loss);
+        let grown = growth(losses, promise.max_loss, stake) * questions as f64;
         grown >= (1.0 / (1.0 - promise.confidence)).ln()
-    };
-    let doubled = std::iter::successors(Some(1_usize), |most| most.checked_mul(2));
-    let most = doubled
-        .take_while(|most| *most <= MOST_NEEDED)
-        .find(enough)?;
-    let (mut low, mut high) = (most / 2, most);
-    while low + 1 < high {
-        let middle = low.midpoint(high);
-        match enough(&middle) {
-            true => high = middle,
-            false => low = middle,
-        }
-    }
-    Some(2 * high)
+    });
+    Some(2 * half?)
 }
 
 #[cfg(test)]

@@ -154,14 +154,12 @@ fn by_share_pruned(study: &StudyReport, dataset: &str) -> Option<Figure> {
 
 /// A model's points at n\*, by a metric.
 fn rings(study: &StudyReport, series: &Series, points: &[Point], metric: &str) -> Vec<Point> {
-    let of_model = study.compensation.iter().filter(|of_pair| {
-        let pair = &of_pair.compensation;
+    let of_model = study.compensation.iter().filter(|pair| {
         pair.dataset == series.dataset
             && pair.smaller == series.model
-            && of_pair.retrieval == series.retrieval
+            && pair.retrieval == series.retrieval
     });
-    let rings = of_model.filter_map(|of_pair| {
-        let pair = &of_pair.compensation;
+    let rings = of_model.filter_map(|pair| {
         let by = pair.by_metric;
         let n = f64::from(if metric == "em" { by.em } else { by.f1 }?);
         let point = points.iter().find(|point| point.x == n)?;

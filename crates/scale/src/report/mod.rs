@@ -26,7 +26,7 @@ pub use policies::PolicyOutcome;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StudyReport {
     /// n\* for all pairs of models.
-    pub compensation: Vec<CompensationOf>,
+    pub compensation: Vec<Compensation>,
     /// The measures of each model by scale.
     pub series: Vec<Series>,
     /// What policies answer under each condition; empty if only always and never were measured and nothing was
@@ -43,16 +43,6 @@ pub struct StudyReport {
     pub by: Option<StudyBreakdown>,
     /// The seed of the intervals.
     pub seed: u64,
-}
-
-/// n\* of a pair of models under one way of retrieving.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CompensationOf {
-    /// n\*.
-    #[serde(flatten)]
-    pub compensation: Compensation,
-    /// How passages are retrieved; `None` for a table.
-    pub retrieval: Option<Retrieval>,
 }
 
 /// One model on one data set, under one way of retrieving.
@@ -122,10 +112,8 @@ impl StudyReport {
                     .collect();
                 let larger = records(&pair.larger, 1).unwrap_or_default();
                 pair.interval = n_star_interval(&smaller, larger, measured.manifest.seed);
-                compensation.push(CompensationOf {
-                    compensation: pair,
-                    retrieval: Some(retrieval),
-                });
+                pair.retrieval = Some(retrieval);
+                compensation.push(pair);
             }
         }
         let fronts = measured.manifest.datasets.keys().flat_map(|dataset| {
@@ -148,10 +136,6 @@ impl StudyReport {
 
     /// The report of a table of scores.
     pub fn of_table(curves: &[Curve]) -> Self {
-        let of_pair = |compensation| CompensationOf {
-            compensation,
-            retrieval: None,
-        };
         let series = curves.iter().map(|curve| {
             let value = |value: f64| Measure {
                 value: Some(value),
@@ -182,7 +166,7 @@ impl StudyReport {
         let mut series: Vec<Series> = series.collect();
         series.sort_by_key(|series| series.parameters);
         Self {
-            compensation: compensations(curves).into_iter().map(of_pair).collect(),
+            compensation: compensations(curves),
             series,
             policies: Vec::new(),
             missing: Vec::new(),

@@ -62,11 +62,7 @@ pub(super) fn outcomes(measured: &Measured) -> Vec<PolicyOutcome> {
             for (dataset, &model) in
                 datasets.flat_map(|dataset| models.iter().map(move |model| (dataset, model)))
             {
-                let cell = |retrieval| Cell {
-                    dataset: dataset.clone(),
-                    model: model.to_owned(),
-                    condition: Condition { n, retrieval },
-                };
+                let cell = |retrieval| Cell::new(dataset, model, Condition { n, retrieval });
                 let whole = Retrieval {
                     pruned: PruneRatio::NONE,
                     ..retrieval
@@ -146,7 +142,7 @@ fn outcome(
         f1: measure(|record| record.f1),
         contains: measure(|record| number(record.contains)),
         retrieves: measure(|record| number(record.calls.retriever > 0)),
-        tokens: measure(|record| (record.tokens.prompt + record.tokens.completion) as f64),
+        tokens: measure(Record::token_count),
         against_better: gain(better),
         against_always: gain(always),
         against_whole: gain(same),

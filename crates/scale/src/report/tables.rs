@@ -3,7 +3,7 @@
 
 use ken_report::{Cell, Measure as Column, Report, Section, Table, measures};
 
-use super::{CompensationOf, Front, Placed, PolicyOutcome, Series, StudyReport, figures};
+use super::{Front, Placed, PolicyOutcome, Series, StudyReport, figures};
 use crate::study::{Compensation, Retrieval, ScaleMeasures, StudyTime};
 
 /// The report.
@@ -58,13 +58,13 @@ fn pruned(retrieval: Option<Retrieval>) -> Cell {
 
 fn compensation(study: &StudyReport) -> Vec<Section> {
     let name = "n*: how much corpus makes up for a larger model";
-    let measures: &[Column<CompensationOf>] = measures![CompensationOf { compensation: pair, retrieval } =>
+    let measures: &[Column<Compensation>] = measures![pair =>
         plain "dataset" "data set" = &pair.dataset;
         plain "smaller" "smaller" = &pair.smaller;
         plain "larger" "larger" = &pair.larger;
-        plain "shards" "shards" = order(*retrieval);
-        plain "k" "k" = k(*retrieval);
-        plain "pruned" "pruned" = pruned(*retrieval);
+        plain "shards" "shards" = order(pair.retrieval);
+        plain "k" "k" = k(pair.retrieval);
+        plain "pruned" "pruned" = pruned(pair.retrieval);
         plain "n_star" "n*" = pair.told();
         plain "n_star_interval" "95% interval" = pair.interval_told();
         plain "n_em" "by EM" = reached(pair.by_metric.em);

@@ -7,9 +7,10 @@ use ken_eval::record::Record;
 use ken_eval::statistics::number;
 use serde::Serialize;
 
+use super::condition::Retrieval;
 use super::curve::{Curve, Scores, by_dataset};
 
-/// n\* of a pair of models.
+/// n\* of a pair of models under one way of retrieving.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compensation {
     /// The data set.
@@ -30,6 +31,8 @@ pub struct Compensation {
     /// The missing cells that make `n_star` only a bound: below n\* of the smaller model, or the first shard of the
     /// larger.
     pub missing: Vec<MissingScale>,
+    /// How passages are retrieved; `None` for a table.
+    pub retrieval: Option<Retrieval>,
 }
 
 /// n\* by each metric.
@@ -167,6 +170,7 @@ fn of_pair(smaller: &Curve, larger: &Curve, scales: &[u32]) -> Compensation {
         interval: None,
         by_metric,
         missing: of_smaller.chain(of_larger).collect(),
+        retrieval: None,
     }
 }
 

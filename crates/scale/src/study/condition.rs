@@ -18,10 +18,7 @@ pub enum Order {
 
 impl fmt::Display for Order {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Forward => "forward",
-            Self::Reversed => "reversed",
-        })
+        self.serialize(formatter)
     }
 }
 
@@ -136,6 +133,15 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// The cell of a model on a data set.
+    pub fn new(dataset: &str, model: &str, condition: Condition) -> Self {
+        Self {
+            dataset: dataset.to_owned(),
+            model: model.to_owned(),
+            condition,
+        }
+    }
+
     /// The path of its records inside the study's folder.
     pub fn file(&self) -> PathBuf {
         let name = format!("{}.jsonl", self.condition);
@@ -167,11 +173,7 @@ mod tests {
             pruned: "0.3".parse().unwrap(),
             k: 5,
         };
-        let cell = |condition| Cell {
-            dataset: "nq".to_owned(),
-            model: "s".to_owned(),
-            condition,
-        };
+        let cell = |condition| Cell::new("nq", "s", condition);
         let file = |condition| cell(condition).file().display().to_string();
         assert_eq!(
             file(Condition { n: 12, retrieval }),

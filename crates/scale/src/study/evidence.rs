@@ -61,17 +61,9 @@ pub struct FoundPassage {
     pub score: f32,
 }
 
-record_of_question! { Evidence, Retrieve, [question] }
+record_of_question! { Evidence, Retrieve by Study, [question] }
 
 impl Evidence {
-    fn of(question: &Question) -> Self {
-        Self {
-            id: question.id.clone(),
-            question: question.question.clone(),
-            ..Self::default()
-        }
-    }
-
     fn new(question: &Question, found: SearchOutcome) -> Self {
         let ms = |time: Duration| time.as_secs_f64() * 1000.0;
         let passages = found.results.into_iter().map(|result| FoundPassage {

@@ -231,11 +231,8 @@ impl Manifest {
         let mut cells = Vec::new();
         for dataset in self.datasets.keys() {
             for model in self.models.keys() {
-                cells.extend(self.conditions.iter().map(|studied| Cell {
-                    dataset: dataset.clone(),
-                    model: model.clone(),
-                    condition: studied.condition,
-                }));
+                let conditions = self.conditions.iter().map(|studied| studied.condition);
+                cells.extend(conditions.map(|condition| Cell::new(dataset, model, condition)));
             }
         }
         cells

@@ -101,11 +101,7 @@ impl JoinedDataset {
         for model in study.models.keys() {
             let mut known = KnownAnswers::default();
             for condition in conditions.clone() {
-                let cell = Cell {
-                    dataset: dataset.to_owned(),
-                    model: model.clone(),
-                    condition,
-                };
+                let cell = Cell::new(dataset, model, condition);
                 let file: StudyFile<Record> = StudyFile::read(parts, cell.file(), questions)?;
                 let found = evidence.get(&condition);
                 let found = found.map(|file| file.joined.records.as_slice());

@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 use ken_answer::Policy;
-use ken_diagnostic::Action;
 use ken_eval::compare::{Answered, Signals, composed};
 use ken_eval::record::Record;
-use ken_eval::results::{Recorded, RunSettings, read_results, read_settings};
+use ken_eval::results::{RunSettings, read_results, read_settings};
 use ken_eval::split::AboutSubject;
 use ken_eval::statistics::{mean, share};
 
@@ -16,10 +15,6 @@ use super::curve::{Curve, Scores, curve_of};
 use super::error::ScalingError;
 use super::evidence::{Evidence, evidence_file};
 use super::manifest::Manifest;
-
-impl Recorded for Evidence {
-    const WRITTEN_BY: Action = Action::Study;
-}
 
 /// The setting in a cell's run that holds a fingerprint of the passages the model read.
 pub const PASSAGES_READ: &str = "passages_read";
@@ -137,12 +132,7 @@ impl Measured {
 
     /// The records of a cell, if it is complete.
     pub fn records(&self, dataset: &str, model: &str, condition: Condition) -> Option<&[Record]> {
-        let (dataset, model) = (dataset.to_owned(), model.to_owned());
-        let cell = Cell {
-            dataset,
-            model,
-            condition,
-        };
+        let cell = Cell::new(dataset, model, condition);
         self.cells.get(&cell).map(Vec::as_slice)
     }
 

@@ -5,17 +5,17 @@ use std::sync::Arc;
 use candle_core::{Result as CandleResult, Tensor};
 use ken_model::decoder::DecoderConfig;
 
-use super::parts::{Linear, Scale, Weights};
+use super::parts::{Linear, Weights};
 use crate::error::TrainError;
 use crate::ops::{self, AttentionShape, Dropout};
 
 pub(super) struct Block {
-    attention_norm: Scale,
+    attention_norm: Tensor,
     queries_keys_values: Stacked,
     /// Qwen3's norms of query and key heads.
-    head_norms: Option<(Scale, Scale)>,
+    head_norms: Option<(Tensor, Tensor)>,
     attention_output: Linear,
-    feed_forward_norm: Scale,
+    feed_forward_norm: Tensor,
     gate_and_up: Stacked,
     down: Linear,
 }
@@ -89,15 +89,15 @@ impl Block {
             ("mlp.up_proj", config.intermediate),
         ];
         let head_norms = (
-            weights.optional_scale(&name("self_attn.q_norm.weight"))?,
-            weights.optional_scale(&name("self_attn.k_norm.weight"))?,
+            weights.optional(&name("self_attn.q_norm.weight"))?,
+            weights.optional(&name("self_attn.k_norm.weight"))?,
         );
         Ok(Self {
-            attention_norm: weights.scale(&name("input_layernorm.weight"))?,
+            attention_norm: weights.table(&name("input_layernorm.weight"))?,
             queries_keys_values: stacked(weights, &attention, "self_attn.qkv_proj")?,
             head_norms: head_norms.0.zip(head_norms.1),
             attention_output: weights.linear(&name("self_attn.o_proj"))?,
-            feed_forward_norm: weights.scale(&name("post_attention_layernorm.weight"))?,
+            feed_forward_norm: weights.table(&name("post_attention_layernorm.weight"))?,
             gate_and_up: stacked(weights, &feed_forward, "mlp.gate_up_proj")?,
             down: weights.linear(&name("mlp.down_proj"))?,
         })
@@ -112,23 +112,23 @@ impl Block {
         epsilon: f32,
         dropout: &dyn Fn(u64) -> Option<Dropout>,
     ) -> CandleResult<Tensor> {
-        let normalized = self.attention_norm.norm(x, epsilon)?;
+        let normalized = ops::rms_norm(x, &self.attention_norm, epsilon)?;
         let projected = self.queries_keys_values.project(&normalized, 0, dropout)?;
         let [queries, keys, values] = <[Tensor; 3]>::try_from(projected)
             .map_err(|_| candle_core::Error::msg("three projections were expected"))?;
         let (queries, keys) = match &self.head_norms {
             None => (queries, keys),
             Some((query, key)) => {
-                let by_head = |x: &Tensor, norm: &Scale| -> CandleResult<Tensor> {
+                let by_head = |x: &Tensor, norm: &Tensor| -> CandleResult<Tensor> {
                     let heads = x.reshape(((), shape.width))?;
-                    norm.norm(&heads, epsilon)?.reshape(x.shape())
+                    ops::rms_norm(&heads, norm, epsilon)?.reshape(x.shape())
                 };
                 (by_head(&queries, query)?, by_head(&keys, key)?)
             }
         };
         let attended = ops::attend(&queries, &keys, &values, shape)?;
         let x = (x + self.attention_output.project(&attended, dropout(3))?)?;
-        let normalized = self.feed_forward_norm.norm(&x, epsilon)?;
+        let normalized = ops::rms_norm(&x, &self.feed_forward_norm, epsilon)?;
         let projected = self.gate_and_up.project(&normalized, 4, dropout)?;
         let [gate, up] = <[Tensor; 2]>::try_from(projected)
             .map_err(|_| candle_core::Error::msg("two projections were expected"))?;

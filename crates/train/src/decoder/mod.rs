@@ -13,7 +13,7 @@ use crate::error::TrainError;
 use crate::lora::LoraSettings;
 use crate::ops::{self, AttentionShape, Dropout};
 use block::Block;
-use parts::{Linear, Scale, Weights};
+use parts::{Linear, Weights};
 
 /// What is trained.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,13 +38,14 @@ pub struct Trainable {
     /// Trainable embedding rows, in the order of the settings' tokens.
     rows: Option<Var>,
     blocks: Vec<Block>,
-    norm: Scale,
+    norm: Tensor,
     output: Linear,
     /// The trainable parameters by name: Hugging Face's names of weights, PEFT's of adapter matrices.
     pub(crate) variables: BTreeMap<String, Var>,
 }
 
 /// Tokens to process and targets to predict.
+#[derive(Default)]
 pub(crate) struct Batch {
     /// The tokens of all sequences, concatenated.
     pub(crate) tokens: Vec<u32>,
@@ -105,7 +106,7 @@ impl Trainable {
         let blocks = (0..config.layers)
             .map(|layer| Block::new(&mut weights, &config, layer))
             .collect::<Result<Vec<_>, _>>()?;
-        let norm = weights.scale("model.norm.weight")?;
+        let norm = weights.table("model.norm.weight")?;
         let mut variables = weights.into_variables();
         let rows = match &tuning {
             Tuning::Lora(settings) if !settings.tokens.is_empty() => {
@@ -188,7 +189,7 @@ impl Trainable {
             .unzip();
         let selected = Tensor::new(rows, &self.device)?;
         let x = x.index_select(&selected, 0)?;
-        let x = self.norm.norm(&x, self.config.norm_epsilon)?;
+        let x = ops::rms_norm(&x, &self.norm, self.config.norm_epsilon)?;
         let logits = self.logits(&x)?;
         Ok(ops::log_probabilities(&logits, &tokens)?)
     }

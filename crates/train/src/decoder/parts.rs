@@ -74,15 +74,10 @@ impl<'a> Weights<'a> {
         }
     }
 
-    /// The weight of a norm.
-    pub(super) fn scale(&mut self, name: &str) -> Result<Scale, TrainError> {
-        Ok(Scale(self.table(name)?))
-    }
-
-    /// The weight of an optional norm.
-    pub(super) fn optional_scale(&mut self, name: &str) -> Result<Option<Scale>, TrainError> {
+    /// A vector, such as the weight of a norm, that not every model has.
+    pub(super) fn optional(&mut self, name: &str) -> Result<Option<Tensor>, TrainError> {
         let exists = self.tensors.contains_key(name);
-        exists.then(|| self.scale(name)).transpose()
+        exists.then(|| self.table(name)).transpose()
     }
 
     /// Whether the model has a module.
@@ -92,9 +87,7 @@ impl<'a> Weights<'a> {
 
     /// A projection, with its bias if it has one.
     pub(super) fn linear(&mut self, module: &str) -> Result<Linear, TrainError> {
-        let bias = format!("{module}.bias");
-        let has_bias = self.tensors.contains_key(&bias);
-        let bias = has_bias.then(|| self.table(&bias)).transpose()?;
+        let bias = self.optional(&format!("{module}.bias"))?;
         let name = format!("{module}.weight");
         let weight = match self.tuning {
             Tuning::Full => Weight::Trained(self.table(&name)?),
@@ -122,17 +115,6 @@ impl<'a> Weights<'a> {
             }
         };
         Ok(Linear { weight, bias })
-    }
-}
-
-/// The weight of a norm, `[width]`.
-pub(super) struct Scale(Tensor);
-
-impl Scale {
-    /// # Shapes
-    /// `x`: `[rows, width]`.
-    pub(super) fn norm(&self, x: &Tensor, epsilon: f32) -> CandleResult<Tensor> {
-        ops::rms_norm(x, &self.0, epsilon)
     }
 }
 

@@ -39,10 +39,16 @@ impl Estimate {
     /// A function of it that never falls.
     #[must_use]
     pub fn rising(self, of: impl Fn(f64) -> f64) -> Self {
+        self.with(self, |value, _| of(value))
+    }
+
+    /// A function of both that falls with neither.
+    #[must_use]
+    pub fn with(self, other: Self, of: impl Fn(f64, f64) -> f64) -> Self {
         Self {
-            value: of(self.value),
-            low: of(self.low),
-            high: of(self.high),
+            value: of(self.value, other.value),
+            low: of(self.low, other.low),
+            high: of(self.high, other.high),
         }
     }
 
@@ -61,11 +67,7 @@ impl Add for Estimate {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        Self {
-            value: self.value + other.value,
-            low: self.low + other.low,
-            high: self.high + other.high,
-        }
+        self.with(other, |own, other| own + other)
     }
 }
 
@@ -81,10 +83,6 @@ impl Mul for Estimate {
     type Output = Self;
 
     fn mul(self, other: Self) -> Self {
-        Self {
-            value: self.value * other.value,
-            low: self.low * other.low,
-            high: self.high * other.high,
-        }
+        self.with(other, |own, other| own * other)
     }
 }

@@ -194,11 +194,8 @@ impl Needs<'_> {
             let basis = Basis::Measured { source };
             self.add(of("lexical index, at most"), estimate, basis)
         });
-        let larger = graph.zip(writer).map(|(graph, writer)| Estimate {
-            value: graph.value.max(writer.value),
-            low: graph.low.max(writer.low),
-            high: graph.high.max(writer.high),
-        });
+        let both = graph.zip(writer);
+        let larger = both.map(|(graph, writer)| graph.with(writer, f64::max));
         Ok(self.add_computed(of("the larger of both"), larger))
     }
 
