@@ -1,5 +1,7 @@
 //! The documents of a corpus, and the passages of one.
 
+use ken_corpus::CorpusError;
+
 use super::call::{Call, Corpus};
 use super::reply::Reply;
 use crate::service::search_options::SearchOptions;
@@ -16,19 +18,11 @@ pub(crate) async fn list(call: Call<Corpus>) -> Result<Reply<Listed<DocumentObje
     let listed = work::run(&call.served, &call.served.searches, move |_, cancel| {
         let back_end = opened.retriever.back_end();
         let corpus = back_end.corpus().ok_or_else(not_listed)?;
-        if let Some(after) = page.after()
-            && corpus
-                .passages_of(after, None)
-                .map_err(|error| Refusal::failed(&error))?
-                .is_none()
-        {
-            return Err(unknown_cursor("after", after));
-        }
         let documents = corpus.documents(page.after(), page.newest_first());
         // Reading many documents ends when the request is cancelled.
         let documents = documents.map(|document| {
             cancel.check()?;
-            document.map_err(|error| Refusal::failed(&error))
+            document.map_err(refused)
         });
         let chosen = documents.filter(|document| match document {
             Ok(document) => document.id.starts_with(&prefix) && back_end.admits(&document.metadata),
@@ -54,7 +48,7 @@ pub(crate) async fn passages(call: Call<Corpus>) -> Result<Reply<Listed<PassageO
         let corpus = back_end.corpus().ok_or_else(not_listed)?;
         let passages = corpus
             .passages_of(&document, page.after())
-            .map_err(|error| Refusal::failed(&error))?;
+            .map_err(refused)?;
         let passages = passages.ok_or_else(|| {
             let message = format!("there is no document {document:?}");
             Refusal::not_found("unknown_document", message)
@@ -70,6 +64,16 @@ pub(crate) async fn passages(call: Call<Corpus>) -> Result<Reply<Listed<PassageO
         page.first(shown, |passage| &passage.passage_id)
     });
     Ok(Reply::json(&listed.await?))
+}
+
+/// The refusal of a page. What is unknown is what it comes after.
+fn refused(error: CorpusError) -> Refusal {
+    match error {
+        CorpusError::UnknownDocument { id } | CorpusError::UnknownPassage { id } => {
+            unknown_cursor("after", &id)
+        }
+        other => Refusal::failed(&other),
+    }
 }
 
 fn not_listed() -> Refusal {
