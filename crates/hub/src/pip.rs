@@ -427,7 +427,7 @@ mod tests {
         assert_eq!(error.kind(), "untrusted_certificate");
         assert_eq!(
             error.to_string(),
-            "the certificate of packages.example.org/simple is not trusted: self-signed certificate"
+            "the certificate of https://packages.example.org/simple is not trusted: self-signed certificate"
         );
     }
 }
