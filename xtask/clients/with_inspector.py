@@ -25,6 +25,8 @@ def use(target, *more):
     assert {tool["name"] for tool in tools} == {"search", "fetch", "ask", "knows"}, tools
     called = inspect(target, *more, "--method", "tools/call", "--tool-name", "search", "--tool-arg", f"query={QUESTION}")
     assert not called.get("isError") and "harbor.md" in called["structuredContent"]["results"][0]["id"], called
+    resources = inspect(target, *more, "--method", "resources/list")["resources"]
+    assert any("harbor.md" in resource["name"] for resource in resources), resources
 
 
 def http():

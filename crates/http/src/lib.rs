@@ -21,4 +21,4 @@ pub use client::{Settings, agent, explained, get};
 pub use line::Line;
 pub use proxy::{BadProxy, proxy_of};
 pub use retry::{Failed, GLANCE, Patience, Retry, is_passing, pause, requested_wait};
-pub use tls_failure::{TlsFailure, tls_failure};
+pub use tls_failure::{TlsFailure, UntrustedCertificate, tls_failure, tls_failure_in};

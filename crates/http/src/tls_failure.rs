@@ -1,7 +1,23 @@
 //! Why a connection could not be encrypted, which ureq mostly reports as a failure of reading or writing.
 
+use std::io;
+
 use rustls::CertificateError;
 use ureq::Error;
+
+/// The certificate of a server is not trusted.
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[diagnostic(
+    kind = "untrusted_certificate",
+    remedy = "where the server, or a proxy in between, is yours, name a file with its certificate, or with that of its authority, by REQUESTS_CA_BUNDLE or SSL_CERT_FILE"
+)]
+#[error("the certificate of {server} is not trusted: {reason}")]
+pub struct UntrustedCertificate {
+    /// The host, maybe with its port.
+    pub server: String,
+    /// The reason.
+    pub reason: String,
+}
 
 /// Why a connection could not be encrypted. A retry would meet the same.
 #[derive(Debug, PartialEq, Eq)]
@@ -14,18 +30,27 @@ pub enum TlsFailure {
 
 /// The failure of encryption in an error; `None` if something else failed.
 pub fn tls_failure(error: &Error) -> Option<TlsFailure> {
-    let failure = match error {
-        Error::Rustls(failure) => failure,
-        Error::Io(source) => source.get_ref()?.downcast_ref::<rustls::Error>()?,
-        _ => return None,
-    };
-    Some(match failure {
-        rustls::Error::InvalidCertificate(reason) => TlsFailure::Certificate(explained(reason)),
-        rustls::Error::InvalidMessage(_) => {
-            TlsFailure::Handshake("it does not speak TLS".to_owned())
+    match error {
+        Error::Rustls(failure) => Some(TlsFailure::of(failure)),
+        Error::Io(source) => tls_failure_in(source),
+        _ => None,
+    }
+}
+
+/// The failure of encryption in an error of reading or writing, as all clients over rustls report it.
+pub fn tls_failure_in(error: &io::Error) -> Option<TlsFailure> {
+    let failure = error.get_ref()?.downcast_ref::<rustls::Error>()?;
+    Some(TlsFailure::of(failure))
+}
+
+impl TlsFailure {
+    fn of(failure: &rustls::Error) -> Self {
+        match failure {
+            rustls::Error::InvalidCertificate(reason) => Self::Certificate(explained(reason)),
+            rustls::Error::InvalidMessage(_) => Self::Handshake("it does not speak TLS".to_owned()),
+            other => Self::Handshake(other.to_string()),
         }
-        other => TlsFailure::Handshake(other.to_string()),
-    })
+    }
 }
 
 fn explained(reason: &CertificateError) -> String {
@@ -43,7 +68,7 @@ fn explained(reason: &CertificateError) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{self, ErrorKind};
+    use std::io::ErrorKind;
 
     use super::*;
 

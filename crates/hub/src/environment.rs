@@ -14,7 +14,7 @@ const DEFAULT_MOST_GB: u64 = 200;
 ///
 /// Variables read here: `KEN_HOME`, `KEN_MODEL_MAX_GB`, `XDG_CACHE_HOME`, `HOME`; `KEN_PYTHON` and everything pip
 /// reads; `HF_HOME`, `HF_ENDPOINT`, `HF_TOKEN`; `REQUESTS_CA_BUNDLE`, `CURL_CA_BUNDLE`,
-/// `SSL_CERT_FILE`.
+/// `SSL_CERT_FILE`; the proxies, as [`ken_http::proxy_of`] knows them.
 #[derive(Debug, Clone, Default)]
 pub struct Environment {
     overrides: BTreeMap<String, Option<String>>,

@@ -157,6 +157,10 @@ pub enum HubError {
     BadRecord { path: PathBuf, detail: String },
     #[error(transparent)]
     BadCertificates(#[from] ken_http::BadCertificates),
+    #[error(transparent)]
+    BadProxy(#[from] ken_http::BadProxy),
+    #[error(transparent)]
+    UntrustedCertificate(#[from] ken_http::UntrustedCertificate),
     #[error("the hub's response for `{repository}` cannot be read: {detail}")]
     BadAnswer { repository: String, detail: String },
     #[error("cancelled; complete files are kept, and an `hf:` download continues where it stopped")]

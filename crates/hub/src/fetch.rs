@@ -6,9 +6,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ken_http::{Failed, Retry, certificates_of, explained, is_passing, pause, requested_wait};
+use ken_http::{
+    Failed, Retry, TlsFailure, UntrustedCertificate, certificates_of, explained, is_passing, pause,
+    requested_wait, tls_failure,
+};
+use ureq::Body;
 use ureq::http::Response;
-use ureq::{Body, Proxy};
 use url::Url;
 
 use crate::digest::file_sha256;
@@ -25,9 +28,10 @@ pub(crate) const RETRY: Retry = Retry {
     in_all: None,
 };
 
-/// An HTTP client with the certificates and the proxy of this machine.
+/// An HTTP client with the certificates and the proxies of an environment.
 pub(crate) struct Client {
     agent: ureq::Agent,
+    environment: Environment,
     /// Sent to the origin of each requested address only.
     token: Option<String>,
 }
@@ -53,13 +57,18 @@ impl Client {
     pub(crate) fn new(environment: &Environment, token: Option<String>) -> Result<Self, HubError> {
         let agent = ken_http::agent(&ken_http::Settings {
             certificates: certificates_of(|name| environment.get(name)),
-            proxy: Proxy::try_from_env(),
+            // Each address has its own, since a download leads to other hosts.
+            proxy: None,
             connect: Duration::from_secs(20),
             silence: Duration::from_secs(60),
             answer: None,
             connections: 3,
         })?;
-        Ok(Self { agent, token })
+        Ok(Self {
+            agent,
+            environment: environment.clone(),
+            token,
+        })
     }
 
     /// The body of the response at `url` in the form `accept`, at most `most` bytes, or the status of a refusal.
@@ -94,8 +103,10 @@ impl Client {
         headers: &[(&str, &str)],
         refused: fn(&Url, u16) -> HubError,
     ) -> Result<Response<Body>, Failed<HubError>> {
-        let response = ken_http::get(&self.agent, url, self.token.as_deref(), headers)
-            .map_err(|e| Failed::passing(network(url, explained(&e))))?;
+        let variable = |name: &str| self.environment.get(name);
+        let response = ken_http::get(&self.agent, url, self.token.as_deref(), headers, variable)
+            .map_err(HubError::from)?
+            .map_err(|error| unanswered(url, &error))?;
         let code = response.status().as_u16();
         if is_passing(code) {
             return Err(Failed {
@@ -247,11 +258,25 @@ fn starts_at(response: &Response<Body>, start: u64) -> bool {
     first() == Some(start)
 }
 
-fn network(url: &Url, detail: String) -> HubError {
-    HubError::Network {
-        host: url.host_str().unwrap_or("the server").to_owned(),
-        detail,
+/// The failure of a request that got no response.
+fn unanswered(url: &Url, error: &ureq::Error) -> Failed<HubError> {
+    match tls_failure(error) {
+        Some(TlsFailure::Certificate(reason)) => {
+            let server = host(url);
+            HubError::from(UntrustedCertificate { server, reason }).into()
+        }
+        Some(TlsFailure::Handshake(reason)) => network(url, reason).into(),
+        None => Failed::passing(network(url, explained(error))),
     }
+}
+
+fn network(url: &Url, detail: String) -> HubError {
+    let host = host(url);
+    HubError::Network { host, detail }
+}
+
+fn host(url: &Url) -> String {
+    url.host_str().unwrap_or("the server").to_owned()
 }
 
 fn status(url: &Url, status: u16) -> HubError {

@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use ken_http::{Failed, certificates_of, without_secrets};
+use ken_http::{Failed, UntrustedCertificate, certificates_of, without_secrets};
 use ken_storage::create_dir_all;
 
 use crate::environment::Environment;
@@ -287,8 +287,14 @@ fn download_failure(output: &str, requirement: &str) -> Option<HubError> {
     let cause = cause
         .and_then(|cause| cause.split("': /").next()?.rsplit(">: ").next())
         .map(|cause| cause.trim_matches(['\'', ')']));
+    let server = index.map_or("pypi.org", without_secrets).to_owned();
+    if let Some(reason) = after("certificate verify failed: ") {
+        let reason = reason.split(['(', '\'', '\n']).next();
+        let reason = reason.unwrap_or_default().trim().to_owned();
+        return Some(UntrustedCertificate { server, reason }.into());
+    }
     Some(HubError::Network {
-        host: index.map_or("pypi.org", without_secrets).to_owned(),
+        host: server,
         detail: without_credentials(&cause.map_or(last_lines(output, 1), str::to_owned)),
     })
 }
@@ -406,6 +412,22 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "cannot download from 127.0.0.1:1/simple: Connection refused"
+        );
+    }
+
+    #[test]
+    fn a_certificate_that_is_not_trusted_is_told_as_by_other_downloads() {
+        let error = explained(
+            "Looking in indexes: https://packages.example.org/simple\n\
+             WARNING: Retrying (Retry(total=0)) after connection broken by \
+             'SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: \
+             self-signed certificate (_ssl.c:1006)'))': /simple/m/\n\
+             ERROR: No matching distribution found for m==1\n",
+        );
+        assert_eq!(error.kind(), "untrusted_certificate");
+        assert_eq!(
+            error.to_string(),
+            "the certificate of https://packages.example.org/simple is not trusted: self-signed certificate"
         );
     }
 }

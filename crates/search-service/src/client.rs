@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use ken_http::{Failed, Retry, certificates_of, explained, is_passing, proxy_of, requested_wait};
+use ken_http::{
+    Failed, Retry, TlsFailure, UntrustedCertificate, certificates_of, explained, is_passing,
+    proxy_of, requested_wait, tls_failure,
+};
 use serde_json::Value;
 use ureq::http::{Response, StatusCode};
 use ureq::{Agent, Body, Error, RequestBuilder};
@@ -149,23 +152,27 @@ fn message(answer: &Value) -> Option<String> {
 
 fn failure(address: &ServiceAddress, error: &Error) -> Failed<ServiceError> {
     let server = address.server();
-    match error {
-        Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => {
+    match (tls_failure(error), error) {
+        (Some(TlsFailure::Certificate(reason)), _) => {
+            ServiceError::from(UntrustedCertificate { server, reason }).into()
+        }
+        (_, Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve)) => {
             Failed::passing(ServiceError::Unreachable {
                 server,
                 reason: "no connection was made in time".to_owned(),
             })
         }
-        Error::Timeout(_) => Failed::lasting(ServiceError::Timeout {
+        (_, Error::Timeout(_)) => Failed::lasting(ServiceError::Timeout {
             server,
             seconds: SILENCE.as_secs(),
         }),
-        Error::BodyExceedsLimit(_) => Failed::lasting(other_service(address)),
-        other => Failed {
-            passing: matches!(
-                other,
-                Error::Io(_) | Error::Protocol(_) | Error::ConnectionFailed
-            ),
+        (_, Error::BodyExceedsLimit(_)) => Failed::lasting(other_service(address)),
+        (handshake, other) => Failed {
+            passing: handshake.is_none()
+                && matches!(
+                    other,
+                    Error::Io(_) | Error::Protocol(_) | Error::ConnectionFailed
+                ),
             ..Failed::lasting(ServiceError::Unreachable {
                 server,
                 reason: explained(other),
@@ -176,9 +183,67 @@ fn failure(address: &ServiceAddress, error: &Error) -> Failed<ServiceError> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use ken_testing::cases;
+    use tokio_rustls::rustls::crypto::ring;
+    use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+    use tokio_rustls::rustls::{ServerConfig, ServerConnection};
 
     use super::*;
+
+    /// The error of a request by HTTPS to a server that meets connections so, and how many it met.
+    fn refusal(meet: impl Fn(TcpStream) + Send + 'static) -> (ServiceError, usize) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let met = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&met);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                count.fetch_add(1, Ordering::SeqCst);
+                meet(stream);
+            }
+        });
+        let address = format!("qdrant+https://localhost:{port}/notes");
+        let address = address.parse().unwrap();
+        let client = Client::new(&address, None).unwrap();
+        let error = client.call(&address, "", None).unwrap_err();
+        (error, met.load(Ordering::SeqCst))
+    }
+
+    #[test]
+    fn what_cannot_be_encrypted_is_not_tried_again() {
+        let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let key = PrivateKeyDer::try_from(own.signing_key.serialize_der()).unwrap();
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![own.cert.der().clone()], key)
+            .unwrap();
+        let config = Arc::new(config);
+        let (untrusted, met) = refusal(move |mut stream| {
+            let mut connection = ServerConnection::new(Arc::clone(&config)).unwrap();
+            // The client ends the handshake.
+            while connection.is_handshaking() && connection.complete_io(&mut stream).is_ok() {}
+        });
+        assert_eq!((untrusted.kind(), met), ("untrusted_certificate", 1));
+        let message = untrusted.to_string();
+        assert!(
+            message.starts_with("the certificate of localhost:"),
+            "{message}"
+        );
+        let (plain, met) = refusal(|mut stream| {
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        });
+        assert_eq!((plain.kind(), met), ("search_service_unreachable", 1));
+        let message = plain.to_string();
+        assert!(message.ends_with(": it does not speak TLS"), "{message}");
+    }
 
     #[test]
     fn keys_and_errors_are_worded_as_each_service_does() {

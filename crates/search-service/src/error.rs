@@ -1,7 +1,7 @@
 //! The errors of search services, with the remedy beside the message.
 
 use ken_diagnostic::{Remedy, remedy};
-use ken_http::{BadCertificates, BadProxy};
+use ken_http::{BadCertificates, BadProxy, UntrustedCertificate};
 use ken_index::{IndexError, Mode};
 
 /// A search service could not be used. No message holds a key.
@@ -31,10 +31,12 @@ pub enum ServiceError {
     Certificates(#[from] BadCertificates),
     #[error(transparent)]
     Proxy(#[from] BadProxy),
+    #[error(transparent)]
+    UntrustedCertificate(#[from] UntrustedCertificate),
     #[error("no search service answers at {server}: {reason}")]
     #[diagnostic(
         kind = "search_service_unreachable",
-        remedy = "check that it runs, its host and its port, its certificate, and the proxy"
+        remedy = "check that it runs, its host and its port, and the proxy"
     )]
     Unreachable { server: String, reason: String },
     #[error("{server} did not answer the search within {seconds} s")]

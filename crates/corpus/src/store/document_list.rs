@@ -33,20 +33,19 @@ type ListedPassages<'c> = Box<dyn Iterator<Item = Result<(Passage, bool), Corpus
 
 impl Corpus {
     /// The live documents, in the order in which they were added, or the newest first. If an id is given, only the
-    /// documents after that one, or none if it does not exist.
+    /// documents after that one, which may be deleted by now.
     ///
     /// # Errors
-    /// As items: [`CorpusError::Damaged`] if a record cannot be read.
+    /// As items: [`CorpusError::UnknownDocument`] if no segment holds that one, [`CorpusError::Damaged`] if a record cannot
+    /// be read.
     pub fn documents(
         &self,
         after: Option<&str>,
         newest_first: bool,
     ) -> Box<dyn Iterator<Item = Result<ListedDocument, CorpusError>> + '_> {
-        let place = match after.map(|id| self.place_of(id)) {
-            None => None,
-            Some(Ok(Some(place))) => Some(place),
-            Some(Ok(None)) => return Box::new(std::iter::empty()),
-            Some(Err(error)) => return Box::new(std::iter::once(Err(error))),
+        let place = match after.map(|id| self.last_place_of(id)).transpose() {
+            Ok(place) => place,
+            Err(error) => return Box::new(std::iter::once(Err(error))),
         };
         let is_after = move |document: &(usize, usize)| match place {
             None => true,
@@ -69,10 +68,11 @@ impl Corpus {
     }
 
     /// The passages of a live document, each with whether it is live or pruned, in the order of its text. If the id of a
-    /// passage is given, only those after it. `None` if there is no such document.
+    /// passage is given, only those after its position, at which there may be none. `None` if there is no such document.
     ///
     /// # Errors
-    /// [`CorpusError::Damaged`] if a record cannot be read, also as items.
+    /// [`CorpusError::UnknownPassage`] if that is no passage's id in this document; [`CorpusError::Damaged`] if a record
+    /// cannot be read, also as items.
     pub fn passages_of(
         &self,
         id: &str,
@@ -84,13 +84,29 @@ impl Corpus {
         let segment = &self.segments()[number];
         let mut passages = segment.passages_of(document)?;
         if let Some(after) = after {
-            let after = segment.ordinal_of_any(&PassageId(after.to_owned()))?;
-            let after = after.filter(|after| passages.contains(after));
-            passages.start = after.map_or(passages.end, |after| after + 1);
+            let after = PassageId(after.to_owned());
+            let position = after.split().filter(|(own, _)| *own == id);
+            let Some((_, position)) = position else {
+                return Err(CorpusError::UnknownPassage { id: after.0 });
+            };
+            passages.start = segment.passage_from(document, position.saturating_add(1))?;
         }
         let listed =
             passages.map(|ordinal| Ok((segment.passage(ordinal)?, segment.is_live(ordinal))));
         Ok(Some(Box::new(listed)))
+    }
+
+    /// As [`Corpus::place_of`]; else of the last one that was deleted and is still in a segment.
+    fn last_place_of(&self, id: &str) -> Result<(usize, usize), CorpusError> {
+        if let Some(place) = self.place_of(id)? {
+            return Ok(place);
+        }
+        for (number, segment) in self.segments().iter().enumerate().rev() {
+            if let Some(document) = segment.any_document(id)? {
+                return Ok((number, document));
+            }
+        }
+        Err(CorpusError::UnknownDocument { id: id.to_owned() })
     }
 
     /// The segment and the ordinal of the live document of an id.

@@ -209,31 +209,47 @@ impl Segment {
         let Some(document) = self.live_document(doc_id)? else {
             return Ok(None);
         };
-        // The passages of a document are sorted by position, with gaps.
+        let ordinal = self.passage_from(document, position)?;
+        // "a#01" must not name the passage "a#1".
+        let is_it = self.documents.passages(document)?.contains(&ordinal)
+            && self.record(ordinal)?.id == id.0;
+        Ok(is_it.then_some(ordinal))
+    }
+
+    /// The ordinal of the first of a document's passages that has this position or a later one; behind its last if none has.
+    pub(super) fn passage_from(
+        &self,
+        document: usize,
+        position: usize,
+    ) -> Result<usize, CorpusError> {
+        // They are sorted by position, with gaps.
         let mut range = self.documents.passages(document)?;
         while !range.is_empty() {
             let middle = range.start.midpoint(range.end);
-            let middle_id = PassageId(self.record(middle)?.id);
-            match middle_id.split().map(|(_, own)| own.cmp(&position)) {
-                Some(std::cmp::Ordering::Less) => range.start = middle + 1,
-                Some(std::cmp::Ordering::Greater) => range.end = middle,
-                // "a#01" must not name the passage "a#1".
-                Some(std::cmp::Ordering::Equal) => return Ok((middle_id == *id).then_some(middle)),
+            let id = PassageId(self.record(middle)?.id);
+            match id.split() {
+                Some((_, own)) if own < position => range.start = middle + 1,
+                Some(_) => range.end = middle,
                 None => {
                     return Err(CorpusError::damaged(
                         &self.dir().join(layout::PASSAGES),
-                        format!("passage {middle} has the id {middle_id}"),
+                        format!("passage {middle} has the id {id}"),
                     ));
                 }
             }
         }
-        Ok(None)
+        Ok(range.start)
     }
 
     /// The ordinal of the live document of this id.
     pub(super) fn live_document(&self, id: &str) -> Result<Option<usize>, CorpusError> {
-        let document = self.documents.find(id)?;
+        let document = self.any_document(id)?;
         Ok(document.filter(|&document| self.live_documents.contains(document)))
+    }
+
+    /// The ordinal of the document of this id, live or deleted.
+    pub(super) fn any_document(&self, id: &str) -> Result<Option<usize>, CorpusError> {
+        self.documents.find(id)
     }
 
     /// The ordinals of the live documents, ascending.

@@ -80,6 +80,41 @@ fn pruned_passages_come_back_with_a_rollback_and_go_for_good_with_a_compaction()
 }
 
 #[test]
+fn lists_go_on_behind_what_is_gone() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let mut writer = three(dir);
+    writer.delete(&["b".into()]).unwrap();
+    let documents = |after: &str, newest_first: bool| {
+        let corpus = Corpus::open(dir).unwrap();
+        let listed = corpus.documents(Some(after), newest_first);
+        let ids = listed.map(|document| document.map(|document| document.id));
+        ids.collect::<Result<Vec<String>, _>>()
+    };
+    assert_eq!(documents("b", false).unwrap(), ["c"]);
+    assert_eq!(documents("b", true).unwrap(), ["a"]);
+
+    writer.prune(vec![mark("c#0")]).unwrap();
+    compact(&mut writer);
+    assert_eq!(
+        documents("b", false).unwrap_err().kind(),
+        "unknown_document"
+    );
+    let passages = |after: &str| {
+        let corpus = Corpus::open(dir).unwrap();
+        let listed = corpus.passages_of("c", Some(after))?.unwrap();
+        let ids = listed.map(|passage| passage.map(|(passage, _)| passage.id.0));
+        ids.collect::<Result<Vec<String>, _>>()
+    };
+    assert_eq!(passages("c#0").unwrap(), ["c#1"]);
+    assert!(passages("c#1").unwrap().is_empty() && passages("c#7").unwrap().is_empty());
+    for other in ["a#0", "c", "c#x", ""] {
+        let error = passages(other).unwrap_err();
+        assert_eq!(error.kind(), "unknown_passage", "{other}");
+    }
+}
+
+#[test]
 fn what_is_not_there_changes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let mut writer = three(dir.path());

@@ -281,7 +281,10 @@ fn listed(corpus: &Corpus, newest_first: bool) -> BTreeSet<String> {
                 .map(|document| document.unwrap().id)
                 .collect();
             assert_eq!(ids, all);
-            assert_eq!(corpus.documents(Some("nothing"), newest_first).count(), 0);
+            let mut nothing = corpus.documents(Some("nothing"), newest_first);
+            let error = nothing.next().unwrap().unwrap_err();
+            assert_eq!(error.kind(), "unknown_document");
+            assert!(nothing.next().is_none());
             return ids.into_iter().collect();
         }
         ids.extend(page);

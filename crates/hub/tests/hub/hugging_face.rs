@@ -1,7 +1,9 @@
 //! `hf:` references against a server that speaks the part of the hub's protocol that ken uses.
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use ken_hub::{HubError, Stage, open_models};
 
@@ -197,6 +199,40 @@ fn being_offline_is_a_network_error() {
     assert_eq!(error.kind(), "network", "{error}");
     assert!(error.to_string().contains("127.0.0.1"), "{error}");
     assert!(error.remedy().unwrap().mentions("local copy"));
+}
+
+#[test]
+fn the_proxy_of_the_environment_leads_to_the_hub() {
+    let proxy = Server::start(|_| Reply::status(403));
+    let mut bench = Bench::new();
+    bench.set("HF_ENDPOINT", "http://hub.invalid");
+    bench.set("HTTP_PROXY", &proxy.url);
+    let error = bench.pull("hf:org/repo").unwrap_err();
+    assert_eq!(error.kind(), "network", "{error}");
+    assert!(!proxy.requests("hub.invalid:80").is_empty());
+    bench.set("HTTP_PROXY", "socks5://127.0.0.1:1080");
+    let error = bench.pull("hf:org/repo").unwrap_err();
+    assert_eq!(error.kind(), "bad_proxy", "{error}");
+}
+
+#[test]
+fn a_hub_without_encryption_is_asked_once() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut bench = Bench::new();
+    let url = format!("https://{}", listener.local_addr().unwrap());
+    bench.set("HF_ENDPOINT", &url);
+    let met = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&met);
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            count.fetch_add(1, Ordering::SeqCst);
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        }
+    });
+    let error = bench.pull("hf:org/repo").unwrap_err().to_string();
+    let message = "cannot download from 127.0.0.1: it does not speak TLS";
+    assert_eq!((error.as_str(), met.load(Ordering::SeqCst)), (message, 1));
 }
 
 #[test]

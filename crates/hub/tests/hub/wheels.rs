@@ -87,6 +87,10 @@ impl Bench {
             "HTTPS_PROXY",
             "http_proxy",
             "https_proxy",
+            "ALL_PROXY",
+            "all_proxy",
+            "NO_PROXY",
+            "no_proxy",
             "HF_TOKEN",
             "KEN_PYTHON",
         ] {

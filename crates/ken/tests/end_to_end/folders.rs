@@ -35,6 +35,8 @@ fn a_corpus_follows_its_folder() {
         listed(&ken, &["--after", "harbour.txt", "--limit", "1"]),
         ["museum-1"]
     );
+    let list = ["corpus", "list", "--corpus", "island", "--after", "none.md"];
+    refuses!(ken, &list => "unknown_document", "none.md", "ken corpus list");
     let shown = ken.text(&["corpus", "list", "--corpus", "island", "--prefix", "ferry"]);
     assert_eq!(shown, "ferry.html  Ferry times  (1 passage)\n");
 
@@ -110,6 +112,32 @@ fn a_watched_folder_is_followed_until_the_end() {
     stopped::interrupt(&child);
     assert!(child.wait().unwrap().success());
     assert!(listed(&ken, &[]).contains(&"beacon.md".to_owned()));
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn what_is_excluded_is_counted_and_leaves_the_corpus() {
+    let ken = Ken::new();
+    for name in [
+        "pier.md",
+        "tide.md",
+        "old.md",
+        "made/log.md",
+        "app/node_modules/a.md",
+    ] {
+        let text = format!("The text of {name} is about the island.");
+        ken.write(&format!("notes/{name}"), text);
+    }
+    ken.write("notes/.gitignore", "made/\n");
+    let ingest = ["ingest", "notes", "--corpus", "island"];
+    let report = ken.json(&ingest);
+    has!(report, ["documents"]: changes([3, 0, 0, 0, 0]), ["excluded"]: 2);
+    let narrower = [&ingest[..], &["--sync", "--exclude", "old.*"]].concat();
+    let shown = ken.text(&[&narrower[..], &["--dry-run"]].concat());
+    says!(shown => "old.md");
+    let shown = ken.text(&narrower);
+    says!(shown => "excluded files and folders: 3");
+    assert_eq!(listed(&ken, &[]), ["pier.md", "tide.md"]);
 }
 
 #[test]

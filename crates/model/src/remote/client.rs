@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ken_http::{
-    Failed, Patience, Retry, TlsFailure, certificates_of, explained, is_loopback, is_passing,
-    proxy_of, requested_wait, tls_failure, without_secrets,
+    Failed, Patience, Retry, TlsFailure, UntrustedCertificate, certificates_of, explained,
+    is_loopback, is_passing, proxy_of, requested_wait, tls_failure, without_secrets,
 };
 use ken_language::CancelToken;
 use serde_json::Value;
@@ -214,8 +214,8 @@ impl Client {
         let detail = explained(error);
         match tls_failure(error) {
             Some(TlsFailure::Certificate(reason)) => {
-                let failure = Failure::at(&self.host, reason);
-                return RemoteError::UntrustedCertificate(failure).into();
+                let server = self.host.clone();
+                return RemoteError::from(UntrustedCertificate { server, reason }).into();
             }
             Some(TlsFailure::Handshake(reason)) => return unreachable(reason).into(),
             None => {}

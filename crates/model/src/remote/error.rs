@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ken_diagnostic::{Remedy, remedy};
-use ken_http::{BadCertificates, BadProxy, Failed};
+use ken_http::{BadCertificates, BadProxy, Failed, UntrustedCertificate};
 use ken_language::{Fault, ModelError, ServerFault};
 
 /// What failed, and where.
@@ -48,11 +48,8 @@ pub enum RemoteError {
     Certificates(#[from] BadCertificates),
     #[error(transparent)]
     Proxy(#[from] BadProxy),
-    #[error("the certificate of {} is not trusted: {}", .0.endpoint, .0.detail)]
-    #[diagnostic(
-        remedy = "where the endpoint is yours, name a file with its certificate, or with that of its authority, by REQUESTS_CA_BUNDLE or SSL_CERT_FILE"
-    )]
-    UntrustedCertificate(Failure),
+    #[error(transparent)]
+    UntrustedCertificate(#[from] UntrustedCertificate),
     /// No connection was made.
     #[error("cannot reach {}: {}", .0.endpoint, .0.detail)]
     #[diagnostic(remedy = "check that the endpoint runs, its address, and the proxy")]

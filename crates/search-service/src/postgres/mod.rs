@@ -6,11 +6,13 @@ mod tls;
 mod words;
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ken_corpus::Filter;
+use ken_http::{TlsFailure, UntrustedCertificate, tls_failure_in};
 use postgres::config::SslMode;
 use postgres::error::SqlState;
 use postgres::types::ToSql;
@@ -217,10 +219,7 @@ impl Database {
         };
         connected.map_err(|error| match error.as_db_error() {
             Some(_) => refused(address, &error),
-            None => ServiceError::Unreachable {
-                server: address.server(),
-                reason: explained(&error),
-            },
+            None => unreachable(address.server(), &error),
         })
     }
 
@@ -238,6 +237,20 @@ fn is_lost(error: &Error) -> bool {
         let code = error.code();
         [&SqlState::ADMIN_SHUTDOWN, &SqlState::CRASH_SHUTDOWN].contains(&code)
     })
+}
+
+/// The error of a connection that was not made.
+fn unreachable(server: String, error: &Error) -> ServiceError {
+    let source = std::error::Error::source(error);
+    let source = source.and_then(|source| source.downcast_ref::<io::Error>());
+    match source.and_then(tls_failure_in) {
+        Some(TlsFailure::Certificate(reason)) => UntrustedCertificate { server, reason }.into(),
+        Some(TlsFailure::Handshake(reason)) => ServiceError::Unreachable { server, reason },
+        None => ServiceError::Unreachable {
+            server,
+            reason: explained(error),
+        },
+    }
 }
 
 fn refused(address: &ServiceAddress, error: &Error) -> ServiceError {

@@ -131,12 +131,8 @@ impl Access {
         let keys = Arc::clone(&read(&self.known).keys);
         let quotas = Arc::clone(&self.quotas);
         let unauthorized = |code, message| Refusal::new(StatusCode::UNAUTHORIZED, code, message);
-        let given = headers.get(header::AUTHORIZATION);
-        let given = given.and_then(|given| given.to_str().ok());
-        let given = given.and_then(|given| given.split_once(' '));
-        let given = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-        let Some((_, given)) = given else {
-            let message = "a key is needed: Authorization: Bearer KEY";
+        let Some(given) = sent_key(headers) else {
+            let message = "a key is needed: Authorization: Bearer KEY, or api-key: KEY";
             return Err(unauthorized("missing_api_key", message));
         };
         let Some(key) = keys.find(given.trim()) else {
@@ -151,6 +147,14 @@ impl Access {
             quotas,
         })
     }
+}
+
+/// The key that a request holds: as a bearer token or, as clients of Azure OpenAI send it, in a header of its own.
+fn sent_key(headers: &HeaderMap) -> Option<&str> {
+    let text = |name: &str| headers.get(name)?.to_str().ok();
+    let bearer = text(header::AUTHORIZATION.as_str()).and_then(|given| given.split_once(' '));
+    let bearer = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    bearer.map(|(_, key)| key).or_else(|| text("api-key"))
 }
 
 fn changed(path: &std::path::Path) -> Option<SystemTime> {
@@ -354,6 +358,18 @@ mod tests {
             "insufficient_scope"
         );
         assert!(caller.must_read("notes").is_ok() && caller.must_read("wiki").is_err());
+
+        let with = |headers: &[(&'static str, &str)]| {
+            let mut sent = HeaderMap::new();
+            for (name, value) in headers {
+                sent.insert(*name, value.parse().unwrap());
+            }
+            access.caller(&sent, 0).map_err(|refusal| refusal.code())
+        };
+        assert!(with(&[("api-key", &key)]).is_ok());
+        assert!(with(&[("authorization", "Basic x"), ("api-key", &key)]).is_ok());
+        let both = with(&[("authorization", "Bearer x"), ("api-key", &key)]);
+        assert_eq!(both.err(), Some("invalid_api_key"));
 
         // The server does not open up when its last key is gone.
         Keys::default().write(&path).unwrap();

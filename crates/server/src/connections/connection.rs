@@ -16,6 +16,7 @@ use hyper_util::service::TowerToHyperService;
 
 use super::places::Place;
 use super::remainder::Drained;
+use crate::wire::azure::readdress;
 
 /// The address at the other end of a request's connection.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +35,7 @@ pub(crate) fn service(
 > {
     let routes = TowerToHyperService::new(routes);
     service_fn(move |mut request: Request<Incoming>| {
+        readdress(&mut request);
         request.extensions_mut().insert(peer);
         let is_sent = !request.headers().contains_key(header::EXPECT);
         let place = Arc::clone(&place);

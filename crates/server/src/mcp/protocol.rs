@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use super::progress::{Progress, Tell};
-use super::tools;
+use super::{resources, tools};
 use crate::routes::address::Addresses;
 use crate::service::answers::Request;
 use crate::service::resources::Served;
+use crate::wire::refusal::Refusal;
 
 /// The versions that the server speaks, oldest first.
 const VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
@@ -16,6 +18,8 @@ const VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-
 const INVALID_REQUEST: i64 = -32600;
 const UNKNOWN_METHOD: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
+const FAILED: i64 = -32603;
+const UNKNOWN_RESOURCE: i64 = -32002;
 const NO_JSON: i64 = -32700;
 
 /// The most messages of a batch.
@@ -130,6 +134,9 @@ pub(crate) async fn respond(
                 None => error(id, INVALID_PARAMS, "there is no such tool"),
             }
         }
+        "resources/list" => outcome(id, resources::list(served, request, params).await),
+        "resources/read" => outcome(id, resources::read(served, request, params).await),
+        "resources/templates/list" => result(id, &resources::templates()),
         _ => error(id, UNKNOWN_METHOD, "there is no such method"),
     }
 }
@@ -152,7 +159,7 @@ fn welcome(params: &Value) -> Value {
     let version = asked.filter(|asked| VERSIONS.contains(asked));
     json!({
         "protocolVersion": version.unwrap_or(newest),
-        "capabilities": { "tools": {} },
+        "capabilities": { "tools": {}, "resources": {} },
         "serverInfo": { "name": "ken", "title": TITLE, "version": env!("CARGO_PKG_VERSION") },
         "instructions": INSTRUCTIONS,
     })
@@ -160,6 +167,24 @@ fn welcome(params: &Value) -> Value {
 
 fn result(id: &Value, result: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "result": result })
+}
+
+/// The response with a result, or with a refusal as an error of the protocol.
+fn outcome(id: &Value, outcome: Result<Value, Refusal>) -> Value {
+    let refusal = match outcome {
+        Ok(value) => return result(id, &value),
+        Err(refusal) => refusal,
+    };
+    let code = match refusal.status {
+        StatusCode::NOT_FOUND => UNKNOWN_RESOURCE,
+        status if status.is_server_error() => FAILED,
+        _ => INVALID_PARAMS,
+    };
+    error(
+        id,
+        code,
+        &format!("{}: {}", refusal.code(), refusal.message()),
+    )
 }
 
 fn error(id: &Value, code: i64, message: &str) -> Value {

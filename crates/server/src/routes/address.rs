@@ -1,7 +1,9 @@
 //! The address at which a client can read a passage, under the server name that the client itself used.
 
 use axum::http::{HeaderMap, header};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
+use percent_encoding::{
+    AsciiSet, NON_ALPHANUMERIC, PercentEncode, percent_decode_str, utf8_percent_encode,
+};
 
 use crate::wire::ken::Location;
 
@@ -37,12 +39,27 @@ impl Addresses {
         if let Some(url) = &location.url {
             return url.clone();
         }
+        let Some(origin) = &self.origin else {
+            return resource(corpus, passage_id);
+        };
         let (corpus, passage_id) = (escaped(corpus), escaped(passage_id));
-        match &self.origin {
-            Some(origin) => format!("{origin}/v1/ken/corpora/{corpus}/passages/{passage_id}"),
-            None => format!("ken:{corpus}/{passage_id}"),
-        }
+        format!("{origin}/v1/ken/corpora/{corpus}/passages/{passage_id}")
     }
+}
+
+/// The scheme of addresses that no server needs to be known for.
+const SCHEME: &str = "ken:";
+
+/// The address of a document or a passage of a corpus, by its id.
+pub(crate) fn resource(corpus: &str, id: &str) -> String {
+    format!("{SCHEME}{}/{}", escaped(corpus), escaped(id))
+}
+
+/// The corpus and the id in such an address; `None` if it is another one.
+pub(crate) fn named(address: &str) -> Option<(String, String)> {
+    let decoded = |part| Some(percent_decode_str(part).decode_utf8().ok()?.into_owned());
+    let (corpus, id) = address.strip_prefix(SCHEME)?.split_once('/')?;
+    Some((decoded(corpus)?, decoded(id)?))
 }
 
 /// All but the unreserved characters of RFC 3986 and the slash.
@@ -83,5 +100,17 @@ mod tests {
         };
         let known = Addresses::none().passage("my notes", "a#0", &location);
         assert_eq!(known, "https://a.example/m.pdf#page=3");
+    }
+
+    #[test]
+    fn addresses_without_a_server_name_the_corpus_and_the_id() {
+        let address = resource("my notes", "a/é%.md#0");
+        assert_eq!(address, "ken:my%20notes/a/%C3%A9%25.md%230");
+        let is = ("my notes".to_owned(), "a/é%.md#0".to_owned());
+        assert_eq!(named(&address), Some(is.clone()));
+        assert_eq!(named("ken:my%20notes/a%2F%C3%A9%25.md%230"), Some(is));
+        for other in ["", "ken:", "ken:notes", "http://a/b", "ken:notes/%ff"] {
+            assert_eq!(named(other), None, "{other}");
+        }
     }
 }

@@ -15,7 +15,7 @@ mod conversation;
 pub(crate) mod corpora;
 mod corrections;
 mod decide;
-mod documents;
+pub(crate) mod documents;
 mod embeddings;
 mod evals;
 mod events;

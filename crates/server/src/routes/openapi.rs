@@ -78,9 +78,12 @@ pub(super) fn described(routes: &[Route]) -> Value {
         "paths": paths,
         "components": {
             "schemas": definitions,
-            "securitySchemes": { "key": { "type": "http", "scheme": "bearer" } },
+            "securitySchemes": {
+                "key": { "type": "http", "scheme": "bearer" },
+                "azure": { "type": "apiKey", "in": "header", "name": "api-key" },
+            },
         },
-        "security": [{ "key": [] }],
+        "security": [{ "key": [] }, { "azure": [] }],
     })
 }
 

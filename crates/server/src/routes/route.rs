@@ -60,7 +60,7 @@ impl Route {
             handler: Arc::new(move |shared, request| {
                 Box::pin(async move {
                     let (parts, body) = request.into_parts();
-                    let sent = SentBody::new(&parts.headers, body);
+                    let sent = SentBody::new(&parts, body);
                     let replied = async {
                         let call = Call::read(shared, parts, permission).await?;
                         handler.answer(call, sent).await

@@ -6,14 +6,17 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::BytesMut;
 use http_body_util::BodyExt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
+use super::azure::Deployment;
 use super::encoding::ContentEncoding;
 use super::mismatch;
 use super::refusal::Refusal;
@@ -125,35 +128,47 @@ const SENT_WITHIN: Duration = Duration::from_secs(30);
 pub(crate) struct SentBody {
     pub(crate) body: Body,
     encoding: Result<ContentEncoding, Refusal>,
+    deployment: Option<Deployment>,
 }
 
 impl SentBody {
-    pub(crate) fn new(headers: &HeaderMap, body: Body) -> Self {
-        let encoding = ContentEncoding::of(headers);
-        Self { body, encoding }
+    /// The body of a request with this head.
+    pub(crate) fn new(head: &Parts, body: Body) -> Self {
+        Self {
+            body,
+            encoding: ContentEncoding::of(&head.headers),
+            deployment: head.extensions.get().cloned(),
+        }
     }
 }
 
-/// The bytes of a body.
+/// The bytes of a body; its model is the deployment that the request names.
 ///
 /// # Errors
-/// A body that is too large, too slow, cut off or missing, or compressed in an unknown way.
-pub(crate) async fn bytes(sent: SentBody) -> Result<Bytes, Refusal> {
+/// A body that is too large, too slow, cut off or missing, or compressed in an unknown way; with a deployment, one that
+/// is no object of JSON.
+pub(crate) async fn bytes(mut sent: SentBody) -> Result<Bytes, Refusal> {
+    let deployment = sent.deployment.take();
     let bytes = bytes_or_none(sent).await?;
-    match bytes.is_empty() {
-        true => Err(Refusal::bad("missing_body", "the request has no body")),
-        false => Ok(bytes),
+    if bytes.is_empty() {
+        return Err(Refusal::bad("missing_body", "the request has no body"));
     }
+    let Some(Deployment(model)) = deployment else {
+        return Ok(bytes);
+    };
+    let mut object: Map<String, Value> = value(&bytes)?;
+    object.insert("model".to_owned(), model.into());
+    Ok(Value::Object(object).to_string().into())
 }
 
 /// The bytes of a body that may be left out.
 ///
 /// # Errors
 /// A body that is too large, too slow or cut off, or compressed in an unknown way.
-pub(crate) async fn bytes_or_none(SentBody { body, encoding }: SentBody) -> Result<Bytes, Refusal> {
-    let encoding = encoding?;
-    refuse_larger(&body, LARGEST as u64)?;
-    let received = tokio::time::timeout(SENT_WITHIN, received(body)).await;
+pub(crate) async fn bytes_or_none(sent: SentBody) -> Result<Bytes, Refusal> {
+    let encoding = sent.encoding?;
+    refuse_larger(&sent.body, LARGEST as u64)?;
+    let received = tokio::time::timeout(SENT_WITHIN, received(sent.body)).await;
     let received = received.unwrap_or_else(|_| Err(late()))?;
     let bytes = encoding.undo(received, LARGEST)?;
     let start = if bytes.starts_with(MARK) {
@@ -268,6 +283,7 @@ pub(crate) fn json(value: &impl Serialize) -> Response {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::Request;
     use http_body_util::channel::{Channel, Sender};
 
     use super::*;
@@ -276,7 +292,8 @@ mod tests {
     async fn begun(length: usize) -> (SentBody, Sender<Bytes>) {
         let (mut client, body) = Channel::new(2);
         client.send_data(spaces(length)).await.unwrap();
-        (SentBody::new(&HeaderMap::new(), Body::new(body)), client)
+        let (head, ()) = Request::new(()).into_parts();
+        (SentBody::new(&head, Body::new(body)), client)
     }
 
     fn spaces(length: usize) -> Bytes {

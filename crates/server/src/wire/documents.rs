@@ -16,7 +16,7 @@ pub(crate) struct DocumentObject {
     /// The document.
     pub(crate) doc_id: String,
     /// Its title; may be empty.
-    title: String,
+    pub(crate) title: String,
     /// How many passages it has, including those left out.
     passages: usize,
     /// How many are left out of every result.
@@ -47,9 +47,9 @@ pub(crate) struct PassageObject {
     #[serde(flatten)]
     location: Location,
     /// The text.
-    text: String,
+    pub(crate) text: String,
     /// Whether it is left out of every result.
-    pruned: bool,
+    pub(crate) pruned: bool,
 }
 
 impl PassageObject {

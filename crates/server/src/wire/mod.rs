@@ -3,6 +3,7 @@
 
 pub(crate) mod access;
 pub(crate) mod attributes;
+pub(crate) mod azure;
 pub(crate) mod body;
 pub(crate) mod chat;
 pub(crate) mod completions;

@@ -32,7 +32,7 @@ pub(crate) struct Listed<T> {
     first_id: Option<String>,
     last_id: Option<String>,
     /// Whether there are more after the last.
-    has_more: bool,
+    pub(crate) has_more: bool,
 }
 
 impl Default for Page {

@@ -101,6 +101,14 @@ fn the_passages_of_a_document_are_read_in_order_and_say_where_they_stand() {
         .json();
     assert_eq!(listed["data"][0]["pruned"], 1);
 
+    // A page goes on behind a passage that is gone, and not behind that of another document.
+    let end = server.get(&format!("{path}&after=tulips.md%23999")).json();
+    assert_eq!(end["data"], json!([]));
+    for gone in ["none.md%230", "tulips.md", "tulips.md%23x"] {
+        let refused = server.get(&format!("{path}&after={gone}"));
+        refused.refuses_param(400, "unknown_cursor", "after");
+    }
+
     for (query, status, code) in [
         ("", 400, "missing_parameter"),
         ("?document=none.md", 404, "unknown_document"),

@@ -5,6 +5,7 @@
 mod absent;
 mod abstaining;
 mod access;
+mod azure;
 mod bad_input;
 mod chat;
 mod client;

@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
-use ken_server::{Access, Agent};
+use ken_server::{Access, Agent, Keys, Scope};
 use ken_testing::{TableModel, cases, has};
 use serde_json::{Value, json};
 
 use crate::client::run_python;
-use crate::fixture::{FRANCE, LIMITS, OIL, Running, facts, served, wait_for};
+use crate::fixture::{FRANCE, LIMITS, OIL, Running, facts, grant, served, wait_for};
+use crate::library::ingested;
 use crate::slow_model::{Reading, SlowModel};
 
 fn request(id: u64, method: &str, params: &Value) -> Value {
@@ -114,13 +115,133 @@ fn what_goes_wrong_is_told_to_the_model_or_to_the_client() {
     }
     for (body, code) in [
         (request(1, "tools/call", &json!({"name": "rm"})), -32602),
-        (request(1, "resources/list", &json!({})), -32601),
+        (request(1, "prompts/list", &json!({})), -32601),
         (json!([]), -32600),
         (json!({"id": 1}), -32600),
     ] {
         let response = server.post("/mcp", &body);
         assert_eq!(response.json()["error"]["code"], code, "{body}");
     }
+}
+
+/// The response to a request.
+fn asked(server: &Running, method: &str, params: &Value) -> Value {
+    server.post("/mcp", &request(1, method, params)).json()
+}
+
+#[test]
+fn documents_are_resources() {
+    let server = Running::start();
+    let welcome = asked(&server, "initialize", &json!({}));
+    assert!(welcome["result"]["capabilities"]["resources"].is_object());
+    let templates = asked(&server, "resources/templates/list", &json!({}));
+    let template = &templates["result"]["resourceTemplates"][0]["uriTemplate"];
+    assert_eq!(template, "ken:{corpus}/{document}");
+
+    // A page is of one corpus.
+    let first = asked(&server, "resources/list", &json!({}))["result"].clone();
+    let resources = first["resources"].as_array().unwrap();
+    let mut names: Vec<&str> = resources
+        .iter()
+        .map(|resource| resource["name"].as_str().unwrap())
+        .collect();
+    names.sort_unstable();
+    assert_eq!(names, ["cars/oil.md", "cars/tires.md", "house.md"]);
+    for resource in resources {
+        has!(resource, ["mimeType"]: "text/plain", ["title"]: "Notes");
+        let uri = format!("ken:notes/{}", resource["name"].as_str().unwrap());
+        assert_eq!(resource["uri"], uri);
+    }
+    let next = json!({"cursor": first["nextCursor"]});
+    let last = asked(&server, "resources/list", &next)["result"].clone();
+    let uri = &last["resources"][0]["uri"];
+    assert_eq!((uri, last.get("nextCursor")), (&json!("ken:boats/z"), None));
+
+    let fetched = call(&server, "fetch", &json!({"id": "notes/cars/oil.md#0"}));
+    let text = &fetched["structuredContent"]["text"];
+    for uri in ["ken:notes/cars/oil.md", "ken:notes/cars%2Foil.md%230"] {
+        let read = asked(&server, "resources/read", &json!({"uri": uri}));
+        let contents = &read["result"]["contents"][0];
+        has!(contents, ["uri"]: uri, ["mimeType"]: "text/plain", ["text"]: text);
+    }
+    for (method, params, code) in cases![
+        "resources/read" => json!({"uri": "ken:notes/none.md"}), -32002;
+        "resources/read" => json!({"uri": "ken:none/house.md"}), -32002;
+        "resources/read" => json!({"uri": "file:///house.md"}), -32002;
+        "resources/read" => json!({"uri": "ken:notes/house.md", "cursor": "z"}), -32602;
+        "resources/read" => json!({}), -32602;
+        "resources/list" => json!({"cursor": "ken:none/"}), -32602;
+        "resources/list" => json!({"cursor": "ken:notes/none.md"}), -32602;
+        "resources/list" => json!({"cursor": "house.md"}), -32602;
+        "resources/list" => json!({"cursor": 7}), -32602;
+    ] {
+        let refused = asked(&server, method, &params);
+        assert_eq!(refused["error"]["code"], code, "{method} {params}");
+    }
+}
+
+#[test]
+fn a_long_document_is_read_page_by_page_without_what_is_left_out() {
+    let server = Running::start();
+    let sentence = "is planted in November and watered. ".repeat(30);
+    let parts = (0..300).map(|n| format!("## Part {n}\n\nThe tulip number {n} {sentence}\n\n"));
+    let text: String = parts.collect();
+    ingested(&server, "notes", "tulips.md", &text);
+    let left_out = json!({"passages": [{"passage_id": "tulips.md#0"}]});
+    server.post("/v1/ken/corpora/notes/prune", &left_out);
+    let (mut texts, mut cursor) = (Vec::new(), Value::Null);
+    loop {
+        let params = json!({"uri": "ken:notes/tulips.md", "cursor": cursor});
+        let read = asked(&server, "resources/read", &params)["result"].clone();
+        let text = read["contents"][0]["text"].as_str().unwrap();
+        texts.push(text.to_owned());
+        cursor = read["nextCursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    assert!(texts.len() > 1, "{}", texts.len());
+    let whole = texts.concat();
+    assert!(!whole.contains("tulip number 0 "));
+    for n in [100, 200, 299] {
+        assert!(whole.contains(&format!("tulip number {n} ")), "{n}");
+    }
+}
+
+#[test]
+fn resources_need_what_the_routes_of_documents_need() {
+    let mut keys = Keys::default();
+    let asks = keys.make(grant(&[Scope::Ask], None), 0);
+    let boats = keys.make(grant(&[Scope::Search], Some(&["boats"])), 0);
+    let server = Running::over(TableModel::new(facts()).unwrap(), LIMITS, &keys);
+    let asked = |key: &str, method: &str, params: &Value| {
+        let authorization = format!("Bearer {key}");
+        let headers = [("authorization", authorization.as_str())];
+        let response = server.post_as(&headers, "/mcp", &request(1, method, params));
+        response.json()
+    };
+    let listed = asked(&boats, "resources/list", &json!({}));
+    assert_eq!(listed["result"]["resources"].as_array().unwrap().len(), 1);
+    for (key, method, params) in [
+        (&asks, "resources/list", json!({})),
+        (
+            &asks,
+            "resources/read",
+            json!({"uri": "ken:notes/house.md"}),
+        ),
+        (
+            &boats,
+            "resources/read",
+            json!({"uri": "ken:notes/house.md"}),
+        ),
+    ] {
+        let refused = asked(key, method, &params);
+        assert_eq!(refused["error"]["code"], -32602, "{refused}");
+        let message = refused["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with("insufficient_scope: "), "{message}");
+    }
+    let elsewhere = asked(&boats, "resources/list", &json!({"cursor": "ken:notes/"}));
+    assert_eq!(elsewhere["error"]["code"], -32602, "{elsewhere}");
 }
 
 #[test]

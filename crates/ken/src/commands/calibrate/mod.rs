@@ -1,5 +1,6 @@
 //! `ken calibrate`: chooses the thresholds of a policy, and of its abstention, on probed questions.
 
+mod digits;
 mod guarantee;
 mod scores;
 mod show;
@@ -9,6 +10,7 @@ use ken_eval::{
 };
 use ken_policy::{Calibration, Goal, Policy, Rule, Signal, calibrate};
 
+use self::digits::shortened;
 use self::scores::{scores, scores_with_evidence};
 use crate::arguments::calibrate::CalibrateArguments;
 use crate::failure::{Failure, Result};
@@ -66,8 +68,9 @@ pub(crate) fn run(arguments: &CalibrateArguments, session: &Session<'_>) -> Resu
         session.settings.seed,
     )?;
     let (observations, goal) = (&observed.observations, arguments.goal());
+    let calibration = calibrate(policy, abstain, always_k, observations, goal);
     let chosen = Chosen {
-        calibration: calibrate(policy, abstain, always_k, observations, goal),
+        calibration: shortened(calibration, observations),
         arguments,
         session,
         observed,

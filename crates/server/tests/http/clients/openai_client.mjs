@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 
 const [modules, url, breaking, question] = process.argv.slice(2);
-const { default: OpenAI } = createRequire(`${modules}/`)("openai");
+const { default: OpenAI, AzureOpenAI } = createRequire(`${modules}/`)("openai");
 const at = (baseURL) => new OpenAI({ baseURL, apiKey: "none", maxRetries: 0 });
 const client = at(url);
 const messages = [{ role: "user", content: question }];
@@ -62,6 +62,13 @@ stopped.abort();
 await failing(stopped.finalChatCompletion(), OpenAI.APIUserAbortError);
 const after = await client.chat.completions.create({ model: "ken/never", messages, ken: full });
 assert.equal(after.ken.route, "self");
+
+// The client for Azure, for which a deployment is the model.
+const azure = new AzureOpenAI({
+  endpoint: new URL(url).origin, apiKey: "none", apiVersion: "2024-10-21", deployment: "ken/never", maxRetries: 0,
+});
+const deployed = await azure.chat.completions.create({ model: "<ignored>", messages });
+assert.deepEqual([deployed.model, deployed.ken.route], ["ken/never", "self"]);
 
 // Responses: the same, by named events.
 const response = await client.responses.create({ model: "ken/always", input: question, ken: full });
