@@ -26,6 +26,10 @@ pub struct Sample {
     /// averaged over the first `MARGIN_TOKENS` tokens, if the model reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin: Option<f64>,
+    /// The mean of those log probabilities over the first `OPENING_TOKENS` tokens. What follows them in a long answer is
+    /// often copied, and then likely whatever was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opening: Option<f64>,
     /// Why it is not an answer, or not all of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lack: Option<Lack>,
@@ -34,6 +38,9 @@ pub struct Sample {
 /// The tokens of a greedy answer over which its margin is averaged: a short draft is as informative as all of it
 /// (TARG, Wang and others 2025, draft tens of tokens).
 const MARGIN_TOKENS: usize = 20;
+
+/// The tokens of an answer that tell how sure the model is of it (`results/2026-12-01-opening`).
+const OPENING_TOKENS: usize = 3;
 
 /// Entropies, in nats, of the distributions that an answer's tokens come from, at temperature 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -61,7 +68,8 @@ impl Sample {
                 .margins
                 .as_deref()
                 .filter(are_reported)
-                .and_then(mean_margin),
+                .and_then(|margins| mean_of_first(MARGIN_TOKENS, margins)),
+            opening: logprobs.and_then(|logprobs| mean_of_first(OPENING_TOKENS, logprobs)),
             lack: Lack::of(written, line.answer(), line.has_ended()),
         })
     }
@@ -241,10 +249,10 @@ pub fn greedy_lines(
     Ok(drawn.map(|drawn| drawn.map(Drawn::into_text)).collect())
 }
 
-/// `None` without tokens.
-fn mean_margin(margins: &[f32]) -> Option<f64> {
-    let draft = &margins[..margins.len().min(MARGIN_TOKENS)];
-    (!draft.is_empty()).then(|| total(draft) / draft.len() as f64)
+/// The mean of the values of the first `tokens` tokens; `None` without tokens.
+fn mean_of_first(tokens: usize, values: &[f32]) -> Option<f64> {
+    let first = &values[..values.len().min(tokens)];
+    (!first.is_empty()).then(|| total(first) / first.len() as f64)
 }
 
 fn token_entropy(entropies: &[f32]) -> TokenEntropy {

@@ -14,13 +14,17 @@ pub fn confidence(measured: &Measurements) -> Reading {
         .map(|perplexity| (-perplexity.ln()).max(LEAST_CONFIDENCE))
 }
 
-/// How sure a model is of its answer with evidence, by the mean log probabilities of that and of the answer from memory. A
-/// memory that says nothing is not surer.
+/// How sure a model is of its answer with evidence, by the mean log probabilities of the first tokens of that and of the
+/// answer from memory. A memory that says nothing is not surer.
 pub(super) fn assurance(without: &Measurements, with: &Measurements) -> Reading {
     /// The weight of the lead of the answer from memory, if the model is surer of that.
     const LEAD: f64 = 3.0;
-    let memory = confidence(without).or(LEAST_CONFIDENCE);
-    confidence(with).with(memory, |with, memory| {
+    let opening = |measured| {
+        of_greedy(measured, Sample::says_something, |answer| answer.opening)
+            .map(|mean| mean.max(LEAST_CONFIDENCE))
+    };
+    let memory = opening(without).or(LEAST_CONFIDENCE);
+    opening(with).with(memory, |with, memory| {
         with - LEAD * (memory - with).max(0.0)
     })
 }
@@ -28,7 +32,7 @@ pub(super) fn assurance(without: &Measurements, with: &Measurements) -> Reading 
 /// How much the log odds of a refusal lower the assurance. It is 0 at odds that are usual where a passage states
 /// the answer, so that models with and without them have one threshold.
 pub(super) fn doubt_by_refusal(log_odds: f64) -> f64 {
-    const WEIGHT: f64 = 0.1;
+    const WEIGHT: f64 = 0.2;
     const USUAL: f64 = -3.0;
     WEIGHT * (log_odds - USUAL)
 }
