@@ -398,6 +398,21 @@ mod tests {
         assert!((answer.margin.unwrap() - 0.25).abs() < 1e-6);
     }
 
+    #[test]
+    fn an_opening_is_the_first_three_tokens() {
+        let written = |logprobs: &[f32]| {
+            let mut line = FirstLine::default();
+            line.take("the gate opens");
+            let written = with!(Generation::default(), text: "the gate opens".to_owned(),
+                logprobs: Some(logprobs.to_vec()));
+            Sample::of(&written, &line).unwrap().opening
+        };
+        assert_eq!(written(&[-1.0, -0.5, -0.75, -9.0, -9.0]), Some(-0.75));
+        assert_eq!(written(&[-1.0, -0.5]), Some(-0.75));
+        assert_eq!(written(&[]), None);
+        assert_eq!(written(&[f32::NAN]), None);
+    }
+
     proptest! {
         #[test]
         fn the_margin_is_the_plain_one_of_a_short_draft(
@@ -414,7 +429,7 @@ mod tests {
             let told: Vec<f32> = gaps.iter().map(|&gap| gap as f32).collect();
             let drafted = &gaps[..gaps.len().min(MARGIN_TOKENS)];
             let plain = drafted.iter().sum::<f64>() / drafted.len() as f64;
-            match mean_margin(&told) {
+            match mean_of_first(MARGIN_TOKENS, &told) {
                 Some(margin) => prop_assert!((margin - plain).abs() < 1e-6),
                 None => prop_assert!(gaps.is_empty()),
             }
