@@ -101,6 +101,7 @@ impl Documents {
             skipped,
             excluded,
             unread,
+            notices,
         } = found;
         Self {
             excluded: excluded.len(),
@@ -122,7 +123,7 @@ impl Documents {
                 watch: Watch {
                     budget: options.budget,
                     stop: options.stop,
-                    notices: Notices::default(),
+                    notices,
                 },
                 encoding: options.encoding,
                 fields: options.fields,
@@ -161,7 +162,8 @@ impl Documents {
         self.opener.unread.clone()
     }
 
-    /// The notices of files that readers decoded or read in part; they accumulate during the reading.
+    /// The notices of files that readers decoded or read in part, which accumulate during the reading, and of lines in
+    /// `.gitignore` and `.ignore` files that are no patterns.
     #[must_use]
     pub fn notices(&self) -> Notices {
         self.opener.watch.notices.clone()

@@ -9,6 +9,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder, Glob};
 
 use crate::error::ReadError;
+use crate::notice::{NoticeKind, Notices};
 
 /// The files of patterns. Those of the last one come first.
 const FILES: [&str; 2] = [".gitignore", ".ignore"];
@@ -50,34 +51,42 @@ impl<'o> Patterns<'o> {
     }
 
     /// The patterns of a folder with these entries; `outer` are those of the folder around it, if that is read as well.
-    /// `unreadable` gets the files of patterns that cannot be read.
+    /// `notices` get the lines that are no patterns, `unreadable` the files of patterns that cannot be read, or that hold
+    /// more than can be matched.
     pub(crate) fn of(
         folder: &Path,
         entries: &[DirEntry],
         outer: Option<&'o Self>,
+        notices: &Notices,
         unreadable: &mut dyn FnMut(PathBuf),
     ) -> Self {
-        let mut texts: Vec<String> = Vec::new();
+        let mut builder = GitignoreBuilder::new(folder);
         if outer.is_none() {
-            texts.push(USUAL.join("\n"));
-        }
-        let is_here = |name: &&str| entries.iter().any(|entry| entry.file_name() == **name);
-        for path in FILES
-            .into_iter()
-            .filter(is_here)
-            .map(|name| folder.join(name))
-        {
-            match text_of(&path) {
-                Some(text) => texts.push(text),
-                None => unreadable(path),
+            for pattern in USUAL {
+                // Each is a pattern.
+                let _ = builder.add_line(None, pattern);
             }
         }
-        let mut builder = GitignoreBuilder::new(folder);
-        for line in texts.iter().flat_map(|text| text.lines()) {
-            // As for git, a line that is no pattern excludes nothing.
-            let _ = builder.add_line(None, line);
+        let is_here = |name: &&str| entries.iter().any(|entry| entry.file_name() == **name);
+        let files = FILES.into_iter().filter(is_here);
+        let files: Vec<PathBuf> = files.map(|name| folder.join(name)).collect();
+        for path in &files {
+            let Some(text) = text_of(path) else {
+                unreadable(path.clone());
+                continue;
+            };
+            for (line, pattern) in (1..).zip(text.lines()) {
+                // As for git, a line that is no pattern excludes nothing.
+                if let Err(error) = builder.add_line(None, pattern) {
+                    let reason = reason_of(error);
+                    notices.add(path.clone(), NoticeKind::BadPattern { line, reason });
+                }
+            }
         }
-        let own = builder.build().unwrap_or_else(|_| Gitignore::empty());
+        let own = builder.build().unwrap_or_else(|_| {
+            files.into_iter().for_each(unreadable);
+            Gitignore::empty()
+        });
         Self { own, outer }
     }
 
@@ -87,6 +96,14 @@ impl<'o> Patterns<'o> {
             (Match::None, Some(outer)) => outer.matched(path, is_folder),
             (own, _) => own,
         }
+    }
+}
+
+/// Why a line is no pattern, without the line.
+fn reason_of(error: ignore::Error) -> String {
+    match error {
+        ignore::Error::Glob { err, .. } => err,
+        other => other.to_string(),
     }
 }
 
@@ -196,6 +213,45 @@ mod tests {
         assert_eq!(documents.skipped(), [expected]);
         assert!(documents.has_unreadable());
         assert_eq!(documents.count(), 1);
+    }
+
+    #[test]
+    fn lines_that_are_no_patterns_are_told_and_cost_no_others() {
+        let dir = folder(&[
+            (".gitignore", "# made\n[z-a]\n*.log\n{a\n"),
+            ("a.md", "a"),
+            ("a.log", "x"),
+            ("deep/.ignore", "\n!{b,\nc.md\n"),
+            ("deep/b.md", "b"),
+            ("deep/c.md", "c"),
+        ]);
+        check(dir.path(), &[], &["a.md", "deep/b.md"], 2);
+        let documents = read_documents(&[dir.path().to_owned()]).unwrap();
+        assert!(documents.skipped().is_empty());
+        let told: Vec<String> = documents
+            .notices()
+            .take()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(told.len(), 3, "{told:?}");
+        let places = [".gitignore:2", ".gitignore:4", "deep/.ignore:2"];
+        for (message, place) in told.iter().zip(places) {
+            let start = format!("{} is no pattern", dir.path().join(place).display());
+            assert!(message.starts_with(&start), "{message}");
+        }
+        assert!(told[0].ends_with("invalid range; 'z' > 'a'"), "{}", told[0]);
+    }
+
+    #[test]
+    fn patterns_that_are_too_many_to_match_are_told_like_a_file_that_cannot_be_read() {
+        let dir = folder(&[(".ignore", &"?".repeat(60_000)), ("a.md", "a")]);
+        let documents = read_documents(&[dir.path().to_owned()]).unwrap();
+        let expected = Skipped {
+            path: dir.path().join(".ignore"),
+            reason: SkipReason::Unreadable,
+        };
+        assert_eq!(documents.skipped(), [expected]);
     }
 
     #[test]

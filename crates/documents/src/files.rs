@@ -15,6 +15,7 @@ use crate::convert::Converters;
 use crate::error::ReadError;
 use crate::exclusions::{Patterns, is_marked};
 use crate::format::{Format, compression_of, format_of};
+use crate::notice::Notices;
 use crate::options::ReadOptions;
 use crate::unread::Unread;
 use ken_corpus::Corpus;
@@ -106,6 +107,8 @@ pub(crate) struct Found {
     pub(crate) excluded: Vec<PathBuf>,
     /// The files in folders whose formats are not read.
     pub(crate) unread: Unread,
+    /// What is wrong with files of patterns.
+    pub(crate) notices: Notices,
 }
 
 /// All files below the given paths: the paths in their order, each folder sorted by name; and the skipped
@@ -220,7 +223,7 @@ impl Folder<'_> {
             let reason = SkipReason::Unreadable;
             found.skipped.push(Skipped { path, reason });
         };
-        let patterns = Patterns::of(folder, &entries, outer, &mut unreadable);
+        let patterns = Patterns::of(folder, &entries, outer, &found.notices, &mut unreadable);
         for entry in entries {
             if !entry.file_name().as_encoded_bytes().starts_with(b".") {
                 self.add(&entry, &patterns, found);

@@ -40,6 +40,13 @@ pub enum NoticeKind {
         /// How many characters it has whose meaning its fonts do not tell.
         characters: usize,
     },
+    /// It is a `.gitignore` or `.ignore` file with a line that is no pattern, and excludes nothing.
+    BadPattern {
+        /// The number of the line, from 1.
+        line: usize,
+        /// Why it is none.
+        reason: String,
+    },
     /// It had NUL bytes, which were left out.
     NulsLeftOut {
         /// How many.
@@ -72,6 +79,12 @@ impl fmt::Display for Notice {
                     (_, 0) => formatter.write_str(&no_text),
                     _ => write!(formatter, "{no_text}, and {unknown}"),
                 }
+            }
+            NoticeKind::BadPattern { line, reason } => {
+                write!(
+                    formatter,
+                    "{path}:{line} is no pattern, and excludes nothing: {reason}"
+                )
             }
             NoticeKind::NulsLeftOut { count } => {
                 write!(formatter, "{path} was read without its {count} NUL bytes")

@@ -12,6 +12,9 @@ use crate::watch::Watch;
 /// The deepest level of a heading.
 const DEEPEST: usize = 6;
 
+/// The sign that only tells where a word may be divided.
+const SOFT_HYPHEN: char = '\u{ad}';
+
 /// A text that grows up to the budget of a document.
 pub(crate) struct Prose {
     text: String,
@@ -38,7 +41,8 @@ impl Prose {
 
     /// A heading; `level` counts from 1.
     pub(crate) fn heading(&mut self, level: usize, words: &str) -> Result<(), ReadError> {
-        let Some(words) = one_line(words) else {
+        let words: String = words.split(SOFT_HYPHEN).collect();
+        let Some(words) = one_line(&words) else {
             return Ok(());
         };
         self.block();
@@ -83,7 +87,7 @@ impl Prose {
             return Ok(());
         }
         self.block();
-        self.text.push_str(words.trim_end());
+        self.text.extend(words.trim_end().split(SOFT_HYPHEN));
         self.check()
     }
 
@@ -103,7 +107,7 @@ impl Prose {
             self.block();
         }
         self.in_lines = true;
-        self.text.push_str(words);
+        self.text.extend(words.split(SOFT_HYPHEN));
         self.check()
     }
 
@@ -178,9 +182,9 @@ mod tests {
         prose.line("- c").unwrap();
         prose.line("- d").unwrap();
         prose.paragraph("  ").unwrap();
-        prose.paragraph("e").unwrap();
+        prose.paragraph("e\u{ad}f").unwrap();
         let contents = prose.finish(None, Map::new());
-        has!(contents, title.as_deref(): Some("One two"), text: "## One two\n\na\nb\n\n- c\n- d\n\ne",
+        has!(contents, title.as_deref(): Some("One two"), text: "## One two\n\na\nb\n\n- c\n- d\n\nef",
             outline.headings: [Heading { offset: 0, level: 2 }]);
     }
 

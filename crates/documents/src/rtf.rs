@@ -307,7 +307,7 @@ impl Body {
                 }
             }
             "f" => group.encoding = self.fonts.get(&value).copied(),
-            "v" => group.hidden = is_on,
+            "v" | "deleted" => group.hidden = is_on,
             "super" => group.raised = is_on,
             "nosupersub" => group.raised = false,
             "plain" => (group.hidden, group.raised, group.encoding) = (false, false, None),
@@ -461,6 +461,7 @@ fn encoding_of_charset(charset: i64) -> Option<&'static Encoding> {
 
 fn encoding_of(code_page: i64) -> &'static Encoding {
     let label = match code_page {
+        866 => "ibm866".to_owned(),
         932 => "shift_jis".to_owned(),
         936 => "gbk".to_owned(),
         949 => "euc-kr".to_owned(),
@@ -503,6 +504,15 @@ mod tests {
     fn code_pages() {
         let contents = read(br"{\rtf1\ansi\ansicpg1251 \'cf\'f0\'e8\'e2\'e5\'f2}").unwrap();
         assert_eq!(contents.text, "Привет");
+        let contents = read(br"{\rtf1\ansi\ansicpg866 \'8f\'e0\'a8}").unwrap();
+        assert_eq!(contents.text, "При");
+    }
+
+    #[test]
+    fn deleted_text_is_left_out_and_soft_hyphens_too() {
+        let contents =
+            read(br"{\rtf1 It {\revised opens}{\deleted closes\plain  and} op\u173?ens. \deleted no\deleted0  yes}");
+        assert_eq!(contents.unwrap().text, "It opens and opens.  yes");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Tables as lines: each row repeats the headers of its cells, so that it can be understood alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::ReadError;
 use crate::prose::Prose;
@@ -8,6 +8,9 @@ use crate::record::one_line;
 
 /// The longest header of a column, in characters.
 const LONGEST_HEADER: usize = 80;
+
+/// What stands in a cell for a value that is missing, in lower case.
+const MISSING: [&str; 5] = ["n/a", "na", "none", "tbd", "unknown"];
 
 /// The most columns whose marked names are kept.
 const MOST_NAMED: usize = 1000;
@@ -22,22 +25,59 @@ pub(crate) struct Table {
     header: Option<Row>,
     /// Whether the last row was empty, so that another table may begin.
     gap: bool,
+    /// The columns in which rows below the header have numbers.
+    numeric: BTreeSet<usize>,
 }
 
 impl Table {
     /// Writes a row. The first row of at least two cells that read like names is the header: it becomes a
-    /// line, and its cells precede those of the rows below it.
+    /// line, and its cells precede those of the rows below it. After an empty row, a single cell is a title or a remark,
+    /// and another table begins with a row beyond the columns of the last one, or with one of words below numbers.
     pub(crate) fn row(&mut self, cells: &Row, prose: &mut Prose) -> Result<(), ReadError> {
         let cells = worded(cells.iter().map(|(column, cell)| (*column, cell.as_str())));
         if cells.is_empty() {
             self.gap = true;
             return Ok(());
         }
-        if std::mem::take(&mut self.gap) && !self.spans(&cells) {
-            self.header = None;
-            prose.block();
+        if std::mem::take(&mut self.gap) {
+            let is_wide = self.header.as_ref().is_some_and(|header| header.len() > 1);
+            if let [(_, words)] = cells.as_slice()
+                && is_wide
+                && !is_number(words)
+            {
+                self.gap = true;
+                prose.block();
+                return prose.line(words);
+            }
+            if self.is_followed_by_table(&cells) {
+                (self.header, self.numeric) = (None, BTreeSet::new());
+                prose.block();
+            }
+        }
+        if self.header.is_some() {
+            let numbers = cells.iter().filter(|(_, cell)| is_number(cell));
+            self.numeric.extend(numbers.map(|(column, _)| *column));
         }
         prose.line(&self.line(cells))
+    }
+
+    /// Whether a row after a gap belongs to another table.
+    fn is_followed_by_table(&self, cells: &Row) -> bool {
+        let names = |cell: &str| {
+            cell.contains(char::is_alphabetic) && !MISSING.contains(&cell.to_lowercase().as_str())
+        };
+        let is_below_numbers = || {
+            cells
+                .iter()
+                .any(|(column, _)| self.numeric.contains(column))
+        };
+        !self.spans(cells)
+            || (cells.len() > 1
+                && cells
+                    .iter()
+                    .all(|(_, cell)| names(cell) && !is_number(cell))
+                && is_header(cells)
+                && is_below_numbers())
     }
 
     /// The line of a row, as in [`Table::row`]; the cells are not empty.
@@ -206,6 +246,33 @@ mod tests {
         check(
             &[&["", "2023", "2024"], &["oil", "1", "2"]],
             "2023 | 2024\noil; 2023: 1; 2024: 2",
+        );
+    }
+
+    #[test]
+    fn tables_of_the_same_columns_stand_below_one_another() {
+        check(
+            &[
+                &["Pump", "Bar"],
+                &["seven", "9"],
+                &[],
+                &["eight", "n/a"],
+                &[],
+                &["nine", "12"],
+                &[],
+                &["Crew"],
+                &["Name", "Born"],
+                &["Ito", "1971"],
+                &[],
+                &["As of May"],
+                &["Brandt", "1980"],
+                &[],
+                &["Dock", "Depth", "Length"],
+                &["A", "4", "90"],
+            ],
+            "Pump | Bar\nPump: seven; Bar: 9\nPump: eight; Bar: n/a\nPump: nine; Bar: 12\n\nCrew\n\n\
+             Name | Born\nName: Ito; Born: 1971\n\nAs of May\nName: Brandt; Born: 1980\n\n\
+             Dock | Depth | Length\nDock: A; Depth: 4; Length: 90",
         );
     }
 

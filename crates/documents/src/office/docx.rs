@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use super::equation::Equation;
+use super::labels::LONGEST_LABEL;
 use super::numbering::Numbering;
 use super::styles::{self, Role, Styles};
 use super::{properties, relations};
@@ -21,22 +22,18 @@ use crate::xml::{Element, Node, Xml};
 /// The most columns of a cell.
 const WIDEST: usize = 64;
 
-/// The longest text of a cell that is repeated in the rows beside it, in bytes.
-const LONGEST_LABEL: usize = 256;
-
 /// The deepest level of a list, from 0.
 const DEEPEST: usize = 8;
 
 /// The elements that are left out with their content: text that was deleted or moved away, pronunciations, and
 /// fallbacks for elements that are read.
-const LEFT_OUT: [&str; 8] = [
+const LEFT_OUT: [&str; 7] = [
     "del",
     "moveFrom",
     "Fallback",
     "instrText",
     "delText",
     "delInstrText",
-    "pPrChange",
     "rt",
 ];
 
@@ -146,6 +143,11 @@ impl Note {
     }
 }
 
+/// Whether an element is left out with its content; also what paragraphs, runs and tables looked like before a change.
+fn is_left_out(name: &str) -> bool {
+    LEFT_OUT.contains(&name) || name.ends_with("PrChange")
+}
+
 /// The start of the marks of notes, which tells footnotes from endnotes.
 fn mark_of(kind: &str) -> &'static str {
     if kind.starts_with("end") { "e" } else { "" }
@@ -176,7 +178,7 @@ impl<'s> Body<'s> {
         let mut in_text = false;
         while let Some(node) = xml.next()? {
             match node {
-                Node::Start(element) if LEFT_OUT.contains(&element.name()) => xml.skip()?,
+                Node::Start(element) if is_left_out(element.name()) => xml.skip()?,
                 Node::Start(element) => {
                     in_text = element.name() == "t";
                     self.start(&element);
@@ -232,6 +234,7 @@ impl<'s> Body<'s> {
                 if let Some(table) = self.tables.last_mut() {
                     match name {
                         "tc" => table.span = 1,
+                        "gridBefore" => table.column = value().parse().unwrap_or(0).min(WIDEST),
                         "gridSpan" => table.span = value().parse().unwrap_or(1).clamp(1, WIDEST),
                         "vMerge" => table.continues = value() != "restart",
                         _ => {}

@@ -3,6 +3,7 @@
 
 mod docx;
 mod equation;
+mod labels;
 mod number;
 mod numbering;
 mod odf;
@@ -10,6 +11,7 @@ mod odf_lists;
 mod pptx;
 mod properties;
 mod relations;
+mod shapes;
 mod styles;
 mod xlsx;
 

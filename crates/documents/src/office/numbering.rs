@@ -38,6 +38,8 @@ struct Level {
     style: Style,
     /// The text of a number, in which `%1` is the count of the first level.
     text: String,
+    /// Whether the counts of all levels in it are decimal.
+    is_legal: bool,
 }
 
 /// How counts are written.
@@ -104,6 +106,9 @@ impl Numbering {
                             match name {
                                 "start" => level.start = count(),
                                 "numFmt" => level.style = style(&value()),
+                                "isLgl" => {
+                                    level.is_legal = !matches!(value().as_str(), "0" | "false");
+                                }
                                 "lvlText" => level.text = short(value()),
                                 _ => {}
                             }
@@ -140,7 +145,11 @@ impl Numbering {
         for (index, (count, level)) in counts.iter().zip(look).enumerate() {
             let mark = format!("%{}", index + 1);
             if number.contains(&mark) && number.len() <= LONGEST {
-                number = number.replace(&mark, &shown(count.unwrap_or(0), level.style));
+                let style = match own.is_legal {
+                    true => Style::Decimal,
+                    false => level.style,
+                };
+                number = number.replace(&mark, &shown(count.unwrap_or(0), style));
             }
         }
         let number = number.trim();

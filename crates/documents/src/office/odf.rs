@@ -1,8 +1,9 @@
 //! OpenDocument: texts, workbooks and presentations, all of one vocabulary. Deleted text, the lines of
-//! indexes and remarks are left out.
+//! indexes, pronunciations and remarks are left out.
 
 use std::collections::HashMap;
 
+use super::labels::Labels;
 use super::odf_lists::Lists;
 use super::properties;
 use crate::error::ReadError;
@@ -25,7 +26,7 @@ const MOST_REPEATS: usize = 1000;
 const MOST_SPACES: usize = 64;
 
 /// The elements that are left out with their content.
-const LEFT_OUT: [&str; 9] = [
+const LEFT_OUT: [&str; 10] = [
     "tracked-changes",
     "annotation",
     "table-of-content",
@@ -35,6 +36,7 @@ const LEFT_OUT: [&str; 9] = [
     "forms",
     "scripts",
     "covered-table-cell",
+    "ruby-text",
 ];
 
 pub(super) fn contents(package: &mut Package, watch: &Watch) -> Result<Contents, ReadError> {
@@ -59,6 +61,7 @@ pub(super) fn contents(package: &mut Package, watch: &Watch) -> Result<Contents,
         &mut Xml::new(&text, package.format(), &place, watch),
         package,
     )?;
+    body.begin_words()?;
     body.prose.block();
     for note in &body.notes {
         body.prose.paragraph(note)?;
@@ -83,6 +86,12 @@ struct Body<'s> {
     /// The open tables, the outermost of a workbook among them.
     tables: Vec<Open>,
     slides: usize,
+    /// The heading of the open slide, before its first words.
+    slide: Option<String>,
+    /// Whether the open frame is the title of a slide.
+    in_title: bool,
+    /// Whether the speaker's notes begin with the next paragraph.
+    begins_notes: bool,
     /// The texts of footnotes, in order.
     notes: Vec<String>,
     /// The mark and the text of the open note.
@@ -108,8 +117,9 @@ struct Look {
 #[derive(Default)]
 struct Paragraph {
     text: String,
-    /// The level of a heading, from 1.
+    /// The level of a heading, from 1, and its number.
     level: Option<usize>,
+    number: Option<String>,
 }
 
 /// An open table.
@@ -126,6 +136,9 @@ struct Open {
     row_bytes: usize,
     row_repeats: usize,
     cell_repeats: usize,
+    /// How many rows are above the open one, and the labels beside rows.
+    rows_above: u64,
+    labels: Labels,
 }
 
 impl<'s> Body<'s> {
@@ -140,6 +153,9 @@ impl<'s> Body<'s> {
             number: None,
             tables: Vec::new(),
             slides: 0,
+            slide: None,
+            in_title: false,
+            begins_notes: false,
             notes: Vec::new(),
             note: None,
             in_citation: false,
@@ -204,9 +220,15 @@ impl<'s> Body<'s> {
             "p" => self.paragraphs.push(Paragraph::default()),
             "h" => {
                 let level = element.attribute("outline-level");
-                let level = level.and_then(|level| level.parse().ok());
+                let level = level.and_then(|level| level.parse().ok()).unwrap_or(1);
+                // One that is an item of a list has the number of that.
+                let number = match self.lists.depth() > 0 && std::mem::take(&mut self.item) {
+                    true => self.number.take(),
+                    false => self.lists.heading(level, element),
+                };
                 self.paragraphs.push(Paragraph {
-                    level: Some(level.unwrap_or(1)),
+                    level: Some(level),
+                    number: number.filter(|number| !number.trim().is_empty()),
                     ..Paragraph::default()
                 });
             }
@@ -233,7 +255,8 @@ impl<'s> Body<'s> {
             "note" => self.note = Some(Default::default()),
             "note-citation" => self.in_citation = true,
             "page" => self.start_slide(element)?,
-            "notes" => self.prose.paragraph("Notes:")?,
+            "frame" => self.in_title = element.attribute("class").as_deref() == Some("title"),
+            "notes" => self.begins_notes = true,
             "table" => {
                 let sheet = self.format == Format::Ods && self.tables.is_empty();
                 if sheet {
@@ -256,6 +279,11 @@ impl<'s> Body<'s> {
             "table-cell" => {
                 if let Some(table) = self.tables.last_mut() {
                     table.cell.clear();
+                    let spanned = repeats(element, "number-rows-spanned", usize::MAX);
+                    let first = table.rows_above;
+                    let last = first.saturating_add(spanned as u64 - 1);
+                    let most = self.watch.budget.parts();
+                    table.labels.note(table.column, first, last, most);
                     table.cell_repeats = repeats(element, "number-columns-repeated", MOST_COLUMNS);
                 }
             }
@@ -278,6 +306,7 @@ impl<'s> Body<'s> {
     }
 
     fn start_slide(&mut self, element: &Element<'_>) -> Result<(), ReadError> {
+        self.begin_words()?;
         self.slides += 1;
         let name = element.attribute("name").unwrap_or_default();
         // The names that programs give, as "page3", say nothing.
@@ -288,7 +317,19 @@ impl<'s> Body<'s> {
             false => format!("Slide {}", self.slides),
         };
         self.prose.page();
-        self.prose.heading(2, &heading)
+        self.slide = Some(heading);
+        Ok(())
+    }
+
+    /// Writes what stands before the next words of a slide: its heading, and a line before the notes.
+    fn begin_words(&mut self) -> Result<(), ReadError> {
+        if let Some(heading) = self.slide.take() {
+            self.prose.heading(2, &heading)?;
+        }
+        match std::mem::take(&mut self.begins_notes) {
+            true => self.prose.paragraph("Notes:"),
+            false => Ok(()),
+        }
     }
 
     fn end(&mut self, name: &str) -> Result<(), ReadError> {
@@ -299,6 +340,8 @@ impl<'s> Body<'s> {
                 }
             }
             "style" => self.style.clear(),
+            "frame" => self.in_title = false,
+            "notes" => self.begins_notes = false,
             "span" => drop(self.spans.pop()),
             "list" => self.lists.end(),
             "note-citation" => self.in_citation = false,
@@ -313,6 +356,9 @@ impl<'s> Body<'s> {
             "table-row" => self.end_row()?,
             "table" => {
                 if let Some(table) = self.tables.pop() {
+                    if self.tables.is_empty() {
+                        self.begin_words()?;
+                    }
                     match self.tables.last_mut() {
                         None => table::write(&table.rows, &mut self.prose)?,
                         Some(outer) => {
@@ -381,8 +427,16 @@ impl<'s> Body<'s> {
         if self.slides == 1 && self.title.is_none() {
             self.title = one_line(text);
         }
+        if self.in_title && self.slide.take().is_some() {
+            let heading = format!("Slide {}: {text}", self.slides);
+            return self.prose.heading(2, &heading);
+        }
+        self.begin_words()?;
         if let Some(level) = paragraph.level {
-            return self.prose.heading(level, text);
+            return match &paragraph.number {
+                Some(number) => self.prose.heading(level, &format!("{number} {text}")),
+                None => self.prose.heading(level, text),
+            };
         }
         let depth = self.lists.depth();
         if depth > 0 && std::mem::take(&mut self.item) {
@@ -420,11 +474,14 @@ impl<'s> Body<'s> {
         let Some(table) = self.tables.last_mut() else {
             return Ok(());
         };
-        let row = std::mem::take(&mut table.row);
+        let mut row = std::mem::take(&mut table.row);
         let repeats = std::mem::take(&mut table.row_repeats).max(1);
+        let own = row.len();
+        table.labels.complete(table.rows_above, &mut row);
+        table.rows_above += repeats as u64;
         // Repeating an empty row adds nothing.
         let repeats = if row.is_empty() { 1 } else { repeats };
-        self.cells += (row.len() * (repeats - 1)) as u64;
+        self.cells += (row.len() * repeats - own) as u64;
         if self.cells > self.watch.budget.parts() {
             return Err(self.watch.too_many(self.place.clone(), "cells"));
         }

@@ -1,4 +1,4 @@
-//! The lists of an OpenDocument file, and the numbers of their items, which the file does not hold as text.
+//! The lists of an OpenDocument file, and the numbers of their items and of headings, which the file does not hold as text.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ const LEVELS: usize = 10;
 /// The most open lists.
 const MOST_OPEN: usize = 100;
 
-/// The styles of lists, and the open lists.
+/// The styles of lists and headings, the open lists, and how far headings were counted.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
     styles: HashMap<String, [Level; LEVELS]>,
@@ -19,6 +19,9 @@ pub(super) struct Lists {
     open: Vec<List>,
     /// The counts of the lists that ended, by style.
     ended: HashMap<String, u32>,
+    /// The levels of headings, and the counts of the last heading of each.
+    outline: [Level; LEVELS],
+    headings: [Option<u32>; LEVELS],
 }
 
 /// How the items of a level are numbered; not at all without a style.
@@ -49,9 +52,12 @@ impl Lists {
         let text = |name| short(element.attribute(name).unwrap_or_default());
         match element.name() {
             "list-style" => self.style = text("name"),
-            "list-level-style-number" => {
+            name @ ("list-level-style-number" | "outline-level-style") => {
                 let level = text("level").parse::<usize>().unwrap_or(1);
-                let levels = self.styles.entry(self.style.clone()).or_default();
+                let levels = match name {
+                    "outline-level-style" => &mut self.outline,
+                    _ => self.styles.entry(self.style.clone()).or_default(),
+                };
                 if let Some(level) = levels.get_mut(level.saturating_sub(1)) {
                     *level = Level {
                         style: Style::of_sign(&text("num-format")),
@@ -102,19 +108,41 @@ impl Lists {
             .count
             .map_or(level.start, |count| count.saturating_add(1));
         list.count = Some(given.and_then(|given| given.parse().ok()).unwrap_or(next));
-        level.style?;
-        let first = depth - level.levels.clamp(1, depth);
-        let numbers = self.open.iter().zip(levels).skip(first);
-        let numbers: Vec<String> = numbers
-            .filter_map(|(list, level)| {
-                Some(shown(list.count.unwrap_or(level.start), level.style?))
-            })
-            .collect();
-        Some(format!(
-            "{}{}{}",
-            level.before,
-            numbers.join("."),
-            level.after
-        ))
+        number(self.open.iter().map(|list| list.count), levels, depth)
     }
+
+    /// Starts a heading, whose level counts from 1; its number, if it has one.
+    pub(super) fn heading(&mut self, level: usize, element: &Element<'_>) -> Option<String> {
+        let is_set = |name| element.attribute(name).as_deref() == Some("true");
+        if is_set("is-list-header") {
+            return None;
+        }
+        let (_, below) = self.headings.split_at_mut_checked(level)?;
+        below.fill(None);
+        let start = self.outline.get(level.checked_sub(1)?)?.start;
+        let last = self.headings.get_mut(level - 1)?;
+        let next = match *last {
+            Some(count) if !is_set("restart-numbering") => count.saturating_add(1),
+            _ => start,
+        };
+        let given = element.attribute("start-value");
+        *last = Some(given.and_then(|given| given.parse().ok()).unwrap_or(next));
+        number(self.headings.iter().copied(), &self.outline, level)
+    }
+}
+
+/// The number at a depth, given the counts of the levels down to it; `None` if that level has none.
+fn number(
+    counts: impl Iterator<Item = Option<u32>>,
+    levels: &[Level],
+    depth: usize,
+) -> Option<String> {
+    let own = levels.get(depth.checked_sub(1)?)?;
+    own.style?;
+    let first = depth - own.levels.clamp(1, depth);
+    let numbers = counts.take(depth).zip(levels).skip(first);
+    let numbers: Vec<String> = numbers
+        .filter_map(|(count, level)| Some(shown(count.unwrap_or(level.start), level.style?)))
+        .collect();
+    Some(format!("{}{}{}", own.before, numbers.join("."), own.after))
 }

@@ -1,8 +1,10 @@
 //! Presentations: the slides in their order, each with its title as a heading, its texts, its tables and the
-//! speaker's notes.
+//! speaker's notes. Hidden slides are read, too.
 
 use std::collections::HashMap;
 
+use super::labels::LONGEST_LABEL;
+use super::shapes::{Shape, is_shape};
 use super::{properties, relations};
 use crate::error::ReadError;
 use crate::package::Package;
@@ -106,7 +108,7 @@ impl Shapes {
     ) -> Result<Self, ReadError> {
         let mut reading = Reading::default();
         let Some(text) = package.text(part)? else {
-            return Ok(reading.shapes);
+            return Ok(Self::default());
         };
         let mut xml = Xml::new(&text, package.format(), place, watch);
         while let Some(node) = xml.next()? {
@@ -122,7 +124,10 @@ impl Shapes {
                 return Err(watch.too_many(place.clone(), "cells"));
             }
         }
-        Ok(reading.shapes)
+        Ok(Self {
+            title: reading.title,
+            blocks: reading.slide.ordered(),
+        })
     }
 
     fn write(&self, prose: &mut Prose) -> Result<(), ReadError> {
@@ -142,21 +147,32 @@ impl Shapes {
 /// A slide while it is read.
 #[derive(Default)]
 struct Reading {
-    shapes: Shapes,
+    title: Option<String>,
+    slide: Shape<Block>,
+    /// The open shapes: groups, and one in the last of them.
+    open: Vec<Shape<Block>>,
     purpose: Purpose,
     paragraph: String,
     level: usize,
     in_text: bool,
     table: Option<Vec<Row>>,
     cell: String,
+    /// Whether the open cell continues the one above it.
+    continues: bool,
     cells: u64,
 }
 
 impl Reading {
     fn start(&mut self, element: &Element<'_>) {
         self.in_text = element.name() == "t";
+        if let Some(shape) = self.open.last_mut() {
+            shape.place(element);
+        }
         match element.name() {
-            "sp" => self.purpose = Purpose::Text,
+            name if is_shape(name) => {
+                self.purpose = Purpose::Text;
+                self.open.push(Shape::default());
+            }
             "ph" => {
                 let kind = element.attribute("type").unwrap_or_default();
                 self.purpose = match kind.as_str() {
@@ -185,6 +201,8 @@ impl Reading {
             "tc" => {
                 self.cell.clear();
                 self.cells += 1;
+                let merged = element.attribute("vMerge");
+                self.continues = matches!(merged.as_deref(), Some("1" | "true"));
             }
             "cNvPr" => {
                 let words = element
@@ -192,9 +210,7 @@ impl Reading {
                     .and_then(|words| one_line(&words));
                 let words = words.filter(|_| self.purpose == Purpose::Text && self.table.is_none());
                 if let Some(words) = words {
-                    self.shapes
-                        .blocks
-                        .push(Block::Paragraph(format!("[{words}]")));
+                    self.push(Block::Paragraph(format!("[{words}]")));
                 }
             }
             _ => {}
@@ -205,20 +221,44 @@ impl Reading {
         self.in_text = false;
         match name {
             "p" => self.end_paragraph(),
-            "tc" => {
-                // The file also has the cells that a wide one covers.
-                if let Some(row) = self.table.as_mut().and_then(|rows| rows.last_mut()) {
-                    row.push((row.len(), std::mem::take(&mut self.cell)));
-                }
-            }
+            "tc" => self.end_cell(),
             "tbl" => {
                 if let Some(rows) = self.table.take() {
-                    self.shapes.blocks.push(Block::Table(rows));
+                    self.push(Block::Table(rows));
                 }
             }
-            "sp" => self.purpose = Purpose::Text,
+            name if is_shape(name) => {
+                self.purpose = Purpose::Text;
+                if let Some(shape) = self.open.pop() {
+                    self.open.last_mut().unwrap_or(&mut self.slide).add(shape);
+                }
+            }
             _ => {}
         }
+    }
+
+    /// Adds a block to the open shape.
+    fn push(&mut self, block: Block) {
+        let shape = self.open.last_mut().unwrap_or(&mut self.slide);
+        shape.content.push(block);
+    }
+
+    fn end_cell(&mut self) {
+        let text = std::mem::take(&mut self.cell);
+        let Some([above @ .., row]) = self.table.as_deref_mut() else {
+            return;
+        };
+        // The file also has the cells that a wide one covers, and those that continue one above.
+        let label = above.last().and_then(|above| above.get(row.len()));
+        let text = match label {
+            Some((_, label))
+                if self.continues && text.is_empty() && label.len() <= LONGEST_LABEL =>
+            {
+                label.clone()
+            }
+            _ => text,
+        };
+        row.push((row.len(), text));
     }
 
     fn end_paragraph(&mut self) {
@@ -237,7 +277,7 @@ impl Reading {
         match self.purpose {
             Purpose::Frame => {}
             Purpose::Title => {
-                let title = self.shapes.title.get_or_insert_default();
+                let title = self.title.get_or_insert_default();
                 if !title.is_empty() {
                     title.push(' ');
                 }
@@ -245,11 +285,11 @@ impl Reading {
             }
             Purpose::Body => {
                 let item = Block::Item(self.level, text.to_owned());
-                self.shapes.blocks.push(item);
+                self.push(item);
             }
             Purpose::Text => {
                 let paragraph = Block::Paragraph(text.to_owned());
-                self.shapes.blocks.push(paragraph);
+                self.push(paragraph);
             }
         }
     }

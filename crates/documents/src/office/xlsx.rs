@@ -1,7 +1,8 @@
 //! Workbooks of Excel: the sheets in their order, row by row, with the values that were computed last.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
+use super::labels::Labels;
 use super::number::{self, Epoch, NumberFormat};
 use super::{properties, relations};
 use crate::error::ReadError;
@@ -14,9 +15,6 @@ use crate::xml::{Element, Node, Xml};
 
 /// The most columns of a sheet.
 const MOST_COLUMNS: usize = 16_384;
-/// The most labels beside the rows of a sheet, and the longest one, in bytes.
-const MOST_LABELS: usize = 16;
-const LONGEST_LABEL: usize = 256;
 
 pub(super) fn contents(package: &mut Package, watch: &Watch) -> Result<Contents, ReadError> {
     let main = relations::main_part("xl/workbook.xml", package, watch)?;
@@ -52,9 +50,9 @@ pub(super) fn contents(package: &mut Package, watch: &Watch) -> Result<Contents,
         };
         prose.heading(2, &format!("Sheet: {name}"))?;
         if let Some(text) = package.text(sheet)? {
-            let read = || Xml::new(&text, package.format(), &place, watch);
-            let mut labels = Labels::read(&mut read(), watch)?;
-            rows(&mut read(), &values, &mut labels, &mut prose)?;
+            let read = |part| Xml::new(part, package.format(), &place, watch);
+            let mut labels = labels(&mut read(merged_cells(&text)), watch)?;
+            rows(&mut read(&text), &values, &mut labels, &mut prose)?;
         }
     }
     // Every workbook has names of sheets, which say little as a title.
@@ -140,7 +138,33 @@ fn shared_strings(
             Node::Text(_) => {}
         }
     }
-    Ok(strings)
+    Ok(strings.into_iter().map(unescaped).collect())
+}
+
+/// A text with its escapes resolved, such as `_x000D_` for a character that XML cannot hold.
+fn unescaped(text: String) -> String {
+    if !text.contains("_x") {
+        return text;
+    }
+    let mut resolved = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some((before, after)) = rest.split_once("_x") {
+        resolved.push_str(before);
+        let digits = after.get(..4).filter(|_| after.get(4..5) == Some("_"));
+        let code = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        match code.and_then(char::from_u32) {
+            Some(character) => {
+                let shows = !character.is_control() || character.is_whitespace();
+                resolved.extend(Some(character).filter(|_| shows));
+                rest = after.get(5..).unwrap_or_default();
+            }
+            None => {
+                resolved.push_str("_x");
+                rest = after;
+            }
+        }
+    }
+    resolved + rest
 }
 
 fn number_formats(
@@ -192,56 +216,35 @@ struct Cell {
     formula: String,
 }
 
-/// The cells beside several rows: a label holds for each of them.
-#[derive(Default)]
-struct Labels {
-    /// The columns and last rows of such cells, by their columns and first rows.
-    ends: HashMap<(usize, u64), u64>,
-    /// The open labels: their last rows and their texts, by column.
-    open: BTreeMap<usize, (u64, String)>,
+/// The merged cells of a sheet, which are in the file after its rows: the part of the sheet that lists them.
+fn merged_cells(sheet: &str) -> &str {
+    const LIST: &str = "mergeCells";
+    let closing = sheet.rfind("mergeCells>");
+    let listed = closing.and_then(|closing| {
+        let opening = sheet.get(..closing)?.rfind(LIST)?;
+        let start = sheet.get(..opening)?.rfind('<')?;
+        sheet.get(start..closing + LIST.len() + 1)
+    });
+    listed.unwrap_or_default()
 }
 
-impl Labels {
-    /// The merged cells of a sheet, which are in the file after its rows.
-    fn read(xml: &mut Xml<'_>, watch: &Watch) -> Result<Self, ReadError> {
-        let mut labels = Self::default();
-        while let Some(node) = xml.next()? {
-            let Node::Start(element) = node else { continue };
-            let range = match element.name() {
-                "mergeCell" => element.attribute("ref").unwrap_or_default(),
-                _ => continue,
-            };
-            if let Some((first, last)) = range.split_once(':')
-                && let (Some(column), Some(from), Some(to)) =
-                    (column_of(first), row_of(first), row_of(last))
-                && to > from
-                && (labels.ends.len() as u64) < watch.budget.parts()
-            {
-                labels.ends.insert((column, from), to);
-            }
-        }
-        Ok(labels)
-    }
-
-    /// Adds to a row the labels that began above it, unless it is empty, and keeps those that begin in it.
-    fn complete(&mut self, number: u64, row: &mut Row) {
-        if row.is_empty() {
-            return;
-        }
-        self.open.retain(|_, (last, _)| *last >= number);
-        for (column, (_, text)) in &self.open {
-            if let Err(index) = row.binary_search_by_key(column, |(column, _)| *column) {
-                row.insert(index, (*column, text.clone()));
-            }
-        }
-        for (column, text) in row.iter().filter(|(_, text)| text.len() <= LONGEST_LABEL) {
-            if let Some(last) = self.ends.get(&(*column, number))
-                && self.open.len() < MOST_LABELS
-            {
-                self.open.insert(*column, (*last, text.clone()));
-            }
+/// The labels beside rows, given the part of a sheet that lists its merged cells.
+fn labels(xml: &mut Xml<'_>, watch: &Watch) -> Result<Labels, ReadError> {
+    let mut labels = Labels::default();
+    while let Some(node) = xml.next()? {
+        let Node::Start(element) = node else { continue };
+        let range = match element.name() {
+            "mergeCell" => element.attribute("ref").unwrap_or_default(),
+            _ => continue,
+        };
+        if let Some((first, last)) = range.split_once(':')
+            && let (Some(column), Some(from), Some(to)) =
+                (column_of(first), row_of(first), row_of(last))
+        {
+            labels.note(column, from, to, watch.budget.parts());
         }
     }
+    Ok(labels)
 }
 
 /// Writes the rows of a sheet.
@@ -349,7 +352,8 @@ impl Values {
                 let shared = index.and_then(|index| self.shared.get(index));
                 shared.cloned().unwrap_or_default()
             }
-            "str" | "inlineStr" | "e" | "d" => cell.value,
+            "str" | "inlineStr" => unescaped(cell.value),
+            "e" | "d" => cell.value,
             "b" => match cell.value.trim() {
                 "0" => "FALSE".to_owned(),
                 _ => "TRUE".to_owned(),
@@ -366,6 +370,36 @@ impl Values {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn merged_cells_are_listed_behind_the_rows() {
+        for (sheet, listed) in [
+            (
+                "<s><sheetData/><mergeCells><m/></mergeCells><x/></s>",
+                "<mergeCells><m/></mergeCells>",
+            ),
+            (
+                "<s><x:mergeCells n=\"1\"></x:mergeCells></s>",
+                "<x:mergeCells n=\"1\"></x:mergeCells>",
+            ),
+            ("<s><mergeCells/></s>", ""),
+            ("<s>mergeCells></s>", ""),
+            ("", ""),
+        ] {
+            assert_eq!(merged_cells(sheet), listed);
+        }
+    }
+
+    #[test]
+    fn escapes() {
+        for (written, shown) in [
+            ("a_x000D_\nb_x0009_c", "a\r\nb\tc"),
+            ("_x005F_x000D_ _x0001_", "_x000D_ "),
+            ("a_x_xyz_ _xD83D_ _x12", "a_x_xyz_ _xD83D_ _x12"),
+        ] {
+            assert_eq!(unescaped(written.to_owned()), shown);
+        }
+    }
 
     #[test]
     fn columns() {

@@ -56,13 +56,14 @@ pub(crate) fn docx(body: &str) -> Vec<u8> {
     };
     // List 5 is of steps, list 6 begins them again at 4, list 7 is of chapters.
     let numbering = format!(
-        "<w:numbering><w:abstractNum w:abstractNumId=\"0\">{}{}</w:abstractNum><w:abstractNum w:abstractNumId=\"1\">{}{}</w:abstractNum>\
+        "<w:numbering><w:abstractNum w:abstractNumId=\"0\">{}{}</w:abstractNum><w:abstractNum w:abstractNumId=\"1\">{}{}{}</w:abstractNum>\
          <w:num w:numId=\"5\"><w:abstractNumId w:val=\"0\"/></w:num><w:num w:numId=\"6\"><w:abstractNumId w:val=\"0\"/>\
          <w:lvlOverride w:ilvl=\"0\"><w:startOverride w:val=\"4\"/></w:lvlOverride></w:num><w:num w:numId=\"7\"><w:abstractNumId w:val=\"1\"/></w:num></w:numbering>",
         level(0, "decimal", "%1."),
         level(1, "lowerLetter", "%2)"),
         level(0, "upperRoman", "Part %1"),
         level(1, "decimal", "%1.%2"),
+        "<w:lvl w:ilvl=\"2\"><w:numFmt w:val=\"decimal\"/><w:isLgl/><w:lvlText w:val=\"%1.%2.%3\"/></w:lvl>",
     );
     let parts = relations(&[
         ("r1", "styles", "styles.xml"),

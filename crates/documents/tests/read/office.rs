@@ -2,7 +2,7 @@
 
 use ken_testing::cases;
 
-use crate::files::packages::{ROWS, docx, epub, odf, package, paragraph, pptx, xlsx};
+use crate::files::packages::{ROWS, docx, epub, odf, package, paragraph, pptx, relations, xlsx};
 use crate::{documents_of, error_of, owned};
 
 /// The text of the only document of a file.
@@ -56,6 +56,7 @@ fn items_and_headings_of_word_have_their_numbers() {
     let body = [
         item("H2", 7, 0, "Pumps"),
         item("H2", 7, 1, "Seven"),
+        item("H2", 7, 2, "Valve"),
         item("", 5, 0, "Open it."),
         item("", 5, 1, "Slowly."),
         item("", 5, 1, "Fully."),
@@ -70,7 +71,7 @@ fn items_and_headings_of_word_have_their_numbers() {
             cell(&paragraph("", "nine"))
         ),
     ];
-    let expected = "## Part I Pumps\n\n## I.1 Seven\n\n1. Open it.\n  a) Slowly.\n  b) Fully.\n2. Wait.\n\n## I.2 Eight\n\n\
+    let expected = "## Part I Pumps\n\n## I.1 Seven\n\n## 1.1.1 Valve\n\n1. Open it.\n  a) Slowly.\n  b) Fully.\n2. Wait.\n\n## I.2 Eight\n\n\
                     4. Close it.\n5. Lock it.\n\nNo item.\n\nPart II | nine\n\nA note.";
     assert_eq!(text_of("w.docx", &docx(&body.concat())), expected);
 }
@@ -159,6 +160,186 @@ fn slides_are_named_and_in_order() {
     assert_eq!(
         documents_of("p.pptx", &pptx()),
         owned(&[("p.pptx", "Pumps", expected, "{}")])
+    );
+}
+
+/// A presentation of one slide with these shapes.
+fn slide(shapes: &str) -> Vec<u8> {
+    let slide = format!("<p:sld><p:cSld><p:spTree>{shapes}</p:spTree></p:cSld></p:sld>");
+    let slides = relations(&[("a", "slide", "slides/slide1.xml")]);
+    package(&[
+        (
+            "ppt/presentation.xml",
+            "<p:presentation><p:sldIdLst><p:sldId id=\"256\" r:id=\"a\"/></p:sldIdLst></p:presentation>",
+        ),
+        ("ppt/_rels/presentation.xml.rels", slides.as_str()),
+        ("ppt/slides/slide1.xml", slide.as_str()),
+    ])
+}
+
+#[test]
+fn shapes_of_a_slide_are_read_from_top_to_bottom() {
+    let shape = |kind: &str, place: &str, text: &str| {
+        format!(
+            "<p:sp><p:nvSpPr><p:nvPr>{kind}</p:nvPr></p:nvSpPr><p:spPr>{place}</p:spPr>\
+             <p:txBody><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:txBody></p:sp>"
+        )
+    };
+    let at = |x: i32, y: i32| {
+        format!("<a:xfrm><a:off x=\"{x}\" y=\"{y}\"/><a:ext cx=\"90\" cy=\"20\"/></a:xfrm>")
+    };
+    let group = format!(
+        "<p:grpSp><p:grpSpPr>{}</p:grpSpPr>{}{}</p:grpSp>",
+        at(0, 30),
+        shape("", &at(500, 0), "inner right"),
+        shape("", &at(0, 2), "inner left")
+    );
+    let shapes = [
+        shape("", &at(0, 90), "last"),
+        group,
+        shape("", &at(200, 0), "right"),
+        shape("", &at(0, 1), "left"),
+        shape("<p:ph type=\"title\"/>", "", "Pumps"),
+    ];
+    assert_eq!(
+        text_of("p.pptx", &slide(&shapes.concat())),
+        "## Slide 1: Pumps\n\nleft\n\nright\n\ninner left\n\ninner right\n\nlast"
+    );
+    // The layout places a body, so the order of the file holds.
+    let shapes = [
+        shape("", &at(0, 90), "first"),
+        shape("<p:ph type=\"body\"/>", "", "item"),
+        shape("", &at(0, 0), "last"),
+    ];
+    assert_eq!(
+        text_of("p.pptx", &slide(&shapes.concat())),
+        "## Slide 1\n\nfirst\n\n- item\n\nlast"
+    );
+}
+
+#[test]
+fn labels_beside_several_rows_of_other_tables_hold_for_each() {
+    let expected =
+        "Deck | Pump\nDeck: Upper; Pump: seven\nDeck: Upper; Pump: eight\nDeck: Lower; Pump: nine";
+    let row = |label: &str, text: &str, value: &str| {
+        let cell = |merged: &str, text: &str| {
+            format!("<a:tc {merged}><a:p><a:r><a:t>{text}</a:t></a:r></a:p></a:tc>")
+        };
+        format!("<a:tr>{}{}</a:tr>", cell(label, text), cell("", value))
+    };
+    let rows = [
+        row("", "Deck", "Pump"),
+        row("rowSpan=\"2\"", "Upper", "seven"),
+        row("vMerge=\"1\"", "", "eight"),
+        row("", "Lower", "nine"),
+    ];
+    let table = format!(
+        "<p:graphicFrame><a:tbl>{}</a:tbl></p:graphicFrame>",
+        rows.concat()
+    );
+    assert_eq!(
+        text_of("p.pptx", &slide(&table)),
+        format!("## Slide 1\n\n{expected}")
+    );
+    let row = |label: &str, value: &str| {
+        format!(
+            "<table:table-row>{label}<table:table-cell><text:p>{value}</text:p></table:table-cell></table:table-row>"
+        )
+    };
+    let label = |rows: usize, text: &str| {
+        format!(
+            "<table:table-cell table:number-rows-spanned=\"{rows}\"><text:p>{text}</text:p></table:table-cell>"
+        )
+    };
+    let rows = [
+        row(&label(1, "Deck"), "Pump"),
+        row(&label(2, "Upper"), "seven"),
+        row("<table:covered-table-cell/>", "eight"),
+        row(&label(1, "Lower"), "nine"),
+    ];
+    let table = format!(
+        "<table:table table:name=\"Pumps\">{}</table:table>",
+        rows.concat()
+    );
+    let sheet = format!("<office:spreadsheet>{table}</office:spreadsheet>");
+    assert_eq!(
+        text_of("s.ods", &odf(&sheet)),
+        format!("## Sheet: Pumps\n\n{expected}")
+    );
+    let text = format!("<office:text>{table}</office:text>");
+    assert_eq!(text_of("t.odt", &odf(&text)), expected);
+}
+
+#[test]
+fn what_was_before_a_change_does_not_count() {
+    let cells = |texts: &[&str]| {
+        let cells = texts.iter().map(|text| {
+            let before = "<w:tcPr><w:tcPrChange><w:tcPr><w:gridSpan w:val=\"2\"/></w:tcPr></w:tcPrChange></w:tcPr>";
+            format!("<w:tc>{before}{}</w:tc>", paragraph("", text))
+        });
+        cells.collect::<String>()
+    };
+    let body = format!(
+        "<w:p><w:r><w:rPr><w:rPrChange><w:rPr><w:vanish/></w:rPr></w:rPrChange></w:rPr><w:t>sho\u{ad}wn</w:t></w:r></w:p>\
+         <w:tbl><w:tr>{}</w:tr><w:tr><w:trPr><w:gridBefore w:val=\"1\"/></w:trPr>{}</w:tr></w:tbl>",
+        cells(&["Deck", "Pump", "Bar"]),
+        cells(&["seven", "9"])
+    );
+    assert_eq!(
+        text_of("w.docx", &docx(&body)),
+        "shown\n\nDeck | Pump | Bar\nPump: seven; Bar: 9\n\nA note."
+    );
+}
+
+#[test]
+fn headings_of_open_documents_have_their_numbers() {
+    let styles = "<office:document-styles><text:outline-style><text:outline-level-style text:level=\"1\" style:num-format=\"1\" style:num-suffix=\".\"/>\
+                  <text:outline-level-style text:level=\"2\" style:num-format=\"1\" text:display-levels=\"2\"/>\
+                  <text:outline-level-style text:level=\"3\" style:num-format=\"\"/></text:outline-style></office:document-styles>";
+    let heading = |level: usize, entries: &str, text: &str| {
+        format!("<text:h text:outline-level=\"{level}\" {entries}>{text}</text:h>")
+    };
+    let headings = [
+        heading(1, "", "Pumps"),
+        heading(2, "", "Seven"),
+        heading(2, "text:is-list-header=\"true\"", "Aside"),
+        heading(
+            2,
+            "text:restart-numbering=\"true\" text:start-value=\"5\"",
+            "Eight",
+        ),
+        heading(3, "", "Deep"),
+        heading(1, "", "Valves"),
+        heading(2, "", "Nine"),
+    ];
+    let content = format!(
+        "<office:document-content><office:body><office:text>{}</office:text></office:body></office:document-content>",
+        headings.concat()
+    );
+    let file = package(&[("content.xml", content.as_str()), ("styles.xml", styles)]);
+    assert_eq!(
+        text_of("t.odt", &file),
+        "# 1. Pumps\n\n## 1.1 Seven\n\n## Aside\n\n## 1.5 Eight\n\n### Deep\n\n# 2. Valves\n\n## 2.1 Nine"
+    );
+}
+
+#[test]
+fn slides_of_open_documents_are_named_by_their_titles() {
+    let frame = |class: &str, text: &str| {
+        format!(
+            "<draw:frame presentation:class=\"{class}\"><draw:text-box>{text}</draw:text-box></draw:frame>"
+        )
+    };
+    let slides = format!(
+        "<office:presentation><draw:page draw:name=\"page1\">{}{}<presentation:notes>{}</presentation:notes></draw:page>\
+         <draw:page draw:name=\"Rest\"/></office:presentation>",
+        frame("title", "<text:p>Pumps</text:p>"),
+        frame("outline", "<text:p>Old.</text:p>"),
+        frame("notes", "")
+    );
+    assert_eq!(
+        text_of("p.odp", &odf(&slides)),
+        "## Slide 1: Pumps\n\nOld.\n\n## Slide 2: Rest"
     );
 }
 

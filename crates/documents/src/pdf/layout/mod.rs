@@ -4,28 +4,26 @@
 //! ordered by their places: lines from top to bottom, columns from left to right. Text in another
 //! direction, such as that beside a figure, follows as a block.
 
+mod division;
 mod edge;
 mod initial;
 mod line;
 mod order;
 mod run;
 
-use std::cell::LazyCell;
 use std::collections::HashSet;
 
+use self::division::HYPHENS;
+pub(super) use self::division::joined;
 pub(super) use self::edge::Edge;
 use self::edge::{Written, edges};
-use self::line::{Line, written};
+use self::line::{Line, heading, written};
 use self::run::{Run, Runs};
 
 /// A step down of this share of the font size is a new paragraph.
 const PARAGRAPH: f32 = 1.75;
 /// A step down of less than this multiple of the step before counts as equal.
 const SAME_STEP: f32 = 1.1;
-/// The signs at which a word may be divided.
-const HYPHENS: [char; 3] = ['-', '\u{2010}', '\u{ad}'];
-/// The most characters of half a word.
-const LONGEST_HALF: usize = 64;
 /// The most runs, or bytes of text, that wait to be ordered; a page has a few thousand.
 const MOST_RUNS: usize = 100_000;
 const MOST_BYTES: usize = 4 << 20;
@@ -100,9 +98,12 @@ fn write_paragraphs<'l, 'r>(lines: &'l [Line<'r>], text: &mut String) -> Vec<Wri
     let mut places = Vec::new();
     let mut last: Option<&Line<'_>> = None;
     let mut last_step = 0.0;
-    for line in lines {
-        let characters = written(line);
-        let characters = characters.trim();
+    let plain: Vec<String> = lines.iter().map(written).collect();
+    let text_of = |index: Option<usize>| plain.get(index?).map(String::as_str);
+    for (index, (line, plain)) in lines.iter().zip(&plain).enumerate() {
+        let beside = [index.checked_sub(1), Some(index + 1)].map(text_of);
+        let heading = heading(line, plain, beside);
+        let characters = heading.as_deref().unwrap_or(plain).trim();
         if characters.is_empty() {
             continue;
         }
@@ -120,54 +121,6 @@ fn write_paragraphs<'l, 'r>(lines: &'l [Line<'r>], text: &mut String) -> Vec<Wri
         last = Some(line);
     }
     places
-}
-
-/// Joins words that are divided at the end of a line: those in small letters, and those that occur
-/// undivided elsewhere in the text. A soft hyphen elsewhere only marks where a word may be divided.
-pub(super) fn joined(text: &str) -> String {
-    let mut joined = String::with_capacity(text.len());
-    let mut rest = text;
-    let is_letter = |character: &char| character.is_alphanumeric();
-    let words = LazyCell::new(|| {
-        let words = text.split(|character| !is_letter(&character));
-        words.collect::<HashSet<&str>>()
-    });
-    while let Some(at) = rest.find(HYPHENS) {
-        let (before, hyphened) = rest.split_at(at);
-        let mut characters = hyphened.chars();
-        let hyphen = characters.next().unwrap_or_default();
-        let after = characters.as_str();
-        joined.push_str(before);
-        let line = after.strip_prefix('\n').unwrap_or_default();
-        let next = line.chars().next();
-        let is_in_small = joined.chars().next_back().is_some_and(char::is_lowercase)
-            && next.is_some_and(char::is_lowercase);
-        let is_elsewhere = || {
-            let start = joined
-                .chars()
-                .rev()
-                .take(LONGEST_HALF)
-                .take_while(is_letter);
-            let start = joined.len() - start.map(char::len_utf8).sum::<usize>();
-            let second: String = line
-                .chars()
-                .take(LONGEST_HALF)
-                .take_while(is_letter)
-                .collect();
-            let is_whole = start < joined.len() && !second.is_empty();
-            is_whole && words.contains((joined[start..].to_owned() + &second).as_str())
-        };
-        let is_divided = is_in_small || is_elsewhere();
-        let is_soft = hyphen == '\u{ad}';
-        rest = after;
-        if is_divided || (is_soft && next.is_some_and(char::is_alphabetic)) {
-            rest = &after[1..];
-        } else if !is_soft {
-            joined.push(hyphen);
-        }
-    }
-    joined.push_str(rest);
-    joined
 }
 
 #[cfg(test)]
@@ -229,20 +182,6 @@ mod tests {
         layout.write("b", up(0.0, 5.0), up(0.0, 10.0));
         layout.write("c", up(12.0, 0.0), up(12.0, 5.0));
         assert_eq!(layout.text(), "ab\nc");
-    }
-
-    #[test]
-    fn all_hyphens_join_the_halves_of_a_word() {
-        assert_eq!(
-            joined("ex-\nam ex\u{2010}\nam ex\u{ad}\nam"),
-            "exam exam exam"
-        );
-        assert_eq!(joined("a\u{ad}b x\u{ad}\nY 7-\n8 a-b"), "ab xY 7-\n8 a-b");
-        assert_eq!(joined("-\n\u{ad}\n-"), "-\n\n-");
-        assert_eq!(
-            joined("A-\nB or TraceMonkey, Trace-\nMonkey"),
-            "A-\nB or TraceMonkey, TraceMonkey"
-        );
     }
 
     #[test]
@@ -325,6 +264,59 @@ mod tests {
             .map(|&(letter, at)| (letter, 9.5 * at as f32, 0.0))
             .collect();
         assert_eq!(laid_out(&apart), "ä å æ è é ë");
+    }
+
+    #[test]
+    fn letters_of_answers_and_tables_stay_apart() {
+        let read = |text| laid_out(&[(text, 0.0, 0.0)]);
+        for row in [
+            "1 A 2 C 3 B 4 D 5 A 6 C",
+            "A C B D A B",
+            "T F F T F T T",
+            "S M L X L S M",
+            "N S E W N S",
+            "O A B A B O",
+        ] {
+            assert_eq!(read(row), row);
+        }
+        // Letters with the gaps of words, and no spaces.
+        let apart = |letters: &'static [&'static str], step: f32, y: f32| {
+            let places = letters.iter().zip(0..);
+            let places = places.map(move |(letter, at)| (*letter, step * at as f32, y));
+            places.collect::<Vec<_>>()
+        };
+        for step in [8.0, 11.0, 20.0] {
+            let answers = apart(&["A", "C", "B", "D", "A", "B"], step, 0.0);
+            assert_eq!(laid_out(&answers), "A C B D A B", "{step}");
+        }
+        let small = apart(&["b", "d", "a", "c", "b"], 8.3, 0.0);
+        assert_eq!(laid_out(&small), "b d a c b");
+        // A row of letters under a row of numbers, and a heading over other lines.
+        let rows = [("1 2 3 4 5 6", 0.0, 12.0), ("G A H I B O", 0.0, 0.0)];
+        assert_eq!(laid_out(&rows), "1 2 3 4 5 6\nG A H I B O");
+        let page = [("A B S T R A C T", 0.0, 12.0), ("A pump is", 0.0, 0.0)];
+        assert_eq!(laid_out(&page), "ABSTRACT\nA pump is");
+        let mut heading = apart(&["C", "H", "A", "P", "T", "E", "R"], 11.0, 0.0);
+        heading.extend([("S", 90.0, 0.0), ("I", 101.0, 0.0), ("X", 112.0, 0.0)]);
+        assert_eq!(laid_out(&heading), "CHAPTER SIX");
+    }
+
+    #[test]
+    fn small_raised_numbers_do_not_join_the_number_before_them() {
+        let mut layout = Layout::default();
+        let small = |x, y| with!(pen(x, y), size: 7.0);
+        for (characters, from, to) in [
+            ("1", pen(0.0, 0.0), pen(5.0, 0.0)),
+            ("0", pen(5.0, 0.0), pen(10.0, 0.0)),
+            ("−", small(10.5, 3.5), small(14.0, 3.5)),
+            ("1", small(14.0, 3.5), small(17.5, 3.5)),
+            ("2", small(17.5, 3.5), small(21.0, 3.5)),
+            ("m", pen(24.0, 0.0), pen(31.0, 0.0)),
+            ("2", small(31.0, 3.5), small(34.5, 3.5)),
+        ] {
+            layout.write(characters, from, to);
+        }
+        assert_eq!(layout.text(), "10^−12 m2");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use unicode_bidi::{BidiClass, bidi_class};
 
 use super::Pen;
+use crate::raised::changes_number;
 
 /// A step of this share of the font size, up or down, is another line.
 const LINE: f32 = 0.5;
@@ -17,6 +18,10 @@ const BOLD_ALONG: f32 = 0.1;
 const BOLD_ACROSS: f32 = 0.2;
 /// Gaps of less than this share of the font size are kerning.
 const KERNING: f32 = 0.02;
+/// Raised characters stand higher than those before them by this share of the font size, and are of at most
+/// this share of it.
+const RAISED: f32 = 0.2;
+const RAISED_SIZE: f32 = 0.85;
 
 /// Characters drawn one after another on a line.
 #[derive(Debug)]
@@ -43,11 +48,12 @@ pub(super) struct Runs {
     last: Option<Written>,
 }
 
-/// The text of a code, and the start and end of its place.
+/// The text of a code, the start and end of its place, and whether it is raised.
 struct Written {
     text: String,
     start: f32,
     end: f32,
+    is_raised: bool,
 }
 
 impl Runs {
@@ -97,7 +103,12 @@ impl Runs {
                 return;
             }
             if is_on_line && gap <= FORWARD * size && gap >= -BACK * size {
-                if gap > KERNING * size && !run.text.ends_with(' ') {
+                let is_raised =
+                    from.size <= RAISED_SIZE * size && run.place - place > RAISED * size;
+                let follows_raised = self.last.as_ref().is_some_and(|last| last.is_raised);
+                if is_raised && !follows_raised && changes_number(&run.text, &text) {
+                    run.text.push('^');
+                } else if gap > KERNING * size && !run.text.ends_with(' ') {
                     run.gaps.push((run.text.len(), gap / size));
                     self.bytes += size_of::<(usize, f32)>();
                 }
@@ -107,7 +118,12 @@ impl Runs {
                 }
                 run.size = size;
                 self.bytes += text.len();
-                self.last = Some(Written { text, start, end });
+                self.last = Some(Written {
+                    text,
+                    start,
+                    end,
+                    is_raised,
+                });
                 return;
             }
         }
@@ -139,6 +155,7 @@ impl Runs {
             text: text.clone(),
             start,
             end,
+            is_raised: false,
         });
         self.runs.push(Run {
             text,
