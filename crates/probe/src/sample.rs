@@ -396,21 +396,17 @@ mod tests {
         assert!((entropy.mean - 1.5 * 2.0_f64.ln()).abs() < 1e-6);
         assert_eq!(entropy.mean, entropy.max);
         assert!((answer.margin.unwrap() - 0.25).abs() < 1e-6);
+        assert!(answer.tokens <= OPENING_TOKENS, "all tokens are its opening");
+        let mean = answer.logprob.unwrap() / answer.tokens as f64;
+        assert!((answer.opening.unwrap() - mean).abs() < 1e-9);
     }
 
     #[test]
     fn an_opening_is_the_first_three_tokens() {
-        let written = |logprobs: &[f32]| {
-            let mut line = FirstLine::default();
-            line.take("the gate opens");
-            let written = with!(Generation::default(), text: "the gate opens".to_owned(),
-                logprobs: Some(logprobs.to_vec()));
-            Sample::of(&written, &line).unwrap().opening
-        };
-        assert_eq!(written(&[-1.0, -0.5, -0.75, -9.0, -9.0]), Some(-0.75));
-        assert_eq!(written(&[-1.0, -0.5]), Some(-0.75));
-        assert_eq!(written(&[]), None);
-        assert_eq!(written(&[f32::NAN]), None);
+        let opening = |logprobs: &[f32]| mean_of_first(OPENING_TOKENS, logprobs);
+        assert_eq!(opening(&[-1.0, -0.5, -0.75, -9.0, -9.0]), Some(-0.75));
+        assert_eq!(opening(&[-1.0, -0.5]), Some(-0.75));
+        assert_eq!(opening(&[]), None);
     }
 
     proptest! {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ken_diagnostic::Action;
 use ken_eval::results::Line;
 use ken_eval::{ResultsError, ResultsFile, RunSettings};
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,8 @@ struct Answered {
 }
 
 impl Line for Answered {
+    const WRITTEN_BY: Action = Action::Probe;
+
     fn id(&self) -> &str {
         &self.id
     }
