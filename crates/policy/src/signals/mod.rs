@@ -301,7 +301,7 @@ signals! {
         weighed: Some(assurance),
     }
     EVIDENCE_STATED: EVIDENCE, "evidence:stated"
-    "that, less a fifth of what the log odds of saying that no passage answers are above -3; these of full answers, by models that score given texts" {
+    "that, less 0.15 of what the log odds of saying that no passage answers are above -3; these of full answers, by models that score given texts" {
         subject: "the model's assurance that the evidence states it",
         steps: &[Step::Greedy],
         steps_of_evidence: &[Step::Greedy, Step::Refuse],
