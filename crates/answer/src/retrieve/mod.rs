@@ -2,19 +2,23 @@
 
 pub(crate) mod back_end;
 mod distinct;
+mod mentions;
+mod named;
 pub(crate) mod rerank;
 pub(crate) mod search_result;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ken_corpus::Filter;
+use ken_corpus::{Filter, ListedDocument};
 use ken_index::{Mode, Query};
 use ken_language::{CancelToken, Embedder, Role, bound_embedder};
 use ken_policy::Rating;
 use rayon::prelude::*;
 
 use crate::retrieve::distinct::{SPARE, distinct};
+use crate::retrieve::mentions::{asks_for_all, mentions, without};
+use crate::retrieve::named::Named;
 use crate::retrieve::rerank::{Reranked, Reranker, Reranking};
 use crate::{AnswerError, BackEnd, SearchResult};
 
@@ -36,6 +40,10 @@ pub struct Retriever {
 pub struct SearchOutcome {
     /// The passages, or the chunks of them that were kept, best first.
     pub results: Vec<SearchResult>,
+    /// The ids of the documents whose files the question names, and to which the search was narrowed: the first ten.
+    pub named_documents: Vec<String>,
+    /// Whether the question asks for these documents as a whole, so that the results are the passages that they begin with.
+    pub is_whole: bool,
     /// The cosine of the question and the nearest passage of the corpus itself, if the search on disk computed it.
     pub nearest: Option<f32>,
     /// Its share of the time to embed all questions.
@@ -287,7 +295,8 @@ impl Retriever {
         Ok(found)
     }
 
-    /// As [`Retriever::find`], for reading: leaves out results whose words a better one contains.
+    /// As [`Retriever::find`], for reading: a query that names files is searched in the documents from these, if anything is
+    /// found there, and results whose words a better one contains are left out.
     ///
     /// # Errors
     /// As [`Retriever::search`].
@@ -297,11 +306,103 @@ impl Retriever {
         mode: Mode,
         k: usize,
     ) -> Result<Vec<SearchOutcome>, AnswerError> {
-        let mut found = self.find(queries, mode, k.saturating_mul(SPARE))?;
-        for outcome in &mut found {
-            outcome.results = distinct(std::mem::take(&mut outcome.results), k);
+        let depth = k.saturating_mul(SPARE);
+        let named = queries.iter().map(|query| self.find_named(query, mode, depth));
+        let named: Vec<Option<SearchOutcome>> = named.collect::<Result<_, _>>()?;
+        let others = queries.iter().zip(&named);
+        let others = others.filter(|(_, named)| named.is_none());
+        let others: Vec<&str> = others.map(|(query, _)| *query).collect();
+        let mut found = match others.is_empty() && !queries.is_empty() {
+            true => Vec::new(),
+            false => self.find(&others, mode, depth)?,
         }
-        Ok(found)
+        .into_iter();
+        let outcomes = named.into_iter().map(|named| {
+            let mut outcome = named.or_else(|| found.next()).unwrap_or_default();
+            outcome.results = distinct(outcome.results, k);
+            outcome
+        });
+        Ok(outcomes.collect())
+    }
+
+    /// As [`Retriever::find`], within the documents whose files a query names, in this corpus and those beside; by the words
+    /// around the names or, if these ask for nothing in particular, the passages that the documents begin with. `None` if a
+    /// query names none, or nothing is found in them.
+    fn find_named(
+        &self,
+        query: &str,
+        mode: Mode,
+        k: usize,
+    ) -> Result<Option<SearchOutcome>, AnswerError> {
+        let started = Instant::now();
+        let mentions = mentions(query);
+        if mentions.is_empty() {
+            return Ok(None);
+        }
+        let Some(own) = Named::find(&self.back_end, query, &mentions)? else {
+            return Ok(None);
+        };
+        let mut corpora = vec![(None, own)];
+        for other in &self.beside {
+            let named = Named::find(&other.1.back_end, query, &mentions)?;
+            let named = named.filter(|named| !named.is_empty());
+            corpora.extend(named.map(|named| (Some(other), named)));
+        }
+        let (mut ids, mut names) = (Vec::new(), Vec::new());
+        for (_, named) in &corpora {
+            ids.extend(named.ids()?);
+            names.extend_from_slice(&named.names);
+        }
+        if ids.is_empty() {
+            return Ok(None);
+        }
+        let rest = without(query, &names);
+        let is_whole = asks_for_all(&rest);
+        let looked_up = started.elapsed();
+        let mut outcomes = match is_whole {
+            true => vec![beginnings(&corpora, k)?],
+            false => self.within_named(corpora).find(&[rest.as_str()], mode, k)?,
+        };
+        let outcome = outcomes.pop().map(|outcome| SearchOutcome {
+            named_documents: ids,
+            is_whole,
+            search_time: outcome.search_time + looked_up,
+            ..outcome
+        });
+        Ok(outcome.filter(|outcome| !outcome.results.is_empty()))
+    }
+
+    /// The search within named documents alone.
+    fn within_named(&self, corpora: NamedIn<'_>) -> Self {
+        let mut within = Self {
+            beside: Vec::new(),
+            ..self.clone()
+        };
+        for (other, Named { back_end, .. }) in corpora {
+            match other {
+                None => within.back_end = back_end,
+                Some((name, other)) => {
+                    let other = Self {
+                        back_end,
+                        ..other.clone()
+                    };
+                    within.beside.push((name.clone(), other));
+                }
+            }
+        }
+        within
+    }
+
+    /// The first documents of a corpus on disk, at most `most`, and how many there are; `None` if corpora elsewhere or several
+    /// are searched.
+    pub(crate) fn listing(
+        &self,
+        most: usize,
+    ) -> Result<Option<(Vec<ListedDocument>, usize)>, AnswerError> {
+        match self.beside.is_empty() {
+            true => self.back_end.listing(most),
+            false => Ok(None),
+        }
     }
 
     /// How well each text fits the query by the reranking or, without one, by the embedder: from 0 to 1, higher is better. A
@@ -377,6 +478,27 @@ impl Retriever {
             _ => queries.iter().enumerate().map(search).collect(),
         }
     }
+}
+
+/// Named documents by corpus: the retriever's own, and those beside it.
+type NamedIn<'r> = Vec<(Option<&'r (String, Retriever)>, Named)>;
+
+/// The passages that named documents begin with, in their order, at most `most`.
+fn beginnings(corpora: &NamedIn<'_>, most: usize) -> Result<SearchOutcome, AnswerError> {
+    let mut results = Vec::new();
+    for (other, named) in corpora {
+        let corpus = other.map(|(name, _)| name.clone());
+        let passages = named.first_passages(most)?.into_iter();
+        results.extend(passages.map(|passage| SearchResult {
+            corpus: corpus.clone(),
+            ..SearchResult::of(passage, 0.0)
+        }));
+    }
+    results.truncate(most);
+    Ok(SearchOutcome {
+        results,
+        ..SearchOutcome::default()
+    })
 }
 
 /// The ids of the passages found, with their scores.
