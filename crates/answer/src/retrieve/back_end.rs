@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ken_corpus::{
-    Corpus, CorpusError, EmbedderIdentity, Filter, ListedDocument, Passage, PassageId,
-    PrunedDocument, Pruning, Selection,
+    Corpus, EmbedderIdentity, Filter, ListedDocument, Passage, PassageId, PrunedDocument, Pruning,
+    Selection,
 };
 use ken_index::{Hit, Index, Mode, Query};
 use ken_milvus::Collection;
@@ -117,24 +117,20 @@ impl BackEnd {
             return Ok(None);
         };
         let corpus = local.index.corpus();
-        let list = || -> Result<_, CorpusError> {
-            let mut first = Vec::new();
-            let mut count = 0;
-            for document in corpus.documents(None, false) {
-                let document = document?;
-                if self.admits(&document.metadata) {
-                    count += 1;
-                    if first.len() < most {
-                        first.push(document);
-                    }
-                }
-                if first.len() == most && local.filters.is_empty() {
-                    return Ok((first, corpus.document_count()));
+        let (mut first, mut count) = (Vec::new(), 0);
+        for document in corpus.documents(None, false) {
+            let document = document.map_err(ken_index::IndexError::from)?;
+            if self.admits(&document.metadata) {
+                count += 1;
+                if count <= most {
+                    first.push(document);
+                } else if local.filters.is_empty() {
+                    count = corpus.document_count();
+                    break;
                 }
             }
-            Ok((first, count))
-        };
-        Ok(Some(list().map_err(ken_index::IndexError::from)?))
+        }
+        Ok(Some((first, count)))
     }
 
     /// The place of the corpus: a folder, or an address.

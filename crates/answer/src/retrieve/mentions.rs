@@ -19,43 +19,16 @@ const LOOKED_AT: usize = 256;
 /// Marks that are no part of a name at its ends.
 const MARKS: &str = "\"'`“”„‘’‚«»()[]{}<>（）【】《》「」『』.,;:!?。，、；：！？…";
 
-/// Pairs of marks around a name.
-const QUOTES: [(char, char); 8] = [
-    ('"', '"'),
-    ('`', '`'),
-    ('“', '”'),
-    ('„', '“'),
-    ('‘', '’'),
-    ('«', '»'),
-    ('《', '》'),
-    ('「', '」'),
-];
+/// Marks around a name: pairs, one after the other.
+const QUOTES: &str = "\"\"``“”„“‘’«»《》「」";
 
 /// Words before a name without its extension, and words between.
-const BEFORE: [&str; 6] = [
-    "file",
-    "document",
-    "doc",
-    "summarize",
-    "summarise",
-    "according",
-];
-const BETWEEN: [&str; 6] = ["the", "file", "document", "to", "named", "called"];
+const BEFORE: &str = "file document doc summarize summarise according";
+const BETWEEN: &str = "the file document to named called";
 
 /// Words behind a name without its extension.
-const BEHIND: [&str; 11] = [
-    "file",
-    "document",
-    "doc",
-    "say",
-    "says",
-    "mention",
-    "mentions",
-    "contain",
-    "contains",
-    "describe",
-    "describes",
-];
+const BEHIND: &str =
+    "file document doc say says mention mentions contain contains describe describes";
 
 /// Words that ask for nothing in particular: what is left of a question about a file as a whole.
 const GENERAL: &str = "a about an and briefly brief can contain content contents could describe do doc document does explain \
@@ -98,10 +71,7 @@ pub(super) fn without(question: &str, names: &[Range<usize>]) -> String {
 pub(super) fn asks_for_all(question: &str) -> bool {
     let lower = question.to_lowercase();
     let mut words = lower.split(|c: char| !c.is_alphanumeric());
-    words.all(|word| {
-        GENERAL.split(' ').any(|general| general == word)
-            || word.chars().all(|c| GENERAL_HAN.contains(c))
-    })
+    words.all(|word| is_among(GENERAL, word) || word.chars().all(|c| GENERAL_HAN.contains(c)))
 }
 
 /// What may be names that end with an extension.
@@ -137,6 +107,8 @@ fn begins(question: &str, start: usize) -> bool {
 
 /// What stands between quotes.
 fn quoted(question: &str) -> Vec<Range<usize>> {
+    let marks: Vec<char> = QUOTES.chars().collect();
+    let pairs = marks.chunks_exact(2).map(|pair| (pair[0], pair[1]));
     let between = |(open, close): (char, char)| {
         let opened = question.match_indices(open).take(EXTENSIONS);
         opened.filter_map(move |(at, _)| {
@@ -145,7 +117,12 @@ fn quoted(question: &str) -> Vec<Range<usize>> {
             Some(trimmed(question, start..start + length))
         })
     };
-    QUOTES.into_iter().flat_map(between).collect()
+    pairs.flat_map(between).collect()
+}
+
+/// Whether a word is in a list of words between spaces.
+fn is_among(list: &str, word: &str) -> bool {
+    list.split(' ').any(|listed| listed == word)
 }
 
 /// What stands behind or before words that speak of files.
@@ -154,14 +131,14 @@ fn beside_words(question: &str, words: &[Range<usize>]) -> Vec<Range<usize>> {
     let lower: Vec<String> = lower.collect();
     let mut spans = Vec::new();
     for (index, word) in lower.iter().enumerate() {
-        if BEFORE.contains(&word.as_str()) {
+        if is_among(BEFORE, word) {
             let following = lower.iter().zip(words).skip(index + 1);
-            let name = following.skip_while(|(word, _)| BETWEEN.contains(&word.as_str()));
+            let name = following.skip_while(|(word, _)| is_among(BETWEEN, word));
             let mut name = name.map(|(_, span)| span).take(WORDS).peekable();
             let start = name.peek().map_or(0, |first| first.start);
             spans.extend(name.map(|last| start..last.end));
         }
-        if BEHIND.contains(&word.as_str()) {
+        if is_among(BEHIND, word) {
             let name = words.iter().take(index).rev().take(WORDS);
             let end = words.get(index.wrapping_sub(1)).map_or(0, |last| last.end);
             spans.extend(name.map(|first| first.start..end));

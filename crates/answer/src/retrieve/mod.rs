@@ -17,7 +17,7 @@ use ken_policy::Rating;
 use rayon::prelude::*;
 
 use crate::retrieve::distinct::{SPARE, distinct};
-use crate::retrieve::mentions::{asks_for_all, mentions, without};
+use crate::retrieve::mentions::asks_for_all;
 use crate::retrieve::named::Named;
 use crate::retrieve::rerank::{Reranked, Reranker, Reranking};
 use crate::{AnswerError, BackEnd, SearchResult};
@@ -325,9 +325,9 @@ impl Retriever {
         Ok(outcomes.collect())
     }
 
-    /// As [`Retriever::find`], within the documents whose files a query names, in this corpus and those beside; by the words
-    /// around the names or, if these ask for nothing in particular, the passages that the documents begin with. `None` if a
-    /// query names none, or nothing is found in them.
+    /// As [`Retriever::find`], within the documents whose files a query names: by the words around the names or, if these ask
+    /// for nothing in particular, the passages that the documents begin with. `None` if it names none, nothing is found in
+    /// them, or several corpora are searched.
     fn find_named(
         &self,
         query: &str,
@@ -335,62 +335,32 @@ impl Retriever {
         k: usize,
     ) -> Result<Option<SearchOutcome>, AnswerError> {
         let started = Instant::now();
-        let mentions = mentions(query);
-        if mentions.is_empty() {
+        if !self.beside.is_empty() {
             return Ok(None);
         }
-        let Some(own) = Named::find(&self.back_end, query, &mentions)? else {
+        let Some(named) = Named::find(&self.back_end, query)? else {
             return Ok(None);
         };
-        let mut corpora = vec![(None, own)];
-        for other in &self.beside {
-            let named = Named::find(&other.1.back_end, query, &mentions)?;
-            let named = named.filter(|named| !named.is_empty());
-            corpora.extend(named.map(|named| (Some(other), named)));
-        }
-        let (mut ids, mut names) = (Vec::new(), Vec::new());
-        for (_, named) in &corpora {
-            ids.extend(named.ids()?);
-            names.extend_from_slice(&named.names);
-        }
-        if ids.is_empty() {
-            return Ok(None);
-        }
-        let rest = without(query, &names);
-        let is_whole = asks_for_all(&rest);
-        let looked_up = started.elapsed();
-        let mut outcomes = match is_whole {
-            true => vec![beginnings(&corpora, k)?],
-            false => self.within_named(corpora).find(&[rest.as_str()], mode, k)?,
-        };
-        let outcome = outcomes.pop().map(|outcome| SearchOutcome {
-            named_documents: ids,
-            is_whole,
-            search_time: outcome.search_time + looked_up,
-            ..outcome
-        });
-        Ok(outcome.filter(|outcome| !outcome.results.is_empty()))
-    }
-
-    /// The search within named documents alone.
-    fn within_named(&self, corpora: NamedIn<'_>) -> Self {
-        let mut within = Self {
-            beside: Vec::new(),
-            ..self.clone()
-        };
-        for (other, Named { back_end, .. }) in corpora {
-            match other {
-                None => within.back_end = back_end,
-                Some((name, other)) => {
-                    let other = Self {
-                        back_end,
-                        ..other.clone()
-                    };
-                    within.beside.push((name.clone(), other));
-                }
+        let is_whole = asks_for_all(&named.rest);
+        let mut outcome = if is_whole {
+            let passages = named.first_passages(k)?.into_iter();
+            let results = passages.map(|passage| SearchResult::of(passage, 0.0));
+            SearchOutcome {
+                results: results.collect(),
+                search_time: started.elapsed(),
+                ..SearchOutcome::default()
             }
-        }
-        within
+        } else {
+            let within = Self {
+                back_end: named.back_end,
+                ..self.clone()
+            };
+            let found = within.find(&[named.rest.as_str()], mode, k)?;
+            found.into_iter().next().unwrap_or_default()
+        };
+        outcome.named_documents = named.ids;
+        outcome.is_whole = is_whole;
+        Ok(Some(outcome).filter(|outcome| !outcome.results.is_empty()))
     }
 
     /// The first documents of a corpus on disk, at most `most`, and how many there are; `None` if corpora elsewhere or several
@@ -478,27 +448,6 @@ impl Retriever {
             _ => queries.iter().enumerate().map(search).collect(),
         }
     }
-}
-
-/// Named documents by corpus: the retriever's own, and those beside it.
-type NamedIn<'r> = Vec<(Option<&'r (String, Retriever)>, Named)>;
-
-/// The passages that named documents begin with, in their order, at most `most`.
-fn beginnings(corpora: &NamedIn<'_>, most: usize) -> Result<SearchOutcome, AnswerError> {
-    let mut results = Vec::new();
-    for (other, named) in corpora {
-        let corpus = other.map(|(name, _)| name.clone());
-        let passages = named.first_passages(most)?.into_iter();
-        results.extend(passages.map(|passage| SearchResult {
-            corpus: corpus.clone(),
-            ..SearchResult::of(passage, 0.0)
-        }));
-    }
-    results.truncate(most);
-    Ok(SearchOutcome {
-        results,
-        ..SearchOutcome::default()
-    })
 }
 
 /// The ids of the passages found, with their scores.

@@ -1,84 +1,82 @@
-//! The documents of a corpus whose files a question names, and the search within them.
+//! The documents of a corpus on disk whose files a question names, and the search within them.
 
 use std::ops::Range;
 
-use ken_corpus::{Corpus, Passage};
+use ken_corpus::Passage;
 use ken_index::IndexError;
 
-use crate::retrieve::mentions::text;
+use crate::retrieve::mentions::{mentions, text, without};
 use crate::{AnswerError, BackEnd};
 
 /// The most documents that are told.
 const TOLD: usize = 10;
 
-/// The documents of a corpus that a question names.
+/// The documents that a question names.
 pub(super) struct Named {
     /// The corpus, narrowed to them.
     pub(super) back_end: BackEnd,
-    /// Those with passages to search, as segment and ordinal.
-    documents: Vec<(usize, usize)>,
-    /// Where the question names them, in bytes.
-    pub(super) names: Vec<Range<usize>>,
+    /// The ids of the first of them.
+    pub(super) ids: Vec<String>,
+    /// The question without their names.
+    pub(super) rest: String,
+    /// The passages that are searched, by segment and ordinal, of each document.
+    passages: Vec<Vec<(usize, usize)>>,
 }
 
 impl Named {
-    /// Looks up what may be names in a question, the longest first. `None` for a corpus elsewhere, whose documents are not
-    /// looked up.
+    /// Looks up what may be names in a question, the longest first. `None` if it names no documents with passages to search,
+    /// or the corpus is elsewhere.
     ///
     /// # Errors
     /// A damaged corpus.
-    pub(super) fn find(
-        back_end: &BackEnd,
-        question: &str,
-        mentions: &[Range<usize>],
-    ) -> Result<Option<Self>, AnswerError> {
+    pub(super) fn find(back_end: &BackEnd, question: &str) -> Result<Option<Self>, AnswerError> {
         let Some(corpus) = back_end.corpus() else {
             return Ok(None);
         };
         let mut names: Vec<Range<usize>> = Vec::new();
         let mut documents = Vec::new();
-        for span in mentions {
+        for span in mentions(question) {
             let overlaps = |name: &Range<usize>| span.start < name.end && name.start < span.end;
-            if names.iter().any(overlaps) {
-                continue;
+            if !names.iter().any(overlaps) {
+                let named = corpus.documents_named(text(question, &span));
+                let named = named.map_err(IndexError::from)?;
+                if !named.is_empty() {
+                    names.push(span);
+                    documents.extend(named);
+                }
             }
-            let named = corpus.documents_named(text(question, span));
-            let named = named.map_err(IndexError::from)?;
-            if !named.is_empty() {
-                names.push(span.clone());
-                documents.extend(named);
-            }
+        }
+        if documents.is_empty() {
+            return Ok(None);
         }
         documents.sort_unstable();
         documents.dedup();
         let back_end = back_end.clone().of_documents(&documents)?;
-        let mut named = Self {
-            back_end,
-            documents: Vec::new(),
-            names,
+        let is_searched = |place: &(usize, usize)| {
+            let selection = back_end.selection();
+            selection.is_some_and(|selection| selection.contains(place.0, place.1))
         };
-        for document in documents {
-            if !named.passages(corpus, document)?.is_empty() {
-                named.documents.push(document);
+        let (mut ids, mut passages) = (Vec::new(), Vec::new());
+        for (number, document) in documents {
+            let segment = &corpus.segments()[number];
+            let own = segment.passages_of(document).map_err(IndexError::from)?;
+            let own = own.map(|ordinal| (number, ordinal)).filter(is_searched);
+            let own: Vec<_> = own.collect();
+            if own.is_empty() {
+                continue;
             }
+            if ids.len() < TOLD {
+                ids.push(segment.listed(document).map_err(IndexError::from)?.id);
+            }
+            passages.push(own);
         }
-        Ok(Some(named))
-    }
-
-    /// Whether there are any.
-    pub(super) fn is_empty(&self) -> bool {
-        self.documents.is_empty()
-    }
-
-    /// The ids of the first of them.
-    ///
-    /// # Errors
-    /// A damaged corpus.
-    pub(super) fn ids(&self) -> Result<Vec<String>, AnswerError> {
-        let segments = self.back_end.corpus().map_or(&[][..], Corpus::segments);
-        let told = self.documents.iter().take(TOLD);
-        let ids = told.map(|&(segment, document)| Ok(segments[segment].listed(document)?.id));
-        Ok(ids.collect::<Result<_, IndexError>>()?)
+        let rest = without(question, &names);
+        Ok((!ids.is_empty()).then_some(Self {
+            back_end,
+            ids,
+            rest,
+            passages,
+        }))
     }
 
     /// The first passages: those that documents begin with, then those that follow in each.
@@ -86,36 +84,15 @@ impl Named {
     /// # Errors
     /// A damaged corpus.
     pub(super) fn first_passages(&self, most: usize) -> Result<Vec<Passage>, AnswerError> {
-        let Some(corpus) = self.back_end.corpus() else {
-            return Ok(Vec::new());
-        };
-        let mut places = Vec::new();
-        for &document in self.documents.iter().take(most) {
-            let passages = self.passages(corpus, document)?.into_iter().take(most);
-            let placed = passages.enumerate();
-            places.extend(placed.map(|(rank, ordinal)| (rank, document.0, ordinal)));
-        }
-        places.sort_unstable();
-        places.truncate(most);
-        let segments = corpus.segments();
-        let passages = places
-            .into_iter()
-            .map(|(_, segment, ordinal)| Ok(segments[segment].passage(ordinal)?));
-        Ok(passages.collect::<Result<_, IndexError>>()?)
-    }
-
-    /// The ordinals of a document's passages that are searched.
-    fn passages(
-        &self,
-        corpus: &Corpus,
-        (segment, document): (usize, usize),
-    ) -> Result<Vec<usize>, IndexError> {
-        let Some(selection) = self.back_end.selection() else {
-            return Ok(Vec::new());
-        };
-        let passages = corpus.segments()[segment].passages_of(document)?;
-        Ok(passages
-            .filter(|ordinal| selection.contains(segment, *ordinal))
-            .collect())
+        let segments = self.back_end.corpus().map(|corpus| corpus.segments());
+        let segments = segments.unwrap_or_default();
+        let ranked = self.passages.iter().take(most);
+        let ranked = ranked.flat_map(|passages| passages.iter().take(most).enumerate());
+        let mut ranked: Vec<(usize, &(usize, usize))> = ranked.collect();
+        // A stable sort keeps the order of the documents.
+        ranked.sort_by_key(|(rank, _)| *rank);
+        let first = ranked.into_iter().take(most);
+        let first = first.map(|(_, &(segment, ordinal))| Ok(segments[segment].passage(ordinal)?));
+        Ok(first.collect::<Result<_, IndexError>>()?)
     }
 }

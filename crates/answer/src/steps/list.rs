@@ -14,44 +14,36 @@ use crate::pipeline::{Event, Pipeline};
 const LISTED: usize = 20;
 
 /// Words that change nothing.
-const FILLERS: [&str; 10] = [
-    "a", "all", "can", "me", "of", "please", "the", "you", "your", "us",
-];
+const FILLERS: &str = "a|all|can|me|of|please|the|you|your|us";
 
-/// What stands before the documents in a question for their list, without fillers.
-const BEFORE: [&str; 6] = ["what", "which", "how many", "list", "show", "give"];
-const DOCUMENTS: [&str; 3] = ["documents", "files", "docs"];
+/// What stands before the documents in a request or a question for their list, without fillers.
+const VERBS: &str = "list|show|give";
+const QUESTIONS: &str = "what|which|how many";
 
-/// What stands behind them; nothing after a verb.
-const BEHIND: [&str; 12] = [
-    "do have",
-    "have",
-    "have got",
-    "are there",
-    "are here",
-    "are in here",
-    "are in corpus",
-    "are available",
-    "do know",
-    "see",
-    "do have access to",
-    "there are",
-];
+/// Words for documents.
+const DOCUMENTS: &str = "documents|files|docs";
+
+/// What stands behind them.
+const BEHIND: &str = "do have|have|have got|are there|are here|are in here|are in corpus|are available|do know|see|do have access to|there are";
 
 /// Whether a message asks which documents there are, or how many, and nothing else.
 pub fn asks_for_list(message: &str) -> bool {
     let lower = message.to_lowercase();
     let words = lower.split(|c: char| !c.is_alphanumeric());
-    let words = words.filter(|word| !word.is_empty() && !FILLERS.contains(word));
+    let words = words.filter(|word| !word.is_empty() && !is_among(FILLERS, word));
     let words: Vec<&str> = words.collect();
-    let at = words.iter().position(|word| DOCUMENTS.contains(word));
-    let Some((before, behind)) = at.map(|at| words.split_at(at)) else {
+    let mut parts = words.split(|word| is_among(DOCUMENTS, word));
+    let (Some(before), Some(behind), None) = (parts.next(), parts.next(), parts.next()) else {
         return false;
     };
-    let (before, behind) = (before.join(" "), behind[1..].join(" "));
-    let is_told = matches!(before.as_str(), "list" | "show" | "give");
-    BEFORE.contains(&before.as_str())
-        && (BEHIND.contains(&behind.as_str()) || is_told && behind.is_empty())
+    let (before, behind) = (before.join(" "), behind.join(" "));
+    is_among(VERBS, &before) && (behind.is_empty() || is_among(BEHIND, &behind))
+        || is_among(QUESTIONS, &before) && is_among(BEHIND, &behind)
+}
+
+/// Whether words are in a list, between bars.
+fn is_among(list: &str, words: &str) -> bool {
+    list.split('|').any(|listed| listed == words)
 }
 
 impl Pipeline {
