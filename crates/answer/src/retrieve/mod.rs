@@ -307,7 +307,9 @@ impl Retriever {
         k: usize,
     ) -> Result<Vec<SearchOutcome>, AnswerError> {
         let depth = k.saturating_mul(SPARE);
-        let named = queries.iter().map(|query| self.find_named(query, mode, depth));
+        let named = queries
+            .iter()
+            .map(|query| self.find_named(query, mode, depth));
         let named: Vec<Option<SearchOutcome>> = named.collect::<Result<_, _>>()?;
         let others = queries.iter().zip(&named);
         let others = others.filter(|(_, named)| named.is_none());
