@@ -114,7 +114,7 @@ fn quoted(question: &str) -> Vec<Range<usize>> {
         opened.filter_map(move |(at, _)| {
             let start = at + open.len_utf8();
             let length = question.get(start..)?.find(close)?;
-            Some(trimmed(question, start..start + length))
+            Some(trimmed(question, &(start..start + length)))
         })
     };
     pairs.flat_map(between).collect()
@@ -167,7 +167,7 @@ fn words(question: &str) -> Vec<Range<usize>> {
     let spans = parts.map(|part| {
         let start = end;
         end += part.len();
-        trimmed(question, start..end)
+        trimmed(question, &(start..end))
     });
     spans
         .filter(|span| !span.is_empty())
@@ -176,8 +176,8 @@ fn words(question: &str) -> Vec<Range<usize>> {
 }
 
 /// A part of a question without spaces, marks and the ending of a possessive around it.
-fn trimmed(question: &str, span: Range<usize>) -> Range<usize> {
-    let part = text(question, &span).trim_end_matches(is_mark);
+fn trimmed(question: &str, span: &Range<usize>) -> Range<usize> {
+    let part = text(question, span).trim_end_matches(is_mark);
     let possessive = part.strip_suffix("'s").or_else(|| part.strip_suffix("’s"));
     let part = possessive.unwrap_or(part);
     let own = part.trim_start_matches(is_mark);
