@@ -57,6 +57,9 @@ pub struct Answer {
     /// The numbers in a full answer of passages that the model has not read: ranges of the answer's characters.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unfounded: Vec<Range<usize>>,
+    /// The ids of the documents whose files the question names, and in which alone passages were searched: the first ten.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub named_documents: Vec<String>,
     /// The passages found, or the chunks of them that were kept, best first; empty without retrieval.
     pub retrieved: Vec<Retrieved>,
     /// The text about its own knowledge from which the model answered, if it wrote one.

@@ -12,13 +12,28 @@ use crate::cite::cite;
 use crate::prompt::{self, QuestionPrompt};
 use crate::style::Style;
 
+/// What a question asks the corpus for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// What its passages say.
+    #[default]
+    Passages,
+    /// Documents as a whole.
+    Documents,
+    /// The list of its documents.
+    List,
+}
+
 /// An answer in the making.
 pub(crate) struct Draft<'q> {
     pub(crate) question: QuestionPrompt<'q>,
     pub(crate) choice: Choice,
+    pub(crate) subject: Subject,
     /// Whether the caller wants the answer written.
     pub(crate) go_on: bool,
     pub(crate) retrieved: Vec<Retrieved>,
+    /// As in [`SearchOutcome::named_documents`](crate::SearchOutcome::named_documents).
+    pub(crate) named_documents: Vec<String>,
     /// The cosine of the question and the nearest passage, if the search for them computed it.
     pub(crate) nearest: Option<f32>,
     /// The time of finding them, if an earlier search did.
@@ -52,8 +67,10 @@ impl<'q> Draft<'q> {
         Self {
             question,
             choice,
+            subject: Subject::default(),
             go_on,
             retrieved: Vec::new(),
+            named_documents: Vec::new(),
             nearest: None,
             found_in: Duration::ZERO,
             verbalized: None,
@@ -157,6 +174,7 @@ impl<'q> Draft<'q> {
             greedy: self.greedy,
             truncated: matches!(self.lack, Some(Lack::CutOff | Lack::Repeats)),
             lack: self.lack,
+            named_documents: self.named_documents,
             retrieved: self.retrieved,
             verbalized: self.verbalized,
             calls: self.calls,

@@ -77,6 +77,7 @@ pub use retrieve::back_end::BackEnd;
 pub use retrieve::rerank::{Rerank, Reranker, Reranking, UnknownRerank};
 pub use retrieve::search_result::SearchResult;
 pub use retrieve::{RerankCost, Retriever, SearchOutcome};
+pub use steps::list::asks_for_list;
 pub use steps::route::chance;
 pub use steps::verbalize::VERBALIZED_TOKENS;
 pub use steps::vouch::signals_of_abstention;

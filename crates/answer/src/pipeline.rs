@@ -282,6 +282,7 @@ impl Pipeline {
         let budgets = self.budgets(&questions)?;
         self.check(&questions, &budgets)?;
         let mut drafts = self.route(&questions, watch)?;
+        self.list(&mut drafts, watch)?;
         self.gather(&mut drafts, &budgets, watch)?;
         self.review(&mut drafts, watch)?;
         // In an application's own conversation only the evidence is ken's.

@@ -79,6 +79,7 @@ fn answer(question: &Question) -> Result<Answer, AnswerError> {
         reason: String::new(),
         citations: Vec::new(),
         unfounded: Vec::new(),
+        named_documents: Vec::new(),
         retrieved: hits,
         verbalized: None,
         calls: Calls {

@@ -16,7 +16,7 @@ import { openPassage, titleOf, withCorpus } from "./passage.js";
  * @typedef {{request_id: string, question: string, small_talk: boolean, policy: string, route: string, reason: string,
  *   score: number | null, threshold: number | null, cannot_tell?: boolean, lack?: string, withheld?: string, guarantee?: Guarantee, drawn?: number,
  *   corpus: {name: string, generation: number} | null, citations: Citation[], unfounded: Span[],
- *   retrieved?: Retrieved[], verbalized?: string, model_calls: number, searches: number,
+ *   named_documents?: string[], retrieved?: Retrieved[], verbalized?: string, model_calls: number, searches: number,
  *   timing_ms: Record<string, number>}} Trace
  * @typedef {{prompt_tokens: number, completion_tokens: number, total_tokens?: number}} Usage
  */
@@ -62,6 +62,7 @@ export function details(trace, usage, access) {
       ["guarantee", guarantee && `${promise(guarantee)}; ${standing(guarantee.standing)}`],
       ["drawn", trace.drawn == null ? null : `to watch the guarantee, with probability ${measured(trace.drawn)}`],
       ["corpus", corpus && `${corpus.name}, generation ${corpus.generation}`],
+      ["searched only", trace.named_documents?.join(", ")],
       ["model wrote", trace.verbalized],
       ["calls", `${trace.model_calls} of the model, ${trace.searches} of the search`],
       ["tokens", usage && `${count(usage.prompt_tokens)} read, ${count(usage.completion_tokens)} written`],

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ken_corpus::{
-    Corpus, EmbedderIdentity, Filter, Passage, PassageId, PrunedDocument, Pruning, Selection,
+    Corpus, EmbedderIdentity, Filter, ListedDocument, Passage, PassageId, PrunedDocument, Pruning,
+    Selection,
 };
 use ken_index::{Hit, Index, Mode, Query};
 use ken_milvus::Collection;
@@ -76,6 +77,60 @@ impl BackEnd {
             Self::Milvus(collection) => Self::Milvus(Box::new(collection.within(filters)?)),
             Self::Service(service) => Self::Service(Box::new(service.within(filters)?)),
         })
+    }
+
+    /// Narrows the search to documents of a corpus on disk, given by segment and ordinal; leaves corpora elsewhere as they
+    /// are.
+    ///
+    /// # Errors
+    /// A damaged corpus.
+    pub(crate) fn of_documents(self, documents: &[(usize, usize)]) -> Result<Self, AnswerError> {
+        Ok(match self {
+            Self::Local(mut local) => {
+                let within = local.selection.as_ref();
+                let selection = Selection::of_documents(local.index.corpus(), documents, within);
+                local.selection = Some(selection.map_err(ken_index::IndexError::from)?);
+                Self::Local(local)
+            }
+            elsewhere => elsewhere,
+        })
+    }
+
+    /// The passages to which filters or documents narrow the search of a corpus on disk; `None` for all.
+    pub(crate) fn selection(&self) -> Option<&Selection> {
+        match self {
+            Self::Local(local) => local.selection.as_ref(),
+            Self::Milvus(_) | Self::Service(_) => None,
+        }
+    }
+
+    /// The first documents of a corpus on disk that fit the filters, at most `most`, and how many there are; `None` for a
+    /// corpus elsewhere.
+    ///
+    /// # Errors
+    /// A damaged corpus.
+    pub(crate) fn listing(
+        &self,
+        most: usize,
+    ) -> Result<Option<(Vec<ListedDocument>, usize)>, AnswerError> {
+        let Self::Local(local) = self else {
+            return Ok(None);
+        };
+        let corpus = local.index.corpus();
+        let (mut first, mut count) = (Vec::new(), 0);
+        for document in corpus.documents(None, false) {
+            let document = document.map_err(ken_index::IndexError::from)?;
+            if self.admits(&document.metadata) {
+                count += 1;
+                if count <= most {
+                    first.push(document);
+                } else if local.filters.is_empty() {
+                    count = corpus.document_count();
+                    break;
+                }
+            }
+        }
+        Ok(Some((first, count)))
     }
 
     /// The place of the corpus: a folder, or an address.

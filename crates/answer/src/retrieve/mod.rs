@@ -2,19 +2,23 @@
 
 pub(crate) mod back_end;
 mod distinct;
+mod mentions;
+mod named;
 pub(crate) mod rerank;
 pub(crate) mod search_result;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ken_corpus::Filter;
+use ken_corpus::{Filter, ListedDocument};
 use ken_index::{Mode, Query};
 use ken_language::{CancelToken, Embedder, Role, bound_embedder};
 use ken_policy::Rating;
 use rayon::prelude::*;
 
 use crate::retrieve::distinct::{SPARE, distinct};
+use crate::retrieve::mentions::asks_for_all;
+use crate::retrieve::named::Named;
 use crate::retrieve::rerank::{Reranked, Reranker, Reranking};
 use crate::{AnswerError, BackEnd, SearchResult};
 
@@ -36,6 +40,10 @@ pub struct Retriever {
 pub struct SearchOutcome {
     /// The passages, or the chunks of them that were kept, best first.
     pub results: Vec<SearchResult>,
+    /// The ids of the documents whose files the question names, and to which the search was narrowed: the first ten.
+    pub named_documents: Vec<String>,
+    /// Whether the question asks for these documents as a whole, so that the results are the passages that they begin with.
+    pub is_whole: bool,
     /// The cosine of the question and the nearest passage of the corpus itself, if the search on disk computed it.
     pub nearest: Option<f32>,
     /// Its share of the time to embed all questions.
@@ -287,7 +295,8 @@ impl Retriever {
         Ok(found)
     }
 
-    /// As [`Retriever::find`], for reading: leaves out results whose words a better one contains.
+    /// As [`Retriever::find`], for reading: a query that names files is searched in the documents from these, if anything is
+    /// found there, and results whose words a better one contains are left out.
     ///
     /// # Errors
     /// As [`Retriever::search`].
@@ -297,11 +306,75 @@ impl Retriever {
         mode: Mode,
         k: usize,
     ) -> Result<Vec<SearchOutcome>, AnswerError> {
-        let mut found = self.find(queries, mode, k.saturating_mul(SPARE))?;
-        for outcome in &mut found {
-            outcome.results = distinct(std::mem::take(&mut outcome.results), k);
+        let depth = k.saturating_mul(SPARE);
+        let named = queries
+            .iter()
+            .map(|query| self.find_named(query, mode, depth));
+        let named: Vec<Option<SearchOutcome>> = named.collect::<Result<_, _>>()?;
+        let others = queries.iter().zip(&named);
+        let others = others.filter(|(_, named)| named.is_none());
+        let others: Vec<&str> = others.map(|(query, _)| *query).collect();
+        let mut found = match others.is_empty() && !queries.is_empty() {
+            true => Vec::new(),
+            false => self.find(&others, mode, depth)?,
         }
-        Ok(found)
+        .into_iter();
+        let outcomes = named.into_iter().map(|named| {
+            let mut outcome = named.or_else(|| found.next()).unwrap_or_default();
+            outcome.results = distinct(outcome.results, k);
+            outcome
+        });
+        Ok(outcomes.collect())
+    }
+
+    /// As [`Retriever::find`], within the documents whose files a query names: by the words around the names or, if these ask
+    /// for nothing in particular, the passages that the documents begin with. `None` if it names none, nothing is found in
+    /// them, or several corpora are searched.
+    fn find_named(
+        &self,
+        query: &str,
+        mode: Mode,
+        k: usize,
+    ) -> Result<Option<SearchOutcome>, AnswerError> {
+        let started = Instant::now();
+        if !self.beside.is_empty() {
+            return Ok(None);
+        }
+        let Some(named) = Named::find(&self.back_end, query)? else {
+            return Ok(None);
+        };
+        let is_whole = asks_for_all(&named.rest);
+        let mut outcome = if is_whole {
+            let passages = named.first_passages(k)?.into_iter();
+            let results = passages.map(|passage| SearchResult::of(passage, 0.0));
+            SearchOutcome {
+                results: results.collect(),
+                search_time: started.elapsed(),
+                ..SearchOutcome::default()
+            }
+        } else {
+            let within = Self {
+                back_end: named.back_end,
+                ..self.clone()
+            };
+            let found = within.find(&[named.rest.as_str()], mode, k)?;
+            found.into_iter().next().unwrap_or_default()
+        };
+        outcome.named_documents = named.ids;
+        outcome.is_whole = is_whole;
+        Ok(Some(outcome).filter(|outcome| !outcome.results.is_empty()))
+    }
+
+    /// The first documents of a corpus on disk, at most `most`, and how many there are; `None` if corpora elsewhere or several
+    /// are searched.
+    pub(crate) fn listing(
+        &self,
+        most: usize,
+    ) -> Result<Option<(Vec<ListedDocument>, usize)>, AnswerError> {
+        match self.beside.is_empty() {
+            true => self.back_end.listing(most),
+            false => Ok(None),
+        }
     }
 
     /// How well each text fits the query by the reranking or, without one, by the embedder: from 0 to 1, higher is better. A

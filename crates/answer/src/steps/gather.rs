@@ -10,7 +10,7 @@ use ken_policy::{Policy, Source};
 use super::neighbors::with_neighbors;
 use super::window::best_window;
 use crate::answer::Retrieved;
-use crate::draft::Draft;
+use crate::draft::{Draft, Subject};
 use crate::error::AnswerError;
 use crate::pipeline::{Event, Pipeline};
 use crate::prompt::truncate::SPARE_TOKENS;
@@ -52,7 +52,7 @@ impl Pipeline {
     ) -> Result<(), AnswerError> {
         let mut by_corpus: BTreeMap<Option<String>, Vec<usize>> = BTreeMap::new();
         for (index, draft) in drafts.iter().enumerate() {
-            if draft.choice.source == Source::Corpus {
+            if draft.choice.source == Source::Corpus && draft.subject == Subject::Passages {
                 let indices = by_corpus.entry(draft.corpus.clone()).or_default();
                 indices.push(index);
             }
@@ -68,6 +68,10 @@ impl Pipeline {
             let (draft, limit) = (&mut drafts[index], budgets[index]);
             draft.found_in = before;
             draft.nearest = found.nearest;
+            draft.named_documents = found.named_documents;
+            if found.is_whole {
+                draft.subject = Subject::Documents;
+            }
             draft.calls.retriever += 1;
             draft.took("embed", found.embed_time);
             draft.took("search", found.search_time);

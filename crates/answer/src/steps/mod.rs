@@ -2,6 +2,7 @@
 //! which [`Pipeline::answer_many`](crate::Pipeline::answer_many) calls for all questions at once.
 
 mod gather;
+pub(crate) mod list;
 mod neighbors;
 mod off_topic;
 mod review;

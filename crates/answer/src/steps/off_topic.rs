@@ -32,6 +32,8 @@ impl Pipeline {
             return Ok(());
         }
         let mut open = with_evidence(drafts);
+        // Its subject is a file of the corpus.
+        open.retain(|&index| drafts[index].named_documents.is_empty());
         let mut unrated = open.clone();
         unrated.retain(|&index| drafts[index].nearest.is_none());
         self.measure_drafts(&[OffTopic::SIMILARITY], drafts, &unrated, true)?;

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use ken_policy::{Abstention, Choice, Policy, RoutingModel, Signal, Source};
 use ken_probe::Sample;
 
-use crate::draft::Draft;
+use crate::draft::{Draft, Subject};
 use crate::error::AnswerError;
 use crate::pipeline::{Event, Pipeline};
 use crate::prompt::says_nothing;
@@ -84,11 +84,12 @@ impl Pipeline {
     }
 }
 
-/// The indices of the drafts to answer with evidence.
+/// The indices of the drafts to answer with evidence that may not help: what documents begin with is what was asked for.
 pub(super) fn with_evidence(drafts: &[Draft<'_>]) -> Vec<usize> {
     (0..drafts.len())
         .filter(|&index| drafts[index].go_on)
         .filter(|&index| drafts[index].choice.source == Source::Corpus)
+        .filter(|&index| drafts[index].subject == Subject::Passages)
         .collect()
 }
 

@@ -10,7 +10,7 @@ use ken_probe::{Lack, Sample};
 
 use super::text::AnswerText;
 use crate::brought::Brought;
-use crate::draft::Draft;
+use crate::draft::{Draft, Subject};
 use crate::error::AnswerError;
 use crate::memory::Memory;
 use crate::pipeline::{Event, Pipeline};
@@ -94,7 +94,11 @@ impl Pipeline {
         let mut lines: Vec<Line> = drafts
             .iter()
             .map(|draft| {
-                let style = self.style_of(draft.question);
+                // A list may repeat itself.
+                let style = match draft.subject {
+                    Subject::List => Style::AsSent,
+                    _ => self.style_of(draft.question),
+                };
                 Line::new(draft, style, self.settings.memory, &self.brought.stop)
             })
             .collect();

@@ -47,6 +47,33 @@ impl Selection {
         })
     }
 
+    /// The passages of documents, given by segment and ordinal, that are `within` another selection, or else live.
+    ///
+    /// # Errors
+    /// [`CorpusError::Damaged`] if the table of the documents is damaged.
+    pub fn of_documents(
+        corpus: &Corpus,
+        documents: &[(usize, usize)],
+        within: Option<&Self>,
+    ) -> Result<Self, CorpusError> {
+        let segments = corpus.segments().iter().enumerate();
+        let segments = segments.map(|(number, segment)| {
+            let mut selected = FixedBitSet::with_capacity(segment.passage_count());
+            for &(_, document) in documents.iter().filter(|(of, _)| *of == number) {
+                for ordinal in segment.passages_of(document)? {
+                    let is_selected = match within {
+                        Some(within) => within.contains(number, ordinal),
+                        None => segment.is_live(ordinal),
+                    };
+                    selected.set(ordinal, is_selected);
+                }
+            }
+            let count = selected.count_ones(..);
+            Ok((selected, count))
+        });
+        segments.collect::<Result<_, _>>().map(Self)
+    }
+
     /// The live passages, and those pruned for a reason with this prefix.
     ///
     /// # Errors

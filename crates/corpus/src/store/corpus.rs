@@ -2,7 +2,9 @@
 //! published.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
+use super::document_names::DocumentNames;
 use super::error::CorpusError;
 use super::info::CorpusInfo;
 use super::layout;
@@ -20,6 +22,8 @@ pub struct Corpus {
     manifest: Manifest,
     active: Active,
     segments: Vec<Segment>,
+    /// Read when a document is first looked up by name.
+    names: OnceLock<DocumentNames>,
     _pin: Pin,
 }
 
@@ -66,6 +70,7 @@ impl Corpus {
             manifest,
             active,
             segments,
+            names: OnceLock::new(),
             _pin: pin,
         })
     }
@@ -118,6 +123,15 @@ impl Corpus {
     /// The segments of the active shards, oldest first.
     pub fn segments(&self) -> &[Segment] {
         &self.segments
+    }
+
+    /// The live documents by the names of their files.
+    pub(super) fn names(&self) -> Result<&DocumentNames, CorpusError> {
+        if let Some(names) = self.names.get() {
+            return Ok(names);
+        }
+        let names = DocumentNames::read(&self.segments)?;
+        Ok(self.names.get_or_init(|| names))
     }
 
     /// The manifests of [`Corpus::segments`].

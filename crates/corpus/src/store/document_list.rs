@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::corpus::Corpus;
+use super::document_names::file_name;
 use super::error::CorpusError;
 use super::segment::Segment;
 use crate::passage::{Passage, PassageId};
@@ -31,7 +32,36 @@ pub struct ListedDocument {
 /// Passages, each with whether it is live.
 type ListedPassages<'c> = Box<dyn Iterator<Item = Result<(Passage, bool), CorpusError>> + 'c>;
 
+/// The most documents whose names are read: a million take some seconds, once for a generation, and 32 MB.
+const MOST_NAMED: usize = 1 << 20;
+
 impl Corpus {
+    /// The live documents from files of a name, which may be written in any case, without the extension or with folders, as
+    /// segment and ordinal, ascending. Of more than a million documents, only the one with this id.
+    ///
+    /// # Errors
+    /// [`CorpusError::Damaged`] if a record cannot be read.
+    pub fn documents_named(&self, name: &str) -> Result<Vec<(usize, usize)>, CorpusError> {
+        if self.document_count() > MOST_NAMED {
+            return Ok(self.place_of(name)?.into_iter().collect());
+        }
+        let path = name.to_lowercase().replace('\\', "/");
+        let path = path.trim_start_matches("./");
+        let documents = self.names()?.of(file_name(path));
+        let Some((folder, _)) = path.rsplit_once('/') else {
+            return Ok(documents.collect());
+        };
+        let mut within = Vec::new();
+        for (number, document) in documents {
+            let record = self.segments()[number].document(document)?;
+            let mut paths = [Some(record.id), record.origin].into_iter().flatten();
+            if paths.any(|path| is_in(&path, folder)) {
+                within.push((number, document));
+            }
+        }
+        Ok(within)
+    }
+
     /// The live documents, in the order in which they were added, or the newest first. If an id is given, only the
     /// documents after that one, which may be deleted by now.
     ///
@@ -118,6 +148,14 @@ impl Corpus {
         }
         Ok(None)
     }
+}
+
+/// Whether a file is in a folder, of which the last parts are given in lower case.
+fn is_in(path: &str, folder: &str) -> bool {
+    let path = path.to_lowercase().replace('\\', "/");
+    let own = path.rsplit_once('/').map_or("", |(own, _)| own);
+    let above = own.strip_suffix(folder);
+    above.is_some_and(|above| above.is_empty() || above.ends_with('/'))
 }
 
 impl Segment {

@@ -152,6 +152,38 @@ fn prompt_asks_the_model_and_says_so() {
     assert!(reason.contains("need "), "{reason}");
 }
 
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn a_question_that_names_a_file_is_answered_from_that_file() {
+    let ken = with_notes();
+    let ask = [
+        "ask",
+        "--corpus",
+        "island",
+        "What does Harbour.TXT say of seals?",
+    ];
+    let answer = ken.json(&ask);
+    has!(answer, ["named_documents"][0]: "harbour.txt", ["route"]: "corpus");
+    let retrieved = answer["retrieved"].as_array().unwrap();
+    assert_eq!(retrieved.len(), 1);
+    assert_eq!(retrieved[0]["doc_id"], "harbour.txt");
+    let text = ken.text(&ask);
+    assert!(
+        text.contains("searched only, as the question names it: harbour.txt"),
+        "{text}"
+    );
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn the_corpus_tells_its_documents() {
+    let ken = with_notes();
+    let answer = ken.json(&["ask", "--corpus", "island", "What documents do you have?"]);
+    has!(answer["calls"], ["model"]: 0, ["retriever"]: 0);
+    let list = answer["answer"].as_str().unwrap();
+    says!(list => "The corpus lists 5 documents:", "\n- harbour.txt", "\n- museum-1 (Clock museum)");
+}
+
 /// Writers of questions or documents cannot write the model's own markup.
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]

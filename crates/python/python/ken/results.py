@@ -119,6 +119,8 @@ class Answer(Result):
     #: Why there is no answer, or not all of one.
     lack: str | None = None
     citations: list[Citation] = field(default_factory=list)
+    #: The documents whose files the question names, and in which alone passages were searched: the first ten.
+    named_documents: list[str] = field(default_factory=list)
     retrieved: list[Retrieved] = field(default_factory=list)
     #: Calls of the model and the retriever.
     calls: dict[str, int] = field(default_factory=dict)

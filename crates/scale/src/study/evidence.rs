@@ -116,13 +116,13 @@ impl Evidence {
         });
         SearchOutcome {
             results: results.collect(),
-            nearest: None,
             embed_time: time(self.embed_ms),
             search_time: time(self.search_ms),
             rerank: self.rerank_ms.map(|ms| RerankCost {
                 time: time(ms),
                 tokens: 0,
             }),
+            ..SearchOutcome::default()
         }
     }
 }

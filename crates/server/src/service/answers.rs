@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ken_answer::{
     Answer, AnswerError, AnswerSettings, Event, Exchange, Pipeline, Policy, Signal, Standalone,
-    is_small_talk,
+    asks_for_list, is_small_talk,
 };
 use ken_policy::{Promise, Source};
 use ken_probe::Lack;
@@ -299,7 +299,9 @@ impl Job {
             pipeline.settings.policy = Policy::NEVER;
         }
         // A question that is not searched for need not be rewritten for a search.
-        let stands = small_talk || is_sent && pipeline.settings.policy == Policy::NEVER;
+        let stands = small_talk
+            || asks_for_list(&asked.question)
+            || is_sent && pipeline.settings.policy == Policy::NEVER;
         let before = if stands { &[][..] } else { &asked.before };
         Ok((pipeline, small_talk, before))
     }
@@ -522,6 +524,7 @@ fn finished(mut trace: Trace, answer: Answer, rewritten: [usize; 2]) -> Completi
     trace.withheld = answer.withheld;
     trace.citations = answer.citations.into_iter().map(cited).collect();
     trace.unfounded = answer.unfounded.into_iter().map(Into::into).collect();
+    trace.named_documents = answer.named_documents;
     trace.retrieved = Some(answer.retrieved.iter().map(retrieved).collect());
     trace.verbalized = answer.verbalized.map(|known| known.text);
     trace.model_calls = answer.calls.model + usize::from(rewritten[1] > 0);

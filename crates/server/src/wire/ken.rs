@@ -167,6 +167,9 @@ pub(crate) struct Trace {
     pub(crate) citations: Vec<Citation>,
     /// Where the answer names passages that were not read, in code points.
     pub(crate) unfounded: Vec<Span>,
+    /// The documents whose files the question names, and in which alone passages were searched: the first ten.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) named_documents: Vec<String>,
     /// Everything that was retrieved, best first, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) retrieved: Option<Vec<Retrieved>>,

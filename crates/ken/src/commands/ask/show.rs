@@ -79,7 +79,8 @@ fn show_outcome(answer: &Answer) -> Result<()> {
     if is_remembered && answer.withheld.is_none() && answer.style == Style::Short {
         output::line("from memory: the documents do not answer")?;
     }
-    if answer.route == Source::Corpus && answer.retrieved.is_empty() {
+    let is_searched = answer.route == Source::Corpus && answer.calls.retriever > 0;
+    if is_searched && answer.retrieved.is_empty() {
         output::line("from memory: no passages were found")?;
     }
     if let Some(withheld) = &answer.withheld {
@@ -98,6 +99,11 @@ fn summary(answer: &Answer) -> String {
         1 => "; 1 passage read".to_owned(),
         count => format!("; {count} passages read"),
     };
+    let of = match answer.named_documents.as_slice() {
+        [] => String::new(),
+        [named] => format!(" of {named}"),
+        [first, ..] => format!(" of {first} and others"),
+    };
     let total = answer.timing_ms.get("total");
     let time = total.map_or(String::new(), |ms| format!("; {:.1} s", ms / 1000.0));
     let policy: &str = match is_talk(answer) {
@@ -105,7 +111,7 @@ fn summary(answer: &Answer) -> String {
         false => &answer.policy,
     };
     format!(
-        "route: {} ({policy}){read}{time}; -v tells more",
+        "route: {} ({policy}){read}{of}{time}; -v tells more",
         answer.route
     )
 }
@@ -131,6 +137,10 @@ fn trace(answer: &Answer) -> Vec<String> {
         false => format!("{}: {}", answer.policy, answer.reason),
     };
     let mut lines = vec![format!("route: {} ({why})", answer.route)];
+    if !answer.named_documents.is_empty() {
+        let named = answer.named_documents.join(", ");
+        lines.push(format!("searched only, as the question names it: {named}"));
+    }
     if answer.calls.retriever > 0 {
         lines.extend(retrieved(answer));
     }

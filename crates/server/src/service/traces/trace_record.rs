@@ -128,6 +128,7 @@ impl TraceRecord {
         trace.question = String::new();
         trace.citations = Vec::new();
         trace.unfounded = Vec::new();
+        trace.named_documents = Vec::new();
         trace.retrieved = None;
         trace.verbalized = None;
         if let Some(withheld) = &mut trace.withheld {
