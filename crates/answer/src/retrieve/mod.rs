@@ -439,7 +439,7 @@ impl Retriever {
                 nearest,
                 embed_time,
                 search_time: started.elapsed(),
-                rerank: None,
+                ..SearchOutcome::default()
             })
         };
         match &self.back_end {
