@@ -105,7 +105,7 @@ impl Role {
     }
 }
 
-/// The names of the fields with the id, the title and the text, if they are not the known ones.
+/// The names of the fields with the id, the title and the text, if they are not the known ones, by [`Role`].
 ///
 /// ```
 /// use ken_corpus::{FieldName, FieldNameError, FieldNames};
@@ -116,11 +116,7 @@ impl Role {
 /// # Ok::<(), FieldNameError>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct FieldNames {
-    id: Option<String>,
-    title: Option<String>,
-    text: Option<String>,
-}
+pub struct FieldNames([Option<String>; 3]);
 
 /// The name of the field with the id, the title or the text, written `text=body`.
 ///
@@ -159,12 +155,7 @@ impl FromIterator<FieldName> for FieldNames {
     fn from_iter<I: IntoIterator<Item = FieldName>>(given: I) -> Self {
         let mut names = Self::default();
         for FieldName { role, name } in given {
-            let slot = match role {
-                Role::Id => &mut names.id,
-                Role::Title => &mut names.title,
-                Role::Text => &mut names.text,
-            };
-            *slot = Some(name);
+            names.0[role as usize] = Some(name);
         }
         names
     }
@@ -172,11 +163,7 @@ impl FromIterator<FieldName> for FieldNames {
 
 impl FieldNames {
     fn given(&self, role: Role) -> Option<&str> {
-        match role {
-            Role::Id => self.id.as_deref(),
-            Role::Title => self.title.as_deref(),
-            Role::Text => self.text.as_deref(),
-        }
+        self.0[role as usize].as_deref()
     }
 
     /// Whether the user gives a name for the field, or none as the id.
@@ -187,35 +174,29 @@ impl FieldNames {
 
     /// These names for records that are numbered.
     #[must_use]
-    pub fn numbering(self) -> Self {
-        Self {
-            id: Some(String::new()),
-            ..self
-        }
+    pub fn numbering(mut self) -> Self {
+        self.0[Role::Id as usize] = Some(String::new());
+        self
     }
 
     /// Whether the id of a record is its number.
     #[must_use]
     pub fn numbers_records(&self) -> bool {
-        self.id.as_deref() == Some("")
+        self.given(Role::Id) == Some("")
     }
 
     /// Whether the columns are given by number, so that a table has no header.
     #[must_use]
     pub fn are_numbers(&self) -> bool {
         let is_number = |name: &str| name.parse::<u32>().is_ok_and(|number| number > 0);
-        let others = [&self.id, &self.title].into_iter().flatten();
-        self.text.as_deref().is_some_and(is_number)
-            && others
-                .map(String::as_str)
-                .all(|name| name.is_empty() || is_number(name))
+        let is_fit = |name: &String| name.is_empty() || is_number(name);
+        self.given(Role::Text).is_some_and(is_number) && self.0.iter().flatten().all(is_fit)
     }
 
     /// Whether a given name may be that of a field within another.
     #[must_use]
     pub fn has_paths(&self) -> bool {
-        let given = [&self.id, &self.title, &self.text].into_iter().flatten();
-        given.into_iter().any(|name| name.contains('.'))
+        self.0.iter().flatten().any(|name| name.contains('.'))
     }
 
     /// The names that the field may have, for messages: "id, _id or doc_id".

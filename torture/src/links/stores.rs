@@ -54,7 +54,8 @@ const CORPUS: &[Verb] = &[
     ("rollback", |dir| said(Writer::rollback(&corpus(dir), 2))),
     ("repair", |dir| said(Writer::repair(&corpus(dir), &[]))),
     ("join", |dir| {
-        said(join(&dir.join("joined"), &[corpus(dir)], &mut |_| {}))
+        let joined = dir.join("joined");
+        said(join(&joined, &[corpus(dir)], false, &mut |_| {}))
     }),
 ];
 

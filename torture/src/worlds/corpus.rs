@@ -117,7 +117,7 @@ impl Script {
             Step::Join => {
                 let parts: Vec<PathBuf> =
                     CORPORA[1..3].iter().map(|name| kept.join(name)).collect();
-                match join(&corpus, &parts, &mut |_| {}) {
+                match join(&corpus, &parts, false, &mut |_| {}) {
                     Err(CorpusError::ShardTwice { .. }) => Ok(()),
                     joined => Ok(joined.map(|_| ())?),
                 }

@@ -10,35 +10,16 @@ use super::verify::{self, ByteProgress};
 use super::writer::{Adopted, Writer};
 
 /// Joins `parts`, which have the same sharding and hold different shards, into one corpus at `dir`.
-/// Shards that are already in `dir` stay, and others may be missing. Files are linked if the file system can, else
-/// copied. Returns the generation.
+/// Shards that are already in `dir` stay; if `is_whole`, the corpus then has all of its shards. Files are linked if the
+/// file system can, else copied. Returns the generation.
 ///
 /// # Errors
 /// [`CorpusError::OtherSettings`] if a part was made with other settings;
 /// [`CorpusError::Damaged`] if a file of a part does not hold what was published;
-/// [`CorpusError::ShardTwice`] if two of them hold the same shard; and as [`Writer::create`].
-/// On an error, `dir` stays as it was.
+/// [`CorpusError::ShardTwice`] if two of them hold the same shard;
+/// [`CorpusError::ShardsMissing`] if more shards are missing from the whole than parts are empty; and as
+/// [`Writer::create`]. On an error, `dir` stays as it was.
 pub fn join(
-    dir: &Path,
-    parts: &[PathBuf],
-    progress: &mut dyn FnMut(ByteProgress),
-) -> Result<u64, CorpusError> {
-    join_parts(dir, parts, false, progress)
-}
-
-/// As [`join`], if the corpus then has all of its shards.
-///
-/// # Errors
-/// [`CorpusError::ShardsMissing`] if more shards are missing than parts are empty; and as [`join`].
-pub fn join_all(
-    dir: &Path,
-    parts: &[PathBuf],
-    progress: &mut dyn FnMut(ByteProgress),
-) -> Result<u64, CorpusError> {
-    join_parts(dir, parts, true, progress)
-}
-
-fn join_parts(
     dir: &Path,
     parts: &[PathBuf],
     is_whole: bool,

@@ -54,7 +54,7 @@ pub use document_list::ListedDocument;
 pub use document_names::file_stem;
 pub use error::CorpusError;
 pub use info::{CorpusInfo, PastGeneration, ShardInfo, history};
-pub use join::{join, join_all};
+pub use join::join;
 pub use layout::is_score_name;
 pub use manifest::Change;
 pub use prune_mark::{PlaceMark, PruneMark};

@@ -1,6 +1,6 @@
 //! Corpora of single shards become one.
 
-use ken_corpus::{CorpusInfo, join, join_all};
+use ken_corpus::{CorpusInfo, join};
 use ken_testing::{cases, has};
 
 use super::*;
@@ -23,7 +23,7 @@ fn parts_become_one_corpus_and_stay_as_they_are() {
     part(&at("p0"), 3, 0, 2);
     part(&at("p2"), 3, 2, 1);
     let mut done = 0;
-    join(&at("whole"), &[at("p0"), at("p2")], &mut |step| {
+    join(&at("whole"), &[at("p0"), at("p2")], false, &mut |step| {
         done = step.bytes;
     })
     .unwrap();
@@ -36,7 +36,7 @@ fn parts_become_one_corpus_and_stay_as_they_are() {
     assert_eq!((documents, info.pruned), (vec![2, 0, 1], 2));
 
     part(&at("p1"), 3, 1, 1);
-    join(&at("whole"), &[at("p1")][..], &mut |_| {}).unwrap();
+    join(&at("whole"), &[at("p1")][..], false, &mut |_| {}).unwrap();
     expected.extend(contents(&at("p1")));
     assert_eq!(contents(&at("whole")), expected);
     // The parts do not need each other.
@@ -51,14 +51,14 @@ fn what_does_not_fit_together_is_refused() {
     part(&at("p0"), 2, 0, 1);
     part(&at("again"), 2, 0, 1);
     part(&at("other"), 3, 1, 1);
-    let error = join(&at("whole"), &[at("p0"), at("again")], &mut |_| {}).unwrap_err();
+    let error = join(&at("whole"), &[at("p0"), at("again")], false, &mut |_| {}).unwrap_err();
     assert_eq!(error.kind(), "shard_twice");
-    let error = join(&at("whole"), &[at("p0"), at("other")], &mut |_| {}).unwrap_err();
+    let error = join(&at("whole"), &[at("p0"), at("other")], false, &mut |_| {}).unwrap_err();
     assert_eq!(error.kind(), "other_sharding");
     assert!(!Corpus::exists(&at("whole")));
-    join(&at("whole"), &[at("p0")], &mut |_| {}).unwrap();
+    join(&at("whole"), &[at("p0")], false, &mut |_| {}).unwrap();
     assert_eq!(
-        join(&at("whole"), &[at("p0")], &mut |_| {})
+        join(&at("whole"), &[at("p0")], false, &mut |_| {})
             .unwrap_err()
             .kind(),
         "shard_twice"
@@ -80,20 +80,20 @@ fn a_whole_corpus_is_joined_from_the_parts_of_all_shards() {
         &[at("p0"), at("p2")][..] => "1 of 3 shards missing: no part holds 1";
         &[at("p1")] => "2 of 3 shards missing: no part holds 0, 1, 2";
     ] {
-        let error = join_all(&at("whole"), parts, &mut |_| {}).unwrap_err();
+        let error = join(&at("whole"), parts, true, &mut |_| {}).unwrap_err();
         has!(error, kind(): "shards_missing", to_string().as_str(): message);
         assert!(!Corpus::exists(&at("whole")));
     }
     let twice = [at("p0"), at("p0"), at("p1"), at("p2")];
-    let error = join_all(&at("whole"), &twice, &mut |_| {}).unwrap_err();
+    let error = join(&at("whole"), &twice, true, &mut |_| {}).unwrap_err();
     assert_eq!(error.kind(), "shard_twice");
-    join_all(&at("whole"), &[at("p0"), at("p1"), at("p2")], &mut |_| {}).unwrap();
+    join(&at("whole"), &twice[1..], true, &mut |_| {}).unwrap();
     let mut expected = contents(&at("p0"));
     expected.extend(contents(&at("p2")));
     assert_eq!(contents(&at("whole")), expected);
 
     // What is there already counts.
-    join(&at("later"), &[at("p0")], &mut |_| {}).unwrap();
-    join_all(&at("later"), &[at("p2"), at("p1")], &mut |_| {}).unwrap();
+    join(&at("later"), &[at("p0")], false, &mut |_| {}).unwrap();
+    join(&at("later"), &[at("p2"), at("p1")], true, &mut |_| {}).unwrap();
     assert_eq!(contents(&at("later")), expected);
 }

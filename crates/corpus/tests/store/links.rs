@@ -34,7 +34,7 @@ const USES: [(&str, Use); 10] = cases![
     "write" => |dir| Writer::open(dir).map(|_| ());
     "rollback" => |dir| Writer::rollback(dir, 1).map(|_| ());
     "repair" => |dir| Writer::repair(dir, &[]).map(|_| ());
-    "join" => |dir| { join(&dir.with_file_name("joined"), &[dir.to_owned()], &mut |_| {}).map(|_| ()) };
+    "join" => |dir| { join(&dir.with_file_name("joined"), &[dir.to_owned()], false, &mut |_| {}).map(|_| ()) };
 ];
 
 fn refused_everywhere(dir: &Path, name: &str) {

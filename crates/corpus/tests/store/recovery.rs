@@ -236,7 +236,7 @@ fn names_that_lead_elsewhere_and_absurd_counts_are_damage() {
         let whole = root.path().join("whole");
         let errors = [
             Corpus::open(&part).map(|_| ()).unwrap_err(),
-            join(&whole, std::slice::from_ref(&part), &mut |_| {})
+            join(&whole, std::slice::from_ref(&part), false, &mut |_| {})
                 .map(|_| ())
                 .unwrap_err(),
         ];

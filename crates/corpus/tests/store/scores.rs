@@ -207,7 +207,7 @@ fn backups_and_joined_corpora_have_the_scores() {
         assert_eq!(scores(&at("b"), "mastery"), values(&[("a#1", expected)]));
         assert_eq!(verify(&at("b"), &mut |_| {}).unwrap(), []);
     }
-    join(&at("j"), &[at("c")], &mut |_| {}).unwrap();
+    join(&at("j"), &[at("c")], false, &mut |_| {}).unwrap();
     assert_eq!(scores(&at("j"), "mastery"), values(&[("a#1", 0.2)]));
     assert_eq!(verify(&at("j"), &mut |_| {}).unwrap(), []);
 }

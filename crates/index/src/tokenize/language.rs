@@ -23,74 +23,31 @@ pub(crate) static ENGLISH: Language = Language {
     marker: "\u{1}en",
 };
 
-pub(crate) static OTHERS: [Language; 11] = [
-    Language {
-        name: "German",
-        stems: Algorithm::German,
-        words: "der die und das ist nicht mit ein von zu",
-        marker: "\u{1}de",
-    },
-    Language {
-        name: "French",
-        stems: Algorithm::French,
-        words: "le les et des est une dans pour du qui",
-        marker: "\u{1}fr",
-    },
-    Language {
-        name: "Spanish",
-        stems: Algorithm::Spanish,
-        words: "el los las una por con para del es se",
-        marker: "\u{1}es",
-    },
-    Language {
-        name: "Italian",
-        stems: Algorithm::Italian,
-        words: "il di che non della sono gli nel è un",
-        marker: "\u{1}it",
-    },
-    Language {
-        name: "Portuguese",
-        stems: Algorithm::Portuguese,
-        words: "o os não uma em com do da para ao",
-        marker: "\u{1}pt",
-    },
-    Language {
-        name: "Dutch",
-        stems: Algorithm::Dutch,
-        words: "het een van dat niet voor zijn met op aan",
-        marker: "\u{1}nl",
-    },
-    Language {
-        name: "Swedish",
-        stems: Algorithm::Swedish,
-        words: "och att det som är inte för på av med",
-        marker: "\u{1}sv",
-    },
-    Language {
-        name: "Danish",
-        stems: Algorithm::Danish,
-        words: "og at det er ikke til af på med den",
-        marker: "\u{1}da",
-    },
-    Language {
-        name: "Finnish",
-        stems: Algorithm::Finnish,
-        words: "ja ei että oli mutta kun joka ovat myös sekä",
-        marker: "\u{1}fi",
-    },
-    Language {
-        name: "Romanian",
-        stems: Algorithm::Romanian,
-        words: "și în cu nu este pe care din sau pentru",
-        marker: "\u{1}ro",
-    },
-    Language {
-        name: "Turkish",
-        stems: Algorithm::Turkish,
-        words: "ve bir bu için ile olarak gibi çok daha değil",
-        marker: "\u{1}tr",
-    },
-];
+/// Languages by their names, markers and small words.
+macro_rules! languages {
+    ($($name:ident $marker:literal $words:literal;)+) => {
+        [$(Language {
+            name: stringify!($name),
+            stems: Algorithm::$name,
+            words: $words,
+            marker: $marker,
+        }),+]
+    };
+}
+
+pub(crate) static OTHERS: [Language; 11] = languages! {
+    German "\u{1}de" "der die und das ist nicht mit ein von zu";
+    French "\u{1}fr" "le les et des est une dans pour du qui";
+    Spanish "\u{1}es" "el los las una por con para del es se";
+    Italian "\u{1}it" "il di che non della sono gli nel è un";
+    Portuguese "\u{1}pt" "o os não uma em com do da para ao";
+    Dutch "\u{1}nl" "het een van dat niet voor zijn met op aan";
+    Swedish "\u{1}sv" "och att det som är inte för på av med";
+    Danish "\u{1}da" "og at det er ikke til af på med den";
+    Finnish "\u{1}fi" "ja ei että oli mutta kun joka ovat myös sekä";
+    Romanian "\u{1}ro" "și în cu nu este pe care din sau pentru";
+    Turkish "\u{1}tr" "ve bir bu için ile olarak gibi çok daha değil";
+};
 
 /// The indexes in [`all`] of the languages that have a small word.
 static BY_WORD: LazyLock<HashMap<&str, Vec<usize>>> = LazyLock::new(|| {

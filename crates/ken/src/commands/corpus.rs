@@ -57,11 +57,7 @@ pub(crate) fn run(verb: &CorpusVerb, session: &Session<'_>) -> Result<()> {
         CorpusVerb::Compact => compact_all(corpus, session.stop)?,
         CorpusVerb::Join { parts, partial } => {
             let mut show = drawn("joining");
-            if *partial {
-                ken_corpus::join(corpus, parts, &mut show)?;
-            } else {
-                ken_corpus::join_all(corpus, parts, &mut show)?;
-            }
+            ken_corpus::join(corpus, parts, !partial, &mut show)?;
         }
     }
     show_info(&CorpusInfo::read(corpus)?, session.json)

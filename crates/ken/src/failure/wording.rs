@@ -25,25 +25,13 @@ pub fn action(action: &Action) -> String {
 }
 
 fn command(action: &Action) -> String {
+    let of = |command: &str, name: &str| format!("ken {command} {}", for_a_shell(name));
     let fixed = match action {
-        Action::Ingest(corpus) => {
-            return format!("ken ingest PATH… --corpus {}", for_a_shell(corpus));
-        }
-        Action::RepairCorpus(corpus) => {
-            return format!(
-                "ken corpus verify --repair --corpus {}",
-                for_a_shell(corpus)
-            );
-        }
-        Action::PushCorpus(address) => {
-            return format!("ken corpus push --corpus DIR --to {}", for_a_shell(address));
-        }
-        Action::PullModel(reference) => {
-            return format!("ken model pull {}", for_a_shell(reference));
-        }
-        Action::RemoveModel(reference) => {
-            return format!("ken model remove {}", for_a_shell(reference));
-        }
+        Action::Ingest(corpus) => return of("ingest PATH… --corpus", corpus),
+        Action::RepairCorpus(corpus) => return of("corpus verify --repair --corpus", corpus),
+        Action::PushCorpus(address) => return of("corpus push --corpus DIR --to", address),
+        Action::PullModel(reference) => return of("model pull", reference),
+        Action::RemoveModel(reference) => return of("model remove", reference),
         Action::Calibrate(policy) => return format!("ken calibrate RECORDS --policy {policy}"),
         Action::CalibrateAbstention(signal) => {
             return format!(

@@ -218,7 +218,7 @@ impl CorpusCopy {
     pub fn new(corpus: &Path, place: PathBuf) -> Result<Self, CorpusError> {
         ken_storage::remove(&place)?;
         let copy = Self(place);
-        join(&copy.0, &[corpus.to_owned()], &mut |_| {})?;
+        join(&copy.0, &[corpus.to_owned()], false, &mut |_| {})?;
         Ok(copy)
     }
 

@@ -109,12 +109,8 @@ pub(super) fn own(dir: &Path, width: usize, name: Option<&str>) -> Result<Own, E
     let kept = config.truncate_dim.unwrap_or(width);
     if !(1..=width).contains(&kept) {
         let supported = "1 to the length of an embedding";
-        return Err(unsupported(
-            &path,
-            "truncate_dim",
-            &kept.to_string(),
-            supported,
-        ));
+        let kept = kept.to_string();
+        return Err(unsupported(&path, "truncate_dim", &kept, supported));
     }
     let prefixes = stated(config.prompts)
         .or_else(|| name.and_then(Prefixes::of_family))
@@ -136,28 +132,19 @@ fn read_modules(dir: &Path) -> Result<(Pooling, bool), EncoderError> {
     let path = dir.join("modules.json");
     let mut pooling = Pooling::Mean;
     let mut normalize = false;
+    let refused = |setting, value: &str, supported| unsupported(&path, setting, value, supported);
     for module in optional::<Vec<Module>>(&path)?.unwrap_or_default() {
         match module.class() {
             "Transformer" => {}
             "Pooling" if !stays_within(&module.path) => {
                 let supported = "a folder below the model's";
-                return Err(unsupported(
-                    &path,
-                    "a module's path",
-                    &module.path,
-                    supported,
-                ));
+                return Err(refused("a module's path", &module.path, supported));
             }
             "Pooling" => pooling = read_pooling(&dir.join(module.path).join("config.json"))?,
             "Normalize" => normalize = true,
             _ => {
                 let supported = "Transformer, Pooling, Normalize";
-                return Err(unsupported(
-                    &path,
-                    "a module's type",
-                    &module.r#type,
-                    supported,
-                ));
+                return Err(refused("a module's type", &module.r#type, supported));
             }
         }
     }

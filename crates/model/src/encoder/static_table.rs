@@ -283,18 +283,8 @@ fn mapping(file: &TensorFile, path: &Path, rows: usize) -> Result<Option<Vec<usi
     };
     let bytes = file.bytes(info).map_err(|error| refusal(path, error))?;
     let read: Vec<usize> = match info.dtype {
-        Dtype::I64 => bytes
-            .as_chunks()
-            .0
-            .iter()
-            .map(|&bytes| i64::from_le_bytes(bytes) as usize)
-            .collect(),
-        Dtype::I32 => bytes
-            .as_chunks()
-            .0
-            .iter()
-            .map(|&bytes| i32::from_le_bytes(bytes) as usize)
-            .collect(),
+        Dtype::I64 => each(&bytes, |bytes| i64::from_le_bytes(bytes) as usize),
+        Dtype::I32 => each(&bytes, |bytes| i32::from_le_bytes(bytes) as usize),
         _ => return Err(of_type(path, "mapping", info.dtype)),
     };
     match read.iter().all(|&row| row < rows) {
@@ -322,12 +312,7 @@ fn numbers_of(
     let bytes = file.bytes(info).map_err(|error| refusal(path, error))?;
     Ok(Some(match info.dtype {
         Dtype::I8 => bytes.iter().map(|&byte| f32::from(byte as i8)).collect(),
-        Dtype::F64 => bytes
-            .as_chunks()
-            .0
-            .iter()
-            .map(|&bytes| f64::from_le_bytes(bytes) as f32)
-            .collect(),
+        Dtype::F64 => each(&bytes, |bytes| f64::from_le_bytes(bytes) as f32),
         Dtype::F32 | Dtype::F16 | Dtype::BF16 => {
             let mut numbers = vec![0.0; shape.iter().product()];
             decode(&bytes, info.dtype, &mut numbers);
@@ -335,6 +320,12 @@ fn numbers_of(
         }
         other => return Err(of_type(path, name, other)),
     }))
+}
+
+/// Reads numbers of a width.
+fn each<const N: usize, T>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Vec<T> {
+    let (numbers, _) = bytes.as_chunks();
+    numbers.iter().map(|&bytes| read(bytes)).collect()
 }
 
 fn misshapen(path: &Path, name: &str, expected: &[usize], found: &[usize]) -> EncoderError {

@@ -57,15 +57,11 @@ fn apply(
             None => Err(no_ratio()),
         };
     };
+    let by = |method, ranking: Ranking<'_>| {
+        by_ratio(ratio, method, ranking, arguments, address, session)
+    };
     if let Some(name) = &arguments.score {
-        return by_ratio(
-            ratio,
-            "kept",
-            Ranking::Kept(name),
-            arguments,
-            address,
-            session,
-        );
+        return by("kept", Ranking::Kept(name));
     }
     let ranking = &arguments.basis.ranking;
     let method = basis::method(ranking)?;
@@ -74,36 +70,15 @@ fn apply(
         (PruneMethod::Measured, _) => {
             let measured = measured(&basis);
             let of = |id: &PassageId| measured.get(id).copied().unwrap_or(f64::NAN);
-            by_ratio(
-                ratio,
-                "measured",
-                Ranking::Ids(&of),
-                arguments,
-                address,
-                session,
-            )
+            by("measured", Ranking::Ids(&of))
         }
         (PruneMethod::Random, _) => {
             let of = |id: &PassageId| chance(session.settings.seed, id.as_str());
-            by_ratio(
-                ratio,
-                "random",
-                Ranking::Ids(&of),
-                arguments,
-                address,
-                session,
-            )
+            by("random", Ranking::Ids(&of))
         }
         (PruneMethod::Pruner, Some(head)) if !basis.has_passages_read() => {
             let of = predictor(head, &basis, address, session)?;
-            by_ratio(
-                ratio,
-                "pruner",
-                Ranking::Vectors(&of),
-                arguments,
-                address,
-                session,
-            )
+            by("pruner", Ranking::Vectors(&of))
         }
         _ => needs_folder(session),
     }

@@ -140,7 +140,9 @@ impl Checkpoint {
         for named in self.tensors() {
             let (name, tensor) = named?;
             let tensor = learned.get(&name).unwrap_or(&tensor);
-            let bytes = bytes(&tensor.to_dtype(stored.dtype())?)?;
+            let tensor = tensor.to_dtype(stored.dtype())?;
+            let mut bytes = Vec::new();
+            tensor.write_bytes(&mut bytes)?;
             held.push((name, tensor.dims().to_vec(), bytes));
         }
         let kind = match stored {
@@ -329,25 +331,6 @@ fn rope_scaling(scaling: &RopeScaling) -> Option<Value> {
                 longrope["attention_factor"] = json!(magnitude);
             }
             longrope
-        }
-    })
-}
-
-/// A tensor's numbers in their stored form.
-fn bytes(tensor: &Tensor) -> Result<Vec<u8>, DecoderError> {
-    let flat = tensor.flatten_all()?;
-    Ok(match tensor.dtype() {
-        DType::F16 => {
-            let numbers: Vec<half::f16> = flat.to_vec1()?;
-            numbers.iter().flat_map(|x| x.to_le_bytes()).collect()
-        }
-        DType::BF16 => {
-            let numbers: Vec<half::bf16> = flat.to_vec1()?;
-            numbers.iter().flat_map(|x| x.to_le_bytes()).collect()
-        }
-        _ => {
-            let numbers: Vec<f32> = flat.to_vec1()?;
-            numbers.iter().flat_map(|x| x.to_le_bytes()).collect()
         }
     })
 }

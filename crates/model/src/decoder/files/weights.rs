@@ -2,7 +2,6 @@
 //! of the graph: rotary pairs half a head apart, query, key and value projections fused, gate and up projections
 //! separate.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -50,29 +49,32 @@ pub(in crate::decoder) enum Part {
 }
 
 impl Part {
-    fn hugging_face(self) -> Cow<'static, str> {
-        Cow::Borrowed(match self {
-            Self::AttentionNorm => "input_layernorm",
-            Self::Query => "self_attn.q_proj",
-            Self::Key => "self_attn.k_proj",
-            Self::Value => "self_attn.v_proj",
-            Self::QueryKeyValue => "self_attn.qkv_proj",
-            Self::QueryNorm => "self_attn.q_norm",
-            Self::KeyNorm => "self_attn.k_norm",
-            Self::AttentionOutput => "self_attn.o_proj",
+    /// Its names in Hugging Face, for an expert's within that, and in GGUF.
+    fn names(self) -> [&'static str; 2] {
+        match self {
+            Self::AttentionNorm => ["input_layernorm", "attn_norm"],
+            Self::Query => ["self_attn.q_proj", "attn_q"],
+            Self::Key => ["self_attn.k_proj", "attn_k"],
+            Self::Value => ["self_attn.v_proj", "attn_v"],
+            Self::QueryKeyValue => ["self_attn.qkv_proj", "attn_qkv"],
+            Self::QueryNorm => ["self_attn.q_norm", "attn_q_norm"],
+            Self::KeyNorm => ["self_attn.k_norm", "attn_k_norm"],
+            Self::AttentionOutput => ["self_attn.o_proj", "attn_output"],
+            Self::PostAttentionNorm => ["post_attention_layernorm", "post_attention_norm"],
             // Named after its position: in other families than Gemma it comes before the feed-forward layer.
-            Self::PostAttentionNorm | Self::FeedForwardNorm => "post_attention_layernorm",
-            Self::PreFeedForwardNorm => "pre_feedforward_layernorm",
-            Self::PostFeedForwardNorm => "post_feedforward_layernorm",
-            Self::Gate => "mlp.gate_proj",
-            Self::Up => "mlp.up_proj",
-            Self::GateUp => "mlp.gate_up_proj",
-            Self::Down => "mlp.down_proj",
-            Self::Router => "mlp.gate",
-            Self::ExpertGate(index) => return format!("mlp.experts.{index}.gate_proj").into(),
-            Self::ExpertUp(index) => return format!("mlp.experts.{index}.up_proj").into(),
-            Self::ExpertDown(index) => return format!("mlp.experts.{index}.down_proj").into(),
-        })
+            Self::FeedForwardNorm => ["post_attention_layernorm", "ffn_norm"],
+            Self::PreFeedForwardNorm => ["pre_feedforward_layernorm", "ffn_norm"],
+            Self::PostFeedForwardNorm => ["post_feedforward_layernorm", "post_ffw_norm"],
+            Self::Gate => ["mlp.gate_proj", "ffn_gate"],
+            Self::Up => ["mlp.up_proj", "ffn_up"],
+            // Phi-3's fused gate and up projection has the name of the up projection.
+            Self::GateUp => ["mlp.gate_up_proj", "ffn_up"],
+            Self::Down => ["mlp.down_proj", "ffn_down"],
+            Self::Router => ["mlp.gate", "ffn_gate_inp"],
+            Self::ExpertGate(_) => ["gate_proj", "ffn_gate_exps"],
+            Self::ExpertUp(_) => ["up_proj", "ffn_up_exps"],
+            Self::ExpertDown(_) => ["down_proj", "ffn_down_exps"],
+        }
     }
 
     /// The index of its expert; `None` if it belongs to none.
@@ -95,30 +97,10 @@ impl Part {
 
     /// The name of its module, as in Hugging Face and PEFT.
     pub(in crate::decoder) fn module(self, layer: usize) -> String {
-        format!("model.layers.{layer}.{}", self.hugging_face())
-    }
-
-    fn gguf(self) -> &'static str {
-        match self {
-            Self::AttentionNorm => "attn_norm",
-            Self::Query => "attn_q",
-            Self::Key => "attn_k",
-            Self::Value => "attn_v",
-            Self::QueryKeyValue => "attn_qkv",
-            Self::QueryNorm => "attn_q_norm",
-            Self::KeyNorm => "attn_k_norm",
-            Self::AttentionOutput => "attn_output",
-            Self::PostAttentionNorm => "post_attention_norm",
-            Self::FeedForwardNorm | Self::PreFeedForwardNorm => "ffn_norm",
-            Self::PostFeedForwardNorm => "post_ffw_norm",
-            Self::Gate => "ffn_gate",
-            // Phi-3's fused gate and up projection has the name of the up projection.
-            Self::Up | Self::GateUp => "ffn_up",
-            Self::Down => "ffn_down",
-            Self::Router => "ffn_gate_inp",
-            Self::ExpertGate(_) => "ffn_gate_exps",
-            Self::ExpertUp(_) => "ffn_up_exps",
-            Self::ExpertDown(_) => "ffn_down_exps",
+        let [name, _] = self.names();
+        match self.expert() {
+            Some(index) => format!("model.layers.{layer}.mlp.experts.{index}.{name}"),
+            None => format!("model.layers.{layer}.{name}"),
         }
     }
 }
@@ -200,7 +182,7 @@ impl WeightFile {
 
     fn block_name(&self, layer: usize, part: Part, suffix: &str) -> String {
         match self {
-            Self::Gguf(_) => format!("blk.{layer}.{}.{suffix}", part.gguf()),
+            Self::Gguf(_) => format!("blk.{layer}.{}.{suffix}", part.names()[1]),
             Self::Safetensors { .. } => format!("{}.{suffix}", part.module(layer)),
         }
     }

@@ -158,14 +158,9 @@ pub(in crate::encoder) fn network(
         }
     }
     if let Positions::Learned { count, first } = network.positions {
-        let supported = "more than the first position";
-        refuse_unless(
-            path,
-            "max_position_embeddings",
-            &count,
-            count > first,
-            supported,
-        )?;
+        let (is_long, supported) = (count > first, "more than the first position");
+        let setting = "max_position_embeddings";
+        refuse_unless(path, setting, &count, is_long, supported)?;
     }
     Ok((network, config.name))
 }
@@ -181,13 +176,8 @@ fn check(path: &Path, family: Family, config: &Dimensions) -> Result<()> {
     refuse_unless(path, "hidden_act", &activation, is_known, supported)?;
     let kind = config.position_embedding_type.as_deref();
     let kind = kind.unwrap_or("absolute");
-    refuse_unless(
-        path,
-        "position_embedding_type",
-        &kind,
-        kind == "absolute",
-        "absolute",
-    )?;
+    let (setting, supported) = ("position_embedding_type", "absolute");
+    refuse_unless(path, setting, &kind, kind == supported, supported)?;
     let heads = config.num_attention_heads;
     // Heads with an explicit width need not add up to the hidden width.
     let divides = config.head_dim.is_some() || config.hidden_size.is_multiple_of(heads);
@@ -234,16 +224,13 @@ fn nomic(path: &Path, types: usize, network: &mut Network) -> Result<()> {
     let Positions::Learned { count: most, .. } = network.positions else {
         return Ok(());
     };
-    rotate(
-        path,
-        network,
-        Rotary {
-            most,
-            base: base.unwrap_or(1000.0),
-            stretch: stretch.map(|(factor, trained)| Stretch { factor, trained }),
-            local: None,
-        },
-    )
+    let rotary = Rotary {
+        most,
+        base: base.unwrap_or(1000.0),
+        stretch: stretch.map(|(factor, trained)| Stretch { factor, trained }),
+        local: None,
+    };
+    rotate(path, network, rotary)
 }
 
 /// Completes a ModernBERT: rotations, and local layers.
@@ -281,29 +268,21 @@ fn modern(path: &Path, most: usize, network: &mut Network) -> Result<()> {
         reach: config.local_attention.unwrap_or(128) / 2,
         layers,
     };
-    rotate(
-        path,
-        network,
-        Rotary {
-            most,
-            base: global.unwrap_or(160_000.0),
-            stretch: None,
-            local: Some(local),
-        },
-    )
+    let rotary = Rotary {
+        most,
+        base: global.unwrap_or(160_000.0),
+        stretch: None,
+        local: Some(local),
+    };
+    rotate(path, network, rotary)
 }
 
 /// Completes a Qwen3: rotations, heads that share keys, and no shifts in norms.
 fn qwen(path: &Path, most: usize, network: &mut Network) -> Result<()> {
     let config: RotaryConfig = required(path)?;
     let is_windowed = config.use_sliding_window;
-    refuse_unless(
-        path,
-        "use_sliding_window",
-        &is_windowed,
-        !is_windowed,
-        "false",
-    )?;
+    let setting = "use_sliding_window";
+    refuse_unless(path, setting, &is_windowed, !is_windowed, "false")?;
     let scaling = config
         .rope_scaling
         .as_ref()
@@ -322,29 +301,21 @@ fn qwen(path: &Path, most: usize, network: &mut Network) -> Result<()> {
         norms: false,
     };
     let base = config.rope_theta.or(theta(&config, None));
-    rotate(
-        path,
-        network,
-        Rotary {
-            most,
-            base: base.unwrap_or(10_000.0),
-            stretch: None,
-            local: None,
-        },
-    )
+    let rotary = Rotary {
+        most,
+        base: base.unwrap_or(10_000.0),
+        stretch: None,
+        local: None,
+    };
+    rotate(path, network, rotary)
 }
 
 /// Gives a network rotations, which need heads of even width.
 fn rotate(path: &Path, network: &mut Network, rotary: Rotary) -> Result<()> {
     let supported = "one that gives heads of an even width";
     let is_even = network.head_width.is_multiple_of(2);
-    refuse_unless(
-        path,
-        "num_attention_heads",
-        &network.heads,
-        is_even,
-        supported,
-    )?;
+    let heads = network.heads;
+    refuse_unless(path, "num_attention_heads", &heads, is_even, supported)?;
     network.positions = Positions::Rotary(rotary);
     Ok(())
 }
