@@ -42,10 +42,6 @@ pub use store::{
     Active, Assigner, Backup, ByteProgress, Change, Corpus, CorpusError, CorpusInfo, Damage,
     DocumentState, EmbedderIdentity, Known, ListedDocument, PastGeneration, PlaceMark, PruneMark,
     Pruned, PrunedDocument, Pruning, Published, Segment, Setting, Settings, ShardInfo, Sharding,
-<<<<<<< HEAD
-    StagedSegment, Writer, backup, file_stem, history, is_score_name, join, join_all,
-    score_in_metadata, verify,
-=======
-    StagedSegment, Writer, backup, history, is_score_name, join, score_in_metadata, verify,
->>>>>>> shrink-b
+    StagedSegment, Writer, backup, file_stem, history, is_score_name, join, score_in_metadata,
+    verify,
 };

@@ -396,7 +396,10 @@ mod tests {
         assert!((entropy.mean - 1.5 * 2.0_f64.ln()).abs() < 1e-6);
         assert_eq!(entropy.mean, entropy.max);
         assert!((answer.margin.unwrap() - 0.25).abs() < 1e-6);
-        assert!(answer.tokens <= OPENING_TOKENS, "all tokens are its opening");
+        assert!(
+            answer.tokens <= OPENING_TOKENS,
+            "all tokens are its opening"
+        );
         let mean = answer.logprob.unwrap() / answer.tokens as f64;
         assert!((answer.opening.unwrap() - mean).abs() < 1e-9);
     }
