@@ -162,7 +162,8 @@ fn damage_is_not_copied_into_files_that_would_be_found_sound() {
 
     let whole = tempfile::tempdir().unwrap();
     let parts = [good.path().to_owned()];
-    let error = ken_corpus::join(&whole.path().join("whole"), &parts, &mut |_| {}).unwrap_err();
+    let error =
+        ken_corpus::join(&whole.path().join("whole"), &parts, false, &mut |_| {}).unwrap_err();
     assert_eq!(error.kind(), "corpus_damaged");
     says!(error.to_string() => &path.display().to_string());
 }
