@@ -353,14 +353,11 @@ fn tantivy_call<T>(
     path: &Path,
     call: impl FnOnce() -> Result<T, TantivyError>,
 ) -> Result<T, IndexError> {
-    match contained(call) {
-        Ok(Ok(returned)) => Ok(returned),
-        Ok(Err(error)) => Err(damaged(path, &error)),
-        Err(reason) => Err(IndexError::LexicalDamaged {
-            path: path.to_owned(),
-            reason,
-        }),
-    }
+    let called = contained(call).map_err(|reason| IndexError::LexicalDamaged {
+        path: path.to_owned(),
+        reason,
+    })?;
+    called.map_err(|error| damaged(path, &error))
 }
 
 /// Opens the index in a folder, and returns the number of terms in all its passages. The checksums

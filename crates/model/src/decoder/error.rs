@@ -316,6 +316,15 @@ impl DecoderError {
         }
     }
 
+    /// Weights that are not as their format, "GGUF" or "safetensors", requires.
+    pub(in crate::decoder) fn corrupt(path: &Path, format: &'static str, reason: String) -> Self {
+        Self::CorruptModel {
+            path: path.to_path_buf(),
+            format,
+            reason,
+        }
+    }
+
     /// A file that describes a model that cannot be run.
     pub(in crate::decoder) fn invalid(path: &Path, reason: String) -> Self {
         Self::InvalidConfig {

@@ -27,11 +27,7 @@ impl GgufFile {
     /// An unreadable, broken or truncated file, or a tensor type that is not supported.
     pub(in crate::decoder) fn open(path: &Path) -> Result<Self, DecoderError> {
         let file = ReadAt::open_linked(path).map_err(|e| DecoderError::io(path, e.source))?;
-        let corrupt = |reason: String| DecoderError::CorruptModel {
-            path: path.to_path_buf(),
-            format: "GGUF",
-            reason,
-        };
+        let corrupt = |reason: String| DecoderError::corrupt(path, "GGUF", reason);
         // Lengths and counts are checked before anything of their size is allocated.
         let head_bytes = gguf_header::length(&mut Reader::new(&file))
             .map_err(|error| corrupt(error.to_string()))?;
@@ -167,13 +163,10 @@ impl GgufFile {
     ) -> Result<Range<u64>, DecoderError> {
         let block = info.ggml_dtype.block_size();
         if !inputs.is_multiple_of(block) {
-            return Err(DecoderError::CorruptModel {
-                path: self.path().to_path_buf(),
-                format: "GGUF",
-                reason: format!(
-                    "rows of {inputs} weights of the tensor `{name}` are not whole blocks of {block}"
-                ),
-            });
+            let reason = format!(
+                "rows of {inputs} weights of the tensor `{name}` are not whole blocks of {block}"
+            );
+            return Err(DecoderError::corrupt(self.path(), "GGUF", reason));
         }
         let bytes = (rows * (inputs / block) * info.ggml_dtype.type_size()) as u64;
         let start = place(info, self.content.tensor_data_offset).start + index as u64 * bytes;
@@ -194,13 +187,12 @@ impl GgufFile {
     /// A missing tensor or one that cannot be decoded.
     pub(in crate::decoder) fn tensor(&self, name: &str) -> Result<QTensor, DecoderError> {
         self.info(name)?;
-        self.content
-            .tensor(&mut Reader::new(&self.file), name, &Device::Cpu)
-            .map_err(|e| DecoderError::CorruptModel {
-                path: self.path().to_path_buf(),
-                format: "GGUF",
-                reason: format!("tensor `{name}`: {}", first_line(&e)),
-            })
+        let from = &mut Reader::new(&self.file);
+        let read = self.content.tensor(from, name, &Device::Cpu);
+        read.map_err(|error| {
+            let reason = format!("tensor `{name}`: {}", first_line(&error));
+            DecoderError::corrupt(self.path(), "GGUF", reason)
+        })
     }
 }
 
@@ -252,12 +244,22 @@ impl Seek for Reader<'_> {
 
 /// candle appends a backtrace to its messages; people only need the first line.
 fn first_line(error: &candle_core::Error) -> String {
-    error
-        .to_string()
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .to_owned()
+    let text = error.to_string();
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+fn text(value: &gguf_file::Value) -> Option<&str> {
+    match value {
+        gguf_file::Value::String(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn truth(value: &gguf_file::Value) -> Option<bool> {
+    match value {
+        gguf_file::Value::Bool(truth) => Some(*truth),
+        _ => None,
+    }
 }
 
 /// Typed access to GGUF metadata.
@@ -277,27 +279,15 @@ impl<'a> Metadata<'a> {
     }
 
     pub(in crate::decoder) fn optional_string(&self, key: &str) -> Option<&'a str> {
-        match self.content.metadata.get(key) {
-            Some(gguf_file::Value::String(text)) => Some(text),
-            _ => None,
-        }
+        text(self.content.metadata.get(key)?)
     }
 
     pub(in crate::decoder) fn optional_bool(&self, key: &str) -> Option<bool> {
-        match self.content.metadata.get(key) {
-            Some(gguf_file::Value::Bool(value)) => Some(*value),
-            _ => None,
-        }
+        truth(self.content.metadata.get(key)?)
     }
 
     pub(in crate::decoder) fn strings(&self, key: &str) -> Option<Vec<&'a str>> {
-        self.array(key)?
-            .iter()
-            .map(|value| match value {
-                gguf_file::Value::String(text) => Some(text.as_str()),
-                _ => None,
-            })
-            .collect()
+        self.array(key)?.iter().map(text).collect()
     }
 
     pub(in crate::decoder) fn numbers(&self, key: &str) -> Option<Vec<f64>> {
@@ -305,13 +295,7 @@ impl<'a> Metadata<'a> {
     }
 
     pub(in crate::decoder) fn booleans(&self, key: &str) -> Option<Vec<bool>> {
-        self.array(key)?
-            .iter()
-            .map(|value| match value {
-                gguf_file::Value::Bool(value) => Some(*value),
-                _ => None,
-            })
-            .collect()
+        self.array(key)?.iter().map(truth).collect()
     }
 
     pub(in crate::decoder) fn number(&self, key: &str) -> Result<f64, DecoderError> {
@@ -330,11 +314,8 @@ impl<'a> Metadata<'a> {
     }
 
     fn missing(&self, key: &str) -> DecoderError {
-        DecoderError::CorruptModel {
-            path: self.path.to_path_buf(),
-            format: "GGUF",
-            reason: format!("the metadata key `{key}` is missing"),
-        }
+        let reason = format!("the metadata key `{key}` is missing");
+        DecoderError::corrupt(self.path, "GGUF", reason)
     }
 }
 

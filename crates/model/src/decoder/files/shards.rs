@@ -32,11 +32,7 @@ pub(in crate::decoder) fn refusal(path: &Path, error: TensorFileError) -> Decode
 }
 
 fn corrupt(path: &Path, reason: String) -> DecoderError {
-    DecoderError::CorruptModel {
-        path: path.to_path_buf(),
-        format: "safetensors",
-        reason,
-    }
+    DecoderError::corrupt(path, "safetensors", reason)
 }
 
 /// `model.safetensors`, or every shard that `model.safetensors.index.json` names.

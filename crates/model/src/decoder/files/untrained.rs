@@ -87,10 +87,8 @@ impl Untrained {
             })
             .collect();
         let path = folder.join(WEIGHTS_FILE);
-        let corrupt = |error: safetensors::SafeTensorError| DecoderError::CorruptModel {
-            path: path.clone(),
-            format: "safetensors",
-            reason: error.to_string(),
+        let corrupt = |error: safetensors::SafeTensorError| {
+            DecoderError::corrupt(&path, "safetensors", error.to_string())
         };
         let views = data
             .iter()
