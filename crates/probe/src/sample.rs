@@ -40,7 +40,7 @@ pub struct Sample {
 const MARGIN_TOKENS: usize = 20;
 
 /// The tokens of an answer that tell how sure the model is of it (`results/2026-12-01-opening`).
-const OPENING_TOKENS: usize = 3;
+const OPENING_TOKENS: usize = 8;
 
 /// Entropies, in nats, of the distributions that an answer's tokens come from, at temperature 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -405,9 +405,12 @@ mod tests {
     }
 
     #[test]
-    fn an_opening_is_the_first_three_tokens() {
+    fn an_opening_is_the_first_tokens() {
         let opening = |logprobs: &[f32]| mean_of_first(OPENING_TOKENS, logprobs);
-        assert_eq!(opening(&[-1.0, -0.5, -0.75, -9.0, -9.0]), Some(-0.75));
+        let long = [
+            -1.0, -0.5, -0.75, -0.75, -1.0, -0.5, -0.75, -0.75, -9.0, -9.0,
+        ];
+        assert_eq!(opening(&long), Some(-0.75));
         assert_eq!(opening(&[-1.0, -0.5]), Some(-0.75));
         assert_eq!(opening(&[]), None);
     }

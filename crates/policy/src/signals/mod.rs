@@ -293,7 +293,7 @@ signals! {
         weighed: Some(|without, with| confidence(with).with(confidence(without), |with, without| with - without)),
     }
     EVIDENCE_ASSURANCE: EVIDENCE, "evidence:assurance"
-    "the mean log probability of the first three tokens of the greedy answer with the evidence, less three times the lead of those of the greedy answer from memory where they are more likely" {
+    "the mean log probability of the first eight tokens of the greedy answer with the evidence, less three times the lead of those of the greedy answer from memory where they are more likely" {
         subject: "the model's assurance with the evidence",
         steps: &[Step::Greedy],
         steps_of_evidence: &[Step::Greedy],
@@ -301,7 +301,7 @@ signals! {
         weighed: Some(assurance),
     }
     EVIDENCE_STATED: EVIDENCE, "evidence:stated"
-    "that, less 0.15 of what the log odds of saying that no passage answers are above -3; these of full answers, by models that score given texts" {
+    "that, less a tenth of what the log odds of saying that no passage answers are above -3; these of full answers, by models that score given texts" {
         subject: "the model's assurance that the evidence states it",
         steps: &[Step::Greedy],
         steps_of_evidence: &[Step::Greedy, Step::Refuse],

@@ -32,7 +32,7 @@ pub(super) fn assurance(without: &Measurements, with: &Measurements) -> Reading 
 /// How much the log odds of a refusal lower the assurance. It is 0 at odds that are usual where a passage states
 /// the answer, so that models with and without them have one threshold.
 pub(super) fn doubt_by_refusal(log_odds: f64) -> f64 {
-    const WEIGHT: f64 = 0.15;
+    const WEIGHT: f64 = 0.1;
     const USUAL: f64 = -3.0;
     WEIGHT * (log_odds - USUAL)
 }

@@ -356,7 +356,7 @@ fn an_empty_memory_has_no_lead_over_the_evidence() {
     };
     assert_eq!(stated(None), 0.0);
     assert!((stated(Some(-3.0))).abs() < 1e-12);
-    assert!((stated(Some(-1.0)) + 0.3).abs() < 1e-12);
+    assert!((stated(Some(-1.0)) + 0.2).abs() < 1e-12);
 }
 
 /// What is kept of a signal that cannot tell is read again as that.
