@@ -244,17 +244,6 @@ mod tests {
     }
 
     #[test]
-    fn patterns_that_are_too_many_to_match_are_told_like_a_file_that_cannot_be_read() {
-        let dir = folder(&[(".ignore", &"?".repeat(60_000)), ("a.md", "a")]);
-        let documents = read_documents(&[dir.path().to_owned()]).unwrap();
-        let expected = Skipped {
-            path: dir.path().join(".ignore"),
-            reason: SkipReason::Unreadable,
-        };
-        assert_eq!(documents.skipped(), [expected]);
-    }
-
-    #[test]
     fn what_is_given_itself_does_not_count_as_left_out() {
         let dir = folder(&[
             (".gitignore", "build/\n*.log\n"),

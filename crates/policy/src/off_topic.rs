@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn the_thresholds_of_documents_are_told_in_full() {
-        assert_eq!(Policy::DOCUMENTS.in_full(), "documents@-0.35:0.35:0.8:1.2");
+        assert_eq!(Policy::DOCUMENTS.in_full(), "documents@-0.4:0.35:0.8:1.2");
         for name in ["always", "certainty@0.5+evidence:cosine@0.2"] {
             assert_eq!(name.parse::<Policy>().unwrap().in_full(), name);
         }
