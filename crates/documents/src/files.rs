@@ -107,7 +107,7 @@ pub(crate) struct Found {
     pub(crate) excluded: Vec<PathBuf>,
     /// The files in folders whose formats are not read.
     pub(crate) unread: Unread,
-    /// What is wrong with files of patterns.
+    /// Faults in files of patterns.
     pub(crate) notices: Notices,
 }
 

@@ -76,7 +76,7 @@ impl Probe<'_> {
 /// One question with its distinct prompts, each of which is sampled once.
 struct Draft<'q> {
     question: &'q Question,
-    /// What is known of it already.
+    /// Knowledge of it from before.
     record: ProbeRecord,
     prompts: Vec<Prompt>,
     /// The index of each condition's prompt.

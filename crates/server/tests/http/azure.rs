@@ -10,7 +10,7 @@ use crate::fixture::{FRANCE, LIMITS, OIL, Running, facts, grant};
 
 const CHAT: &str = "/openai/deployments/ken/always/chat/completions?api-version=2024-10-21";
 
-/// What is asked, without a model.
+/// The request in a question, told without a model.
 fn conversation(question: &str) -> Value {
     json!({ "messages": [{ "role": "user", "content": question }] })
 }
