@@ -1,5 +1,5 @@
 //! The answer and the cost of a policy, composed for each question from one of its two answers and the costs of
-//! deciding. `tests/comparison.rs` checks that the pipeline does the same.
+//! deciding. `tests/evaluation/comparison.rs` checks that the pipeline does the same.
 
 use std::collections::BTreeSet;
 
