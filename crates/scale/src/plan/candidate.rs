@@ -199,9 +199,8 @@ fn costs(
     let memory = model
         .weight_bytes
         .zip(model.bytes_per_token)
-        .map(|(weights, token)| {
-            weights as f64 + token as f64 * longest + condition.index_bytes as f64
-        });
+        .zip(condition.index_bytes)
+        .map(|((weights, token), index)| weights as f64 + token as f64 * longest + index as f64);
     // Only questions that were answered one at a time have their own times.
     let alone = records.iter().filter(|record| timed.contains(&record.id));
     let times: Vec<f64> = alone
@@ -212,7 +211,10 @@ fn costs(
         (Quantity::Parameters, Some(model.parameters as f64)),
         (Quantity::Shards, Some(f64::from(condition.condition.n))),
         (Quantity::Memory, memory),
-        (Quantity::Disk, Some(condition.disk_bytes as f64)),
+        (
+            Quantity::Disk,
+            condition.disk_bytes.map(|bytes| bytes as f64),
+        ),
         (Quantity::P50, percentile(&times, 50.0)),
         (Quantity::P95, percentile(&times, 95.0)),
         (Quantity::Tokens, tokens),
