@@ -94,7 +94,7 @@ pub fn guaranteed_in_milvus(
     let whole = collection.clone().before_ratios();
     let threshold = |passages| ranked.threshold(passages).map_err(AnswerError::from);
     // If not even the smallest ratio can go, that is why none is found.
-    threshold(count(MIN_RATIO, ranked.passages()))?;
+    threshold(count(MIN_RATIO, ranked.passages()).max(1))?;
     let guarantee = Guarantee {
         most: ranked.scored(),
         ..guarantee
