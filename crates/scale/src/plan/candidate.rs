@@ -273,3 +273,32 @@ impl Naming {
         name
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_that_no_server_tells_are_unknown_costs() {
+        let model = StudiedModel {
+            reference: "s".to_owned(),
+            adapter: None,
+            fingerprint: String::new(),
+            parameters: 1,
+            weight_bytes: Some(100),
+            bytes_per_token: Some(2),
+        };
+        let told = |bytes| {
+            let condition = StudiedCondition {
+                condition: Condition::FROM_MEMORY,
+                passages: 1,
+                index_bytes: bytes,
+                disk_bytes: bytes,
+            };
+            let costs = costs(&model, &condition, &[Record::default()], &[]);
+            [Quantity::Memory, Quantity::Disk].map(|quantity| costs.get(quantity.name()).copied())
+        };
+        assert_eq!(told(Some(5)), [Some(105.0), Some(5.0)]);
+        assert_eq!(told(None), [None, None]);
+    }
+}
