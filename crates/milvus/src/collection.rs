@@ -108,11 +108,9 @@ impl Collection {
         })
     }
 
-    /// The collection as if no ratio had pruned passages, without filters.
-    #[must_use]
-    pub fn before_ratios(mut self) -> Self {
+    /// Finds passages as if no ratio had pruned any, without filters.
+    pub fn undo_ratios(&mut self) {
         self.condition = candidates();
-        self
     }
 
     /// Restricts the search to documents that match all filters.

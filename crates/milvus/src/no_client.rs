@@ -32,9 +32,8 @@ impl Collection {
         match self {}
     }
 
-    #[must_use]
-    pub fn before_ratios(self) -> Self {
-        match self {}
+    pub fn undo_ratios(&mut self) {
+        match *self {}
     }
 }
 

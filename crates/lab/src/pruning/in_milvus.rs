@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 
-use ken_answer::{AnswerError, PassageFeatures};
+use ken_answer::{AnswerError, BackEnd, PassageFeatures};
 use ken_corpus::{Comparison, Filter, Passage, PassageId};
 use ken_eval::run::in_memory;
 use ken_language::LanguageModel;
@@ -18,7 +18,7 @@ use super::order::count;
 use super::score::{Method, applied_to_texts, check_reader};
 use super::vectors::READ_TOGETHER;
 
-/// The scores of the passages that a ratio refers to, by a pruner that has them read or by near duplicates; `None` for
+/// The scores of the passages that a collection finds, by a pruner that has them read or by near duplicates; `None` for
 /// other methods, which need nothing but a passage's own id and vector. `progress` receives how many passages are done, and
 /// the total. Holds the ids of all passages in memory.
 ///
@@ -31,7 +31,6 @@ pub fn scored_in_milvus(
     progress: &mut dyn FnMut(usize, usize),
     cancel: &AtomicBool,
 ) -> Result<Option<HashMap<PassageId, f64>>, PruningError> {
-    let collection = collection.clone().before_ratios();
     let ids = || collection.ids().map_err(AnswerError::from);
     let (ids, scores) = match method {
         Method::Pruner { head, reader } => {
@@ -40,12 +39,12 @@ pub fn scored_in_milvus(
             };
             let model = check_reader(head, reader)?;
             let ids = ids()?;
-            let scores = read(head, (model, view), &collection, &ids, progress, cancel)?;
+            let scores = read(head, (model, view), collection, &ids, progress, cancel)?;
             (ids, scores)
         }
         Method::NearDuplicates => {
             let ids = ids()?;
-            let scores = by_similarity_in_milvus(&ids, &collection, progress, cancel)?;
+            let scores = by_similarity_in_milvus(&ids, collection, progress, cancel)?;
             (ids, scores)
         }
         Method::Measured | Method::Kept { .. } | Method::Random { .. } => return Ok(None),
@@ -76,8 +75,8 @@ fn read(
 }
 
 /// The largest ratio that keeps a guarantee, by the scores that a collection keeps under a name, and how many passages go
-/// at that: passages of one score go together, as each ratio is searched with a filter. `progress` receives the hundredths
-/// that were tested.
+/// at that: passages of one score go together, as each ratio is searched with a filter. `whole` finds all passages that
+/// ratios refer to; `progress` receives the hundredths that were tested.
 ///
 /// # Errors
 /// Too few scores for any ratio, no question with golden answers, a server that fails, no ratio that keeps the guarantee,
@@ -85,13 +84,12 @@ fn read(
 pub fn guaranteed_in_milvus(
     ranked: &Ranked,
     name: &str,
-    collection: &Collection,
+    whole: &BackEnd,
     asked: &[CoverageQuestion],
     guarantee: Guarantee,
     progress: &mut dyn FnMut(u32),
     cancel: &AtomicBool,
 ) -> Result<(GuaranteedRatio, usize), PruningError> {
-    let whole = collection.clone().before_ratios();
     let threshold = |passages| ranked.threshold(passages).map_err(AnswerError::from);
     // If not even the smallest ratio can go, that is why none is found.
     threshold(count(MIN_RATIO, ranked.passages()).max(1))?;
@@ -102,11 +100,10 @@ pub fn guaranteed_in_milvus(
     let mut coverage =
         |goes: usize, open: &[&CoverageQuestion]| -> Result<Vec<bool>, PruningError> {
             let filter = threshold(goes)?.map(|(least, _)| below(name, least));
-            let left = whole.clone().within(filter.as_slice());
-            let left = left.map_err(AnswerError::from)?;
+            let left = whole.clone().within(filter.as_slice())?;
             let covered = open.iter().map(|asked| {
-                let hits = left.search(&asked.query(), guarantee.mode, guarantee.k);
-                Ok(asked.is_covered_by(&hits.map_err(AnswerError::from)?))
+                let (hits, _) = left.search(&asked.query(), guarantee.mode, guarantee.k)?;
+                Ok(asked.is_covered_by(&hits))
             });
             covered.collect()
         };

@@ -71,9 +71,10 @@ fn the_highest_go_until_that_is_replaced_or_undone() {
     assert_eq!(first, order[..70]);
     assert_eq!(pruned(by_vector, 70), 71);
     assert_eq!(ids(held(&address)), sorted(&order[70..]));
-    let collection = opened(&address).unwrap();
+    let mut collection = opened(&address).unwrap();
     assert_eq!(collection.ids().unwrap(), sorted(&order[70..]));
-    assert_eq!(collection.before_ratios().ids().unwrap(), sorted(&order));
+    collection.undo_ratios();
+    assert_eq!(collection.ids().unwrap(), sorted(&order));
 
     // Scores that are set meanwhile leave the marks as they are, and rank as what they were made of.
     let (to, stop) = (address.parse().unwrap(), AtomicBool::new(false));

@@ -288,7 +288,7 @@ mod tests {
             weight_bytes: Some(100),
             bytes_per_token: Some(2),
         };
-        let told = |bytes| {
+        let sizes = |bytes| {
             let condition = StudiedCondition {
                 condition: Condition::FROM_MEMORY,
                 passages: 1,
@@ -298,7 +298,7 @@ mod tests {
             let costs = costs(&model, &condition, &[Record::default()], &[]);
             [Quantity::Memory, Quantity::Disk].map(|quantity| costs.get(quantity.name()).copied())
         };
-        assert_eq!(told(Some(5)), [Some(105.0), Some(5.0)]);
-        assert_eq!(told(None), [None, None]);
+        assert_eq!(sizes(Some(5)), [Some(105.0), Some(5.0)]);
+        assert_eq!(sizes(None), [None, None]);
     }
 }

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use ken_answer::chance;
+use ken_answer::{BackEnd, chance};
 use ken_corpus::{Active, CorpusInfo, PassageId, PruneMark};
 use ken_lab::pruning::{
     Basis, GuaranteedRatio, Method, REASON, applied, check_embedder, count, guaranteed_in_milvus,
     read_marks, read_scores, scored_in_milvus, write_marks,
 };
-use ken_milvus::{Mark, MilvusAddress, Missing, Ranked, Ranking, mark, restore, score};
+use ken_milvus::{Collection, Mark, MilvusAddress, Missing, Ranked, Ranking, mark, restore, score};
 
 use super::remainder::no_score;
 use super::{
@@ -108,19 +108,12 @@ fn guaranteed(
 ) -> Result<()> {
     check_not_reranked(session.settings)?;
     let asked = asked(arguments, session)?;
-    let collection = session.setup().collection(address, Active::All)?;
+    let whole = BackEnd::from(candidates(address, session)?);
     let ranked = ranked(Ranking::Kept(name), address, session)?;
     let guarantee = guarantee(max_loss, ranked.scored(), arguments, session.settings);
     let (progress, stop) = (&mut ratios_tried(), session.stop);
-    let (kept, passages) = guaranteed_in_milvus(
-        &ranked,
-        name,
-        &collection,
-        &asked,
-        guarantee,
-        progress,
-        stop,
-    )?;
+    let (kept, passages) =
+        guaranteed_in_milvus(&ranked, name, &whole, &asked, guarantee, progress, stop)?;
     let goes = Goes {
         passages,
         ratio: kept.ratio.unwrap_or(0.0),
@@ -128,6 +121,13 @@ fn guaranteed(
         promise: Some(&kept),
     };
     prune(ranked, &goes, arguments, session)
+}
+
+/// The collection, which finds the passages that a ratio refers to.
+fn candidates(address: &MilvusAddress, session: &Session<'_>) -> Result<Collection> {
+    let mut collection = session.setup().collection(address, Active::All)?;
+    collection.undo_ratios();
+    Ok(collection)
 }
 
 fn ranked(by: Ranking<'_>, address: &MilvusAddress, session: &Session<'_>) -> Result<Ranked> {
@@ -241,7 +241,7 @@ impl<'a> Scores<'a> {
     ) -> Result<Self> {
         let reader = basis::reader(basis, session)?;
         let method = basis::method_of(method, basis, reader.as_deref(), session);
-        let collection = session.setup().collection(address, Active::All)?;
+        let collection = candidates(address, session)?;
         let listed = {
             let progress = &mut counting("read");
             scored_in_milvus(method, &collection, progress, session.stop)?
