@@ -11,7 +11,7 @@ use ken_corpus::{Active, CorpusInfo, EmbedderIdentity, Filter, Location, Passage
 use ken_index::{Hit, Mode, Query, fused_depth, reciprocal_rank};
 use milvus::v2::prelude::{
     ConsistencyLevel, Ids, LoadCollectionRequest, QueryRequest, ResultRow, ResultValue,
-    SearchRequest, SearchVectors,
+    SearchRequest, SearchRequestBuilder, SearchVectors, SingleResult,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -24,7 +24,7 @@ use crate::identity::Identity;
 use crate::literal::id_in;
 use crate::numbers;
 use crate::pieces::Pieces;
-use crate::row::{piece, query_words};
+use crate::row::{candidates, piece, query_words};
 use crate::schema::{
     DOC_ID, ID, LOCATION, METADATA, MOST_HITS, PRUNED, TEXT, TITLE, VECTOR, WORD_COUNTS, partition,
 };
@@ -106,6 +106,11 @@ impl Collection {
             active,
             condition: format!("{PRUNED} == false"),
         })
+    }
+
+    /// Finds passages as if no ratio had pruned any, without filters.
+    pub fn undo_ratios(&mut self) {
+        self.condition = candidates();
     }
 
     /// Restricts the search to documents that match all filters.
@@ -215,12 +220,15 @@ impl Collection {
         k: usize,
     ) -> Result<Vec<(PassageId, f32)>, MilvusError> {
         let vector = query.checked_vector(mode, self.embedder().dimensions)?;
+        self.ranking(self.dense_request(&[vector], k), k)
+    }
+
+    fn dense_request(&self, vectors: &[&[f32]], k: usize) -> SearchRequestBuilder {
         let index = self.identity.index;
-        let request = SearchRequest::builder()
+        SearchRequest::builder()
             .vector_field(VECTOR)
-            .vectors(numbers::query(index.numbers, vector))
-            .extra_params(index.kind.search_params(k));
-        self.ranking(request, k)
+            .vectors(numbers::queries(index.numbers, vectors))
+            .extra_params(index.kind.search_params(k))
     }
 
     fn lexical(&self, query: &Query<'_>, k: usize) -> Result<Vec<(PassageId, f32)>, MilvusError> {
@@ -240,20 +248,51 @@ impl Collection {
         Ok(ranking.map(|(id, score)| (id, score.abs())).collect())
     }
 
+    /// The `k` passages nearest to each of some vectors, nearest first, with their cosines.
+    ///
+    /// # Shapes
+    /// `vectors`: `[vectors][dimensions]`, normalized. Returns `[vectors]`.
+    ///
+    /// # Errors
+    /// A server that fails.
+    pub fn nearest(
+        &self,
+        vectors: &[Vec<f32>],
+        k: usize,
+    ) -> Result<Vec<Vec<(PassageId, f32)>>, MilvusError> {
+        if vectors.is_empty() {
+            return Ok(Vec::new());
+        }
+        let vectors: Vec<&[f32]> = vectors.iter().map(Vec::as_slice).collect();
+        self.rankings(self.dense_request(&vectors, k), k)
+    }
+
     fn ranking(
         &self,
-        request: milvus::v2::prelude::SearchRequestBuilder,
+        request: SearchRequestBuilder,
         k: usize,
     ) -> Result<Vec<(PassageId, f32)>, MilvusError> {
+        let rankings = self.rankings(request, k)?;
+        Ok(rankings.into_iter().next().unwrap_or_default())
+    }
+
+    /// The passages that a search finds for each of its queries.
+    fn rankings(
+        &self,
+        request: SearchRequestBuilder,
+        k: usize,
+    ) -> Result<Vec<Vec<(PassageId, f32)>>, MilvusError> {
         let request = request
             .partition_names(self.partitions())
             .filter(self.condition.as_str())
             .limit(i64::try_from(k).unwrap_or(i64::MAX))
             .consistency_level(ConsistencyLevel::Bounded);
         let response = call!("search" within SHORT, &self.connection => search(request))?;
-        let Some(results) = response.results().get_results().first() else {
-            return Ok(Vec::new());
-        };
+        let results = response.results().get_results().iter();
+        results.map(|results| self.ranked(results)).collect()
+    }
+
+    fn ranked(&self, results: &SingleResult) -> Result<Vec<(PassageId, f32)>, MilvusError> {
         let ids = match results.get_ids() {
             Ids::VarChar(ids) => ids.as_slice(),
             other if other.is_empty() => &[],
@@ -317,6 +356,22 @@ impl Collection {
             self.passages(&ids)?.into_iter().for_each(&mut *read);
         }
         Ok(())
+    }
+
+    /// The ids of all passages that match the filters, sorted.
+    ///
+    /// # Errors
+    /// A server that fails.
+    pub fn ids(&self) -> Result<Vec<PassageId>, MilvusError> {
+        let partitions = self.partitions();
+        let mut pieces =
+            Pieces::starting_at(i64::MIN, &self.connection, partitions, &self.condition);
+        let mut all = Vec::new();
+        while let Some(ids) = pieces.next_ids()? {
+            all.extend(ids);
+        }
+        all.sort_unstable();
+        Ok(all)
     }
 
     /// Those of some passages that the collection has, pruned or not, each with its vector, in no order.

@@ -31,6 +31,10 @@ impl Collection {
     pub fn within(self, _filters: &[Filter]) -> Result<Self, MilvusError> {
         match self {}
     }
+
+    pub fn undo_ratios(&mut self) {
+        match *self {}
+    }
 }
 
 /// What only an open collection, or its ranked passages, can do.
@@ -48,6 +52,7 @@ methods! {
     Ranked:
     info() -> &CorpusInfo;
     passages() -> usize;
+    scored() -> usize;
     pruned() -> usize;
     threshold(usize) -> Result<Option<(f64, usize)>, MilvusError>;
     first(usize) -> Result<Vec<PruneMark>, MilvusError>;
@@ -65,6 +70,8 @@ methods! {
     content() -> String;
     sample(Option<usize>, u64, &mut dyn FnMut(Passage)) -> Result<(), MilvusError>;
     find(&str) -> Result<Option<Passage>, MilvusError>;
+    ids() -> Result<Vec<PassageId>, MilvusError>;
+    nearest(&[Vec<f32>], usize) -> Result<Vec<Vec<(PassageId, f32)>>, MilvusError>;
     stored(&[PassageId]) -> Result<Vec<(Passage, Vec<f32>)>, MilvusError>;
     search(&Query<'_>, Mode, usize) -> Result<Vec<Hit>, MilvusError>;
 }

@@ -46,12 +46,13 @@ pub(crate) fn column(numbers: VectorType, name: &str, vectors: Vec<Vec<f32>>) ->
     }
 }
 
-/// The vector of a query.
-pub(crate) fn query(numbers: VectorType, vector: &[f32]) -> SearchVectors {
+/// The vectors of queries.
+pub(crate) fn queries(numbers: VectorType, vectors: &[&[f32]]) -> SearchVectors {
+    let vectors = vectors.iter();
     match numbers {
-        VectorType::F32 => SearchVectors::Float(vec![vector.to_vec()]),
-        VectorType::F16 => SearchVectors::Float16(vec![halves(vector)]),
-        VectorType::Int8 => SearchVectors::Int8(vec![codes(vector)]),
+        VectorType::F32 => SearchVectors::Float(vectors.map(|vector| vector.to_vec()).collect()),
+        VectorType::F16 => SearchVectors::Float16(vectors.map(|vector| halves(vector)).collect()),
+        VectorType::Int8 => SearchVectors::Int8(vectors.map(|vector| codes(vector)).collect()),
     }
 }
 
@@ -123,8 +124,8 @@ mod tests {
         assert_eq!(codes(&[0.05, -0.2, 0.0]), [32, -127, 0]);
         assert_eq!(codes(&[0.0, 0.0]), [0, 0]);
         assert_eq!(
-            query(VectorType::F32, &[1.0]),
-            SearchVectors::Float(vec![vec![1.0]])
+            queries(VectorType::F32, &[&[1.0], &[0.5]]),
+            SearchVectors::Float(vec![vec![1.0], vec![0.5]])
         );
     }
 }

@@ -14,9 +14,10 @@ use crate::error::MilvusError;
 use crate::literal::id_in;
 use crate::mark::{Mark, Ranking};
 use crate::pieces::Pieces;
+use crate::row::{candidates, pruned_by_ratio};
 use crate::schema::{ID, METADATA, PRUNED, VECTOR, partition};
 use crate::token::Token;
-use crate::update::{CHANGED_AT_ONCE, Update, held, pruned_by_ratio};
+use crate::update::{CHANGED_AT_ONCE, Update, held};
 
 /// How many passages are scored at once; fewer if they do not fit into one answer.
 const SCORED_AT_ONCE: usize = 256;
@@ -50,8 +51,7 @@ impl Ranked {
         progress: &mut dyn FnMut(usize, usize),
         stop: &AtomicBool,
     ) -> Result<Option<Self>, MilvusError> {
-        let condition = format!("({PRUNED} == false or {})", pruned_by_ratio());
-        Self::within(&condition, address, token, by, progress, stop)
+        Self::within(&candidates(), address, token, by, progress, stop)
     }
 
     /// Those that a condition holds for.
@@ -104,6 +104,13 @@ impl Ranked {
         self.order.len()
     }
 
+    /// How many of them have a score.
+    #[must_use]
+    pub fn scored(&self) -> usize {
+        let scored = self.order.iter().filter(|c| !c.score.is_nan());
+        scored.count()
+    }
+
     /// How many of them are pruned.
     #[must_use]
     pub fn pruned(&self) -> usize {
@@ -144,7 +151,7 @@ impl Ranked {
             return Err(MilvusError::TooFewScores {
                 address: self.update.connection.address.to_string(),
                 wanted: count,
-                scored: self.order.iter().filter(|c| !c.score.is_nan()).count(),
+                scored: self.scored(),
             });
         }
         Ok(first)

@@ -6,7 +6,7 @@ use milvus::v2::prelude::FieldData;
 use serde_json::{Map, Value};
 
 use crate::error::MilvusError;
-use crate::facets::Facets;
+use crate::facets::{Condition, Facets};
 use crate::numbers;
 use crate::schema::{
     BOUNDS, DIGEST, DOC_ID, FACETS, ID, LOCATION, LONGEST_ID, LONGEST_TEXT, METADATA, MOST_FACETS,
@@ -14,7 +14,7 @@ use crate::schema::{
 };
 
 /// The facet of passages that are pruned by a ratio. Other facets are hexadecimal.
-pub(crate) const RANKED: &str = "pruned by a ratio";
+const RANKED: &str = "pruned by a ratio";
 
 /// Whether searches leave a passage out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +63,17 @@ pub(crate) fn piece(id: &PassageId) -> i64 {
     let hash = blake3::hash(id.as_str().as_bytes());
     let first = hash.as_bytes().first_chunk::<8>();
     first.map_or(0, |bytes| i64::from_le_bytes(*bytes))
+}
+
+/// The condition that holds for the passages that are pruned by a ratio.
+pub(crate) fn pruned_by_ratio() -> String {
+    Condition::Has(RANKED.to_owned()).to_string()
+}
+
+/// The condition that holds for the passages that a ratio refers to: those that are not pruned, and those that a ratio
+/// pruned.
+pub(crate) fn candidates() -> String {
+    format!("({PRUNED} == false or {})", pruned_by_ratio())
 }
 
 impl Row {

@@ -13,12 +13,11 @@ use crate::address::MilvusAddress;
 use crate::collection::{PASSAGE, in_halves, load, passage, vector};
 use crate::connection::{Connection, PUSH_ATTEMPTS, text};
 use crate::error::MilvusError;
-use crate::facets::Condition;
 use crate::identity::{Identity, resolved};
 use crate::literal::id_in;
 use crate::mark::{Mark, Missing};
 use crate::pieces::Pieces;
-use crate::row::{Pruning, RANKED, Row, digest};
+use crate::row::{Pruning, Row, digest, pruned_by_ratio};
 use crate::schema::{ID, PRUNED, VECTOR, partition};
 use crate::token::Token;
 use crate::transfer::{count, flush, send};
@@ -237,11 +236,6 @@ pub(crate) fn held(
         }
     }
     Ok(held)
-}
-
-/// The condition that holds for the passages that are pruned by a ratio.
-pub(crate) fn pruned_by_ratio() -> String {
-    Condition::Has(RANKED.to_owned()).to_string()
 }
 
 impl Held {

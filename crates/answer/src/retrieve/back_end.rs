@@ -168,14 +168,14 @@ impl BackEnd {
         }
     }
 
-    /// The bytes of the index's files, and of the whole corpus; 0 for a corpus elsewhere.
-    pub fn bytes(&self) -> (u64, u64) {
+    /// The bytes of the index's files, and of the whole corpus; `None` for a corpus elsewhere, of which no server tells them.
+    pub fn bytes(&self) -> Option<(u64, u64)> {
         match self {
             Self::Local(local) => {
                 let corpus = local.index.corpus();
-                (corpus.index_bytes(), corpus.bytes())
+                Some((corpus.index_bytes(), corpus.bytes()))
             }
-            Self::Milvus(_) | Self::Service(_) => (0, 0),
+            Self::Milvus(_) | Self::Service(_) => None,
         }
     }
 

@@ -119,7 +119,8 @@ The ratio counts all passages that were not pruned by other means, and replaces 
 `ken prune apply` pruned. `ken prune undo` or a rollback restores passages; `ken corpus compact` \
 removes them from disk. --max-coverage-loss takes the largest ratio at which, with the given \
 confidence, at most that share of questions like these lose the passage with their answer. Questions \
-that mastery was measured by are refused for that.
+that mastery was measured by are refused for that. In Milvus it takes --score, and passages of one score \
+go together.
 
 Each line of an --ids file, and of what --out writes, is {\"passage_id\": \"a.md#3\", \"score\": 0.9, \"reason\": \"known\"}.")]
 pub(crate) struct PruneApplyArguments {

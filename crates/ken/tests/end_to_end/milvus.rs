@@ -113,8 +113,9 @@ fn a_corpus_in_milvus_is_pruned_there_and_switched_back() {
     assert_eq!(scored["scores"], json!(["mastery"]));
     assert_eq!(found("mastery>=0.9"), ["harbour.txt#0"]);
     assert_eq!(found("NOT mastery>=0.9").len(), 4);
-    ken.refusal(&[&score[..], &["--method", "random"]].concat())
-        .is("corpus_in_milvus", &address, "ken corpus push");
+    let drawn = ken.json(&[&score[..], &["--method", "random", "--name", "chance"]].concat());
+    assert_eq!(drawn["scores"], json!(["chance", "mastery"]));
+    assert_eq!(found("chance>=0").len(), 5);
 
     let apply = ["prune", "apply", "--corpus", &address];
     let by_ratio = |more: &[&str]| ken.json(&[&apply[..], more].concat());
@@ -201,14 +202,6 @@ fn what_cannot_be_done_in_milvus_is_refused_with_the_way_that_can() {
         &["corpus", "export"],
         &["corpus", "push", "--to", "milvus://127.0.0.1:9/other"],
         &["ingest", "notes"],
-        &[
-            "prune",
-            "apply",
-            "--method",
-            "near-duplicates",
-            "--ratio",
-            "0.3",
-        ],
     ] {
         let refused = ken.refusal(&[verb, &["--corpus", address]].concat());
         refused.is("corpus_in_milvus", address, "ken corpus push");

@@ -1,11 +1,10 @@
-//! `ken train pruner`, `ken prune report` and `ken study run --prune` on a corpus in Milvus, beside the same in its
-//! folder.
+//! `ken train pruner`, `ken prune` and `ken study run --prune` on a corpus in Milvus, beside the same in its folder.
 
 use serde_json::{Value, json};
 
-use crate::harness::{Ken, objects, words};
+use crate::harness::{Ken, number, objects, words};
 use crate::milvus_lite::MilvusLite;
-use crate::prune::prepared;
+use crate::prune::{TRAIN, prepared};
 use crate::study::small;
 
 /// The corpus `island` in its folder and in Milvus, in both with scores by the pruner.
@@ -71,6 +70,9 @@ fn a_report_searches_with_a_filter_what_the_folder_has_in_copies() {
         [json!("kept"), json!(0.5), json!(30), json!(30)]
     );
     assert_eq!(there, report("island", "here"));
+    // No server tells sizes.
+    let has_sizes = |out| ken.read(&format!("{out}/report.html")).contains("size, MB");
+    assert_eq!(["there", "here"].map(has_sizes), [false, true]);
     let info = ken.json(&["corpus", "info", "--corpus", &address]);
     assert_eq!(info["pruned"], json!(0), "the collection stays as it is");
 
@@ -128,4 +130,91 @@ fn a_study_of_pruning_finds_what_it_finds_in_the_folder() {
     let by_pruner = study(&address, "other", &["--pruner", "pruner.json"]);
     ken.refusal(&by_pruner.iter().map(String::as_str).collect::<Vec<_>>())
         .is("no_score", &address, "ken prune score");
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn a_guarantee_is_the_one_of_the_folder() {
+    let server = MilvusLite::start();
+    let (ken, address) = scored(&server);
+    let guarantee = words("--max-coverage-loss 0.2 --questions questions.jsonl --mode dense");
+    let apply = |corpus: &str, more: &[&str]| {
+        let own = ["prune", "apply", "--corpus", corpus];
+        ken.json(&[&own[..], &guarantee, more].concat())
+    };
+    let dry = ["--score", "mastery", "--dry-run"];
+    let there = apply(&address, &dry);
+    let here = apply("island", &dry);
+    for key in ["ratio", "passages", "pruned", "promise"] {
+        assert_eq!(there[key], here[key], "{key}");
+    }
+    assert!(number(&there["ratio"]) >= 0.3, "{there}");
+    let done = apply(&address, &["--score", "mastery"]);
+    let info = ken.json(&["corpus", "info", "--corpus", &address]);
+    assert_eq!(
+        (&done["pruned"], &info["pruned"]),
+        (&there["pruned"], &there["pruned"])
+    );
+    // What a ratio pruned before counts as if it had not been.
+    assert_eq!(apply(&address, &dry)["promise"], there["promise"]);
+
+    let own = ["prune", "apply", "--corpus", &address];
+    ken.refusal(&[&own[..], &guarantee, &["--method", "random"]].concat())
+        .is("no_score", &address, "ken prune score");
+    let strict = words("--max-coverage-loss 0.01 --questions questions.jsonl --score mastery");
+    ken.refusal(&[&own[..], &strict].concat()).is(
+        "promise_not_kept",
+        "30 questions",
+        "about 299 questions",
+    );
+    let unscored = words("--max-coverage-loss 0.2 --questions questions.jsonl --score other");
+    ken.refusal(&[&own[..], &unscored].concat()).is(
+        "too_few_scores",
+        "0 of",
+        "score more passages",
+    );
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn passages_are_read_and_compared_in_milvus() {
+    let ken = prepared();
+    let server = MilvusLite::start();
+    let address = server.address("island");
+    ken.text(&["corpus", "push", "--corpus", "island", "--to", &address]);
+    let train = ["--head", "mlp:4", "--features", "likelihood"];
+    ken.text(&[&words(TRAIN)[..], &train].concat());
+    let planned = |by: &[&str], out: &str| {
+        let own = [
+            "prune",
+            "apply",
+            "--corpus",
+            &address,
+            "--dry-run",
+            "--out",
+            out,
+        ];
+        ken.json(&[&own[..], by].concat());
+        objects(&ken.read(out))
+    };
+    let known = planned(&words("--pruner pruner.json --ratio 0.4"), "read.jsonl");
+    assert_eq!(known.len(), 24);
+    let is_country = |mark: &&Value| mark["passage_id"].as_str().unwrap().starts_with('c');
+    assert!(known.iter().filter(is_country).count() >= 22, "{known:?}");
+
+    // Each of both kinds of passages is like thirty others, of which eight are compared.
+    let near = planned(&words("--method near-duplicates --ratio 0.2"), "near.jsonl");
+    assert_eq!(near.len(), 12);
+    let mut cosines = near.iter().map(|mark| number(&mark["score"]));
+    assert!(cosines.all(|cosine| cosine > 0.5), "{near:?}");
+
+    let score = ["prune", "score", "--corpus", &address, "--name"];
+    let similar = [&score[..], &words("similar --method near-duplicates")].concat();
+    assert_eq!(ken.json(&similar)["scores"], json!(["similar"]));
+    let kept = planned(&words("--score similar --ratio 0.2"), "kept.jsonl");
+    let ids = |marks: &[Value]| -> Vec<Value> {
+        let ids = marks.iter().map(|mark| mark["passage_id"].clone());
+        ids.collect()
+    };
+    assert_eq!(ids(&kept), ids(&near));
 }

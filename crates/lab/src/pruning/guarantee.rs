@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_corpus::Selection;
 use ken_eval::statistics::{number, share};
-use ken_index::{Index, IndexError, Mode, Query};
+use ken_index::{Hit, Index, IndexError, Mode, Query};
 use ken_policy::{Calibration, Goal, Observation, Policy, Signal, calibrate};
 use ken_probe::covers;
 use rayon::prelude::*;
@@ -33,6 +33,20 @@ pub struct CoverageQuestion {
     pub vector: Option<Vec<f32>>,
     /// Its golden answers.
     pub golden_answers: Vec<String>,
+}
+
+impl CoverageQuestion {
+    pub(super) fn query(&self) -> Query<'_> {
+        Query::new(&self.text, self.vector.as_deref())
+    }
+
+    /// Whether one of the passages contains a golden answer.
+    pub(super) fn is_covered_by(&self, hits: &[Hit]) -> bool {
+        let mut covered = hits
+            .iter()
+            .map(|hit| covers(&hit.passage.text, &self.golden_answers));
+        covered.any(|covered| covered == Some(true))
+    }
 }
 
 /// The guarantee, and the search that it is about.
@@ -70,7 +84,13 @@ pub struct GuaranteedRatio {
     pub needed: Option<usize>,
 }
 
-/// Finds the largest ratio. `progress` receives the hundredths that were tested. Returns `None` if `cancel` was set.
+/// Whether the searches of some questions find golden answers once so many passages have gone, in the order of pruning.
+/// It is asked of ever more passages.
+pub(super) type Coverage<'a> =
+    dyn FnMut(usize, &[&CoverageQuestion]) -> Result<Vec<bool>, PruningError> + 'a;
+
+/// Finds the largest ratio in a corpus on disk. `progress` receives the hundredths that were tested. Returns `None` if
+/// `cancel` was set.
 ///
 /// # Shapes
 /// `order`: the candidates in the order of pruning.
@@ -86,34 +106,56 @@ pub fn largest_ratio(
     progress: &mut dyn FnMut(u32),
     cancel: &AtomicBool,
 ) -> Result<Option<GuaranteedRatio>, PruningError> {
+    let (mut left, mut gone) = (candidates.clone(), 0);
+    let mut coverage =
+        |goes: usize, open: &[&CoverageQuestion]| -> Result<Vec<bool>, PruningError> {
+            for passage in &order[gone..goes] {
+                left.remove(passage.segment as usize, passage.ordinal as usize);
+            }
+            gone = goes;
+            let open = open.par_iter();
+            let covered = open.map(|&asked| covered(index, &left, asked, guarantee));
+            Ok(covered.collect::<Result<Vec<bool>, IndexError>>()?)
+        };
+    largest(
+        order.len(),
+        &mut coverage,
+        asked,
+        guarantee,
+        progress,
+        cancel,
+    )
+}
+
+/// As [`largest_ratio`], of so many passages, by their coverage.
+pub(super) fn largest(
+    passages: usize,
+    coverage: &mut Coverage<'_>,
+    asked: &[CoverageQuestion],
+    guarantee: Guarantee,
+    progress: &mut dyn FnMut(u32),
+    cancel: &AtomicBool,
+) -> Result<Option<GuaranteedRatio>, PruningError> {
     let scorable = scorable(asked)?;
-    let find = |selection: &Selection, open: &[usize]| -> Result<Vec<bool>, IndexError> {
-        let open = open.par_iter();
-        let covered = open.map(|&q| covered(index, selection, scorable[q], guarantee));
-        covered.collect()
-    };
-    let everything: Vec<usize> = (0..scorable.len()).collect();
-    let at_first = find(candidates, &everything)?;
+    let at_first = coverage(0, &scorable)?;
     let mut lost_at: Vec<Option<u32>> = vec![None; scorable.len()];
-    let (mut left, mut gone, mut tried) = (candidates.clone(), 0, 0);
+    let (mut gone, mut tried) = (0, 0);
     let mut chosen = calibrated(&at_first, &lost_at, guarantee);
     for step in 1..STEPS {
         progress(step);
         if cancel.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let goes = count(f64::from(step) / f64::from(STEPS), order.len());
+        let goes = count(f64::from(step) / f64::from(STEPS), passages);
         if goes > guarantee.most {
             break;
         }
-        for passage in &order[gone..goes] {
-            left.remove(passage.segment as usize, passage.ordinal as usize);
-        }
-        let open = still_covered(&at_first, &lost_at);
         if goes > gone {
-            for (question, covered) in open.iter().zip(find(&left, &open)?) {
-                if !covered {
-                    lost_at[*question] = Some(step);
+            let open = still_covered(&at_first, &lost_at);
+            let asked: Vec<&CoverageQuestion> = open.iter().map(|&q| scorable[q]).collect();
+            for (question, is_covered) in open.into_iter().zip(coverage(goes, &asked)?) {
+                if !is_covered {
+                    lost_at[question] = Some(step);
                 }
             }
         }
@@ -136,6 +178,26 @@ pub fn largest_ratio(
         left_out: asked.len() - scorable.len(),
         needed: chosen.needed,
     }))
+}
+
+/// The ratio that keeps the guarantee.
+///
+/// # Errors
+/// [`PruningError::Stopped`] without an outcome, [`PruningError::NotGuaranteed`] if no ratio does.
+pub(super) fn kept(
+    outcome: Option<GuaranteedRatio>,
+    guarantee: Guarantee,
+) -> Result<GuaranteedRatio, PruningError> {
+    let kept = outcome.ok_or(PruningError::Stopped)?;
+    match kept.ratio {
+        Some(_) => Ok(kept),
+        None => Err(PruningError::NotGuaranteed {
+            questions: kept.questions,
+            max_loss: guarantee.max_loss,
+            confidence: guarantee.confidence,
+            needed: kept.needed,
+        }),
+    }
 }
 
 /// The questions with golden answers.
@@ -192,10 +254,6 @@ fn covered(
     asked: &CoverageQuestion,
     guarantee: Guarantee,
 ) -> Result<bool, IndexError> {
-    let query = Query::new(&asked.text, asked.vector.as_deref());
-    let hits = index.search(&query, guarantee.mode, guarantee.k, Some(selection))?;
-    let mut holds = hits
-        .iter()
-        .map(|hit| covers(&hit.passage.text, &asked.golden_answers));
-    Ok(holds.any(|holds| holds == Some(true)))
+    let hits = index.search(&asked.query(), guarantee.mode, guarantee.k, Some(selection))?;
+    Ok(asked.is_covered_by(&hits))
 }

@@ -4,6 +4,7 @@
 
 mod error;
 pub mod guarantee;
+mod in_milvus;
 mod marks;
 mod near_duplicates;
 mod order;
@@ -17,6 +18,7 @@ mod vectors;
 
 pub use error::PruningError;
 pub use guarantee::{CoverageQuestion, Guarantee, GuaranteedRatio, largest_ratio};
+pub use in_milvus::{below, guaranteed_in_milvus, scored_in_milvus};
 pub use marks::{read_marks, read_scores, write_marks};
 pub use order::{Scored, Work, count, order};
 pub use plan::{Basis, PrunePlan, Threshold};

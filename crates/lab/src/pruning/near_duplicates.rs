@@ -5,8 +5,11 @@
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 
+use ken_answer::AnswerError;
+use ken_corpus::{Passage, PassageId};
 use ken_eval::run::in_memory;
 use ken_index::{IndexError, Mode, Query, RowBuffer};
+use ken_milvus::Collection;
 use rayon::prelude::*;
 
 use super::error::PruningError;
@@ -18,6 +21,9 @@ const NEIGHBORS: usize = 8;
 
 /// Passages between checks for cancellation.
 const BATCH: usize = 1024;
+
+/// Passages in Milvus whose neighbors one request asks for.
+const ASKED_TOGETHER: usize = 64;
 
 /// Subtracted from the scores of passages without a remaining near duplicate, which puts them below every cosine.
 const LOWERED: f32 = 4.0;
@@ -51,30 +57,77 @@ pub(super) fn by_similarity(
     let Some(pairs) = pairs else {
         return Ok(None);
     };
+    let scores = scores(all.len(), pairs);
+    for (passage, score) in all.iter_mut().zip(scores) {
+        passage.score = score;
+    }
+    Ok(Some(all))
+}
+
+/// As [`by_similarity`], of passages in Milvus, of which `collection` finds all and `ids` are sorted. Returns a score for
+/// each of them.
+pub(super) fn by_similarity_in_milvus(
+    ids: &[PassageId],
+    collection: &Collection,
+    progress: &mut dyn FnMut(usize, usize),
+    cancel: &AtomicBool,
+) -> Result<Option<Vec<f32>>, PruningError> {
+    let places = ids.iter().enumerate();
+    let places: HashMap<&PassageId, usize> = places.map(|(index, id)| (id, index)).collect();
+    let pairs = in_memory(ids, ASKED_TOGETHER, progress, cancel, |batch| {
+        let stored = collection.stored(batch).map_err(AnswerError::from)?;
+        let (passages, vectors): (Vec<Passage>, Vec<Vec<f32>>) = stored.into_iter().unzip();
+        let nearest = collection.nearest(&vectors, NEIGHBORS + 1);
+        let nearest = nearest.map_err(AnswerError::from)?;
+        let pairs = passages.iter().zip(nearest).map(|(passage, nearest)| {
+            let Some(&index) = places.get(&passage.id) else {
+                return Vec::new();
+            };
+            let nearest = nearest.into_iter();
+            let places = nearest.filter_map(|(id, cosine)| Some((*places.get(&id)?, cosine)));
+            pairs_of(index, places).collect()
+        });
+        Ok::<_, PruningError>(pairs.collect())
+    })?;
+    Ok(pairs.map(|pairs| scores(ids.len(), pairs)))
+}
+
+/// The score of each passage, by its pairs with its neighbors.
+fn scores(passages: usize, pairs: Vec<Vec<Pair>>) -> Vec<f32> {
     let mut pairs: Vec<Pair> = pairs.into_iter().flatten().collect();
     pairs.sort_unstable_by(|a, b| {
         let by_similarity = b.similarity.total_cmp(&a.similarity);
         by_similarity.then_with(|| (a.gone, a.kept).cmp(&(b.gone, b.kept)))
     });
-    let mut nearest = vec![-1.0_f32; all.len()];
-    let mut is_gone = vec![false; all.len()];
+    let mut nearest = vec![-1.0_f32; passages];
+    let mut gone: Vec<Option<f32>> = vec![None; passages];
     for pair in pairs {
         nearest[pair.gone] = nearest[pair.gone].max(pair.similarity);
         nearest[pair.kept] = nearest[pair.kept].max(pair.similarity);
-        if !is_gone[pair.gone] && !is_gone[pair.kept] {
-            is_gone[pair.gone] = true;
-            all[pair.gone].score = pair.similarity;
+        if gone[pair.gone].is_none() && gone[pair.kept].is_none() {
+            gone[pair.gone] = Some(pair.similarity);
         }
     }
-    for (index, passage) in all.iter_mut().enumerate() {
-        if !is_gone[index] {
-            passage.score = nearest[index] - LOWERED;
-        }
-    }
-    Ok(Some(all))
+    let scores = gone.into_iter().zip(nearest);
+    scores
+        .map(|(gone, nearest)| gone.unwrap_or(nearest - LOWERED))
+        .collect()
 }
 
-/// The passages nearest to a passage. Of each pair, the later one is to be pruned.
+/// The pairs of a passage and those nearest to it, itself left out. Of each pair, the later one is to be pruned.
+fn pairs_of(
+    index: usize,
+    nearest: impl Iterator<Item = (usize, f32)>,
+) -> impl Iterator<Item = Pair> {
+    let others = nearest.filter(move |(other, _)| *other != index);
+    others.map(move |(other, similarity)| Pair {
+        similarity,
+        kept: index.min(other),
+        gone: index.max(other),
+    })
+}
+
+/// The pairs of a passage on disk.
 fn neighbors(
     work: Work<'_>,
     stored: &StoredVectors,
@@ -94,14 +147,31 @@ fn neighbors(
     let (hits, _) = work
         .index
         .places(&query, Mode::Dense, NEIGHBORS + 1, Some(work.candidates))?;
-    let pairs = hits.into_iter().filter_map(|hit| {
+    let nearest = hits.into_iter().filter_map(|hit| {
         let place = (hit.segment as u32, hit.ordinal as u32);
-        let other = *places.get(&place)?;
-        (other != index).then(|| Pair {
-            similarity: hit.score,
-            kept: index.min(other),
-            gone: index.max(other),
-        })
+        Some((*places.get(&place)?, hit.score))
     });
-    Ok(pairs.collect())
+    Ok(pairs_of(index, nearest).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pruned_passage_leaves_a_near_duplicate() {
+        // Three near duplicates and one passage that is like none of them.
+        let nearest: [&[(usize, f32)]; 4] = [
+            &[(0, 1.0), (1, 0.9), (2, 0.8), (3, 0.1)],
+            &[(1, 1.0), (0, 0.9), (2, 0.7)],
+            &[(0, 0.8), (1, 0.7)],
+            &[(0, 0.1)],
+        ];
+        let pairs = nearest.iter().enumerate();
+        let pairs: Vec<Vec<Pair>> = pairs
+            .map(|(index, nearest)| pairs_of(index, nearest.iter().copied()).collect())
+            .collect();
+        // 1 goes for 0, then 2 for 0, then 3 for 0; 0 is left, 0.9 from its nearest.
+        assert_eq!(scores(4, pairs), [0.9 - LOWERED, 0.9, 0.8, 0.1]);
+    }
 }

@@ -11,7 +11,9 @@ use ken_policy::{Head, digest_of};
 use serde::Serialize;
 
 use super::error::PruningError;
-use super::guarantee::{CoverageQuestion, Guarantee, GuaranteedRatio, MIN_RATIO, largest_ratio};
+use super::guarantee::{
+    CoverageQuestion, Guarantee, GuaranteedRatio, MIN_RATIO, kept, largest_ratio,
+};
 use super::order::{Scored, Work, count, order};
 use super::precedence::measured_first;
 use super::score::{Method, scored};
@@ -251,17 +253,8 @@ impl PrunePlan {
             ..guarantee
         };
         let (index, candidates, order) = (&self.index, &self.candidates, &self.order);
-        let kept = largest_ratio(index, candidates, order, asked, guarantee, progress, cancel)?;
-        let kept = kept.ok_or(PruningError::Stopped)?;
-        match kept.ratio {
-            Some(_) => Ok(kept),
-            None => Err(PruningError::NotGuaranteed {
-                questions: kept.questions,
-                max_loss: guarantee.max_loss,
-                confidence: guarantee.confidence,
-                needed: kept.needed,
-            }),
-        }
+        let largest = largest_ratio(index, candidates, order, asked, guarantee, progress, cancel)?;
+        kept(largest, guarantee)
     }
 
     /// Checks that at least the smallest ratio can be pruned.

@@ -42,8 +42,9 @@ pub struct PrunedRow {
     pub contains_interval: Option<[f64; 2]>,
     /// The share of questions that retrieved.
     pub retrieval_ratio: Option<f64>,
-    /// Bytes of all files of the compacted corpus.
-    pub bytes: u64,
+    /// Bytes of all files of the compacted corpus; `None` in Milvus, which tells none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
     /// The median search time, in milliseconds.
     pub search_p50_ms: Option<f64>,
     /// The 95th percentile of the search time.
@@ -91,8 +92,8 @@ pub struct Pruned {
     pub pruned: usize,
     /// How many remain.
     pub passages: u64,
-    /// Bytes of all files of the compacted copy.
-    pub bytes: u64,
+    /// Bytes of all files of the compacted copy; `None` in Milvus.
+    pub bytes: Option<u64>,
 }
 
 /// The same questions answered from the whole corpus.
@@ -263,7 +264,7 @@ mod tests {
             ratio: 0.5,
             pruned: 3,
             passages: 3,
-            bytes: 900,
+            bytes: Some(900),
         };
         let right = |pattern: [bool; 4]| pattern.map(answer).to_vec();
         let answers = right([true, true, false, false]);

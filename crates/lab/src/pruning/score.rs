@@ -118,7 +118,7 @@ fn kept(name: &str, corpus: &Corpus, mut all: Vec<Scored>) -> Vec<Scored> {
 }
 
 /// Checks that this model read the passages when the pruner was trained.
-fn check_reader<'a>(
+pub(super) fn check_reader<'a>(
     head: &Head,
     reader: Option<&'a dyn LanguageModel>,
 ) -> Result<&'a dyn LanguageModel, PruningError> {
@@ -148,10 +148,19 @@ fn read(
         });
         let texts: Vec<String> = texts.collect::<Result<_, PruningError>>()?;
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let vectors = passage_features(model, view, &texts)?;
-        Ok::<_, PruningError>(vectors.iter().map(|vector| applied(head, vector)).collect())
+        applied_to_texts(head, (model, view), &texts)
     })?;
     Ok(scores.map(|scores| with_scores(all, scores)))
+}
+
+/// What a pruner predicts of texts that a model reads.
+pub(super) fn applied_to_texts(
+    head: &Head,
+    (model, view): (&dyn LanguageModel, PassageFeatures),
+    texts: &[&str],
+) -> Result<Vec<f32>, PruningError> {
+    let vectors = passage_features(model, view, texts)?;
+    Ok(vectors.iter().map(|vector| applied(head, vector)).collect())
 }
 
 /// What a pruner predicts of a vector; NaN if it cannot.

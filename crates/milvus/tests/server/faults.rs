@@ -122,6 +122,27 @@ fn a_search_tells_that_its_server_is_gone() {
 }
 
 #[test]
+#[ignore = "needs milvus-lite: run `cargo xtask test`"]
+fn a_server_that_hangs_is_not_waited_for_without_end() {
+    let (server, address, dir) = started("hangs", 20);
+    pushed(dir.path(), &address).unwrap();
+    let proxy = Proxy::before(server.port());
+    let collection = opened(&proxy.address("hangs")).unwrap();
+    proxy.stall(true);
+    let asked = Instant::now();
+    let error = collection.renewed().err().unwrap();
+    assert_eq!(error.kind(), "milvus_timeout", "{error}");
+    assert!(
+        error.remedy().unwrap().mentions("server is back"),
+        "{error}"
+    );
+    assert!(asked.elapsed() < Duration::from_secs(10), "{error}");
+    // It is used again when it goes on.
+    proxy.stall(false);
+    assert!(collection.renewed().unwrap().is_none());
+}
+
+#[test]
 fn a_server_that_is_not_there_is_told_soon() {
     let started = Instant::now();
     let error = opened("milvus://127.0.0.1:9/notes").err().unwrap();

@@ -71,6 +71,10 @@ fn the_highest_go_until_that_is_replaced_or_undone() {
     assert_eq!(first, order[..70]);
     assert_eq!(pruned(by_vector, 70), 71);
     assert_eq!(ids(held(&address)), sorted(&order[70..]));
+    let mut collection = opened(&address).unwrap();
+    assert_eq!(collection.ids().unwrap(), sorted(&order[70..]));
+    collection.undo_ratios();
+    assert_eq!(collection.ids().unwrap(), sorted(&order));
 
     // Scores that are set meanwhile leave the marks as they are, and rank as what they were made of.
     let (to, stop) = (address.parse().unwrap(), AtomicBool::new(false));
@@ -106,6 +110,7 @@ fn passages_without_a_score_are_not_pruned() {
     assert_eq!(error.kind(), "too_few_scores");
     assert!(error.to_string().contains("and 10 of"), "{error}");
     assert_eq!(by_score.first(10).unwrap().len(), 10);
+    assert_eq!(by_score.scored(), 10);
     assert_eq!(held(&address), before);
 
     let (to, stop) = (address.parse().unwrap(), AtomicBool::new(true));

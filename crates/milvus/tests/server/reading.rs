@@ -99,3 +99,26 @@ fn passages_are_read_by_their_ids_with_their_vectors() {
         );
     }
 }
+
+#[test]
+#[ignore = "needs milvus-lite: run `cargo xtask test`"]
+fn neighbors_are_found_of_many_vectors_at_once() {
+    let (_server, address, dir) = started("neighbors", 30);
+    pushed(dir.path(), &address).unwrap();
+    let collection = opened(&address).unwrap();
+    let ids = collection.ids().unwrap();
+    let vectors: Vec<Vec<f32>> = ids.iter().map(vector).collect();
+    let rankings = collection.nearest(&vectors, 4).unwrap();
+    assert_eq!(rankings.len(), ids.len());
+    for (of, ranking) in vectors.iter().zip(rankings) {
+        let cosine = |other: &[f32]| of.iter().zip(other).map(|(a, b)| a * b).sum::<f32>();
+        let mut nearest: Vec<f32> = vectors.iter().map(|other| cosine(other)).collect();
+        nearest.sort_by(|a, b| b.total_cmp(a));
+        assert_eq!(ranking.len(), 4);
+        for ((id, score), expected) in ranking.iter().zip(nearest) {
+            assert!((score - expected).abs() < 1e-5, "{score} of {expected}");
+            assert!((score - cosine(&vector(id))).abs() < 1e-5, "{id}");
+        }
+    }
+    assert!(collection.nearest(&[], 4).unwrap().is_empty());
+}

@@ -199,9 +199,8 @@ fn costs(
     let memory = model
         .weight_bytes
         .zip(model.bytes_per_token)
-        .map(|(weights, token)| {
-            weights as f64 + token as f64 * longest + condition.index_bytes as f64
-        });
+        .zip(condition.index_bytes)
+        .map(|((weights, token), index)| weights as f64 + token as f64 * longest + index as f64);
     // Only questions that were answered one at a time have their own times.
     let alone = records.iter().filter(|record| timed.contains(&record.id));
     let times: Vec<f64> = alone
@@ -212,7 +211,10 @@ fn costs(
         (Quantity::Parameters, Some(model.parameters as f64)),
         (Quantity::Shards, Some(f64::from(condition.condition.n))),
         (Quantity::Memory, memory),
-        (Quantity::Disk, Some(condition.disk_bytes as f64)),
+        (
+            Quantity::Disk,
+            condition.disk_bytes.map(|bytes| bytes as f64),
+        ),
         (Quantity::P50, percentile(&times, 50.0)),
         (Quantity::P95, percentile(&times, 95.0)),
         (Quantity::Tokens, tokens),
@@ -269,5 +271,34 @@ impl Naming {
             name += &format!(":{part}");
         }
         name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_that_no_server_tells_are_unknown_costs() {
+        let model = StudiedModel {
+            reference: "s".to_owned(),
+            adapter: None,
+            fingerprint: String::new(),
+            parameters: 1,
+            weight_bytes: Some(100),
+            bytes_per_token: Some(2),
+        };
+        let sizes = |bytes| {
+            let condition = StudiedCondition {
+                condition: Condition::FROM_MEMORY,
+                passages: 1,
+                index_bytes: bytes,
+                disk_bytes: bytes,
+            };
+            let costs = costs(&model, &condition, &[Record::default()], &[]);
+            [Quantity::Memory, Quantity::Disk].map(|quantity| costs.get(quantity.name()).copied())
+        };
+        assert_eq!(sizes(Some(5)), [Some(105.0), Some(5.0)]);
+        assert_eq!(sizes(None), [None, None]);
     }
 }

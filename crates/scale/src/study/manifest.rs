@@ -102,10 +102,12 @@ pub struct StudiedCondition {
     pub condition: Condition,
     /// Passages searched.
     pub passages: u64,
-    /// Bytes of the index, which stay in memory if there is enough.
-    pub index_bytes: u64,
-    /// Bytes on disk.
-    pub disk_bytes: u64,
+    /// Bytes of the index, which stay in memory if there is enough; `None` in Milvus, which tells no sizes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index_bytes: Option<u64>,
+    /// Bytes on disk; `None` in Milvus.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_bytes: Option<u64>,
 }
 
 impl Manifest {

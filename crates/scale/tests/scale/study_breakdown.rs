@@ -71,8 +71,8 @@ fn measured(file: &Path, answered: &[Answered]) -> Measured {
             .map(|condition| StudiedCondition {
                 condition,
                 passages: 1,
-                index_bytes: 1,
-                disk_bytes: 1,
+                index_bytes: Some(1),
+                disk_bytes: Some(1),
             })
             .to_vec(),
         policies: BTreeSet::from(["random:0.5".to_owned()]),

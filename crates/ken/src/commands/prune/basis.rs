@@ -77,10 +77,21 @@ pub(crate) fn plan(
     reader: Option<&dyn LanguageModel>,
     session: &Session<'_>,
 ) -> Result<PrunePlan> {
+    let method = method_of(method, basis, reader, session);
+    scored(corpus, method, basis, session)
+}
+
+/// A method with what it needs.
+pub(super) fn method_of<'a>(
+    method: PruneMethod,
+    basis: &'a Basis,
+    reader: Option<&'a dyn LanguageModel>,
+    session: &Session<'_>,
+) -> Method<'a> {
     let random = Method::Random {
         seed: session.settings.seed,
     };
-    let method = match method {
+    match method {
         PruneMethod::Pruner => {
             let head = basis.head.as_ref();
             head.map_or(random, |head| Method::Pruner { head, reader })
@@ -88,8 +99,7 @@ pub(crate) fn plan(
         PruneMethod::Measured => Method::Measured,
         PruneMethod::NearDuplicates => Method::NearDuplicates,
         PruneMethod::Random => random,
-    };
-    scored(corpus, method, basis, session)
+    }
 }
 
 /// Scores the passages of a corpus.

@@ -1,16 +1,20 @@
 //! `ken prune` on a corpus in Milvus: sets marks and scores of passages there.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
-use ken_answer::chance;
+use ken_answer::{BackEnd, chance};
 use ken_corpus::{Active, CorpusInfo, PassageId, PruneMark};
 use ken_lab::pruning::{
-    Basis, REASON, applied, check_embedder, count, read_marks, read_scores, write_marks,
+    Basis, GuaranteedRatio, Method, REASON, applied, check_embedder, count, guaranteed_in_milvus,
+    read_marks, read_scores, scored_in_milvus, write_marks,
 };
-use ken_milvus::{Mark, MilvusAddress, Missing, Ranked, Ranking, mark, restore, score};
-use ken_policy::Head;
+use ken_milvus::{Collection, Mark, MilvusAddress, Missing, Ranked, Ranking, mark, restore, score};
 
-use super::{Applied, basis, check_whole, no_ratio, report};
+use super::remainder::no_score;
+use super::{
+    Applied, asked, basis, check_not_reranked, check_whole, guarantee, no_ratio, ratios_tried,
+    report,
+};
 use crate::arguments::prune::{PruneApplyArguments, PruneMethod, PruneScoreArguments, PruneVerb};
 use crate::commands::corpus_info::show_info;
 use crate::failure::{Failure, Result};
@@ -45,42 +49,35 @@ fn stopped() -> Failure {
     Failure::resumable("stopped before all passages were changed")
 }
 
-/// Prunes a ratio by scores that were kept, were measured, follow from the vectors, or are random.
+/// Prunes a ratio by scores that were kept or that a method gives, or by kept ones as much as a guarantee allows.
 fn apply(
     arguments: &PruneApplyArguments,
     address: &MilvusAddress,
     session: &Session<'_>,
 ) -> Result<()> {
-    let Some(ratio) = arguments.ratio else {
-        return match arguments.max_coverage_loss {
-            Some(_) => needs_folder(session),
-            None => Err(no_ratio()),
-        };
-    };
-    let by = |method, ranking: Ranking<'_>| {
-        by_ratio(ratio, method, ranking, arguments, address, session)
-    };
-    if let Some(name) = &arguments.score {
-        return by("kept", Ranking::Kept(name));
-    }
-    let ranking = &arguments.basis.ranking;
-    let method = basis::method(ranking)?;
-    let basis = basis::read(ranking)?;
-    match (method, &basis.head) {
-        (PruneMethod::Measured, _) => {
-            let measured = measured(&basis);
-            let of = |id: &PassageId| measured.get(id).copied().unwrap_or(f64::NAN);
-            by("measured", Ranking::Ids(&of))
+    match (
+        arguments.ratio,
+        arguments.max_coverage_loss,
+        &arguments.score,
+    ) {
+        (Some(ratio), _, Some(name)) => {
+            let ranking = Ranking::Kept(name);
+            by_ratio(ratio, "kept", ranking, arguments, address, session)
         }
-        (PruneMethod::Random, _) => {
-            let of = |id: &PassageId| chance(session.settings.seed, id.as_str());
-            by("random", Ranking::Ids(&of))
+        (Some(ratio), _, None) => {
+            let ranking = &arguments.basis.ranking;
+            let method = basis::method(ranking)?;
+            let basis = basis::read(ranking)?;
+            let scores = Scores::new(method, &basis, address, session)?;
+            let ranking = scores.ranking();
+            by_ratio(ratio, scores.method, ranking, arguments, address, session)
         }
-        (PruneMethod::Pruner, Some(head)) if !basis.has_passages_read() => {
-            let of = predictor(head, &basis, address, session)?;
-            by("pruner", Ranking::Vectors(&of))
+        (None, Some(max_loss), Some(name)) => {
+            guaranteed(max_loss, name, arguments, address, session)
         }
-        _ => needs_folder(session),
+        // A ratio is searched with a filter, since a collection is not copied to be pruned.
+        (None, Some(_), None) => Err(no_score(session.settings.corpus()?)),
+        (None, None, _) => Err(no_ratio()),
     }
 }
 
@@ -92,34 +89,90 @@ fn by_ratio(
     address: &MilvusAddress,
     session: &Session<'_>,
 ) -> Result<()> {
-    let token = session.setup().milvus_token(address)?;
-    let ranked = {
-        let progress = &mut counting("scored");
-        Ranked::open(address, token.as_ref(), by, progress, session.stop)?
+    let ranked = ranked(by, address, session)?;
+    let goes = Goes {
+        passages: count(ratio, ranked.passages()),
+        ratio,
+        method,
+        promise: None,
     };
-    let ranked = ranked.ok_or_else(stopped)?;
+    prune(ranked, &goes, arguments, session)
+}
+
+fn guaranteed(
+    max_loss: f64,
+    name: &str,
+    arguments: &PruneApplyArguments,
+    address: &MilvusAddress,
+    session: &Session<'_>,
+) -> Result<()> {
+    check_not_reranked(session.settings)?;
+    let asked = asked(arguments, session)?;
+    let whole = BackEnd::from(candidates(address, session)?);
+    let ranked = ranked(Ranking::Kept(name), address, session)?;
+    let guarantee = guarantee(max_loss, ranked.scored(), arguments, session.settings);
+    let (progress, stop) = (&mut ratios_tried(), session.stop);
+    let (kept, passages) =
+        guaranteed_in_milvus(&ranked, name, &whole, &asked, guarantee, progress, stop)?;
+    let goes = Goes {
+        passages,
+        ratio: kept.ratio.unwrap_or(0.0),
+        method: "kept",
+        promise: Some(&kept),
+    };
+    prune(ranked, &goes, arguments, session)
+}
+
+/// The collection, which finds the passages that a ratio refers to.
+fn candidates(address: &MilvusAddress, session: &Session<'_>) -> Result<Collection> {
+    let mut collection = session.setup().collection(address, Active::All)?;
+    collection.undo_ratios();
+    Ok(collection)
+}
+
+fn ranked(by: Ranking<'_>, address: &MilvusAddress, session: &Session<'_>) -> Result<Ranked> {
+    let token = session.setup().milvus_token(address)?;
+    let progress = &mut counting("scored");
+    let ranked = Ranked::open(address, token.as_ref(), by, progress, session.stop)?;
+    ranked.ok_or_else(stopped)
+}
+
+/// What is pruned.
+struct Goes<'a> {
+    /// The first ones in the order of pruning.
+    passages: usize,
+    ratio: f64,
+    method: &'static str,
+    promise: Option<&'a GuaranteedRatio>,
+}
+
+fn prune(
+    ranked: Ranked,
+    goes: &Goes<'_>,
+    arguments: &PruneApplyArguments,
+    session: &Session<'_>,
+) -> Result<()> {
     let passages = ranked.passages();
-    let pruned = count(ratio, passages);
-    let mut marks = ranked.first(pruned)?;
+    let mut marks = ranked.first(goes.passages)?;
     if let Some(path) = &arguments.out {
         for mark in &mut marks {
-            mark.reason = format!("{REASON}{method}");
+            mark.reason = format!("{REASON}{}", goes.method);
         }
         write_marks(path, &marks)?;
     }
     let generation = ranked.info().generation;
     if !arguments.dry_run {
         let progress = &mut counting("marked");
-        let info = ranked.prune(pruned, progress, session.stop)?;
+        let info = ranked.prune(goes.passages, progress, session.stop)?;
         info.ok_or_else(stopped)?;
     }
     let applied = Applied {
-        method,
-        ratio,
+        method: goes.method,
+        ratio: goes.ratio,
         passages,
-        pruned,
+        pruned: goes.passages,
         least_score: marks.last().map(|mark| mark.score),
-        promise: None,
+        promise: goes.promise,
         generation,
         dry_run: arguments.dry_run,
     };
@@ -142,7 +195,7 @@ fn marked(
     Ok(info?)
 }
 
-/// Keeps scores that are listed, were measured, or follow from the vectors.
+/// Keeps scores that are listed, were measured, or that another method gives.
 fn scored(
     arguments: &PruneScoreArguments,
     address: &MilvusAddress,
@@ -155,60 +208,92 @@ fn scored(
     }
     let method = basis::method(&arguments.ranking)?;
     let basis = basis::read(&arguments.ranking)?;
-    match (method, &basis.head) {
-        (PruneMethod::Measured, _) => {
-            let scores = basis.measured();
-            marked(name, &scores, Missing::Skipped, address, session)
-        }
-        (PruneMethod::Pruner, Some(head)) if !basis.has_passages_read() => {
-            predicted(&arguments.name, head, &basis, address, session)
-        }
-        _ => needs_folder(session).map(|()| None),
+    if method == PruneMethod::Measured {
+        return marked(name, &basis.measured(), Missing::Skipped, address, session);
     }
-}
-
-/// Scores all passages by a pruner of their vectors; those that were measured keep that.
-fn predicted(
-    name: &str,
-    head: &Head,
-    basis: &Basis,
-    address: &MilvusAddress,
-    session: &Session<'_>,
-) -> Result<Option<CorpusInfo>> {
-    let of = predictor(head, basis, address, session)?;
+    let scores = Scores::new(method, &basis, address, session)?;
+    let of = |id: &PassageId, vector: &[f32]| scores.of(id, vector);
     let token = session.setup().milvus_token(address)?;
     let progress = &mut counting("scored");
     let (token, stop) = (token.as_ref(), session.stop);
-    Ok(score(address, token, name, &of, progress, stop)?)
+    Ok(score(address, token, &arguments.name, &of, progress, stop)?)
 }
 
-/// The mastery of passages: that which was measured, or else the one that the pruner predicts from their vectors.
-fn predictor(
-    head: &Head,
-    basis: &Basis,
-    address: &MilvusAddress,
-    session: &Session<'_>,
-) -> Result<impl Fn(&PassageId, &[f32]) -> f64> {
-    let collection = session.setup().collection(address, Active::All)?;
-    check_embedder(head, collection.embedder())?;
-    let measured = measured(basis);
-    Ok(
-        move |id: &PassageId, vector: &[f32]| match measured.get(id) {
-            Some(mastery) => *mastery,
-            None => f64::from(applied(head, vector)),
-        },
-    )
+/// The scores that a method gives passages; NaN for none.
+struct Scores<'a> {
+    method: &'static str,
+    by: By<'a>,
 }
 
-fn measured(basis: &Basis) -> BTreeMap<PassageId, f64> {
+/// What scores follow from.
+enum By<'a> {
+    Ids(Box<dyn Fn(&PassageId) -> f64 + 'a>),
+    Vectors(Box<dyn Fn(&PassageId, &[f32]) -> f64 + 'a>),
+}
+
+impl<'a> Scores<'a> {
+    /// Has passages read or compared, where the method needs that.
+    fn new(
+        method: PruneMethod,
+        basis: &'a Basis,
+        address: &MilvusAddress,
+        session: &Session<'_>,
+    ) -> Result<Self> {
+        let reader = basis::reader(basis, session)?;
+        let method = basis::method_of(method, basis, reader.as_deref(), session);
+        let collection = candidates(address, session)?;
+        let listed = {
+            let progress = &mut counting("read");
+            scored_in_milvus(method, &collection, progress, session.stop)?
+        };
+        let by = match (method, listed) {
+            (Method::Random { seed }, _) => {
+                By::Ids(Box::new(move |id: &PassageId| chance(seed, id.as_str())))
+            }
+            (Method::Pruner { head, .. }, None) => {
+                check_embedder(head, collection.embedder())?;
+                let head = basis.head.as_ref();
+                let measured = measured(basis);
+                By::Vectors(Box::new(move |id: &PassageId, vector: &[f32]| {
+                    let predicted = || head.map(|head| f64::from(applied(head, vector)));
+                    let measured = measured.get(id).copied();
+                    measured.or_else(predicted).unwrap_or(f64::NAN)
+                }))
+            }
+            (method, listed) => {
+                let mut scores = listed.unwrap_or_default();
+                if !matches!(method, Method::NearDuplicates) {
+                    scores.extend(measured(basis));
+                }
+                By::Ids(Box::new(move |id: &PassageId| {
+                    scores.get(id).copied().unwrap_or(f64::NAN)
+                }))
+            }
+        };
+        Ok(Self {
+            method: method.name(),
+            by,
+        })
+    }
+
+    fn ranking(&self) -> Ranking<'_> {
+        match &self.by {
+            By::Ids(score) => Ranking::Ids(&**score),
+            By::Vectors(score) => Ranking::Vectors(&**score),
+        }
+    }
+
+    fn of(&self, id: &PassageId, vector: &[f32]) -> f64 {
+        match &self.by {
+            By::Ids(score) => score(id),
+            By::Vectors(score) => score(id, vector),
+        }
+    }
+}
+
+fn measured(basis: &Basis) -> HashMap<PassageId, f64> {
     let measured = basis.measured().into_iter();
     measured
         .map(|passage| (passage.passage_id, passage.score))
         .collect()
-}
-
-/// The error for what needs the corpus's folder.
-fn needs_folder(session: &Session<'_>) -> Result<()> {
-    session.settings.folder()?;
-    Ok(())
 }

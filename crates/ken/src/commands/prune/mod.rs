@@ -160,16 +160,31 @@ fn guaranteed(
     arguments: &PruneApplyArguments,
     session: &Session<'_>,
 ) -> Result<GuaranteedRatio> {
-    if session.settings.rerank != Rerank::None {
-        let message = "what is guaranteed is guaranteed of passages as they are found, not as they are reranked";
-        return Err(Failure::refused(
-            "rerank_promised",
-            message,
-            "add --rerank none, or see what a ratio does with it: `ken prune report`",
-        ));
-    }
+    check_not_reranked(session.settings)?;
     // If not even the smallest ratio can go, that is why none is found.
     plan.check()?;
+    let asked = asked(arguments, session)?;
+    basis.check_questions(&asked)?;
+    let guarantee = guarantee(max_loss, plan.passages(), arguments, session.settings);
+    let progress = &mut ratios_tried();
+    Ok(plan.guaranteed(&asked, guarantee, progress, session.stop)?)
+}
+
+fn check_not_reranked(settings: &Settings) -> Result<()> {
+    if settings.rerank == Rerank::None {
+        return Ok(());
+    }
+    let message =
+        "what is guaranteed is guaranteed of passages as they are found, not as they are reranked";
+    Err(Failure::refused(
+        "rerank_promised",
+        message,
+        "add --rerank none, or see what a ratio does with it: `ken prune report`",
+    ))
+}
+
+/// The questions of a guarantee, with vectors where searches take them.
+fn asked(arguments: &PruneApplyArguments, session: &Session<'_>) -> Result<Vec<CoverageQuestion>> {
     let questions = questions(&arguments.basis, session.settings)?;
     let texts: Vec<&str> = questions
         .iter()
@@ -183,28 +198,34 @@ fn guaranteed(
             vectors.into_iter().map(Some).collect()
         }
     };
-    let asked: Vec<CoverageQuestion> = questions
-        .iter()
-        .zip(vectors)
-        .map(|(question, vector)| CoverageQuestion {
-            text: question.question.trim().to_owned(),
-            vector,
-            golden_answers: question.answers_in_words(),
-        })
-        .collect();
-    basis.check_questions(&asked)?;
-    let guarantee = Guarantee {
+    let asked = questions.iter().zip(vectors);
+    let asked = asked.map(|(question, vector)| CoverageQuestion {
+        text: question.question.trim().to_owned(),
+        vector,
+        golden_answers: question.answers_in_words(),
+    });
+    Ok(asked.collect())
+}
+
+fn guarantee(
+    max_loss: f64,
+    most: usize,
+    arguments: &PruneApplyArguments,
+    settings: &Settings,
+) -> Guarantee {
+    Guarantee {
         max_loss,
         confidence: arguments.confidence,
-        mode: session.settings.mode,
-        k: session.settings.answering().k,
-        most: plan.passages(),
-    };
+        mode: settings.mode,
+        k: settings.answering().k,
+        most,
+    }
+}
+
+/// Shows how many ratios were tried.
+fn ratios_tried() -> impl FnMut(u32) {
     let mut display = Display::new();
-    let mut progress = |step: u32| {
-        display.show_items("tried, of 100 ratios", step as usize, 100);
-    };
-    Ok(plan.guaranteed(&asked, guarantee, &mut progress, session.stop)?)
+    move |step: u32| display.show_items("tried, of 100 ratios", step as usize, 100)
 }
 
 /// What `ken prune apply` did by a ratio, or would do.

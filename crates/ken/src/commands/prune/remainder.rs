@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use ken_corpus::{Comparison, CorpusInfo, Filter, PlaceMark, Writer};
+use ken_corpus::{CorpusInfo, Filter, PlaceMark, Writer};
 use ken_ingest::compact;
 use ken_lab::PruningError;
-use ken_lab::pruning::{self, Basis, CorpusCopy, Method, PrunePlan, count};
+use ken_lab::pruning::{self, Basis, CorpusCopy, Method, PrunePlan, below, count};
 use ken_language::LanguageModel;
 use ken_milvus::{MilvusAddress, Ranked, Ranking};
 use ken_setup::{CorpusAddress, Settings};
@@ -41,8 +41,8 @@ pub(crate) struct Remainder {
     pub(crate) pruned: usize,
     /// How many are left.
     pub(crate) passages: u64,
-    /// Of all files of a copy; 0 in Milvus.
-    pub(crate) bytes: u64,
+    /// Of all files of a copy; `None` in Milvus, which tells no sizes.
+    pub(crate) bytes: Option<u64>,
     /// Removed when this is dropped.
     _copy: Option<CorpusCopy>,
 }
@@ -142,7 +142,7 @@ impl RankedCorpus {
                     identity: Some(plan.identity_without(&marks)),
                     pruned: marks.len(),
                     passages: info.passages,
-                    bytes: info.bytes,
+                    bytes: Some(info.bytes),
                     _copy: Some(copy),
                 })
             }
@@ -153,18 +153,13 @@ impl RankedCorpus {
             } => {
                 let threshold = ranked.threshold(count(ratio, ranked.passages()))?;
                 let pruned = threshold.map_or(0, |(_, pruned)| pruned);
-                let reaches = |least: f64| Filter::Compare {
-                    key: score.clone(),
-                    comparison: Comparison::GreaterOrEqual,
-                    value: least.to_string(),
-                };
                 Ok(Remainder {
                     corpus: CorpusAddress::Milvus(address.clone()),
-                    filter: threshold.map(|(least, _)| Filter::Not(Box::new(reaches(least)))),
+                    filter: threshold.map(|(least, _)| below(score, least)),
                     identity: None,
                     pruned,
                     passages: (ranked.passages() - pruned) as u64,
-                    bytes: 0,
+                    bytes: None,
                     _copy: None,
                 })
             }

@@ -117,7 +117,7 @@ fn taught(
 /// The whole corpus, and the questions answered from it.
 struct Whole {
     passages: u64,
-    bytes: u64,
+    bytes: Option<u64>,
     /// Under the policy of the report.
     same: Vec<Record>,
     /// Always retrieving.
@@ -230,7 +230,7 @@ impl Measuring<'_> {
             ratio: 1.0,
             pruned: usize::try_from(whole.passages).unwrap_or(usize::MAX),
             passages: 0,
-            bytes: 0,
+            bytes: whole.bytes.map(|_| 0),
         };
         Ends {
             whole: self.measured(unpruned, Policy::ALWAYS, &whole.always, whole),

@@ -50,8 +50,8 @@ pub(super) fn find(
         conditions.push(StudiedCondition {
             condition: Condition::FROM_MEMORY,
             passages: 0,
-            index_bytes: 0,
-            disk_bytes: 0,
+            index_bytes: Some(0),
+            disk_bytes: Some(0),
         });
     }
     let mut by_ratio: BTreeMap<PruneRatio, Vec<Retrieval>> = BTreeMap::new();
@@ -123,7 +123,7 @@ fn kept(
 }
 
 fn studied(condition: Condition, retriever: &Retriever) -> Result<StudiedCondition> {
-    let (index_bytes, disk_bytes) = retriever.back_end().bytes();
+    let (index_bytes, disk_bytes) = retriever.back_end().bytes().unzip();
     let passages = match retriever.back_end() {
         // Some may be left out by a filter.
         BackEnd::Milvus(collection) => collection.matching_count()?,

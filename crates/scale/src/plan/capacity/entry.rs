@@ -75,11 +75,12 @@ pub enum Basis {
         /// Where they are recorded.
         source: String,
     },
-    /// Growth that was fitted to measurements.
+    /// Growth with the vectors of a shard or the words of a passage, fitted to measurements.
     Fitted {
         /// Where they are recorded.
         source: String,
-        /// The vectors of a shard here over the most that were measured: above 1, the number is extrapolated.
+        /// The vectors or words here over the most that were measured, or, if that is more, the least over those here: above
+        /// 1, the number is extrapolated.
         beyond: f64,
     },
     /// A layout, or other numbers of the plan.
@@ -139,6 +140,14 @@ impl Unit {
 }
 
 impl Basis {
+    /// Of growth that was measured from one size to another, and is taken at a size.
+    pub(super) fn fitted(source: &str, size: f64, [least, most]: [f64; 2]) -> Self {
+        Self::Fitted {
+            source: source.to_owned(),
+            beyond: (size / most).max(least / size),
+        }
+    }
+
     /// For people to read.
     pub(super) fn shown(&self) -> String {
         match self {

@@ -187,11 +187,6 @@ impl Growth {
     pub(super) fn at(&self, vectors: f64) -> Estimate {
         self.law.at(vectors)
     }
-
-    /// This many vectors over the most that were measured.
-    pub(super) fn beyond(&self, vectors: f64) -> f64 {
-        vectors / self.vectors[1] as f64
-    }
 }
 
 /// The value at each size, of the fastest row that reaches the recall.
@@ -376,7 +371,6 @@ mod tests {
             "two threads, twice the dimensions"
         );
         assert_eq!((growth.sizes, growth.vectors), (4, [100_000, 3_000_000]));
-        assert!((growth.beyond(6e6) - 2.0).abs() < 1e-12);
     }
 
     #[test]

@@ -115,10 +115,8 @@ impl Needs<'_> {
             return Ok(None);
         };
         let vectors = self.passages() / self.shards();
-        let basis = Basis::Fitted {
-            source: self.measurements.growth.source.clone(),
-            beyond: growth.beyond(vectors),
-        };
+        let source = &self.measurements.growth.source;
+        let basis = Basis::fitted(source, vectors, growth.vectors.map(|size| size as f64));
         let estimate = growth.at(vectors) * factor;
         self.growth.push(growth);
         Ok(Some(self.add(entry, estimate, basis)))
@@ -145,8 +143,13 @@ impl Needs<'_> {
         let [low, high] = line.interval_at(words)?;
         let value = line.at(words);
         let each = Estimate { value, low, high }.rising(|bytes| bytes.max(0.0));
-        let source = texts.source.clone();
-        Some(self.add(entry, each * self.passages(), Basis::Measured { source }))
+        let lengths = points.iter().map(|(words, _)| *words);
+        let ends = [
+            lengths.clone().fold(f64::INFINITY, f64::min),
+            lengths.fold(0.0, f64::max),
+        ];
+        let basis = Basis::fitted(&texts.source, words, ends);
+        Some(self.add(entry, each * self.passages(), basis))
     }
 
     fn add_lexical(&mut self, part: Part) -> Option<Estimate> {

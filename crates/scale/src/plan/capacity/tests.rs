@@ -66,17 +66,32 @@ fn a_disk_is_the_sum_of_its_parts() {
     );
 }
 
-#[test]
-fn what_is_beyond_the_largest_size_is_extrapolated() {
-    let beyond = |demand: &Demand| {
-        let capacity = planned(demand);
-        let entry = found(&capacity, Part::Disk, "graphs and codes").unwrap();
-        let Basis::Fitted { beyond, .. } = entry.basis else {
-            panic!("{entry:?}");
-        };
-        beyond
+/// How far a number of a disk is beyond the sizes that were measured.
+fn beyond(demand: &Demand, name: &str) -> f64 {
+    let capacity = planned(demand);
+    let entry = found(&capacity, Part::Disk, name).unwrap();
+    let Basis::Fitted { beyond, .. } = entry.basis else {
+        panic!("{entry:?}");
     };
-    let largest = planned(&demand(10_000)).growth[0].vectors[1];
+    beyond
+}
+
+#[test]
+fn what_is_beyond_the_words_that_were_measured_is_extrapolated() {
+    for name in ["texts, ids and titles", "lexical index"] {
+        let of = |words| beyond(&with!(demand(1_000_000), words: words), name);
+        assert!(of(50.0) < 1.0);
+        // The longest passages that were measured have 77.1 words, the shortest 10.7.
+        assert!((of(154.2) - 2.0).abs() < 1e-12);
+        assert!((of(5.35) - 2.0).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn what_is_beyond_the_sizes_that_were_measured_is_extrapolated() {
+    let beyond = |demand: &Demand| beyond(demand, "graphs and codes");
+    let [least, largest] = planned(&demand(10_000)).growth[0].vectors;
+    assert!((beyond(&demand(least / 4)) - 4.0).abs() < 1e-12);
     assert!(beyond(&demand(largest / 2)) < 1.0);
     assert!((beyond(&demand(largest * 4)) - 4.0).abs() < 1e-12);
     let four = with!(demand(largest * 4), shards: NonZeroU32::new(4).unwrap());
