@@ -188,7 +188,7 @@ pub(crate) fn pruned() -> (Ends, Vec<PrunedRow>) {
         }],
         f1: Some(em),
         retrieval_ratio: Some(1.0),
-        bytes: 1_250_000,
+        bytes: Some(1_250_000),
         search_p50_ms: Some(1.25),
         search_p95_ms: None,
     };
