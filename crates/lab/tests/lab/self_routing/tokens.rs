@@ -10,7 +10,7 @@ use ken_train::Objective;
 use ken_world::{Size, write_untrained};
 use tempfile::TempDir;
 
-use crate::{CORPUS, SUM, records, world};
+use super::{CORPUS, SUM, records, world};
 
 #[test]
 fn each_stage_teaches_its_tokens() {
