@@ -11,7 +11,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::{Release, run, sha256};
+use super::{Release, run, sha256_of};
 
 /// The packages from Debian.
 const SUITE: &str = "bookworm";
@@ -160,7 +160,7 @@ impl Layout {
 
     /// Adds a layer, which is not compressed, so that its digest is also that of its content.
     fn layer(&self, tar: &Path) -> Result<Blob> {
-        let (digest, bytes) = (sha256(tar)?, fs::metadata(tar)?.len());
+        let (digest, bytes) = (sha256_of(tar)?, fs::metadata(tar)?.len());
         fs::copy(tar, self.folder.join("blobs/sha256").join(&digest))?;
         let digest = format!("sha256:{digest}");
         Ok(Blob { digest, bytes })
