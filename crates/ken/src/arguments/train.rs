@@ -13,7 +13,7 @@ use super::folder_or_milvus;
 use super::tune::{
     TrainExamplesArguments, TrainKbmArguments, TrainNoiseTolerantArguments, TrainSelfRouteArguments,
 };
-use crate::config::{Flag, Key, MODEL, count, flags, open_share};
+use crate::config::{Flag, Key, MODEL, count, flags, keys, open_share};
 
 /// What can be trained.
 #[derive(Debug, Subcommand)]
@@ -130,18 +130,8 @@ pub(crate) enum PassageSource {
 /// The settings of `ken train router`.
 fn deciding() -> Vec<Arg> {
     let embedder = "Embedder, if no --corpus is given. That of the corpus to be searched";
-    let mut deciding = flags(
-        &[
-            &[
-                Key::corpus,
-                Key::kbm,
-                Key::kbm_model,
-                Key::kbm_for_any_model,
-            ],
-            MODEL,
-        ]
-        .concat(),
-    );
+    let own = keys![corpus kbm kbm_model kbm_for_any_model];
+    let mut deciding = flags(&[&own, MODEL].concat());
     deciding.push(Key::embedder.flag_for(embedder));
     deciding
 }

@@ -5,19 +5,15 @@ use std::path::PathBuf;
 
 use clap::{Arg, Args};
 
-use crate::config::{ADVANCED, FINDING, Key, MODEL, advanced, count, flags, open_share};
+use crate::config::{ADVANCED, FINDING, Key, MODEL, advanced, count, flags, keys, open_share};
 
 /// The default for what a policy may lose.
-const MAX_LOSS: f64 = 0.05;
+pub(crate) const MAX_LOSS: f64 = 0.05;
 
 /// All settings that an answer to a person depends on, except those that are chosen.
 fn settings() -> Vec<Arg> {
     let own = [Key::corpus, Key::k, Key::style];
-    let finding = [
-        &[Key::memory, Key::evidence_tokens, Key::neighbors],
-        FINDING,
-    ]
-    .concat();
+    let finding = [&keys![memory evidence_tokens neighbors], FINDING].concat();
     [flags(&own), advanced(&finding), flags(MODEL)].concat()
 }
 

@@ -13,8 +13,7 @@ use ken_lab::heads::gate::cross_fitted_worth;
 use ken_server::{Measured, Measurement, Measurer, Purpose, ToolError};
 use ken_setup::Chosen;
 
-/// What a policy may lose, as where `ken tune` is told nothing.
-const MAX_LOSS: f64 = 0.05;
+use crate::arguments::tune_policy::MAX_LOSS;
 
 /// Measures by the libraries of those verbs.
 pub(crate) struct Policies;
@@ -89,13 +88,7 @@ fn compared(
         cross_fit: &cross_fitted_worth,
         identity: &identity,
     };
-    let answers = AnswersWork {
-        folder: work.folder,
-        questions,
-        policies: &policies,
-        identity: &identity,
-    };
-    let runs = Runs::new(answers.runs(pipeline), progress);
+    let runs = Runs::new(comparison.answers().runs(pipeline), progress);
     let done = comparison.run(pipeline, &|_| runs.begin(stop));
     done.map(drop).map_err(refused)
 }
