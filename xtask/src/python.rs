@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
+use crate::tidy::files_below;
 use crate::{cargo_command, environment, run};
 
 /// What pip installs, pinned. The last package is published as sources only, and needs no compiler. Ragas needs an
@@ -116,19 +117,11 @@ fn extension_name() -> &'static str {
 
 /// Copies a folder of sources.
 fn copy(from: &Path, to: &Path) -> Result<()> {
-    fs::create_dir_all(to).with_context(|| format!("cannot make {}", to.display()))?;
-    let entries = fs::read_dir(from).with_context(|| format!("cannot list {}", from.display()))?;
-    for entry in entries {
-        let path = entry?.path();
-        let name = path.file_name().context("a file without a name")?;
-        match path.is_dir() {
-            true if name == "__pycache__" => {}
-            true => copy(&path, &to.join(name))?,
-            false => {
-                fs::copy(&path, to.join(name))
-                    .with_context(|| format!("cannot copy {}", path.display()))?;
-            }
-        }
+    for path in files_below(from, |folder| folder.ends_with("__pycache__"))? {
+        let target = to.join(&path);
+        fs::create_dir_all(target.parent().unwrap_or(to))
+            .and_then(|()| fs::copy(from.join(&path), &target))
+            .with_context(|| format!("cannot copy {path}"))?;
     }
     Ok(())
 }
