@@ -2,10 +2,9 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::{Arg, Args, Subcommand, ValueEnum};
-use ken_hub::ModelReference;
+use ken_hub::{HubError, ModelReference};
 use ken_lab::{LayerChoice, Target};
 use ken_train::heads::Shape;
 
@@ -93,17 +92,10 @@ pub(crate) enum ControlSource {
     Model(ModelReference),
 }
 
-impl FromStr for ControlSource {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "words" => Ok(Self::Words),
-            reference => {
-                let model: Result<ModelReference, _> = reference.parse();
-                model.map(Self::Model).map_err(|error| error.to_string())
-            }
-        }
+fn control_source(text: &str) -> Result<ControlSource, HubError> {
+    match text {
+        "words" => Ok(ControlSource::Words),
+        reference => reference.parse().map(ControlSource::Model),
     }
 }
 
@@ -184,7 +176,7 @@ pub(crate) struct TrainRouterArguments {
     /// Compare with a head over other features: words, or hidden states of the model REF
     ///
     /// May be repeated.
-    #[arg(long = "control", value_name = "words|REF")]
+    #[arg(long = "control", value_name = "words|REF", value_parser = control_source)]
     pub(crate) controls: Vec<ControlSource>,
 
     /// For hidden: N, middle or auto

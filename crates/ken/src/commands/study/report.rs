@@ -8,7 +8,7 @@ use ken_scale::report::{StudyBreakdown, StudyReport};
 use ken_scale::study::{Measured, read_table};
 
 use crate::arguments::study::StudyReportArguments;
-use crate::commands::provenance;
+use crate::commands::{provenance, records};
 use crate::failure::{Failure, Result};
 use crate::output;
 use crate::session::Session;
@@ -81,5 +81,5 @@ fn show(
         return output::json(measured);
     }
     output::report(&report)?;
-    output::line(format!("report: {}", out.join("report.html").display()))
+    records::tell_page("report", out)
 }
