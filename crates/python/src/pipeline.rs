@@ -108,9 +108,7 @@ impl Pipeline {
             let (mut answers, total) = (Vec::new(), questions.len() as u64);
             for batch in questions.chunks(TOGETHER) {
                 progress.tell("answering", answers.len() as u64, Some(total));
-                let asked = batch.iter();
-                let asked = asked.map(|(question, choices)| QuestionPrompt { question, choices });
-                let asked: Vec<QuestionPrompt<'_>> = asked.collect();
+                let asked: Vec<QuestionPrompt<'_>> = batch.iter().map(prompt).collect();
                 let mut watch = |_: usize, _: Event<'_>| caller.token().flow();
                 answers.extend(pipeline.answer_many(&asked, &mut watch)?);
                 caller.token().check()?;
@@ -160,6 +158,10 @@ impl Pipeline {
 
 /// How many questions are answered at once.
 const TOGETHER: usize = 16;
+
+fn prompt((question, choices): &Asked) -> QuestionPrompt<'_> {
+    QuestionPrompt { question, choices }
+}
 
 /// Passes the text of an answer on as the model writes it.
 fn watched(

@@ -161,25 +161,14 @@ fn scored(
             marked(name, &scores, Missing::Skipped, address, session)
         }
         (PruneMethod::Pruner, Some(head)) if !basis.has_passages_read() => {
-            predicted(&arguments.name, head, &basis, address, session)
+            let of = predictor(head, &basis, address, session)?;
+            let token = session.setup().milvus_token(address)?;
+            let (progress, stop) = (&mut counting("scored"), session.stop);
+            let name = &arguments.name;
+            Ok(score(address, token.as_ref(), name, &of, progress, stop)?)
         }
         _ => needs_folder(session).map(|()| None),
     }
-}
-
-/// Scores all passages by a pruner of their vectors; those that were measured keep that.
-fn predicted(
-    name: &str,
-    head: &Head,
-    basis: &Basis,
-    address: &MilvusAddress,
-    session: &Session<'_>,
-) -> Result<Option<CorpusInfo>> {
-    let of = predictor(head, basis, address, session)?;
-    let token = session.setup().milvus_token(address)?;
-    let progress = &mut counting("scored");
-    let (token, stop) = (token.as_ref(), session.stop);
-    Ok(score(address, token, name, &of, progress, stop)?)
 }
 
 /// The mastery of passages: that which was measured, or else the one that the pruner predicts from their vectors.
