@@ -177,18 +177,9 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         ["supply-chain"] => supply_chain::check(&root),
         ["sanitize"] => stages::sanitize(&root),
         ["emulate"] => stages::emulate(&root),
-        ["models"] => {
-            println!("{}", models::ensure()?.display());
-            Ok(())
-        }
-        ["milvus"] => {
-            println!("{}", milvus::ensure()?.display());
-            Ok(())
-        }
-        ["search-services"] => {
-            println!("{}", search_services::ensure()?.display());
-            Ok(())
-        }
+        ["models"] => print_path(&models::ensure()?),
+        ["milvus"] => print_path(&milvus::ensure()?),
+        ["search-services"] => print_path(&search_services::ensure()?),
         ["clients"] => {
             let clients = clients::ensure()?;
             println!("KEN_TEST_PYTHON={}", clients.python.display());
@@ -208,6 +199,11 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         }
         _ => bail!("unknown command: {}\n{}", words.join(" "), usage()),
     }
+}
+
+fn print_path(path: &Path) -> Result<()> {
+    println!("{}", path.display());
+    Ok(())
 }
 
 fn usage() -> String {

