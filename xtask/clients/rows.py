@@ -10,6 +10,8 @@ import time
 import traceback
 import urllib.request
 
+from pydantic import BaseModel
+
 # Rows alone go to the caller; what clients print goes where errors go.
 caller = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)
@@ -34,6 +36,17 @@ def tide(port: str) -> str:
         port: The name of the port.
     """
     return "high"
+
+
+def asked(question=QUESTION):
+    """A question after the system's message."""
+    return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": question}]
+
+
+class Answer(BaseModel):
+    """Where a ship lies."""
+
+    berth: int
 
 
 def needs_tools(trial):

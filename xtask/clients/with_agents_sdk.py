@@ -5,16 +5,11 @@ from agents import (
     Agent, FileSearchTool, ModelSettings, OpenAIChatCompletionsModel, OpenAIResponsesModel, Runner, function_tool, set_tracing_disabled,
 )
 from openai import AsyncOpenAI, BadRequestError
-from pydantic import BaseModel
 
-from rows import BASE, MODEL, QUESTION, SYSTEM, TOOL_QUESTION, check_berth, check_words, needs_tools, report, stand_in_only, tide
+from rows import BASE, MODEL, QUESTION, SYSTEM, TOOL_QUESTION, Answer, check_berth, check_words, needs_tools, report, stand_in_only, tide
 from stand_in import BERTH, HIGH
 
 set_tracing_disabled(True)
-
-
-class Answer(BaseModel):
-    berth: int
 
 
 def client():

@@ -1,18 +1,10 @@
 """instructor, over OpenAI's client."""
 import instructor
 from openai import OpenAI
-from pydantic import BaseModel
 
-from rows import BASE, MODEL, QUESTION, SYSTEM, check_berth, needs_tools, report
+from rows import BASE, MODEL, Answer, asked, check_berth, needs_tools, report
 
-MESSAGES = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": QUESTION}]
-asking = {"model": MODEL, "messages": MESSAGES, "max_tokens": 60, "max_retries": 0}
-
-
-class Answer(BaseModel):
-    """Where a ship lies."""
-
-    berth: int
+asking = {"model": MODEL, "messages": asked(), "max_tokens": 60, "max_retries": 0}
 
 
 def client(mode):

@@ -2,18 +2,11 @@
 from langchain_core.messages import HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI, OpenAIEmbeddings
-from pydantic import BaseModel
 
-from rows import BASE, MODEL, QUESTION, SYSTEM, TOOL_QUESTION, check_berth, check_call, check_words, needs_tools, report, tide
+from rows import BASE, MODEL, QUESTION, SYSTEM, TOOL_QUESTION, Answer, check_berth, check_call, check_words, needs_tools, report, tide
 from stand_in import BERTH, HIGH
 
 model = ChatOpenAI(base_url=BASE, api_key="none", model=MODEL, max_tokens=60, max_retries=0)
-
-
-class Answer(BaseModel):
-    """Where a ship lies."""
-
-    berth: int
 
 
 def streamed():

@@ -1,23 +1,14 @@
 """LiteLLM as a library."""
 import litellm
-from pydantic import BaseModel
 
-from rows import BASE, MODEL, QUESTION, SYSTEM, TOOL, TOOL_QUESTION, check_berth, check_call, check_words, needs_tools, report, tide
+from rows import BASE, MODEL, QUESTION, TOOL, TOOL_QUESTION, Answer, asked, check_berth, check_call, check_words, needs_tools, report, tide
 from stand_in import BERTH, HIGH
 
 PLACE = {"api_base": BASE, "api_key": "none", "num_retries": 0}
 
 
-class Answer(BaseModel):
-    berth: int
-
-
 def ask(messages, **more):
     return litellm.completion(f"openai/{MODEL}", messages, max_tokens=60, **PLACE, **more)
-
-
-def asked(question):
-    return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": question}]
 
 
 def chat_streamed():

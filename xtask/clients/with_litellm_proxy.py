@@ -2,21 +2,12 @@
 import os
 
 from openai import OpenAI
-from pydantic import BaseModel
 
-from rows import BASE, MODEL, QUESTION, SYSTEM, TOOL, TOOL_QUESTION, check_berth, check_call, check_words, needs_tools, report, tide
+from rows import BASE, MODEL, QUESTION, TOOL, TOOL_QUESTION, Answer, asked, check_berth, check_call, check_words, needs_tools, report, tide
 from stand_in import BERTH, HIGH
 
 client = OpenAI(base_url=BASE, api_key="none", max_retries=0)
 WAY = os.environ["TRIAL_WAY"]
-
-
-class Answer(BaseModel):
-    berth: int
-
-
-def asked(question):
-    return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": question}]
 
 
 def chat():

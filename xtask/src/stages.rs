@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::clients::{self, Clients};
-use crate::{cargo_command, milvus, models, python, search_services, supply_chain, tidy};
+use crate::{cargo_command, milvus, models, python, run, search_services, supply_chain, tidy};
 
 /// Everything that needs no model and no server.
 pub(crate) fn test_fast(root: &Path) -> Result<()> {
@@ -145,19 +145,12 @@ pub(crate) fn emulate(root: &Path) -> Result<()> {
 fn test_unsafe(root: &Path, target: &str, variables: &[(&str, &str)]) -> Result<()> {
     for (package, tests) in UNSAFE {
         stage(package, || {
-            let mut command = cargo_command();
-            command
+            run(cargo_command()
                 .args(["test", "--package", package, "--target", target])
                 .args(tests)
                 .current_dir(root)
                 .envs(variables.iter().copied())
-                .env("CARGO_TARGET_DIR", root.join("target/unsafe"));
-            let status = command.status().context("cannot start cargo")?;
-            ensure!(
-                status.success(),
-                "the tests of {package} ended with {status}"
-            );
-            Ok(())
+                .env("CARGO_TARGET_DIR", root.join("target/unsafe")))
         })?;
     }
     Ok(())
@@ -177,22 +170,11 @@ pub(crate) fn host() -> Result<String> {
 
 /// Runs the torture campaign.
 pub(crate) fn torture(root: &Path, arguments: &[&str]) -> Result<()> {
-    let status = cargo_command()
-        .args([
-            "run",
-            "--quiet",
-            "--package",
-            "ken-torture",
-            "--bin",
-            "torture",
-            "--",
-        ])
+    run(cargo_command()
+        .args(["run", "--quiet", "--package", "ken-torture"])
+        .args(["--bin", "torture", "--"])
         .args(arguments)
-        .current_dir(root)
-        .status()
-        .context("cannot start the torture campaign")?;
-    ensure!(status.success(), "the torture campaign ended with {status}");
-    Ok(())
+        .current_dir(root))
 }
 
 pub(crate) fn stage<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
@@ -205,19 +187,6 @@ pub(crate) fn stage<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T
         Err(_) => eprintln!("xtask: {name} FAILED after {seconds:.1} s"),
     }
     outcome.with_context(|| format!("stage `{name}` failed"))
-}
-
-/// Runs a program that has to succeed.
-pub(crate) fn run(command: &mut Command) -> Result<()> {
-    let status = command
-        .status()
-        .with_context(|| format!("cannot start {}", command.get_program().display()))?;
-    ensure!(
-        status.success(),
-        "{} ended with {status}",
-        command.get_program().display()
-    );
-    Ok(())
 }
 
 /// Turns findings into an error.
@@ -241,43 +210,27 @@ struct Prepared {
     clients: Clients,
 }
 
+/// The variables by which the tests find that.
+const VARIABLES: [(&str, fn(&Prepared) -> &PathBuf); 6] = [
+    ("KEN_TEST_MODELS", |of| &of.models),
+    ("KEN_TEST_MILVUS", |of| &of.milvus),
+    ("KEN_TEST_SEARCH_SERVICES", |of| &of.search_services),
+    ("KEN_TEST_PYTHON", |of| &of.clients.python),
+    ("KEN_TEST_NODE", |of| &of.clients.node),
+    ("KEN_TEST_NODE_MODULES", |of| &of.clients.modules),
+];
+
 /// Runs cargo, with what was prepared for its tests or, to show that nothing depends on that, without.
 fn cargo(root: &Path, prepared: Option<&Prepared>, arguments: &[&str]) -> Result<()> {
-    let shown = format!("cargo {}", arguments.join(" "));
     let mut command = cargo_command();
     command.args(arguments).current_dir(root);
-    for (name, path) in [
-        ("KEN_TEST_MODELS", prepared.map(|prepared| &prepared.models)),
-        ("KEN_TEST_MILVUS", prepared.map(|prepared| &prepared.milvus)),
-        (
-            "KEN_TEST_SEARCH_SERVICES",
-            prepared.map(|prepared| &prepared.search_services),
-        ),
-        (
-            "KEN_TEST_PYTHON",
-            prepared.map(|prepared| &prepared.clients.python),
-        ),
-        (
-            "KEN_TEST_NODE",
-            prepared.map(|prepared| &prepared.clients.node),
-        ),
-        (
-            "KEN_TEST_NODE_MODULES",
-            prepared.map(|prepared| &prepared.clients.modules),
-        ),
-    ] {
-        match path {
-            Some(path) => command.env(name, path),
+    for (name, path) in VARIABLES {
+        match prepared {
+            Some(prepared) => command.env(name, path(prepared)),
             None => command.env_remove(name),
         };
     }
-    let status = command
-        .status()
-        .with_context(|| format!("cannot start `{shown}`"))?;
-    if !status.success() {
-        bail!("`{shown}` ended with {status}");
-    }
-    Ok(())
+    run(&mut command).with_context(|| format!("`cargo {}` failed", arguments.join(" ")))
 }
 
 fn require_component(root: &Path, subcommand: &str, component: &str) -> Result<()> {

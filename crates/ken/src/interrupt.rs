@@ -1,7 +1,7 @@
 //! Ctrl-C: the first asks the running work to stop where nothing is lost, the second ends the program at once. While
 //! the program only waits for input, nothing can be lost, and the first ends it.
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
@@ -50,32 +50,15 @@ pub(crate) fn next_line_within(most: usize) -> io::Result<Option<Line>> {
 }
 
 fn line_within(input: &mut impl BufRead, most: usize) -> io::Result<Option<Line>> {
-    let (mut line, mut is_too_long, mut is_there) = (Vec::new(), false, false);
-    loop {
-        let read = match input.fill_buf() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            read => read?,
-        };
-        let end = read.iter().position(|&byte| byte == b'\n');
-        let part = &read[..end.unwrap_or(read.len())];
-        is_too_long |= line.len() + part.len() > most;
-        match is_too_long {
-            true => line = Vec::new(),
-            false => line.extend_from_slice(part),
-        }
-        is_there |= !read.is_empty();
-        let (is_over, used) = match end {
-            Some(end) => (true, end + 1),
-            None => (read.is_empty(), read.len()),
-        };
-        input.consume(used);
-        if is_over {
-            return Ok(is_there.then_some(match is_too_long {
-                true => Line::TooLong,
-                false => Line::Whole(line),
-            }));
-        }
+    let mut line = Vec::new();
+    // One byte more, for the end of the line.
+    let mut start = input.by_ref().take(most as u64 + 1);
+    let read = start.read_until(b'\n', &mut line)?;
+    if line.pop_if(|byte| *byte == b'\n').is_none() && read > most {
+        input.skip_until(b'\n')?;
+        return Ok(Some(Line::TooLong));
     }
+    Ok((read > 0).then_some(Line::Whole(line)))
 }
 
 /// Runs something that waits for input. Meanwhile, Ctrl-C ends the program.

@@ -106,10 +106,7 @@ pub(crate) fn begun(label: &str) -> Display {
 }
 
 fn bar(label: &str, unit: Unit, done: u64, total: Option<u64>) -> ProgressBar {
-    let bar = match total {
-        Some(total) => ProgressBar::new(total),
-        None => ProgressBar::no_length(),
-    };
+    let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
     let bar = LINES.add(bar.with_style(style(unit, done, total)));
     bar.set_prefix(fitted(label));
     bar.set_position(done);

@@ -62,15 +62,12 @@ fn is_obeyed(letter: char) -> bool {
 /// Text of several lines: its line breaks and tabs stay.
 pub(crate) fn text(text: &str) -> Cow<'_, str> {
     // Line ends of other systems end lines here as well.
-    let text = match text.contains("\r\n") {
-        true => Cow::Owned(text.replace("\r\n", "\n")),
-        false => Cow::Borrowed(text),
-    };
     let is_shown = |letter| is_obeyed(letter) && !matches!(letter, '\n' | '\t');
-    match text {
-        Cow::Borrowed(text) => escaped(text, is_shown, by_number),
-        Cow::Owned(text) => Cow::Owned(escaped(&text, is_shown, by_number).into_owned()),
+    if text.contains("\r\n") {
+        let text = text.replace("\r\n", "\n");
+        return Cow::Owned(escaped(&text, is_shown, by_number).into_owned());
     }
+    escaped(text, is_shown, by_number)
 }
 
 /// Text of one line, in which nothing begins another.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ken_hub as hub;
 use pyo3::prelude::*;
 
 use crate::call::Caller;
@@ -42,10 +41,5 @@ impl Progress {
         let what = what.to_owned();
         self.caller
             .tell(move |py| callback.call1(py, (what, done, total)).map(drop));
-    }
-
-    /// Reports the progress of fetching a model.
-    pub(crate) fn tell_fetched(&mut self, step: &hub::Progress) {
-        self.tell(&step.label(), step.bytes_done, step.bytes_total);
     }
 }

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use ken_hub as hub;
 use ken_setup::{Key, Settings, Setup, SetupError};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -80,7 +79,9 @@ pub(crate) fn opening<T>(
 ) -> Result<T, Failure> {
     let watch = || -> ken_setup::FetchProgress {
         let mut progress = progress.clone();
-        Box::new(move |step: hub::Progress| progress.tell_fetched(&step))
+        Box::new(move |step: ken_hub::Progress| {
+            progress.tell(&step.label(), step.bytes_done, step.bytes_total);
+        })
     };
     let withheld = |error: &SetupError| warn(caller, error.to_string());
     let setup = Setup {

@@ -6,8 +6,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use super::{build_program, environment, target_folder};
-use crate::models;
+use super::{build_program, python_with, target_folder};
+use crate::{models, run};
 
 /// What pip installs, pinned.
 const PEERS: [&str; 6] = [
@@ -24,22 +24,21 @@ const PEERS: [&str; 6] = [
 pub(crate) fn answers(root: &Path, model: &Path, arguments: &[&str]) -> Result<()> {
     ensure!(model.is_file(), "{} is no model file", model.display());
     let embedder = models::ensure()?.join(models::ENCODER);
-    let python = environment(&models::cache()?.join("bench-answers"), &PEERS, [])?;
+    let python = python_with("bench-answers", &PEERS, &[])?;
     let ken = build_program(root)?;
     let folder = target_folder(root).join("bench-answers");
     let scripts = root.join("xtask/bench/answers");
     let manuals = folder.join("manuals");
     if !manuals.is_dir() {
         let partial = folder.join("manuals.partial");
-        let fetched = Command::new(&python)
+        run(Command::new(&python)
             .arg(scripts.join("manuals.py"))
-            .arg(&partial)
-            .status()?;
-        ensure!(fetched.success(), "the manuals could not be fetched");
+            .arg(&partial))
+        .context("the manuals could not be fetched")?;
         std::fs::rename(&partial, &manuals)?;
     }
     let name = model.file_stem().context("the model file has no name")?;
-    let answered = Command::new(python)
+    run(Command::new(python)
         .arg(scripts.join("answers.py"))
         .arg("run")
         .arg("--ken")
@@ -52,8 +51,6 @@ pub(crate) fn answers(root: &Path, model: &Path, arguments: &[&str]) -> Result<(
         .arg(manuals)
         .arg("--out")
         .arg(folder.join(name))
-        .args(arguments)
-        .status()?;
-    ensure!(answered.success(), "the questions could not be answered");
-    Ok(())
+        .args(arguments))
+    .context("the questions could not be answered")
 }

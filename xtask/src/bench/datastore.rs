@@ -2,28 +2,19 @@
 
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result};
 
-use crate::cargo_command;
+use crate::{cargo_command, run};
 
 /// The length of a hidden state: that of the small model of the known world, rounded up.
 const DIMENSIONS: &str = "96";
 
 /// Measures a datastore of `entries` entries and prints the result as a line of JSON.
 pub(crate) fn datastore(root: &Path, entries: usize) -> Result<()> {
-    let ran = cargo_command()
-        .args([
-            "bench",
-            "-q",
-            "-p",
-            "ken-answer",
-            "--bench",
-            "datastore",
-            "--",
-        ])
+    run(cargo_command()
+        .args(["bench", "-q", "-p", "ken-answer"])
+        .args(["--bench", "datastore", "--"])
         .args([&entries.to_string(), DIMENSIONS])
-        .current_dir(root)
-        .status()?;
-    ensure!(ran.success(), "the datastore could not be measured");
-    Ok(())
+        .current_dir(root))
+    .context("the datastore could not be measured")
 }

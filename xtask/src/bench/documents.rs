@@ -6,8 +6,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use super::{environment, target_folder};
-use crate::{cargo_command, models};
+use super::{python_with, target_folder};
+use crate::{cargo_command, run};
 
 /// The peers and the packages that make Office files, as pip names them.
 const PEERS: [&str; 7] = [
@@ -28,31 +28,25 @@ pub(crate) fn documents(root: &Path, folder: &Path) -> Result<()> {
     ensure!(folder.is_dir(), "{} is no folder", folder.display());
     let poppler = Command::new("pdftotext").arg("-v").output();
     poppler.context("cannot run pdftotext (Debian: apt-get install poppler-utils)")?;
-    let python = environment(&models::cache()?.join("bench-documents"), &PEERS, [])?;
+    let python = python_with("bench-documents", &PEERS, &[])?;
     let rows = target_folder(root).join(ROWS);
-    let measured = Command::new(python)
+    run(Command::new(python)
         .arg(root.join("xtask/bench/documents.py"))
         .arg(folder)
         .arg(build_text(root)?)
-        .arg(&rows)
-        .status()?;
-    ensure!(measured.success(), "the readers could not be compared");
+        .arg(&rows))
+    .context("the readers could not be compared")?;
     println!("raw numbers: {}", rows.display());
     Ok(())
 }
 
 /// Builds the program that prints the text of documents by ken's readers, and returns its path.
 fn build_text(root: &Path) -> Result<PathBuf> {
-    let built = cargo_command()
+    run(cargo_command()
         .args(["build", "--release", "-p", "ken-documents"])
         .args(["--example", "text"])
-        .current_dir(root)
-        .status()
-        .context("cannot start cargo")?;
-    ensure!(
-        built.success(),
-        "the readers of documents could not be built"
-    );
+        .current_dir(root))
+    .context("the readers of documents could not be built")?;
     let name = format!("text{}", std::env::consts::EXE_SUFFIX);
     Ok(target_folder(root).join("release/examples").join(name))
 }

@@ -4,11 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::{environment, output, target_folder};
-use crate::{cargo_command, models};
+use super::{output, python_with, target_folder};
+use crate::{cargo_command, run};
 
 /// The peers, as pip names them, and what draws the plot.
 const PEERS: [&str; 4] = ["numpy", "hnswlib", "faiss-cpu", "matplotlib"];
@@ -106,13 +106,11 @@ impl<'a> Bench<'a> {
     }
 
     fn peers(&self, arm: Arm, verb: &str, arguments: &[String]) -> Result<Value> {
-        let variables = arm.environment.iter().copied();
-        let folder = models::cache()?.join(arm.peers);
-        let python = environment(&folder, &PEERS, variables.clone())?;
+        let python = python_with(arm.peers, &PEERS, arm.environment)?;
         eprintln!("xtask: peers, {}: {verb}", arm.name);
         let script = self.root.join("xtask/bench/index.py");
         let mut command = Command::new(python);
-        command.envs(variables);
+        command.envs(arm.environment.iter().copied());
         command.arg(script).arg(verb).arg(&self.folder);
         command
             .args(arguments)
@@ -156,7 +154,7 @@ impl<'a> Bench<'a> {
     ) -> Result<Value> {
         let name = arm.name;
         eprintln!("xtask: ken, {name}: {dense}, {count} vectors, {shards} shards");
-        let ran = cargo_command()
+        run(cargo_command()
             .args(["test", "--release", "-q", "-p", "ken-index", "--lib", "--"])
             .args(["--ignored", "dense::tests::measurement"])
             .envs(arm.environment.iter().copied())
@@ -169,9 +167,8 @@ impl<'a> Bench<'a> {
             .env("KEN_BENCH_K", K.to_string())
             .env("RAYON_NUM_THREADS", &self.threads)
             .current_dir(self.root)
-            .stdout(Stdio::null())
-            .status()?;
-        ensure!(ran.success(), "ken could not be measured");
+            .stdout(Stdio::null()))
+        .context("ken could not be measured")?;
         let measured = std::fs::read_to_string(self.folder.join("ken.json"))?;
         Ok(serde_json::from_str(&measured)?)
     }

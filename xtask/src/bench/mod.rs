@@ -13,10 +13,10 @@ mod paper;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use crate::{cargo_command, models};
+use crate::{cargo_command, environment, models, run};
 
 pub(crate) use self::answers::answers;
 pub(crate) use self::datastore::datastore;
@@ -48,7 +48,7 @@ const WORK: [&str; 5] = [
 /// Measures, prints the ratios and leaves the raw numbers in `target/bench-model.json`.
 pub(crate) fn model(root: &Path) -> Result<()> {
     let folder = models::ensure()?;
-    let python = environment(&folder.with_file_name("bench-peers"), &PEERS, [])?;
+    let python = python_with("bench-peers", &PEERS, &[])?;
     let threads = std::thread::available_parallelism()?.to_string();
     let program = build_program(root)?;
     let target = target_folder(root);
@@ -90,12 +90,10 @@ pub(crate) fn model(root: &Path) -> Result<()> {
 
 /// Builds `ken` as users have it, and returns its path.
 pub(crate) fn build_program(root: &Path) -> Result<PathBuf> {
-    let built = cargo_command()
+    run(cargo_command()
         .args(["build", "--release", "-p", "ken-rag"])
-        .current_dir(root)
-        .status()
-        .context("cannot start cargo")?;
-    ensure!(built.success(), "ken could not be built");
+        .current_dir(root))
+    .context("ken could not be built")?;
     let name = format!("ken{}", std::env::consts::EXE_SUFFIX);
     Ok(target_folder(root).join("release").join(name))
 }
@@ -104,40 +102,16 @@ pub(crate) fn target_folder(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 
-/// The Python of the environment in `folder`, which holds the peers, created if it is missing: some are then
+/// The Python of the environment of this name, which holds the peers, created if it is missing: some are then
 /// compiled, with these variables.
-fn environment<'a>(
-    folder: &Path,
-    peers: &[&str],
-    variables: impl IntoIterator<Item = (&'a str, &'a str)>,
-) -> Result<PathBuf> {
+fn python_with(name: &str, peers: &[&str], variables: &[(&str, &str)]) -> Result<PathBuf> {
     if let Some(python) = std::env::var_os("KEN_BENCH_PYTHON") {
         return Ok(PathBuf::from(python));
     }
-    let python = folder.join("bin/python");
-    let finished = folder.join("finished");
-    if finished.exists() {
-        return Ok(python);
-    }
-    eprintln!(
-        "xtask: installing {} into {}",
-        peers.join(", "),
-        folder.display()
-    );
-    let made = Command::new(models::find_python()?)
-        .args(["-m", "venv"])
-        .arg(folder)
-        .status()
-        .context("cannot run Python 3")?;
-    ensure!(made.success(), "no virtual environment could be made");
-    let installed = Command::new(&python)
-        .args(["-m", "pip", "install", "--quiet", "--no-cache-dir"])
-        .args(peers)
-        .envs(variables)
-        .status()?;
-    ensure!(installed.success(), "pip could not install the peers");
-    std::fs::write(finished, "")?;
-    Ok(python)
+    // The last choice of what is compiled holds.
+    let peers = [&["--no-cache-dir", "--only-binary=:none:"], peers].concat();
+    let environment = environment::ensure_installed_with(name, &peers, &[], variables)?;
+    Ok(environment::program(&environment, "python"))
 }
 
 /// What a program printed.
@@ -146,9 +120,11 @@ fn output(command: &mut Command) -> Result<String> {
         .stderr(Stdio::inherit())
         .output()
         .with_context(|| format!("cannot run {}", command.get_program().display()))?;
-    if !output.status.success() {
-        bail!("{} failed", command.get_program().display());
-    }
+    ensure!(
+        output.status.success(),
+        "{} failed",
+        command.get_program().display()
+    );
     Ok(String::from_utf8(output.stdout)?)
 }
 

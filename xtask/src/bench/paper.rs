@@ -4,10 +4,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result};
 
-use super::{build_program, environment, target_folder};
-use crate::models;
+use super::{build_program, python_with, target_folder};
+use crate::{models, run};
 
 /// What pip installs: data, without what the packages would take to run.
 const DATA: [&str; 5] = [
@@ -21,9 +21,9 @@ const DATA: [&str; 5] = [
 /// Prints a table, and leaves it and every answer in `target/bench-paper`. `arguments` go to `xtask/bench/papers/paper.py`.
 pub(crate) fn paper(root: &Path, table: &str, arguments: &[&str]) -> Result<()> {
     let embedder = models::ensure()?.join(models::ENCODER);
-    let python = environment(&models::cache()?.join("bench-paper"), &DATA, [])?;
+    let python = python_with("bench-paper", &DATA, &[])?;
     let ken = build_program(root)?;
-    let measured = Command::new(python)
+    run(Command::new(python)
         .arg(root.join("xtask/bench/papers/paper.py"))
         .arg(table)
         .arg("--ken")
@@ -32,8 +32,6 @@ pub(crate) fn paper(root: &Path, table: &str, arguments: &[&str]) -> Result<()> 
         .arg(embedder)
         .arg("--out")
         .arg(target_folder(root).join("bench-paper"))
-        .args(arguments)
-        .status()?;
-    ensure!(measured.success(), "{table} could not be measured");
-    Ok(())
+        .args(arguments))
+    .with_context(|| format!("{table} could not be measured"))
 }

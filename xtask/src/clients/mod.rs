@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::{environment, models};
+use crate::{environment, models, run};
 
 pub(crate) use self::trial::try_out;
 
@@ -99,18 +99,15 @@ fn install(node: &Node, packages: &[&str], folder: &Path) -> Result<()> {
     }
     fs::create_dir_all(&part).context("cannot make the folder")?;
     fs::write(part.join("package.json"), "{\"private\": true}\n").context("cannot write to it")?;
-    let installed = Command::new(&node.program)
+    run(Command::new(&node.program)
         .arg(&node.npm)
         .args(["install", "--no-save", "--ignore-scripts", "--no-audit"])
         .args(["--no-fund", "--silent"])
         .args(packages)
         .current_dir(&part)
-        .stdout(Stdio::null())
-        .status()
-        .context("cannot start Node")?;
-    ensure!(
-        installed.success(),
-        "npm could not install {names} (see its message above; npm's configuration chooses the registry)"
-    );
+        .stdout(Stdio::null()))
+    .with_context(|| {
+        format!("npm could not install {names} (see its message above; npm's configuration chooses the registry)")
+    })?;
     fs::rename(&part, folder).context("cannot give it its name")
 }

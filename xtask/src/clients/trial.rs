@@ -4,11 +4,11 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 
 use super::{REQUIREMENTS, ensure_modules, node_of};
 use crate::bench::{build_program, target_folder};
-use crate::{environment, models};
+use crate::{environment, models, run};
 
 /// What pip installs besides the official clients, pinned, by environment: the frameworks do not agree on a version
 /// of OpenAI's client.
@@ -78,10 +78,5 @@ pub(crate) fn try_out(root: &Path, options: &[&str]) -> Result<()> {
             .arg("--out")
             .arg(target_folder(root).join("clients.csv"));
     }
-    let status = command
-        .args(options)
-        .status()
-        .context("cannot start python3")?;
-    ensure!(status.success(), "the trial ended with {status}");
-    Ok(())
+    run(command.args(options))
 }

@@ -3,7 +3,6 @@
 //!
 //! Layout: <https://github.com/opencontainers/image-spec/blob/main/image-layout.md>.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +10,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::{Release, run, sha256};
+use super::{Release, files_below, run, sha256_of};
 
 /// The packages from Debian.
 const SUITE: &str = "bookworm";
@@ -66,13 +65,10 @@ fn system(work: &Path) -> Result<PathBuf> {
 
 /// Puts the certificates into one file, as their package's own script does.
 fn certificates(system: &Path) -> Result<()> {
-    let certificates = fs::read_dir(system.join("usr/share/ca-certificates/mozilla"))
-        .context("no certificates")?
-        .map(|entry| Ok(entry?.path()))
-        .collect::<Result<BTreeSet<PathBuf>>>()?;
+    let certificates = system.join("usr/share/ca-certificates/mozilla");
     let mut all = Vec::new();
-    for path in certificates {
-        all.extend(fs::read(path)?);
+    for name in files_below(&certificates, |_| false)? {
+        all.extend(fs::read(certificates.join(name))?);
     }
     let folder = system.join("etc/ssl/certs");
     fs::create_dir_all(&folder)?;
@@ -160,7 +156,7 @@ impl Layout {
 
     /// Adds a layer, which is not compressed, so that its digest is also that of its content.
     fn layer(&self, tar: &Path) -> Result<Blob> {
-        let (digest, bytes) = (sha256(tar)?, fs::metadata(tar)?.len());
+        let (digest, bytes) = (sha256_of(tar)?, fs::metadata(tar)?.len());
         fs::copy(tar, self.folder.join("blobs/sha256").join(&digest))?;
         let digest = format!("sha256:{digest}");
         Ok(Blob { digest, bytes })

@@ -17,9 +17,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use sha2::{Digest, Sha256};
 
-use crate::stages::{run, stage};
+use crate::models::sha256_of;
+use crate::run;
+use crate::stages::stage;
+use crate::tidy::files_below;
 
 pub(crate) use self::trial::run as try_out;
 
@@ -115,23 +117,10 @@ fn archive(release: &Release, tree: &Path) -> Result<()> {
 
 /// `SHA256SUMS`, as `sha256sum --check` reads it.
 fn checksums(out: &Path) -> Result<()> {
-    let mut files: Vec<PathBuf> = fs::read_dir(out)?
-        .map(|entry| Ok(entry?.path()))
-        .collect::<Result<_>>()?;
-    files.sort();
     let mut sums = Vec::new();
-    for file in files {
-        let name = file.file_name().context("a file without a name")?;
-        writeln!(sums, "{}  {}", sha256(&file)?, name.to_string_lossy())?;
+    for name in files_below(out, |_| false)? {
+        writeln!(sums, "{}  {name}", sha256_of(&out.join(&name))?)?;
     }
     print!("{}", String::from_utf8_lossy(&sums));
     fs::write(out.join("SHA256SUMS"), sums).context("cannot write the checksums")
-}
-
-/// The SHA-256 of a file, in hexadecimal digits.
-fn sha256(path: &Path) -> Result<String> {
-    let mut file = fs::File::open(path)?;
-    let mut hasher = Sha256::new();
-    std::io::copy(&mut file, &mut hasher)?;
-    Ok(format!("{:x}", hasher.finalize()))
 }

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::tools::Tools;
 use super::{FEATURES, GLIBC, Release, notices, run};
+use crate::cargo_metadata;
 
 /// Files of the tree that are copied from the repository.
 const COPIED: [&str; 5] = [
@@ -40,24 +41,14 @@ pub(crate) fn build(release: &Release, tools: &Tools) -> Result<PathBuf> {
     command.args(["--release", "--locked", "--package", "ken-rag"]);
     command.args(["--features", FEATURES]);
     run(&mut command)?;
-    let built = target_folder(release, tools)?
+    let metadata = cargo_metadata(&release.root)?;
+    let target = metadata["target_directory"].as_str();
+    let built = Path::new(target.context("cargo does not say where it builds")?)
         .join(&release.target)
         .join("release")
         .join(format!("ken{}", std::env::consts::EXE_SUFFIX));
     ensure!(built.is_file(), "cargo built no {}", built.display());
     Ok(built)
-}
-
-/// Where cargo builds.
-fn target_folder(release: &Release, tools: &Tools) -> Result<PathBuf> {
-    let metadata = tools
-        .cargo(&release.root)
-        .args(["metadata", "--no-deps", "--format-version", "1"])
-        .output()
-        .context("cannot start cargo")?;
-    let metadata: serde_json::Value = serde_json::from_slice(&metadata.stdout)?;
-    let folder = metadata["target_directory"].as_str();
-    Ok(folder.context("cargo does not say where it builds")?.into())
 }
 
 /// Puts the program, its manual pages and completions, and the licences into one folder.

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::image::USER;
 use super::{Release, run as run_program};
+use crate::tidy::files_below;
 
 /// The system for the program, which needs no Python: an old one. And the one for the wheel, whose Python has to be
 /// newer.
@@ -57,13 +58,11 @@ pub(crate) fn run(root: &Path) -> Result<()> {
 impl Release {
     /// The file in `dist/` with this ending.
     fn file(&self, end: &str) -> Result<PathBuf> {
-        let files = fs::read_dir(&self.out).context("make them by `cargo xtask dist` first")?;
-        let files: Vec<PathBuf> = files
-            .map(|entry| Ok(entry?.path()))
-            .collect::<Result<_>>()?;
-        let named = |file: &PathBuf| file.to_string_lossy().ends_with(end);
-        let file = files.into_iter().find(named);
-        file.with_context(|| format!("dist/ has no *{end}"))
+        let files = files_below(&self.out, |_| false);
+        let files = files.context("make them by `cargo xtask dist` first")?;
+        let name = files.iter().find(|name| name.ends_with(end));
+        let name = name.with_context(|| format!("dist/ has no *{end}"))?;
+        Ok(self.out.join(name))
     }
 }
 

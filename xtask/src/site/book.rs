@@ -7,8 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::cargo_programs::install;
-use crate::models;
-use crate::stages::run;
+use crate::{models, run};
 
 /// Without the server and the watcher of files.
 const FEATURES: &[&str] = &["--no-default-features", "--features", "search"];

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::tidy::{Finding, leads_elsewhere, resolve};
+use crate::tidy::{Finding, files_below, leads_elsewhere, resolve};
 
 /// The ids and links of a page.
 #[derive(Default)]
@@ -23,7 +23,13 @@ type Files = BTreeMap<String, Option<Html>>;
 /// Every link that leads nowhere, by page.
 pub(super) fn findings(site: &Path) -> Result<Vec<Finding>> {
     let mut files = Files::new();
-    walk(site, "", &mut files)?;
+    for path in files_below(site, |_| false)? {
+        let text = path.ends_with(".html").then(|| {
+            fs::read_to_string(site.join(&path)).with_context(|| format!("cannot read {path}"))
+        });
+        let html = text.transpose()?.map(|text| read(&text));
+        files.insert(path, html);
+    }
     let mut findings = Vec::new();
     for (path, html) in &files {
         for target in html.iter().flat_map(|html| &html.targets) {
@@ -34,25 +40,6 @@ pub(super) fn findings(site: &Path) -> Result<Vec<Finding>> {
         }
     }
     Ok(findings)
-}
-
-fn walk(folder: &Path, prefix: &str, files: &mut Files) -> Result<()> {
-    let entries =
-        fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
-    for entry in entries {
-        let entry = entry?;
-        let path = format!("{prefix}{}", entry.file_name().to_string_lossy());
-        if entry.file_type()?.is_dir() {
-            walk(&entry.path(), &format!("{path}/"), files)?;
-        } else if path.ends_with(".html") {
-            let text =
-                fs::read_to_string(entry.path()).with_context(|| format!("cannot read {path}"))?;
-            files.insert(path, Some(read(&text)));
-        } else {
-            files.insert(path, None);
-        }
-    }
-    Ok(())
 }
 
 fn is_there(files: &Files, page: &str, target: &str) -> bool {

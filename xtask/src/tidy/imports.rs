@@ -82,7 +82,7 @@ impl Module {
     /// Takes one tree of a `use`; anything else ends it.
     fn import(&mut self, tokens: &[&str], at: &mut usize, prefix: &[String], is_public: bool) {
         let mut path = prefix.to_vec();
-        loop {
+        let name = loop {
             let token = tokens.get(*at).copied().unwrap_or_default();
             *at += 1;
             match token {
@@ -94,44 +94,30 @@ impl Module {
                     *at += 1;
                     return;
                 }
-                "*" => {
-                    let name = token.to_owned();
-                    self.imports.push(Import {
-                        path,
-                        name,
-                        is_public,
-                    });
-                    return;
-                }
+                "*" => break token.to_owned(),
                 name if is_name(name) => path.push(name.to_owned()),
                 _ => return,
             }
             match tokens.get(*at) {
                 Some(&"::") => *at += 1,
                 Some(&"as") => {
-                    let name = tokens.get(*at + 1).copied().unwrap_or_default().to_owned();
+                    let name = tokens.get(*at + 1).copied().unwrap_or_default();
                     *at += 2;
-                    self.imports.push(Import {
-                        path,
-                        name,
-                        is_public,
-                    });
-                    return;
+                    break name.to_owned();
                 }
                 _ => {
                     if path.len() > 1 && path.last().is_some_and(|name| name == "self") {
                         path.pop();
                     }
-                    let name = path.last().cloned().unwrap_or_default();
-                    self.imports.push(Import {
-                        path,
-                        name,
-                        is_public,
-                    });
-                    return;
+                    break path.last().cloned().unwrap_or_default();
                 }
             }
-        }
+        };
+        self.imports.push(Import {
+            path,
+            name,
+            is_public,
+        });
     }
 }
 

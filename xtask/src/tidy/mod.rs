@@ -70,35 +70,17 @@ pub(crate) struct SourceFile {
 
 impl Tree {
     pub(crate) fn read(root: &Path) -> Result<Self> {
-        let mut tree = Self::default();
-        tree.walk(root, "")?;
-        tree.files.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(tree)
-    }
-
-    fn walk(&mut self, folder: &Path, prefix: &str) -> Result<()> {
-        let entries =
-            fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
-        for entry in entries {
-            let entry = entry?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let path = format!("{prefix}{name}");
-            let kind = entry.file_type()?;
-            if kind.is_dir() {
-                if !is_left_out(&path) {
-                    self.walk(&entry.path(), &format!("{path}/"))?;
-                }
-            } else if kind.is_file() {
-                let text = if is_own_text(&path) {
-                    fs::read_to_string(entry.path())
-                        .with_context(|| format!("cannot read {path}"))?
-                } else {
-                    String::new()
-                };
-                self.files.push(SourceFile { path, text });
-            }
-        }
-        Ok(())
+        let files = files_below(root, is_left_out)?.into_iter().map(|path| {
+            let text = match is_own_text(&path) {
+                true => fs::read_to_string(root.join(&path))
+                    .with_context(|| format!("cannot read {path}"))?,
+                false => String::new(),
+            };
+            Ok(SourceFile { path, text })
+        });
+        Ok(Self {
+            files: files.collect::<Result<_>>()?,
+        })
     }
 
     #[cfg(test)]
@@ -143,6 +125,27 @@ impl Tree {
             })
             .collect()
     }
+}
+
+/// The files below a folder, sorted, by their paths in it with `/` between the parts; some folders are left out.
+pub(crate) fn files_below(folder: &Path, is_left_out: fn(&str) -> bool) -> Result<Vec<String>> {
+    let (mut files, mut open) = (Vec::new(), vec![String::new()]);
+    while let Some(prefix) = open.pop() {
+        let within = folder.join(&prefix);
+        let entries =
+            fs::read_dir(&within).with_context(|| format!("cannot list {}", within.display()))?;
+        for entry in entries {
+            let entry = entry?;
+            let path = format!("{prefix}{}", entry.file_name().to_string_lossy());
+            match entry.file_type()? {
+                kind if kind.is_file() => files.push(path),
+                kind if kind.is_dir() && !is_left_out(&path) => open.push(format!("{path}/")),
+                _ => {}
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
 }
 
 /// Folders of which the repository holds nothing.

@@ -21,4 +21,4 @@ pub use guarantee::calibrated_on;
 pub use report::report;
 pub use row::{PairedDifference, Row};
 pub use words::{measured, more_accurate, promised, why};
-pub use work::{Confirmed, Labels, TuneWork, Tuned, tell_apart, usable};
+pub use work::{Confirmed, Labels, MAX_LOSS, TuneWork, Tuned, tell_apart, usable};

@@ -93,6 +93,9 @@ pub fn tell_apart(
     }
 }
 
+/// The default of [`TuneWork::max_loss`].
+pub const MAX_LOSS: f64 = 0.05;
+
 /// A tuning on some questions.
 #[derive(Clone, Copy)]
 pub struct TuneWork<'a> {

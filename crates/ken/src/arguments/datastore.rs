@@ -2,7 +2,6 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::{Args, Subcommand};
 use ken_lab::{LabelRule, LayerChoice};
@@ -128,7 +127,7 @@ pub(crate) struct DatastoreMakeArguments {
     pub(crate) soft: bool,
 
     /// How many neighbors vote: auto (the best of 10, 30 and 100) or a number
-    #[arg(long, value_name = "N", default_value = "auto", help_heading = ADVANCED)]
+    #[arg(long, value_name = "N", default_value = "auto", value_parser = neighbors, help_heading = ADVANCED)]
     pub(crate) neighbors: Neighbors,
 
     /// Share of the questions to leave for evaluation [default: half of what training held out]
@@ -140,15 +139,11 @@ pub(crate) struct DatastoreMakeArguments {
 #[derive(Debug, Clone)]
 pub(crate) struct Neighbors(pub(crate) Vec<usize>);
 
-impl FromStr for Neighbors {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match (text, text.parse::<NonZeroUsize>()) {
-            ("auto", _) => Ok(Self(vec![10, 30, 100])),
-            (_, Ok(number)) => Ok(Self(vec![number.get()])),
-            _ => Err("auto or a number from 1 is expected".to_owned()),
-        }
+fn neighbors(text: &str) -> Result<Neighbors, String> {
+    match (text, text.parse::<NonZeroUsize>()) {
+        ("auto", _) => Ok(Neighbors(vec![10, 30, 100])),
+        (_, Ok(number)) => Ok(Neighbors(vec![number.get()])),
+        _ => Err("auto or a number from 1 is expected".to_owned()),
     }
 }
 

@@ -249,11 +249,9 @@ pub(crate) fn command() -> Command {
 /// Hides advanced flags from the short help of a verb and of all below it.
 fn shaped(command: Command) -> Command {
     command.mut_subcommands(shaped).mut_args(|flag| {
-        let advanced = flag.get_help_heading() == Some(ADVANCED);
-        match advanced {
-            true => flag.hide_short_help(true),
-            false => flag,
-        }
+        let is_advanced = flag.get_help_heading() == Some(ADVANCED);
+        let is_hidden = flag.is_hide_short_help_set();
+        flag.hide_short_help(is_advanced || is_hidden)
     })
 }
 

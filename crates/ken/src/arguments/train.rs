@@ -2,10 +2,9 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::{Arg, Args, Subcommand, ValueEnum};
-use ken_hub::ModelReference;
+use ken_hub::{HubError, ModelReference};
 use ken_lab::{LayerChoice, Target};
 use ken_train::heads::Shape;
 
@@ -13,7 +12,7 @@ use super::folder_or_milvus;
 use super::tune::{
     TrainExamplesArguments, TrainKbmArguments, TrainNoiseTolerantArguments, TrainSelfRouteArguments,
 };
-use crate::config::{Flag, Key, MODEL, count, flags, open_share};
+use crate::config::{Flag, Key, MODEL, count, flags, keys, open_share};
 
 /// What can be trained.
 #[derive(Debug, Subcommand)]
@@ -93,17 +92,10 @@ pub(crate) enum ControlSource {
     Model(ModelReference),
 }
 
-impl FromStr for ControlSource {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "words" => Ok(Self::Words),
-            reference => {
-                let model: Result<ModelReference, _> = reference.parse();
-                model.map(Self::Model).map_err(|error| error.to_string())
-            }
-        }
+fn control_source(text: &str) -> Result<ControlSource, HubError> {
+    match text {
+        "words" => Ok(ControlSource::Words),
+        reference => reference.parse().map(ControlSource::Model),
     }
 }
 
@@ -130,18 +122,8 @@ pub(crate) enum PassageSource {
 /// The settings of `ken train router`.
 fn deciding() -> Vec<Arg> {
     let embedder = "Embedder, if no --corpus is given. That of the corpus to be searched";
-    let mut deciding = flags(
-        &[
-            &[
-                Key::corpus,
-                Key::kbm,
-                Key::kbm_model,
-                Key::kbm_for_any_model,
-            ],
-            MODEL,
-        ]
-        .concat(),
-    );
+    let own = keys![corpus kbm kbm_model kbm_for_any_model];
+    let mut deciding = flags(&[&own, MODEL].concat());
     deciding.push(Key::embedder.flag_for(embedder));
     deciding
 }
@@ -194,7 +176,7 @@ pub(crate) struct TrainRouterArguments {
     /// Compare with a head over other features: words, or hidden states of the model REF
     ///
     /// May be repeated.
-    #[arg(long = "control", value_name = "words|REF")]
+    #[arg(long = "control", value_name = "words|REF", value_parser = control_source)]
     pub(crate) controls: Vec<ControlSource>,
 
     /// For hidden: N, middle or auto

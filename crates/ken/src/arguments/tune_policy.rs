@@ -4,20 +4,14 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Arg, Args};
+use ken_eval::tune::MAX_LOSS;
 
-use crate::config::{ADVANCED, FINDING, Key, MODEL, advanced, count, flags, open_share};
-
-/// The default for what a policy may lose.
-const MAX_LOSS: f64 = 0.05;
+use crate::config::{ADVANCED, FINDING, Key, MODEL, advanced, count, flags, keys, open_share};
 
 /// All settings that an answer to a person depends on, except those that are chosen.
 fn settings() -> Vec<Arg> {
     let own = [Key::corpus, Key::k, Key::style];
-    let finding = [
-        &[Key::memory, Key::evidence_tokens, Key::neighbors],
-        FINDING,
-    ]
-    .concat();
+    let finding = [&keys![memory evidence_tokens neighbors], FINDING].concat();
     [flags(&own), advanced(&finding), flags(MODEL)].concat()
 }
 

@@ -1,6 +1,5 @@
 //! `ken plan --capacity`: what a large corpus takes, from measurements of smaller ones.
 
-use ken_eval::write_report;
 use ken_report::Provenance;
 use ken_scale::plan::capacity::{
     Capacity, Demand, Embedding, Machine, Measurements, capacity_report,
@@ -8,7 +7,7 @@ use ken_scale::plan::capacity::{
 use ken_storage::create_dir_all;
 
 use crate::arguments::study::PlanArguments;
-use crate::commands::provenance;
+use crate::commands::{provenance, records};
 use crate::failure::{Failure, Result};
 use crate::output;
 use crate::session::Session;
@@ -20,18 +19,14 @@ pub(crate) fn run(arguments: &PlanArguments, session: &Session<'_>) -> Result<()
     let capacity = Capacity::of(&demand, &measurements)?;
     let report = capacity_report(&capacity, &measurements)
         .measured_with(provenance::of(Provenance::new(), session.given));
-    let out = arguments.demand.out.as_ref();
-    if let Some(folder) = out {
-        create_dir_all(folder)?;
-        write_report(&report, folder)?;
+    match &arguments.demand.out {
+        Some(folder) => {
+            create_dir_all(folder)?;
+            records::page(&report, &capacity, "report", folder, session.json)
+        }
+        None if session.json => output::json(&capacity),
+        None => output::report(&report),
     }
-    if session.json {
-        return output::json(&capacity);
-    }
-    output::report(&report)?;
-    out.map_or(Ok(()), |folder| {
-        output::line(format!("report: {}", folder.join("report.html").display()))
-    })
 }
 
 fn demand(arguments: &PlanArguments) -> Result<Demand> {

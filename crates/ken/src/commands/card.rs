@@ -6,7 +6,7 @@ use ken_answer::Policy;
 use ken_eval::card::{Card, CardWork, card_policies, card_report};
 use ken_eval::compare::{AnswersWork, Known};
 use ken_eval::part::Parts;
-use ken_eval::{Question, Record, check_field, write_report};
+use ken_eval::{Question, Record, check_field};
 use ken_hub::ModelReference;
 use ken_report::Provenance;
 use ken_setup::Settings;
@@ -15,7 +15,6 @@ use crate::arguments::card::CardArguments;
 use crate::commands::parts::{self, CardOptions, InWords, PartedWork};
 use crate::commands::{provenance, records};
 use crate::failure::{Failure, Result};
-use crate::output;
 use crate::session::Session;
 
 pub(crate) fn run(arguments: &CardArguments, session: &Session<'_>) -> Result<()> {
@@ -55,11 +54,7 @@ pub(crate) fn run(arguments: &CardArguments, session: &Session<'_>) -> Result<()
         },
         by: &arguments.by,
     };
-    let begin = |policy: Option<Policy>| {
-        let policy = policy.map(|policy| policy.to_string());
-        records::drawn(arguments.batch, policy, session)
-    };
-    let known = Known::default();
+    let (known, begin) = (Known::default(), records::runs(arguments.batch, session));
     let answers = work.answers.run(&mut pipeline, known, None, &begin)?;
     if place.is_told_as_part::<Record>(session)? {
         return Ok(());
@@ -102,12 +97,7 @@ fn report(
     session: &Session<'_>,
 ) -> Result<()> {
     let report = card_report(title, card).measured_with(provenance);
-    write_report(&report, folder)?;
-    if session.json {
-        return output::json(card);
-    }
-    output::report(&report)?;
-    output::line(format!("card: {}", folder.join("report.html").display()))
+    records::page(&report, card, "card", folder, session.json)
 }
 
 /// The model's name for the title of a page that others see: without its folder or its address.

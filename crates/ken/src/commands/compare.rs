@@ -86,10 +86,8 @@ pub(crate) fn run(
         cross_fit: &cross_fitted_worth,
         identity: &|pipeline| session.settings.identity(pipeline),
     };
-    let answers = work.answer(&mut pipeline, &|policy| {
-        let policy = policy.map(|policy| policy.to_string());
-        records::drawn(arguments.batch, policy, session)
-    })?;
+    let begin = records::runs(arguments.batch, session);
+    let answers = work.answer(&mut pipeline, &begin)?;
     match place.is_told_as_part::<Record>(session)? {
         true => Ok(()),
         false => compared(&work, answers, &options, session),
@@ -155,10 +153,7 @@ fn compared(
         });
     }
     output::report(&report(work.title, &comparison, work.probed))?;
-    output::line(format!(
-        "report: {}",
-        work.folder.join("report.html").display()
-    ))?;
+    records::tell_page("report", work.folder)?;
     if options.cross_fits {
         output::line(
             "gate: none is named, so each half of the questions is weighed by one trained on the other half",

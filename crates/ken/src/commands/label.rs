@@ -96,10 +96,9 @@ fn label_part(
 /// Joins the parts of a run: their first texts, and their labels once there are any.
 pub(crate) fn join(parts: &Parts, out: &Path, session: &Session<'_>) -> Result<()> {
     let questions: Vec<Question> = parts.items()?;
-    let labels = match parts.hold(parts::RECORDS) {
-        true => Some(parts.records::<SourceRecord>(parts::RECORDS, &questions)?),
-        false => None,
-    };
+    let are_there = parts.hold(parts::RECORDS);
+    let labels = are_there.then(|| parts.records::<SourceRecord>(parts::RECORDS, &questions));
+    let labels = labels.transpose()?;
     // Parts that began with the first texts of a whole run wrote none.
     if labels.is_none() || parts.hold(FIRST) {
         let texts = parts.records_of_some::<FirstText>(FIRST, &questions, can_be_labeled)?;

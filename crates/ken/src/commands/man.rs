@@ -10,10 +10,6 @@ pub(crate) fn run(arguments: &ManArguments) -> Result<()> {
     let folder = &arguments.folder;
     ken_storage::create_dir_all(folder)?;
     let pages = Arguments::command().disable_help_subcommand(true);
-    clap_mangen::generate_to(pages, folder).map_err(|source| StorageError {
-        action: "write manual pages to",
-        path: folder.clone(),
-        source,
-    })?;
-    Ok(())
+    let written = clap_mangen::generate_to(pages, folder);
+    Ok(written.map_err(StorageError::new("write manual pages to", folder))?)
 }

@@ -3,12 +3,14 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+use ken_answer::Policy;
 use ken_eval::run::RunRecord;
 use ken_eval::{
     Outcome, Question, ResultsFile, Run, RunError, default_file, read_questions, sample,
-    with_ending,
+    with_ending, write_report,
 };
 use ken_lab::{Table, write_parquet};
+use ken_report::Report;
 use ken_setup::Settings;
 use serde::Serialize;
 
@@ -71,6 +73,37 @@ pub(crate) fn drawn<'a>(
         }
         None => display.show_items(step.task.done(), step.done, step.total),
     })
+}
+
+/// The runs of one work under several policies, each drawn by [`drawn`].
+pub(crate) fn runs<'a>(
+    batch: NonZeroUsize,
+    session: &Session<'a>,
+) -> impl Fn(Option<Policy>) -> Run<'a> + use<'a> {
+    let session = *session;
+    move |policy| drawn(batch, policy.map(|policy| policy.to_string()), &session)
+}
+
+/// Writes a report into its folder, and shows it, or `data` as JSON; `name` is what people call it.
+pub(crate) fn page(
+    report: &Report,
+    data: &impl Serialize,
+    name: &str,
+    folder: &Path,
+    json: bool,
+) -> Result<()> {
+    write_report(report, folder)?;
+    if json {
+        return output::json(data);
+    }
+    output::report(report)?;
+    tell_page(name, folder)
+}
+
+/// Says where the page of a report is.
+pub(crate) fn tell_page(name: &str, folder: &Path) -> Result<()> {
+    let page = folder.join("report.html");
+    output::line(format!("{name}: {}", page.display()))
 }
 
 /// Writes the table of records, and prints those as JSON or what `show` makes of them.

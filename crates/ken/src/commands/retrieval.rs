@@ -8,7 +8,6 @@ use ken_eval::retrieval::{
     per_query_csv, ranked_documents, read_queries, retrieval_csv, retrieval_report,
     unknown_documents,
 };
-use ken_eval::write_report;
 use ken_index::Mode;
 use ken_report::Provenance;
 use ken_storage::{create_dir_all, replace};
@@ -16,7 +15,6 @@ use ken_storage::{create_dir_all, replace};
 use crate::arguments::answer::EvalArguments;
 use crate::commands::{provenance, records};
 use crate::failure::{Failure, Result};
-use crate::output;
 use crate::progress::begun;
 use crate::session::Session;
 
@@ -55,18 +53,13 @@ pub(super) fn run(
     let title = format!("Retrieval on {}", name.to_string_lossy());
     let report = retrieval_report(&title, &evaluation)
         .measured_with(provenance::of(settings, session.given));
-    write_report(&report, &folder)?;
     for (name, table) in [
         ("retrieval.csv", retrieval_csv(&evaluation)),
         ("queries.csv", per_query_csv(&evaluation)),
     ] {
         replace(&folder.join(name), table.as_bytes())?;
     }
-    if session.json {
-        return output::json(&evaluation);
-    }
-    output::report(&report)?;
-    output::line(format!("report: {}", folder.join("report.html").display()))
+    records::page(&report, &evaluation, "report", &folder, session.json)
 }
 
 /// Refuses flags about answers.

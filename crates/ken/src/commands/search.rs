@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<
     let search = |query: &str| -> Result<()> {
         let hits = retriever.search(query, session.settings.mode, k)?;
         if session.json {
-            show_json(query, &hits)
+            output::json(&json!({ "query": query, "hits": hits }))
         } else {
             show(query, &hits, !session.settings.filters.is_empty())
         }
@@ -44,10 +44,6 @@ pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<
         search(&query)?;
     }
     Ok(())
-}
-
-fn show_json(query: &str, hits: &[SearchResult]) -> Result<()> {
-    output::json(&json!({ "query": query, "hits": hits }))
 }
 
 fn show(query: &str, hits: &[SearchResult], is_filtered: bool) -> Result<()> {

@@ -101,10 +101,7 @@ impl Flag for Key {
                 false => ValueHint::Other,
             },
         );
-        let flag = match self {
-            Key::k => flag.short('k'),
-            _ => flag,
-        };
+        let flag = flag.short((self == Key::k).then_some('k'));
         let flag = match COMMON.contains(&self) {
             true => flag,
             false => flag.help_heading(ADVANCED),
@@ -131,17 +128,12 @@ pub(crate) fn given(arguments: &ArgMatches) -> Vec<(Key, OsString)> {
     while let Some((_, inner)) = verb.subcommand() {
         verb = inner;
     }
-    let mut all = Vec::new();
-    for &key in Key::ALL {
+    let values = |key: Key| {
         let values = verb.try_get_raw(&id(key)).ok().flatten();
-        all.extend(
-            values
-                .into_iter()
-                .flatten()
-                .map(|value| (key, value.to_owned())),
-        );
-    }
-    all
+        let values = values.into_iter().flatten();
+        values.map(move |value| (key, value.to_owned()))
+    };
+    Key::ALL.iter().copied().flat_map(values).collect()
 }
 
 #[cfg(test)]

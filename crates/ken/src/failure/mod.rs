@@ -49,22 +49,20 @@ impl Failure {
         message: impl Into<String>,
         hint: impl Into<String>,
     ) -> Self {
-        let (message, hint) = (message.into(), Some(hint.into()));
         Refusal {
             kind,
-            message,
-            hint,
+            message: message.into(),
+            hint: Some(hint.into()),
         }
         .into()
     }
 
     /// Work that was stopped, and cannot be resumed.
     pub(crate) fn stopped(message: impl Into<String>) -> Self {
-        let (kind, message, hint) = ("interrupted", message.into(), None);
         Refusal {
-            kind,
-            message,
-            hint,
+            kind: "interrupted",
+            message: message.into(),
+            hint: None,
         }
         .into()
     }

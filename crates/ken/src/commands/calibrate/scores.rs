@@ -27,9 +27,7 @@ pub(super) fn scores(
         Some(RoutingModel::Datastore) => by_choice(arguments.goal(), records, session),
         Some(RoutingModel::Gate) => Ok(gate_scores(&session.setup().gate()?, records)?),
         None => {
-            if signal.is_of_samples() {
-                check_sampling(&read_settings(&arguments.records)?)?;
-            }
+            check_samples(arguments, signal)?;
             Ok(signal_scores(records, signal, arguments.samples.get())?)
         }
     }
@@ -53,11 +51,17 @@ pub(super) fn scores_with_evidence(
         }
         Some(_) if signal.weighs_evidence() => scores(arguments, signal, records, session),
         _ => {
-            if signal.is_of_samples() {
-                check_sampling(&read_settings(&arguments.records)?)?;
-            }
+            check_samples(arguments, signal)?;
             Ok(answer_scores(records, signal, arguments.samples.get())?)
         }
+    }
+}
+
+/// Checks how the records were sampled, if the signal is one of samples.
+fn check_samples(arguments: &CalibrateArguments, signal: Signal) -> Result<()> {
+    match signal.is_of_samples() {
+        true => Ok(check_sampling(&read_settings(&arguments.records)?)?),
+        false => Ok(()),
     }
 }
 
@@ -95,13 +99,9 @@ fn taught_kbm(session: &Session<'_>) -> Result<Vec<u64>> {
 fn by_router(records: &[ProbeRecord], session: &Session<'_>) -> Result<Vec<Option<f64>>> {
     let setup = session.setup();
     let head = setup.router()?;
-    let assessor = match head.input {
-        Input::FirstTokenAndMastery => Some(setup.assessor()?),
-        _ => None,
-    };
-    let taught = match assessor {
-        Some(_) => taught_kbm(session)?,
-        None => Vec::new(),
+    let (assessor, taught) = match head.input {
+        Input::FirstTokenAndMastery => (Some(setup.assessor()?), taught_kbm(session)?),
+        _ => (None, Vec::new()),
     };
     let score = |by, label| {
         let mut progress = counting(label);

@@ -330,22 +330,17 @@ fn show_aside(chosen: &Chosen<'_>) -> Result<()> {
 /// The flags under which the policy is used and watched.
 fn show_use(chosen: &Chosen<'_>) -> Result<()> {
     let (policy, arguments) = (chosen.policy(), chosen.arguments);
-    let abstain = chosen.calibration.abstain;
-    let abstain = abstain.map_or(String::new(), |abstain| format!(" --abstain {abstain}"));
-    let k = if arguments.policy.is_graded() {
-        format!(" --k {}", chosen.always_k)
-    } else {
-        String::new()
-    };
+    let abstain = flag("abstain", chosen.calibration.abstain);
+    let k = arguments.policy.is_graded().then_some(chosen.always_k);
+    let k = flag("k", k);
     let flags = flags(chosen);
     output::line(format!(
         "to use it: ken ask --policy {policy}{k}{abstain}{flags} QUESTION"
     ))?;
     if let Some(out) = &arguments.out {
-        let (out, named) = (out.display().to_string(), named(chosen));
-        let out = for_a_shell(&out);
+        let (named, out) = (named(chosen), flag("calibration", Some(out.display())));
         output::line(format!(
-            "to watch it: ken serve --policy {policy}{abstain}{named} --calibration {out}"
+            "to watch it: ken serve --policy {policy}{abstain}{named}{out}"
         ))?;
     }
     Ok(())
@@ -354,43 +349,39 @@ fn show_use(chosen: &Chosen<'_>) -> Result<()> {
 /// The samples and the routing models that the signals take, the model and the corpus.
 fn flags(chosen: &Chosen<'_>) -> String {
     let settings = chosen.session.settings;
-    let samples = if chosen.signals().any(Signal::is_of_samples) {
-        format!(" --samples {}", chosen.arguments.samples)
-    } else {
-        String::new()
-    };
-    let flag = |model: RoutingModel| {
+    let is_sampled = chosen.signals().any(Signal::is_of_samples);
+    let samples = flag("samples", is_sampled.then_some(chosen.arguments.samples));
+    let of_model = |model: RoutingModel| {
         let path = match model {
             RoutingModel::Router => settings.router.as_ref(),
             RoutingModel::Assessor => settings.kbm.as_ref(),
             RoutingModel::Datastore => settings.datastore.as_ref(),
             RoutingModel::Gate => settings.gate.as_ref(),
         };
-        path.map(|path| {
-            let path = path.display().to_string();
-            format!(" --{} {}", model.setting(), for_a_shell(&path))
-        })
+        flag(model.setting(), path.map(|path| path.display()))
     };
     let models = chosen.signals().filter_map(|signal| signal.told_by);
-    let models: Vec<RoutingModel> = models.collect();
-    let mut flags: Vec<String> = models.iter().filter_map(|model| flag(*model)).collect();
+    let mut models: Vec<RoutingModel> = models.collect();
     if models.contains(&RoutingModel::Router) {
-        flags.extend(flag(RoutingModel::Assessor));
+        models.push(RoutingModel::Assessor);
     }
-    format!("{samples}{}{}", flags.concat(), named(chosen))
+    let models: String = models.into_iter().map(of_model).collect();
+    format!("{samples}{models}{}", named(chosen))
 }
 
 /// The flags that name the model and the corpus, if they are not the defaults.
 fn named(chosen: &Chosen<'_>) -> String {
     let settings = chosen.session.settings;
     let model = Some(settings.model.to_string()).filter(|model| model != DEFAULT_GENERATOR);
-    let corpus = settings.corpus.as_ref().map(ToString::to_string);
-    let flags = [("model", model), ("corpus", corpus)];
-    let flags = flags.map(|(name, value)| match value {
-        Some(value) => format!(" --{name} {}", for_a_shell(&value)),
-        None => String::new(),
-    });
-    flags.concat()
+    flag("model", model) + &flag("corpus", settings.corpus.as_ref())
+}
+
+/// A flag with its value, or nothing.
+fn flag(name: &str, value: Option<impl ToString>) -> String {
+    let value = value.map(|value| value.to_string());
+    value.map_or_else(String::new, |value| {
+        format!(" --{name} {}", for_a_shell(&value))
+    })
 }
 
 fn percent(share: f64) -> String {

@@ -28,7 +28,8 @@ const SCORED: usize = 8;
 const CONTEXTS: usize = 10;
 /// Words of a context.
 const CONTEXT_WORDS: usize = 100;
-/// Tokens of the single stream.
+/// The beginning of the single stream, and its tokens.
+const STREAM: &str = "Once upon a time there was";
 const STREAM_TOKENS: usize = 64;
 
 /// The start of all prompts.
@@ -161,18 +162,20 @@ fn rates(
 ) -> Result<Rates> {
     let (model, load) = timed(|| {
         let model = Decoder::load(model, options)?;
-        stream(&model, 1)?;
+        stream(&model, STREAM, 1)?;
         Ok::<_, Failure>(model)
     })?;
     let embedder = encoder::open(embedder, options.precision)?;
-    let (embed_tokens_per_s, embed_passages_per_s) = embed(&*embedder, workload)?;
+    let texts: Vec<&str> = workload.passages.iter().map(String::as_str).collect();
+    let [embed_tokens_per_s, embed_passages_per_s] = embed(&*embedder, &texts)?;
+    let [_, stream_tokens_per_s] = stream(&model, STREAM, workload.stream_tokens)?;
     Ok(Rates {
         precision: options.precision.to_string(),
         load_s: load.as_secs_f64(),
         sample_tokens_per_s: sample(&model, workload)?,
         read_tokens_per_s: read(&model, workload)?,
         score_contexts_per_s: score(&model, workload)?,
-        stream_tokens_per_s: stream(&model, workload.stream_tokens)?,
+        stream_tokens_per_s,
         embed_tokens_per_s,
         embed_passages_per_s,
     })
@@ -220,22 +223,25 @@ fn score(model: &Decoder, workload: &Workload) -> Result<f64> {
     Ok(rate(requests.len(), time))
 }
 
-fn stream(model: &Decoder, max_tokens: usize) -> Result<f64> {
-    let prompt = model.prompt("", "Once upon a time there was")?;
+/// Tokens read and written a second, with a single stream that continues a text.
+pub(super) fn stream(model: &Decoder, text: &str, max_tokens: usize) -> Result<[f64; 2]> {
+    let prompt = model.prompt("", text)?;
     let options = GenerateOptions::new(Sampling::Greedy, max_tokens);
     let written = model.generate(&prompt, &options, &mut |_| ControlFlow::Continue(()))?;
-    Ok(rate(written.tokens.len(), written.write_time))
+    Ok([
+        rate(written.prompt_tokens, written.prompt_time),
+        rate(written.tokens.len(), written.write_time),
+    ])
 }
 
-/// Tokens and passages a second.
-fn embed(embedder: &dyn Embedder, workload: &Workload) -> Result<(f64, f64)> {
-    let texts: Vec<&str> = workload.passages.iter().map(String::as_str).collect();
+/// Tokens and texts embedded a second.
+pub(super) fn embed(embedder: &dyn Embedder, texts: &[&str]) -> Result<[f64; 2]> {
     let tokens = texts
         .iter()
         .map(|text| embedder.token_spans(text).map(|spans| spans.len()))
         .sum::<Result<usize, _>>()?;
-    let (_, time) = timed(|| embedder.embed(&texts, Role::Passage))?;
-    Ok((rate(tokens, time), rate(texts.len(), time)))
+    let (_, time) = timed(|| embedder.embed(texts, Role::Passage))?;
+    Ok([rate(tokens, time), rate(texts.len(), time)])
 }
 
 fn timed<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<(T, Duration), E> {

@@ -1,14 +1,14 @@
 //! How fast the usable models run here: a few seconds of real work on made-up text.
 
-use std::ops::ControlFlow;
 use std::path::Path;
-use std::time::Instant;
 
-use ken_language::{GenerateOptions, ModelError, Role, Sampling};
 use ken_model::Precision;
-use ken_model::decoder::{Decoder, DecoderError, LoadOptions};
+use ken_model::decoder::{Decoder, LoadOptions};
 use ken_model::encoder;
 use serde::Serialize;
+
+use super::bench;
+use crate::failure::Result;
 
 /// Text to read, embed and continue.
 const TEXT: &str = "The keeper of the lighthouse wrote down the wind, the weather and the ships \
@@ -26,32 +26,22 @@ pub(super) struct Speed {
 pub(super) fn measure(model: Option<&Path>, embedder: Option<&Path>) -> Speed {
     let generation = model.and_then(|path| decode(path).ok());
     Speed {
-        read_tokens_per_s: generation.map(|(read, _)| read),
-        write_tokens_per_s: generation.map(|(_, write)| write),
+        read_tokens_per_s: generation.map(|[read, _]| read),
+        write_tokens_per_s: generation.map(|[_, write]| write),
         embed_tokens_per_s: embedder.and_then(|path| embed(path).ok()),
     }
 }
 
 /// Tokens read and written a second, at a prompt of about 250 tokens and one stream.
-fn decode(path: &Path) -> Result<(f64, f64), DecoderError> {
+fn decode(path: &Path) -> Result<[f64; 2]> {
     let model = Decoder::load(path, &LoadOptions::default())?;
-    let prompt = model.prompt("", &TEXT.repeat(8))?;
-    let options = GenerateOptions::new(Sampling::Greedy, 32);
-    let written = model.generate(&prompt, &options, &mut |_| ControlFlow::Continue(()))?;
-    let rate = |tokens: usize, time: std::time::Duration| tokens as f64 / time.as_secs_f64();
-    Ok((
-        rate(written.prompt_tokens, written.prompt_time),
-        rate(written.tokens.len(), written.write_time),
-    ))
+    bench::stream(&model, &TEXT.repeat(8), 32)
 }
 
 /// Tokens embedded a second, at texts of about 100 tokens.
-fn embed(path: &Path) -> Result<f64, ModelError> {
+fn embed(path: &Path) -> Result<f64> {
     let embedder = encoder::open(path, Precision::Auto)?;
     let text = TEXT.repeat(3);
-    let texts = vec![text.as_str(); 32];
-    let started = Instant::now();
-    embedder.embed(&texts, Role::Passage)?;
-    let tokens = embedder.token_spans(&text)?.len() * texts.len();
-    Ok(tokens as f64 / started.elapsed().as_secs_f64())
+    let [tokens_per_s, _] = bench::embed(&*embedder, &[text.as_str(); 32])?;
+    Ok(tokens_per_s)
 }

@@ -28,12 +28,9 @@ pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<
     }
     let corpus = session.settings.folder()?;
     if arguments.watch && arguments.paths.iter().any(|path| path.as_os_str() == "-") {
+        let message = "stdin cannot be watched";
         let hint = "name files and folders, or leave out --watch";
-        return Err(Failure::refused(
-            "watch_stdin",
-            "stdin cannot be watched",
-            hint,
-        ));
+        return Err(Failure::refused("watch_stdin", message, hint));
     }
     // A wrong path fails before a model is fetched.
     let documents = read(arguments, session)?;
@@ -49,8 +46,8 @@ pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<
             synced(arguments),
             on_broken,
             session.stop,
-        )
-        .map_err(|error| or_skipped(error, arguments))?;
+        );
+        let preview = preview.map_err(|error| or_skipped(error, arguments))?;
         return show_preview(&preview, session.json);
     }
     let embedder = session.opening(|setup| setup.embedder(&session.settings.embedder))?;

@@ -105,15 +105,13 @@ pub(super) fn show_preview(preview: &Preview, json: bool) -> Result<()> {
     for (old, new) in &preview.moved {
         output::line(format!("move    {old} -> {new}"))?;
     }
-    let Preview {
-        added,
-        moved,
-        replaced,
-        deleted,
-        unchanged,
-        ..
-    } = preview;
-    let counts = counts(added.len(), moved.len(), replaced.len(), deleted.len());
+    let counts = counts(
+        preview.added.len(),
+        preview.moved.len(),
+        preview.replaced.len(),
+        preview.deleted.len(),
+    );
+    let unchanged = preview.unchanged;
     output::sentence(format!(
         "nothing was changed; without --dry-run: {counts}, {unchanged} unchanged"
     ))

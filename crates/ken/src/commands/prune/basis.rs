@@ -63,10 +63,9 @@ pub(super) fn reader(
     basis: &Basis,
     session: &Session<'_>,
 ) -> Result<Option<Arc<dyn LanguageModel>>> {
-    match basis.has_passages_read() {
-        true => Ok(Some(session.setup().language_model()?)),
-        false => Ok(None),
-    }
+    let is_needed = basis.has_passages_read();
+    let reader = is_needed.then(|| session.setup().language_model());
+    Ok(reader.transpose()?)
 }
 
 /// Scores the passages of a corpus by a method; `reader` reads them for a pruner that needs that.
@@ -109,12 +108,6 @@ pub(super) fn scored(
     basis: &Basis,
     session: &Session<'_>,
 ) -> Result<PrunePlan> {
-    let progress = &mut counting("scored");
-    Ok(PrunePlan::new(
-        corpus,
-        method,
-        basis,
-        progress,
-        session.stop,
-    )?)
+    let (progress, stop) = (&mut counting("scored"), session.stop);
+    Ok(PrunePlan::new(corpus, method, basis, progress, stop)?)
 }

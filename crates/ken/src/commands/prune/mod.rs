@@ -98,10 +98,8 @@ fn apply(arguments: &PruneApplyArguments, folder: &Path, session: &Session<'_>) 
         return Err(no_ratio());
     }
     // From here on nobody else changes the corpus.
-    let writer = match arguments.dry_run {
-        true => None,
-        false => Some(Writer::open(folder)?),
-    };
+    let writer = (!arguments.dry_run).then(|| Writer::open(folder));
+    let writer = writer.transpose()?;
     let reader = basis::reader(&basis, session)?;
     let plan = match &arguments.score {
         Some(name) => basis::scored(folder, Method::Kept { name }, &basis, session)?,

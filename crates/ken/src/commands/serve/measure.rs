@@ -7,14 +7,11 @@ use std::sync::atomic::AtomicBool;
 use ken_answer::{Pipeline, Policy, Style};
 use ken_diagnostic::Diagnostic;
 use ken_eval::compare::{AnswersWork, ComparisonWork};
-use ken_eval::tune::{self, Findings, TuneWork, calibrated_on, candidates, usable};
+use ken_eval::tune::{self, Findings, MAX_LOSS, TuneWork, calibrated_on, candidates, usable};
 use ken_eval::{DatasetError, Question, Run, read_questions, write_report};
 use ken_lab::heads::gate::cross_fitted_worth;
 use ken_server::{Measured, Measurement, Measurer, Purpose, ToolError};
 use ken_setup::Chosen;
-
-/// What a policy may lose, as where `ken tune` is told nothing.
-const MAX_LOSS: f64 = 0.05;
 
 /// Measures by the libraries of those verbs.
 pub(crate) struct Policies;
@@ -89,13 +86,7 @@ fn compared(
         cross_fit: &cross_fitted_worth,
         identity: &identity,
     };
-    let answers = AnswersWork {
-        folder: work.folder,
-        questions,
-        policies: &policies,
-        identity: &identity,
-    };
-    let runs = Runs::new(answers.runs(pipeline), progress);
+    let runs = Runs::new(comparison.answers().runs(pipeline), progress);
     let done = comparison.run(pipeline, &|_| runs.begin(stop));
     done.map(drop).map_err(refused)
 }

@@ -62,10 +62,7 @@ pub(super) fn find(
     let scales = arguments.scales.0.iter().filter(|n| **n > 0);
     let scales: Vec<u32> = scales.copied().collect();
     let is_pruned = by_ratio.keys().any(|ratio| *ratio != PruneRatio::NONE);
-    let ranked = match is_pruned {
-        true => Some(ranked(arguments, session)?),
-        false => None,
-    };
+    let ranked = is_pruned.then(|| ranked(arguments, session)).transpose()?;
     for (pruned, retrievals) in by_ratio {
         let searched = Searched::at(pruned, ranked.as_ref(), arguments, session)?;
         for order in [Order::Forward, Order::Reversed] {
@@ -216,10 +213,9 @@ fn ranked(arguments: &StudyRunArguments, session: &Session<'_>) -> Result<Ranked
         method: vec![PruneMethod::Pruner],
     };
     let basis = basis::read(&by)?;
-    let reader = match basis.has_passages_read() {
-        true => Some(reader(&basis, arguments, session)?),
-        false => None,
-    };
+    let is_needed = basis.has_passages_read();
+    let reader = is_needed.then(|| reader(&basis, arguments, session));
+    let reader = reader.transpose()?;
     let (method, reader) = (PruneMethod::Pruner, reader.as_deref());
     RankedCorpus::by_method(method, &basis, reader, corpus, session)
 }

@@ -130,13 +130,13 @@ pub(super) fn opened(
     let settings = settings_of(model, session);
     let setup = session.setup_with(&settings);
     let mut sizes = arguments.parameters.iter();
-    let declared = sizes.find(|size| size.name == model.name);
+    let declared = sizes.find(|(name, _)| *name == model.name);
     let footprint = match model.reference {
         ken_hub::ModelReference::Remote { .. } => None,
         _ => Some(setup.footprint()?),
     };
     let footprint = footprint.as_ref();
-    let parameters = declared.map(|declared| declared.parameters);
+    let parameters = declared.map(|(_, parameters)| *parameters);
     let parameters = parameters.or(footprint.map(|footprint| footprint.parameters));
     let Some(parameters) = parameters else {
         let name = &model.name;

@@ -19,7 +19,9 @@ pub(crate) use report::is_table;
 pub(crate) fn run(verb: &StudyVerb, session: &Session<'_>) -> Result<()> {
     match verb {
         StudyVerb::Run(arguments) => run::run(arguments, session),
-        StudyVerb::Report(arguments) => report::run(arguments, session),
+        StudyVerb::Report(of) => {
+            report::told(&of.study, of.out.as_ref(), of.by.as_deref(), session)
+        }
         StudyVerb::Join(arguments) => joined(arguments, session),
     }
 }

@@ -46,13 +46,11 @@ pub(super) fn begun(
 
 fn options(corpus: &str, arguments: &StudyRunArguments, session: &Session<'_>) -> StudyOptions {
     let models = arguments.model.iter().map(|model| model.name.clone());
-    let declared = arguments.parameters.iter();
-    let declared = declared.map(|size| (size.name.clone(), size.parameters));
     let policies = arguments.policy.iter().copied();
     StudyOptions {
         corpus: corpus.to_owned(),
         models: models.collect(),
-        parameters: declared.collect(),
+        parameters: arguments.parameters.iter().cloned().collect(),
         scales: arguments.scales.0.clone(),
         retrievals: retrievals(arguments, session.settings),
         policies: policies.map(InWords).collect(),

@@ -7,16 +7,10 @@ use ken_report::Provenance;
 use ken_scale::report::{StudyBreakdown, StudyReport};
 use ken_scale::study::{Measured, read_table};
 
-use crate::arguments::study::StudyReportArguments;
-use crate::commands::provenance;
+use crate::commands::{provenance, records};
 use crate::failure::{Failure, Result};
 use crate::output;
 use crate::session::Session;
-
-pub(super) fn run(arguments: &StudyReportArguments, session: &Session<'_>) -> Result<()> {
-    let by = arguments.by.as_deref();
-    told(&arguments.study, arguments.out.as_ref(), by, session)
-}
 
 /// Whether this is a table rather than the folder of a study.
 pub(crate) fn is_table(study: &Path) -> bool {
@@ -81,5 +75,5 @@ fn show(
         return output::json(measured);
     }
     output::report(&report)?;
-    output::line(format!("report: {}", out.join("report.html").display()))
+    records::tell_page("report", out)
 }

@@ -30,10 +30,9 @@ pub(crate) fn taught(
     session: &Session<'_>,
 ) -> Result<TaughtBoundary> {
     let records = read_results(&flags.records)?;
-    let retriever = match session.settings.corpus {
-        Some(_) => Some(session.setup().retriever()?),
-        None => None,
-    };
+    let has_corpus = session.settings.corpus.is_some();
+    let retriever = has_corpus.then(|| session.setup().retriever());
+    let retriever = retriever.transpose()?;
     let mode = session.settings.mode;
     let evidence = retriever.as_ref();
     let making = AssessorExampleOptions {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use ken_answer::{Assessor, Representation, prompt};
 use ken_eval::{ProbeRecord, read_results};
-use ken_lab::LearnError;
 use ken_lab::heads::router::{
     Candidate, Control, RouterLabels, RouterMeasures, RouterReport, learn_router, router_labels,
 };
 use ken_lab::heads::{check_model, question_vectors, taught};
+use ken_lab::{LearnError, LearnOptions};
 use ken_language::LanguageModel;
 use ken_policy::{Head, Input, MeasuredOn};
 use serde_json::json;
@@ -27,23 +27,23 @@ pub(super) fn run(arguments: &TrainRouterArguments, session: &Session<'_>) -> Re
     if labels.prompt != prompt::fingerprint() {
         return Err(LearnError::OtherPrompts.into());
     }
+    let first_seed = session.settings.seed;
+    let first = options(&arguments.head, first_seed, 0);
     let assessor = match arguments.features {
-        VectorSource::FirstTokenAndKbm => Some(assessor(arguments, &mut labels, session)?),
+        VectorSource::FirstTokenAndKbm => Some(assessor(first, &mut labels, session)?),
         _ => None,
     };
     let learner = Learner {
         arguments,
         labels: &labels,
-        seed: session.settings.seed,
-        fold: 0,
+        options: first,
         session,
     };
     let (candidates, beside) = learner.candidates(assessor.as_ref())?;
     let mut learned = vec![learner.learn(&candidates, beside)?];
-    for (fold, seed) in arguments.seeds.from(learner.seed).enumerate().skip(1) {
+    for (fold, seed) in arguments.seeds.from(first_seed).enumerate().skip(1) {
         let learner = Learner {
-            seed,
-            fold,
+            options: options(&arguments.head, seed, fold),
             ..learner
         };
         // Which words are counted depends on the held-out questions.
@@ -76,7 +76,7 @@ pub(super) fn run(arguments: &TrainRouterArguments, session: &Session<'_>) -> Re
 
 /// The model of the policy `kbm`, without the questions among the labels that it was taught.
 fn assessor(
-    arguments: &TrainRouterArguments,
+    options: LearnOptions,
     labels: &mut RouterLabels,
     session: &Session<'_>,
 ) -> Result<Assessor> {
@@ -84,8 +84,7 @@ fn assessor(
     assessor.check(&labels.model)?;
     if let Some(folder) = &session.settings.kbm {
         labels.leave_out_taught(&taught(folder)?.questions)?;
-        let own = options(&arguments.head, session.settings.seed, 0);
-        if labels.learned(own).next().is_none() {
+        if labels.learned(options).next().is_none() {
             return Err(Failure::refused(
                 "held_out_twice",
                 "the router holds out all questions that the kbm model was not taught, so none is left to learn from",
@@ -112,16 +111,14 @@ const ROUTER: Kind<RouterMeasures> = Kind {
 struct Learner<'a> {
     arguments: &'a TrainRouterArguments,
     labels: &'a RouterLabels,
-    seed: u64,
-    fold: usize,
+    options: LearnOptions,
     session: &'a Session<'a>,
 }
 
 impl Learner<'_> {
     fn learn(&self, candidates: &[Candidate], beside: MeasuredOn) -> Result<(Head, RouterReport)> {
-        let options = options(&self.arguments.head, self.seed, self.fold);
         Ok(learning(self.session, |watch| {
-            learn_router(self.labels, candidates, beside, options, watch)
+            learn_router(self.labels, candidates, beside, self.options, watch)
         })?)
     }
 
@@ -136,8 +133,7 @@ impl Learner<'_> {
     }
 
     fn words(&self) -> Result<Candidate> {
-        let options = options(&self.arguments.head, self.seed, self.fold);
-        let vocabulary = self.labels.vocabulary(options);
+        let vocabulary = self.labels.vocabulary(self.options);
         let by = Representation::Words(&vocabulary);
         let counted = self.candidate(Input::Words, by, "counted")?;
         Ok(Candidate {

@@ -7,7 +7,7 @@ mod write;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use ken_answer::{Pipeline, Policy};
+use ken_answer::Pipeline;
 use ken_eval::compare::AnswersWork;
 use ken_eval::tune::{Findings, Labels, TuneWork, calibrated_on, candidates, tell_apart, usable};
 use ken_eval::{Question, default_file, read_questions};
@@ -91,10 +91,7 @@ fn find(
     let taught =
         training_questions::taught(questions, None, pipeline, &candidates.policies, session)?;
     let folder = records::out(arguments.out.as_ref(), &arguments.questions, "tune");
-    let begin = |policy: Option<Policy>| {
-        let policy = policy.map(|policy| policy.to_string());
-        records::drawn(arguments.batch, policy, session)
-    };
+    let begin = records::runs(arguments.batch, session);
     let work = TuneWork {
         answers: AnswersWork {
             folder: &folder,
