@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::io;
 use std::iter;
 use std::mem;
 use std::path::{Path, PathBuf};
@@ -298,8 +299,47 @@ pub fn origin_of(path: &Path) -> Option<String> {
     Some(recorded(&fs::canonicalize(path).ok()?))
 }
 
+/// Whether the file of this [origin](origin_of) is gone; not if the system does not say, as of a folder that may not be entered.
+#[must_use]
+pub fn is_origin_gone(origin: &str) -> bool {
+    is_gone(Path::new(origin)) && unescaped(origin).is_none_or(|path| is_gone(&path))
+}
+
+fn is_gone(path: &Path) -> bool {
+    match path.try_exists() {
+        Ok(exists) => !exists,
+        Err(error) => error.kind() == io::ErrorKind::NotADirectory,
+    }
+}
+
 fn recorded(path: &Path) -> String {
     escaped(path.as_os_str().as_encoded_bytes())
+}
+
+/// The path that [`recorded`] may have made a text of; `None` if it escaped nothing.
+#[cfg(unix)]
+fn unescaped(origin: &str) -> Option<PathBuf> {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::OsStringExt;
+
+    let (start, rest) = origin.split_once('%')?;
+    let mut bytes = start.as_bytes().to_vec();
+    for part in rest.split('%') {
+        let escaped = part.split_at_checked(2).and_then(|(digits, after)| {
+            let byte = u8::from_str_radix(digits, 16).ok();
+            Some((byte.filter(|byte| !byte.is_ascii())?, after))
+        });
+        let (byte, after) = escaped.unwrap_or((b'%', part));
+        bytes.push(byte);
+        bytes.extend_from_slice(after.as_bytes());
+    }
+    Some(OsString::from_vec(bytes).into())
+}
+
+/// Other systems have no names of other bytes.
+#[cfg(not(unix))]
+fn unescaped(_origin: &str) -> Option<PathBuf> {
+    None
 }
 
 /// Refuses a document whose id was read before.

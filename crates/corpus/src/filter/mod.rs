@@ -166,7 +166,10 @@ fn text_of(value: &Value) -> Option<String> {
 fn compare(text: &str, value: &str) -> Ordering {
     let numbers = number_in(text).zip(number_in(value));
     let ordered = numbers.and_then(|(one, other)| one.partial_cmp(&other));
-    ordered.unwrap_or_else(|| composed(text).cmp(&composed(value)))
+    ordered.unwrap_or_else(|| match composed(text) == composed(value) {
+        true => Ordering::Equal,
+        false => text.cmp(value),
+    })
 }
 
 /// The number in a text, without surrounding spaces. `nan` is a text: it is also a name.
