@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::error::ReadError;
 use crate::files::{Found, InputFile, Origin, SkipReason, Skipped, escaped, find_files};
 use crate::jsonl;
-use crate::notice::Notices;
+use crate::notice::{NoticeKind, Notices};
 use crate::open::Opener;
 use crate::options::ReadOptions;
 use crate::record::{Record, Records};
@@ -33,7 +33,7 @@ pub struct ReadProgress {
 /// Documents as they are read; see [`read_documents`].
 ///
 /// After an error in one record the iteration continues with the next record, after one in a file
-/// with the next file.
+/// with the next file. A file of a folder that vanished meanwhile is a notice and no error.
 pub struct Documents {
     files: std::vec::IntoIter<InputFile>,
     skipped: Vec<Skipped>,
@@ -229,6 +229,12 @@ impl Iterator for Documents {
                 }));
             }
             let file = self.files.next()?;
+            if file.origin == Origin::Found && !self.copies && is_gone(&file.path) {
+                let notices = &self.opener.watch.notices;
+                notices.add(file.path, NoticeKind::Vanished);
+                self.seen.has_vanished = true;
+                continue;
+            }
             self.origin = match file.origin {
                 Origin::Named | Origin::Found if !self.copies => origin_of(&file.path),
                 _ => None,
@@ -263,6 +269,7 @@ pub struct ReadIds {
     origins: HashSet<[u8; 16]>,
     /// The files and folders that were left out.
     excluded: HashSet<String>,
+    has_vanished: bool,
 }
 
 impl ReadIds {
@@ -276,6 +283,12 @@ impl ReadIds {
     #[must_use]
     pub fn has_read(&self, origin: &str) -> bool {
         self.origins.contains(&digest_of(origin))
+    }
+
+    /// Whether any file of a folder was gone when it was to be read: removed, or on a drive that is away.
+    #[must_use]
+    pub fn has_vanished(&self) -> bool {
+        self.has_vanished
     }
 
     /// Whether this file, as [`origin_of`] names it, or a folder around it was left out.

@@ -7,7 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 use ken_corpus::{Corpus, Cut, PassageId, PruneMark, Writer};
 use ken_documents::{
-    Converter, Converters, Documents, ReadOptions, read_documents, read_documents_with,
+    Converter, Converters, Documents, Notice, NoticeKind, ReadOptions, read_documents,
+    read_documents_with,
 };
 use ken_ingest::{Ingest, IngestError, Preview, Report, ingest, preview};
 use ken_testing::FnEmbedder;
@@ -326,6 +327,35 @@ fn nothing_is_deleted_where_anything_cannot_be_read() {
     assert!(done.not_synced);
     assert_eq!((done.broken, done.deleted), (1, 0));
     assert_eq!(folders.ids(), set(&["a.txt", "r"]));
+}
+
+#[test]
+fn a_file_that_vanishes_before_it_is_read_stops_nothing() {
+    let folders = Folders::new(&[("notes/a.txt", "One."), ("notes/b.txt", "Two.")]);
+    folders.ingest(&["notes"], true).unwrap();
+    folders.write("notes/c.txt", "Three.");
+    let documents = read_documents(&[folders.at("notes")]).unwrap();
+    let notices = documents.notices();
+    fs::remove_file(folders.at("notes/b.txt")).unwrap();
+    let done = folders.take(documents, &["notes"], false).unwrap();
+    assert_eq!((done.added, done.unchanged, done.broken), (1, 1, 0));
+    let path = folders.at("notes/b.txt");
+    let vanished = Notice {
+        path: path.clone(),
+        kind: NoticeKind::Vanished,
+    };
+    assert_eq!(notices.take(), [vanished]);
+    // A whole drive may be away, so only the next sync deletes.
+    folders.write("notes/b.txt", "Two.");
+    let documents = read_documents(&[folders.at("notes")]).unwrap();
+    fs::remove_file(&path).unwrap();
+    let done = folders.take(documents, &["notes"], true).unwrap();
+    assert!(done.not_synced && done.deleted == 0);
+    assert_eq!(folders.ingest(&["notes"], true).unwrap().deleted, 1);
+    // A file that is named has to be there.
+    let documents = read_documents(&[folders.at("notes/c.txt")]).unwrap();
+    fs::remove_file(folders.at("notes/c.txt")).unwrap();
+    assert!(folders.take(documents, &["notes/c.txt"], false).is_err());
 }
 
 #[test]
