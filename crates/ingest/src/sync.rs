@@ -15,8 +15,12 @@ impl Origins {
         Self(origins.map(PathBuf::from).collect())
     }
 
-    /// The published documents that were read from them.
-    fn documents(&self, known: &Known) -> Result<Vec<ListedDocument>, CorpusError> {
+    /// The published documents that were read from them and are kept: few, since all of a corpus could fill the memory.
+    fn documents(
+        &self,
+        known: &Known,
+        is_kept: impl Fn(&ListedDocument) -> bool,
+    ) -> Result<Vec<ListedDocument>, CorpusError> {
         let mut documents = Vec::new();
         if self.0.is_empty() {
             return Ok(documents);
@@ -24,7 +28,8 @@ impl Origins {
         for segment in known.segments() {
             for document in segment.live_documents() {
                 let document = segment.listed(document)?;
-                documents.extend(self.hold(&document).then_some(document));
+                let is_kept = self.hold(&document) && is_kept(&document);
+                documents.extend(is_kept.then_some(document));
             }
         }
         Ok(documents)
@@ -38,7 +43,7 @@ impl Origins {
 
     /// What may have moved of the published documents.
     pub(crate) fn movable(&self, known: &Known) -> Result<Moves, CorpusError> {
-        Ok(self.moves(&self.documents(known)?))
+        Ok(self.moves(&self.documents(known, is_gone)?))
     }
 
     /// What may have moved of these documents: a new one with the contents of one whose file is gone.
@@ -65,9 +70,8 @@ impl Origins {
         known: &Known,
         read: &ReadIds,
     ) -> Result<Vec<String>, CorpusError> {
-        let documents = self.documents(known)?.into_iter();
-        let missing = documents.filter(|document| is_missing(document, read));
-        Ok(missing.map(|document| document.id).collect())
+        let missing = self.documents(known, |document| is_missing(document, read))?;
+        Ok(missing.into_iter().map(|document| document.id).collect())
     }
 }
 

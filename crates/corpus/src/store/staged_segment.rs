@@ -121,10 +121,11 @@ impl StagedSegment {
         pieces: &[Piece],
         former: &str,
     ) -> Result<Vec<Passage>, CorpusError> {
+        let first = self.passage_count();
         self.moved.push(MovedDocument {
             former: former.into(),
             digest: document.digest_text(),
-            passages: self.passage_count()..self.passage_count() + pieces.len(),
+            passages: first..first + pieces.len(),
         });
         self.push(document, pieces)
     }
