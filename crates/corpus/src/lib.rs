@@ -15,6 +15,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod composed;
 mod cut;
 mod document;
 mod field_names;

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::io;
 use std::iter;
 use std::mem;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::error::ReadError;
 use crate::files::{Found, InputFile, Origin, SkipReason, Skipped, escaped, find_files};
 use crate::jsonl;
-use crate::notice::Notices;
+use crate::notice::{NoticeKind, Notices};
 use crate::open::Opener;
 use crate::options::ReadOptions;
 use crate::record::{Record, Records};
@@ -32,7 +33,7 @@ pub struct ReadProgress {
 /// Documents as they are read; see [`read_documents`].
 ///
 /// After an error in one record the iteration continues with the next record, after one in a file
-/// with the next file.
+/// with the next file. A file of a folder that vanished meanwhile is a notice and no error.
 pub struct Documents {
     files: std::vec::IntoIter<InputFile>,
     skipped: Vec<Skipped>,
@@ -228,6 +229,12 @@ impl Iterator for Documents {
                 }));
             }
             let file = self.files.next()?;
+            if file.origin == Origin::Found && !self.copies && is_gone(&file.path) {
+                let notices = &self.opener.watch.notices;
+                notices.add(file.path, NoticeKind::Vanished);
+                self.seen.has_vanished = true;
+                continue;
+            }
             self.origin = match file.origin {
                 Origin::Named | Origin::Found if !self.copies => origin_of(&file.path),
                 _ => None,
@@ -262,6 +269,7 @@ pub struct ReadIds {
     origins: HashSet<[u8; 16]>,
     /// The files and folders that were left out.
     excluded: HashSet<String>,
+    has_vanished: bool,
 }
 
 impl ReadIds {
@@ -275,6 +283,12 @@ impl ReadIds {
     #[must_use]
     pub fn has_read(&self, origin: &str) -> bool {
         self.origins.contains(&digest_of(origin))
+    }
+
+    /// Whether any file of a folder was gone when it was to be read: removed, or on a drive that is away.
+    #[must_use]
+    pub fn has_vanished(&self) -> bool {
+        self.has_vanished
     }
 
     /// Whether this file, as [`origin_of`] names it, or a folder around it was left out.
@@ -298,8 +312,47 @@ pub fn origin_of(path: &Path) -> Option<String> {
     Some(recorded(&fs::canonicalize(path).ok()?))
 }
 
+/// Whether the file of this [origin](origin_of) is gone; not if the system does not say, as of a folder that may not be entered.
+#[must_use]
+pub fn is_origin_gone(origin: &str) -> bool {
+    is_gone(Path::new(origin)) && unescaped(origin).is_none_or(|path| is_gone(&path))
+}
+
+fn is_gone(path: &Path) -> bool {
+    match path.try_exists() {
+        Ok(exists) => !exists,
+        Err(error) => error.kind() == io::ErrorKind::NotADirectory,
+    }
+}
+
 fn recorded(path: &Path) -> String {
     escaped(path.as_os_str().as_encoded_bytes())
+}
+
+/// The path that [`recorded`] may have made a text of; `None` if it escaped nothing.
+#[cfg(unix)]
+fn unescaped(origin: &str) -> Option<PathBuf> {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::OsStringExt;
+
+    let (start, rest) = origin.split_once('%')?;
+    let mut bytes = start.as_bytes().to_vec();
+    for part in rest.split('%') {
+        let escaped = part.split_at_checked(2).and_then(|(digits, after)| {
+            let byte = u8::from_str_radix(digits, 16).ok();
+            Some((byte.filter(|byte| !byte.is_ascii())?, after))
+        });
+        let (byte, after) = escaped.unwrap_or((b'%', part));
+        bytes.push(byte);
+        bytes.extend_from_slice(after.as_bytes());
+    }
+    Some(OsString::from_vec(bytes).into())
+}
+
+/// Other systems have no names of other bytes.
+#[cfg(not(unix))]
+fn unescaped(_origin: &str) -> Option<PathBuf> {
+    None
 }
 
 /// Refuses a document whose id was read before.

@@ -243,7 +243,7 @@ impl Folder<'_> {
             return;
         }
         if is_folder {
-            if !Corpus::exists(&path) && self.collect(&path, Some(patterns), found).is_err() {
+            if !Corpus::owns(&path) && self.collect(&path, Some(patterns), found).is_err() {
                 let reason = SkipReason::Unreadable;
                 found.skipped.push(Skipped { path, reason });
             }
@@ -445,6 +445,38 @@ mod tests {
         let found = found_in(dir.path()).unwrap();
         let ids: Vec<String> = found.files.into_iter().map(|file| file.id).collect();
         assert_eq!(ids, ["caf%E9.txt", "caf%EA.txt", "ok.txt"]);
+    }
+
+    #[test]
+    fn a_corpus_is_not_read_published_or_not() {
+        let records = "staging/00000001/passages.jsonl";
+        let cases: [(&[&str], bool); 6] = [
+            (&["CURRENT", "LOCK", records], true),
+            (&["LOCK", records], true),
+            (
+                &[
+                    "LOCK",
+                    ".DS_Store",
+                    "CURRENT.tmp",
+                    "segments/1/documents.jsonl",
+                ],
+                true,
+            ),
+            (&["LOCK", "BACKUP", "BACKUP.tmp", records], true),
+            (&["LOCK", "mine.jsonl"], false),
+            (&[records], false),
+        ];
+        for (names, is_corpus) in cases {
+            let dir = tempfile::tempdir().unwrap();
+            fs::write(dir.path().join("own.txt"), "own").unwrap();
+            for name in names {
+                let path = dir.path().join("c.ken").join(name);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, "{}").unwrap();
+            }
+            let found = found_in(dir.path()).unwrap();
+            assert_eq!(found.files.len() == 1, is_corpus, "{names:?}");
+        }
     }
 
     #[test]

@@ -66,7 +66,8 @@ pub use budget::Budget;
 pub use compression::Compression;
 pub use convert::{Converter, ConverterError, Converters};
 pub use documents::{
-    Documents, ReadIds, ReadProgress, origin_of, read_documents, read_documents_with, read_records,
+    Documents, ReadIds, ReadProgress, is_origin_gone, origin_of, read_documents,
+    read_documents_with, read_records,
 };
 pub use encoding::{Encoding, EncodingError};
 pub use error::ReadError;

@@ -47,6 +47,8 @@ pub enum NoticeKind {
         /// Why it is none.
         reason: String,
     },
+    /// It was in a folder when that was listed, and gone when it was to be read.
+    Vanished,
     /// It had NUL bytes, which were left out.
     NulsLeftOut {
         /// How many.
@@ -69,6 +71,7 @@ impl fmt::Display for Notice {
                 formatter,
                 "{path} was read as {encoding}, in which {malformed} characters have no meaning"
             ),
+            NoticeKind::Vanished => write!(formatter, "{path} vanished before it was read"),
             NoticeKind::WithoutText => write!(formatter, "{path} has no text"),
             NoticeKind::PartlyUnread { pages, characters } => {
                 write!(formatter, "{path} was read in part: ")?;

@@ -90,8 +90,10 @@ pub fn preview(
             },
         }
     }
-    if !preview.interrupted && !unreadable && preview.broken == 0 {
-        preview.deleted = deleted(published, &origins, &documents.into_ids(), &preview.moved);
+    let ids = documents.into_ids();
+    let is_read = !unreadable && preview.broken == 0 && !ids.has_vanished();
+    if !preview.interrupted && is_read {
+        preview.deleted = deleted(published, &origins, &ids, &preview.moved);
     }
     Ok(preview)
 }

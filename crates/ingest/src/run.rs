@@ -133,7 +133,8 @@ pub fn ingest(
             interrupted: stopped? || cutting_stopped || seen.interrupted,
             ..written
         };
-        let is_whole = !report.interrupted && !unreadable && report.broken == 0;
+        let is_read = !unreadable && report.broken == 0 && !ids.has_vanished();
+        let is_whole = !report.interrupted && is_read;
         if is_whole {
             let missing = origins.missing(&writer.known(), &ids)?;
             if !missing.is_empty() {

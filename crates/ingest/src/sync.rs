@@ -1,10 +1,10 @@
 //! Syncing a corpus with folders: the documents that it has from them, and those that are gone.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use ken_corpus::{CorpusError, Document, Known, ListedDocument};
-use ken_documents::{ReadError, ReadIds, origin_of};
+use ken_documents::{ReadError, ReadIds, is_origin_gone, origin_of};
 
 /// The folders and files that a corpus is synced with.
 pub(crate) struct Origins(Vec<PathBuf>);
@@ -15,8 +15,12 @@ impl Origins {
         Self(origins.map(PathBuf::from).collect())
     }
 
-    /// The published documents that were read from them.
-    fn documents(&self, known: &Known) -> Result<Vec<ListedDocument>, CorpusError> {
+    /// The published documents that were read from them and are kept: few, since all of a corpus could fill the memory.
+    fn documents(
+        &self,
+        known: &Known,
+        is_kept: impl Fn(&ListedDocument) -> bool,
+    ) -> Result<Vec<ListedDocument>, CorpusError> {
         let mut documents = Vec::new();
         if self.0.is_empty() {
             return Ok(documents);
@@ -24,7 +28,8 @@ impl Origins {
         for segment in known.segments() {
             for document in segment.live_documents() {
                 let document = segment.listed(document)?;
-                documents.extend(self.hold(&document).then_some(document));
+                let is_kept = self.hold(&document) && is_kept(&document);
+                documents.extend(is_kept.then_some(document));
             }
         }
         Ok(documents)
@@ -38,7 +43,7 @@ impl Origins {
 
     /// What may have moved of the published documents.
     pub(crate) fn movable(&self, known: &Known) -> Result<Moves, CorpusError> {
-        Ok(self.moves(&self.documents(known)?))
+        Ok(self.moves(&self.documents(known, is_gone)?))
     }
 
     /// What may have moved of these documents: a new one with the contents of one whose file is gone.
@@ -49,10 +54,12 @@ impl Origins {
         let gone = documents
             .into_iter()
             .filter(|document| self.hold(document) && is_gone(document));
+        let mut former: HashMap<String, BTreeSet<String>> = HashMap::new();
+        for ListedDocument { digest, id, .. } in gone {
+            former.entry(digest.clone()).or_default().insert(id.clone());
+        }
         Moves {
-            former: gone
-                .map(|document| (document.digest.clone(), document.id.clone()))
-                .collect(),
+            former,
             syncs: !self.0.is_empty(),
         }
     }
@@ -63,9 +70,8 @@ impl Origins {
         known: &Known,
         read: &ReadIds,
     ) -> Result<Vec<String>, CorpusError> {
-        let documents = self.documents(known)?.into_iter();
-        let missing = documents.filter(|document| is_missing(document, read));
-        Ok(missing.map(|document| document.id).collect())
+        let missing = self.documents(known, |document| is_missing(document, read))?;
+        Ok(missing.into_iter().map(|document| document.id).collect())
     }
 }
 
@@ -82,7 +88,7 @@ pub(crate) fn is_missing(document: &ListedDocument, read: &ReadIds) -> bool {
 pub(crate) fn other_file(document: &Document, published: Option<&str>) -> Option<ReadError> {
     let (path, other) = document.origin.as_deref().zip(published)?;
     let is_named_by_file = !document.record || is_numbered(&document.id, path);
-    let is_other = is_named_by_file && path != other && Path::new(other).exists();
+    let is_other = is_named_by_file && path != other && !is_origin_gone(other);
     is_other.then(|| ReadError::OtherFile {
         path: path.into(),
         other: other.into(),
@@ -103,14 +109,13 @@ fn is_numbered(id: &str, origin: &str) -> bool {
 
 /// Whether the file of a document is gone.
 pub(crate) fn is_gone(document: &ListedDocument) -> bool {
-    let origin = document.origin.as_deref().map(Path::new);
-    origin.is_some_and(|origin| !origin.exists())
+    document.origin.as_deref().is_some_and(is_origin_gone)
 }
 
 /// What a run knows of documents that may have moved.
 pub(crate) struct Moves {
-    /// The ids of documents whose files are gone, by the digests of their contents.
-    former: HashMap<String, String>,
+    /// The ids of documents whose files are gone, by the digests of their contents, which several may share.
+    former: HashMap<String, BTreeSet<String>>,
     /// Whether the run is a sync.
     syncs: bool,
 }
@@ -120,7 +125,7 @@ impl Moves {
     pub(crate) fn take(&mut self, digest: impl FnOnce() -> String) -> Option<String> {
         match self.former.is_empty() {
             true => None,
-            false => self.former.remove(&digest()),
+            false => self.former.get_mut(&digest())?.pop_first(),
         }
     }
 
@@ -135,6 +140,6 @@ impl Moves {
             return Ok(false);
         };
         let former = published()?;
-        Ok(former.is_some_and(|former| former != path && !Path::new(&former).exists()))
+        Ok(former.is_some_and(|former| former != path && is_origin_gone(&former)))
     }
 }

@@ -30,6 +30,9 @@ pub fn io_remedy(error: &Error, path: &Path) -> Option<Remedy> {
         ErrorKind::NotFound => Some(remedy!(
             "check the path: {path}, or its folder, does not exist"
         )),
+        ErrorKind::AlreadyExists | ErrorKind::NotADirectory => Some(remedy!(
+            "{path}, or a folder above it, is a file: choose another path"
+        )),
         _ => None,
     }
 }

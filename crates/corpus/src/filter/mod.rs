@@ -13,6 +13,8 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use crate::composed::composed;
+
 pub use parse::FilterError;
 pub use selection::Selection;
 
@@ -21,8 +23,9 @@ pub use selection::Selection;
 pub enum Filter {
     /// Compares the value of a key.
     ///
-    /// Two numbers are compared as numbers, anything else as texts, which also orders dates such as `2021-03-04`. In a
-    /// list, one matching value is enough. A document without the key matches `!=` only.
+    /// Two numbers are compared as numbers, anything else as texts, which also orders dates such as `2021-03-04`. Letters
+    /// are equal whether they are composed or not. In a list, one matching value is enough. A document without the key
+    /// matches `!=` only.
     Compare {
         /// The key of the metadata.
         key: String,
@@ -141,7 +144,9 @@ impl Filter {
                     Comparison::LessOrEqual => ordered(Ordering::is_le),
                     Comparison::Greater => ordered(Ordering::is_gt),
                     Comparison::GreaterOrEqual => ordered(Ordering::is_ge),
-                    Comparison::StartsWith => any(key, &|text| text.starts_with(value.as_str())),
+                    Comparison::StartsWith => {
+                        any(key, &|text| composed(text).starts_with(&*composed(value)))
+                    }
                 }
             }
         }
@@ -161,7 +166,10 @@ fn text_of(value: &Value) -> Option<String> {
 fn compare(text: &str, value: &str) -> Ordering {
     let numbers = number_in(text).zip(number_in(value));
     let ordered = numbers.and_then(|(one, other)| one.partial_cmp(&other));
-    ordered.unwrap_or_else(|| text.cmp(value))
+    ordered.unwrap_or_else(|| match composed(text) == composed(value) {
+        true => Ordering::Equal,
+        false => text.cmp(value),
+    })
 }
 
 /// The number in a text, without surrounding spaces. `nan` is a text: it is also a name.
@@ -253,6 +261,24 @@ mod tests {
             ("author>3", true),
             ("year<nan", true),
             ("year=nan", false),
+        ] {
+            let filter: Filter = filter.parse().unwrap();
+            let fits = filter.matches(metadata.as_object().unwrap());
+            assert_eq!(fits, expected, "{filter}");
+        }
+    }
+
+    #[test]
+    fn letters_are_equal_composed_or_not() {
+        let metadata = serde_json::json!({"place": "Caf\u{e9} Zo\u{eb}", "tags": ["the\u{301}"]});
+        for (filter, expected) in [
+            ("place=Cafe\u{301} Zoe\u{308}", true),
+            ("place!=Cafe\u{301} Zoe\u{308}", false),
+            ("place^=Cafe\u{301}", true),
+            ("place^=Cafe", false),
+            ("tags=th\u{e9}", true),
+            ("tags IN (th\u{e9}, tee)", true),
+            ("tags=the", false),
         ] {
             let filter: Filter = filter.parse().unwrap();
             let fits = filter.matches(metadata.as_object().unwrap());

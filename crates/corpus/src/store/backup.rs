@@ -181,8 +181,9 @@ fn refuse_foreign(dir: &Path, to: &Path) -> Result<(), CorpusError> {
         return Err(refused(dir, to, "it is a corpus, not a backup"));
     }
     // The leftovers of a backup that was killed at its start.
-    let is_ours = |name: &String| name == "LOCK" || name.strip_suffix(".tmp") == Some(NOTE);
-    match is_noted || names.iter().all(is_ours) {
+    let is_ours = |name: &str| name == "LOCK" || layout::is_note(name);
+    let is_free = |name: &str| is_ours(name) || layout::is_of_system(name);
+    match is_noted || names.iter().all(|name| is_free(name)) {
         true => Ok(()),
         false => Err(refused(dir, to, "it holds other files")),
     }

@@ -35,6 +35,12 @@ impl Corpus {
         current.is_ok_and(|current| !current.is_dir())
     }
 
+    /// Whether the files in `dir` are those of a corpus or of a backup, published or not, and no documents.
+    pub fn owns(dir: &Path) -> bool {
+        let is_begun = || layout::names(dir).is_ok_and(|names| layout::is_begun(&names));
+        Self::exists(dir) || layout::lock(dir).is_file() && is_begun()
+    }
+
     /// Opens the current generation. Opening checks files up to a MiB by their hashes, and larger ones for
     /// presence and length; blocks of these are checked when they are first read.
     ///

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::corpus::Corpus;
-use super::document_names::file_name;
+use super::document_names::{file_name, folded};
 use super::error::CorpusError;
 use super::segment::Segment;
 use crate::passage::{Passage, PassageId};
@@ -45,7 +45,7 @@ impl Corpus {
         if self.document_count() > MOST_NAMED {
             return Ok(self.place_of(name)?.into_iter().collect());
         }
-        let path = name.to_lowercase().replace('\\', "/");
+        let path = folded(name);
         let path = path.trim_start_matches("./");
         let documents = self.names()?.of(file_name(path));
         let Some((folder, _)) = path.rsplit_once('/') else {
@@ -150,9 +150,9 @@ impl Corpus {
     }
 }
 
-/// Whether a file is in a folder, of which the last parts are given in lower case.
+/// Whether a file is in a folder, of which the last parts are given as [`folded`] writes them.
 fn is_in(path: &str, folder: &str) -> bool {
-    let path = path.to_lowercase().replace('\\', "/");
+    let path = folded(path);
     let own = path.rsplit_once('/').map_or("", |(own, _)| own);
     let above = own.strip_suffix(folder);
     above.is_some_and(|above| above.is_empty() || above.ends_with('/'))

@@ -1,8 +1,10 @@
-//! The documents of a corpus by the names of their files, in any case, with and without the extension.
+//! The documents of a corpus by the names of their files, in any case, with and without the extension, with letters composed
+//! or not.
 
 use super::documents::hash;
 use super::error::CorpusError;
 use super::segment::Segment;
+use crate::composed::composed;
 
 /// The longest extension, in letters: that of AsciiDoc.
 const LONGEST_EXTENSION: usize = 8;
@@ -30,7 +32,7 @@ impl DocumentNames {
         Ok(Self(names))
     }
 
-    /// The documents with a file of this name in lower case, as segment and ordinal, ascending.
+    /// The documents with a file of this [`folded`] name, as segment and ordinal, ascending.
     pub(super) fn of(&self, name: &str) -> impl Iterator<Item = (usize, usize)> + '_ {
         let key = hash(name);
         let start = self.0.partition_point(|(hash, ..)| *hash < key);
@@ -43,9 +45,14 @@ impl DocumentNames {
 
 /// The hashes of a file's name without and with its extension; none of a path that has no extension, such as a record's id.
 fn hashes(path: &str) -> [Option<u64>; 2] {
-    let name = file_name(path).to_lowercase();
+    let name = folded(file_name(path));
     let stem = file_stem(&name);
     [stem.map(hash), stem.map(|_| hash(&name))]
+}
+
+/// A path as others are compared with it: in lower case, with composed letters and forward slashes.
+pub(super) fn folded(path: &str) -> String {
+    composed(&path.to_lowercase()).replace('\\', "/")
 }
 
 /// The last part of a path or of a document's id, without the number of a record behind it.

@@ -31,14 +31,34 @@ pub(super) const REQUIRED: [&str; 5] = [
 
 /// The names allowed in a corpus folder before its first generation is published.
 const UNPUBLISHED: [&str; 5] = ["LOCK", "staging", "segments", "generations", "marks"];
+/// What systems put into folders by themselves.
+const OF_SYSTEMS: [&str; 3] = [".DS_Store", "desktop.ini", "lost+found"];
 /// The file that a writer leaves if it is killed while publishing.
 pub(super) const UNPUBLISHED_CURRENT: &str = "CURRENT.tmp";
 
+/// Whether a file in a folder was put there by the system and not by a person.
+pub(super) fn is_of_system(name: &str) -> bool {
+    OF_SYSTEMS.contains(&name)
+}
+
 /// Whether a folder of these names is empty, or holds a corpus before its first generation and nothing else.
 pub(super) fn is_unpublished(names: &[String]) -> bool {
-    let is_ours =
-        |name: &String| name == UNPUBLISHED_CURRENT || UNPUBLISHED.iter().any(|ours| name == ours);
-    names.is_empty() || (names.iter().any(|name| name == "LOCK") && names.iter().all(is_ours))
+    let mut others = names.iter().filter(|name| !is_of_system(name));
+    others.next().is_none() || is_begun(names) && !names.iter().any(|name| is_note(name))
+}
+
+/// Whether a folder of these names holds a corpus or a backup before its first generation, and nothing else.
+pub(super) fn is_begun(names: &[String]) -> bool {
+    let is_ours = |name: &str| {
+        let is_known = UNPUBLISHED.contains(&name) || name == UNPUBLISHED_CURRENT;
+        is_known || is_note(name) || is_of_system(name)
+    };
+    names.iter().any(|name| name == "LOCK") && names.iter().all(|name| is_ours(name))
+}
+
+/// Whether a file is the note of a backup, or a note that was not finished.
+pub(super) fn is_note(name: &str) -> bool {
+    name.strip_suffix(".tmp").unwrap_or(name) == NOTE
 }
 
 /// Refuses a corpus in which anything of ken's is a link, a pipe, a socket or a device, at any depth. The

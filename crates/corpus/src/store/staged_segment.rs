@@ -1,8 +1,10 @@
 //! A segment under construction. No reader sees any of it before it is published.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -13,11 +15,12 @@ use super::error::CorpusError;
 use super::layout;
 use super::manifest::SegmentManifest;
 use super::marks::{Marks, PrunedMark};
+use super::published_documents::{Known, Place};
 use super::record::{DocumentRecord, PassageRecord};
 use super::scores::Scores;
 use super::segment::Segment;
 use crate::document::Document;
-use crate::passage::{Passage, Piece};
+use crate::passage::{Passage, PassageId, Piece};
 
 /// What a copy of a segment does with pruned passages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +50,7 @@ pub struct StagedSegment {
     seen: HashSet<[u8; 16]>,
     /// The ids of the documents that are new in the corpus or replace others.
     pushed: Vec<Box<str>>,
+    moved: Vec<MovedDocument>,
     marks: Marks,
     /// Of the passages up to the last one that has any.
     scores: Scores,
@@ -65,6 +69,7 @@ impl StagedSegment {
             ids: Vec::new(),
             seen: HashSet::new(),
             pushed: Vec::new(),
+            moved: Vec::new(),
             marks: Marks::default(),
             scores: Scores::default(),
             shard,
@@ -103,6 +108,61 @@ impl StagedSegment {
             pushed.push(passage);
         }
         Ok(pushed)
+    }
+
+    /// As [`StagedSegment::push`], for a document that is published under the id `former`, which may be its own. If the
+    /// contents are equal, its passages keep the prune marks and the scores of the published ones.
+    ///
+    /// # Errors
+    /// As [`StagedSegment::push`].
+    pub fn push_moved(
+        &mut self,
+        document: &Document,
+        pieces: &[Piece],
+        former: &str,
+    ) -> Result<Vec<Passage>, CorpusError> {
+        let first = self.passage_count();
+        self.moved.push(MovedDocument {
+            former: former.into(),
+            digest: document.digest_text(),
+            passages: first..first + pieces.len(),
+        });
+        self.push(document, pieces)
+    }
+
+    /// Gives the passages of documents that moved the marks and the scores that they have as `known`.
+    pub(super) fn keep_marks(&mut self, known: &Known) -> Result<(), CorpusError> {
+        let segments = known.segments();
+        let mut all_marks: BTreeMap<usize, Marks> = BTreeMap::new();
+        for moved in std::mem::take(&mut self.moved) {
+            let Some(Place { segment, ordinal }) = known.place_of(&moved.former)? else {
+                continue;
+            };
+            let published = &segments[segment];
+            let has_marks = published.pruned_count() > 0 || published.has_scores();
+            if !has_marks || published.document(ordinal)?.digest != moved.digest {
+                continue;
+            }
+            let marks = match all_marks.entry(segment) {
+                Entry::Occupied(marks) => marks.into_mut(),
+                Entry::Vacant(unread) => unread.insert(published.marks()?),
+            };
+            for from in published.passages_of(ordinal)? {
+                // A compaction may have dropped others before it.
+                let id = PassageId(published.record(from)?.id);
+                let position = id.split().map_or(usize::MAX, |(_, position)| position);
+                let Some(to) = moved.passages.clone().nth(position) else {
+                    continue;
+                };
+                let mark = marks.of_passage(from).cloned();
+                self.marks.pruned.extend(mark.map(|mark| PrunedMark {
+                    ordinal: to as u32,
+                    ..mark
+                }));
+                self.scores.copy(to, published.scores(), from);
+            }
+        }
+        Ok(())
     }
 
     /// Adds the live documents of a published segment, and calls `visit` with every added passage and its ordinal in
@@ -253,6 +313,17 @@ impl StagedSegment {
             limit: u32::MAX,
         }
     }
+}
+
+/// A document that was published under another id, or from another file.
+#[derive(Debug)]
+struct MovedDocument {
+    /// The id that it is published under.
+    former: Box<str>,
+    /// [`Document::digest_text`].
+    digest: String,
+    /// The ordinals of its passages in the new segment.
+    passages: Range<usize>,
 }
 
 /// A JSON Lines file that is being written.

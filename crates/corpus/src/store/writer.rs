@@ -181,11 +181,15 @@ impl Writer {
     }
 
     /// Publishes segments, of different shards, as a new generation and returns its number. Their
-    /// documents replace published ones of the same ids. Empty stages change nothing.
+    /// documents replace published ones of the same ids, and those that moved keep their marks and
+    /// scores. Empty stages change nothing.
     ///
     /// # Errors
     /// [`CorpusError::Io`]; the generation published before is then still current.
-    pub fn publish(&mut self, staged: Vec<StagedSegment>) -> Result<u64, CorpusError> {
+    pub fn publish(&mut self, mut staged: Vec<StagedSegment>) -> Result<u64, CorpusError> {
+        for moved in &mut staged {
+            moved.keep_marks(&self.known)?;
+        }
         let mut dead = Vec::new();
         for id in staged.iter().flat_map(StagedSegment::ids) {
             if let Some(place) = self.known.place_of(id)? {

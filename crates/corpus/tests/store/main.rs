@@ -11,6 +11,7 @@ mod joining;
 #[cfg(unix)]
 mod links;
 mod model;
+mod moved;
 mod names;
 mod publish;
 mod readers;

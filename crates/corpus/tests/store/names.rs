@@ -52,6 +52,25 @@ fn documents_are_found_by_their_files_names() {
 }
 
 #[test]
+fn letters_of_names_may_be_composed_or_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = Writer::create(dir.path(), settings()).unwrap();
+    let ids = ["cafe\u{301}/The\u{301}.md", "R\u{e9}sum\u{e9}.PDF"];
+    ingest(&mut writer, &ids.map(|id| document(id, "one")));
+    let corpus = Corpus::open(dir.path()).unwrap();
+    for (name, expected) in [
+        ("th\u{e9}.md", ids[0]),
+        ("the\u{301}", ids[0]),
+        ("CAF\u{c9}/th\u{e9}.md", ids[0]),
+        ("re\u{301}sume\u{301}.pdf", ids[1]),
+        ("R\u{c9}SUM\u{c9}", ids[1]),
+    ] {
+        assert_eq!(named(&corpus, name), [expected], "{name}");
+    }
+    assert_eq!(named(&corpus, "the.md"), [""; 0]);
+}
+
+#[test]
 fn the_passages_of_documents_are_selected_within_another_selection() {
     let dir = tempfile::tempdir().unwrap();
     let mut writer = Writer::create(dir.path(), settings()).unwrap();

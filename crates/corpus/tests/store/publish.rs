@@ -115,6 +115,42 @@ fn a_folder_with_other_files_is_not_touched() {
 }
 
 #[test]
+fn what_systems_put_into_a_folder_does_not_keep_a_corpus_out() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("lost+found")).unwrap();
+    fs::write(dir.path().join(".DS_Store"), "x").unwrap();
+    drop(Writer::create(dir.path(), settings()).unwrap());
+    // As an interrupted first publication leaves it.
+    let mut writer = Writer::create(dir.path(), settings()).unwrap();
+    assert_eq!(ingest(&mut writer, &[document("a", "one")]), 1);
+    assert!(dir.path().join("lost+found").is_dir() && dir.path().join(".DS_Store").is_file());
+    fs::write(dir.path().join("mine"), "x").unwrap();
+    fs::remove_file(dir.path().join("CURRENT")).unwrap();
+    drop(writer);
+    let error = Writer::create(dir.path(), settings()).unwrap_err();
+    assert_eq!(error.kind(), "folder_in_use");
+}
+
+#[test]
+fn a_file_in_the_place_of_a_folder_is_named_with_the_remedy() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    fs::write(&file, "x").unwrap();
+    for path in [file.clone(), file.join("corpus")] {
+        let error = Writer::create(&path, settings()).unwrap_err();
+        let remedy = error.remedy().unwrap();
+        assert!(
+            remedy.mentions("is a file: choose another path"),
+            "{remedy}"
+        );
+        assert!(
+            error.to_string().contains(&*file.to_string_lossy()),
+            "{error}"
+        );
+    }
+}
+
+#[test]
 fn other_settings_are_refused_by_name() {
     let dir = tempfile::tempdir().unwrap();
     ingest(

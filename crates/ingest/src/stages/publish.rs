@@ -98,7 +98,11 @@ impl<'a> Publisher<'a> {
                 none.insert(Stage { segment, index })
             }
         };
-        let passages = stage.segment.push(&done.source.document, &done.pieces)?;
+        let document = &done.source.document;
+        let passages = match &done.source.known_as {
+            Some(former) => stage.segment.push_moved(document, &done.pieces, former)?,
+            None => stage.segment.push(document, &done.pieces)?,
+        };
         for (passage, vector) in passages.iter().zip(done.vectors.iter().flatten()) {
             stage.index.push(passage, vector)?;
         }

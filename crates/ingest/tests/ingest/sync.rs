@@ -5,9 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use ken_corpus::{Corpus, Cut};
+use ken_corpus::{Corpus, Cut, PassageId, PruneMark, Writer};
 use ken_documents::{
-    Converter, Converters, Documents, ReadOptions, read_documents, read_documents_with,
+    Converter, Converters, Documents, Notice, NoticeKind, ReadOptions, read_documents,
+    read_documents_with,
 };
 use ken_ingest::{Ingest, IngestError, Preview, Report, ingest, preview};
 use ken_testing::FnEmbedder;
@@ -181,6 +182,85 @@ fn a_document_that_names_its_title_moves_without_being_embedded() {
 }
 
 #[test]
+fn what_moved_keeps_its_prune_marks_and_scores() {
+    let folders = Folders::new(&[
+        ("notes/a.md", "# Pumps\n\nIt runs. It stops.\n"),
+        ("notes/b.md", "# Valves\n\nThey close.\n"),
+    ]);
+    folders.ingest(&["notes"], true).unwrap();
+    let mut writer = Writer::open(&folders.at("corpus")).unwrap();
+    let mark = |id: &str| PruneMark::new(PassageId(id.to_owned()), 0.5, "known");
+    writer.prune(vec![mark("a.md#1")]).unwrap();
+    let places = writer.places(&[mark("a.md#0")]).unwrap();
+    writer.score("mastery", &places).unwrap();
+    drop(writer);
+    // The pruned passages, and those that have a score.
+    let kept = || {
+        let corpus = Corpus::open(&folders.at("corpus")).unwrap();
+        let pruned = corpus.pruned_documents().unwrap().into_iter();
+        let pruned: Vec<PruneMark> = pruned.flat_map(|document| document.pruned).collect();
+        let passages = corpus.passages().map(Result::unwrap);
+        let scored = passages.filter(|passage| passage.metadata.contains_key("mastery"));
+        let scored: Vec<String> = scored.map(|passage| passage.id.0).collect();
+        (pruned, scored)
+    };
+    let expected = |id: &str| (vec![mark(&format!("{id}#1"))], vec![format!("{id}#0")]);
+    fs::rename(folders.at("notes"), folders.at("papers")).unwrap();
+    let done = folders.ingest(&["papers"], true).unwrap();
+    assert_eq!((done.replaced, kept()), (2, expected("a.md")));
+    fs::create_dir(folders.at("papers/deep")).unwrap();
+    fs::rename(folders.at("papers/a.md"), folders.at("papers/deep/c.md")).unwrap();
+    let done = folders.ingest(&["papers"], true).unwrap();
+    assert_eq!((done.moved, kept()), (1, expected("deep/c.md")));
+    folders.write("papers/deep/c.md", "# Pumps\n\nIt runs. It rests.\n");
+    let done = folders.ingest(&["papers"], true).unwrap();
+    assert_eq!((done.replaced, kept()), (1, (vec![], vec![])));
+}
+
+#[test]
+fn copies_of_a_file_all_move() {
+    let license = "# License\n\nFree.\n";
+    let folders = Folders::new(&[("notes/a/L.md", license), ("notes/b/L.md", license)]);
+    folders.ingest(&["notes"], true).unwrap();
+    fs::rename(folders.at("notes/a"), folders.at("notes/c")).unwrap();
+    fs::rename(folders.at("notes/b"), folders.at("notes/d")).unwrap();
+    let moved = [("a/L.md", "c/L.md"), ("b/L.md", "d/L.md")];
+    let moved = moved.map(|(from, to)| (from.to_owned(), to.to_owned()));
+    assert_eq!(folders.preview(&["notes"]).moved, moved);
+    let done = folders.ingest(&["notes"], true).unwrap();
+    assert_eq!(
+        (done.moved, done.reused, done.added, done.deleted),
+        (2, 2, 0, 0)
+    );
+    assert_eq!(folders.ids(), set(&["c/L.md", "d/L.md"]));
+}
+
+#[test]
+#[cfg(unix)]
+fn a_file_whose_name_is_no_text_stays_while_it_exists() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    let folders = Folders::new(&[("notes/a%E9.txt", "The pump.")]);
+    let path = folders
+        .at("notes")
+        .join(OsStr::from_bytes(b"caf\xe9 100%.txt"));
+    // Some file systems have no such names.
+    if fs::write(&path, "The valve.").is_err() {
+        return;
+    }
+    folders.ingest(&["notes"], true).unwrap();
+    // As when folders are watched: what is unchanged is not read again.
+    let mut documents = read_documents(&[folders.at("notes")]).unwrap();
+    documents.retain_files(|_| false);
+    folders.take(documents, &["notes"], true).unwrap();
+    assert_eq!(folders.ids(), set(&["a%E9.txt", "caf%E9 100%.txt"]));
+    fs::remove_file(path).unwrap();
+    folders.ingest(&["notes"], true).unwrap();
+    assert_eq!(folders.ids(), set(&["a%E9.txt"]));
+}
+
+#[test]
 fn a_folder_that_moved_is_synced_where_it_is_now() {
     let folders = Folders::new(&[
         ("notes/a.md", "# Pumps\n\nIt runs.\n"),
@@ -247,6 +327,35 @@ fn nothing_is_deleted_where_anything_cannot_be_read() {
     assert!(done.not_synced);
     assert_eq!((done.broken, done.deleted), (1, 0));
     assert_eq!(folders.ids(), set(&["a.txt", "r"]));
+}
+
+#[test]
+fn a_file_that_vanishes_before_it_is_read_stops_nothing() {
+    let folders = Folders::new(&[("notes/a.txt", "One."), ("notes/b.txt", "Two.")]);
+    folders.ingest(&["notes"], true).unwrap();
+    folders.write("notes/c.txt", "Three.");
+    let documents = read_documents(&[folders.at("notes")]).unwrap();
+    let notices = documents.notices();
+    fs::remove_file(folders.at("notes/b.txt")).unwrap();
+    let done = folders.take(documents, &["notes"], false).unwrap();
+    assert_eq!((done.added, done.unchanged, done.broken), (1, 1, 0));
+    let path = folders.at("notes/b.txt");
+    let vanished = Notice {
+        path: path.clone(),
+        kind: NoticeKind::Vanished,
+    };
+    assert_eq!(notices.take(), [vanished]);
+    // A whole drive may be away, so only the next sync deletes.
+    folders.write("notes/b.txt", "Two.");
+    let documents = read_documents(&[folders.at("notes")]).unwrap();
+    fs::remove_file(&path).unwrap();
+    let done = folders.take(documents, &["notes"], true).unwrap();
+    assert!(done.not_synced && done.deleted == 0);
+    assert_eq!(folders.ingest(&["notes"], true).unwrap().deleted, 1);
+    // A file that is named has to be there.
+    let documents = read_documents(&[folders.at("notes/c.txt")]).unwrap();
+    fs::remove_file(folders.at("notes/c.txt")).unwrap();
+    assert!(folders.take(documents, &["notes/c.txt"], false).is_err());
 }
 
 #[test]

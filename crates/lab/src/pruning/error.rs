@@ -46,6 +46,13 @@ pub enum PruningError {
         remedy = "take a smaller ratio, or a pruner, which predicts the mastery of the others: <method> pruner <pruner> FILE"
     )]
     TooFewLabels { wanted: usize, measured: usize },
+    #[error("the corpus keeps no scores named {name:?}")]
+    #[diagnostic(remedy = named_scores(kept))]
+    UnknownScore {
+        name: String,
+        /// The names of the scores that it keeps.
+        kept: Vec<String>,
+    },
     #[error(
         "no ratio keeps the guarantee: with these {questions} questions it cannot be shown that at most {max_loss} of them lose their answer, with confidence {confidence}"
     )]
@@ -82,6 +89,13 @@ pub enum PruningError {
     Corpus(#[from] CorpusError),
     #[error(transparent)]
     Index(#[from] IndexError),
+}
+
+fn named_scores(kept: &[String]) -> Remedy {
+    match kept {
+        [] => Remedy::from("it keeps none: score its passages first; nothing was changed"),
+        kept => Remedy::from(format!("it keeps {}; nothing was changed", kept.join(", "))),
+    }
 }
 
 fn more_questions(needed: Option<usize>) -> Remedy {

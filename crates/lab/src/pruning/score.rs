@@ -81,7 +81,16 @@ pub fn scored(
     match method {
         // A passage without a label has the score NaN, and is pruned last.
         Method::Measured => Ok(Some(with_scores(all, std::iter::repeat(f32::NAN)))),
-        Method::Kept { name } => Ok(Some(kept(name, work.corpus(), all))),
+        Method::Kept { name } => {
+            let kept_scores = work.corpus().info().scores;
+            match kept_scores.contains(name) {
+                true => Ok(Some(kept(name, work.corpus(), all))),
+                false => Err(PruningError::UnknownScore {
+                    name: name.to_owned(),
+                    kept: Vec::from_iter(kept_scores),
+                }),
+            }
+        }
         Method::Pruner { head, reader } => {
             if let Some(view) = PassageFeatures::of(head.input) {
                 let model = check_reader(head, reader)?;

@@ -290,6 +290,11 @@ fn a_threshold_leaves_out_what_a_ratio_would_prune() {
         }
     }
     assert_eq!(plan.threshold(0.0), None);
+    let unknown = Method::Kept { name: "perplexity" };
+    let error = PrunePlan::new(&dir, unknown, &basis, &mut |_, _| {}, &cancel);
+    let error = error.err().unwrap();
+    assert_eq!(error.kind(), "unknown_score", "{error}");
+    assert!(error.remedy().unwrap().mentions("it keeps mastery"));
 }
 
 fn asked(passages: &[(String, String, bool)]) -> Vec<CoverageQuestion> {
