@@ -9,7 +9,7 @@ use candle_core::Tensor;
 use serde::{Deserialize, Serialize};
 
 use crate::decoder::config::DecoderConfig;
-use crate::decoder::error::DecoderError;
+use crate::decoder::error::{DecoderError, first_line};
 use crate::decoder::files::file_names::{SETTINGS_FILE, TENSORS_FILE};
 use crate::decoder::files::origin::Origin;
 use crate::decoder::files::shards::loaded;
@@ -324,7 +324,7 @@ fn load(file: &TensorFile, folder: &Path) -> Result<(Halves, Option<Tensor>), De
             continue;
         };
         let tensor = loaded(file, info).map_err(|error| match error {
-            DecoderError::Compute(error) => broken(folder, &first_line(&error.to_string())),
+            DecoderError::Compute(error) => broken(folder, &first_line(&error)),
             other => other,
         })?;
         let plain = name.replace(".default", "");
@@ -355,10 +355,6 @@ fn refusal(folder: &Path, reason: String) -> DecoderError {
 
 fn broken(folder: &Path, reason: &str) -> DecoderError {
     refusal(folder, format!("`{TENSORS_FILE}` is broken: {reason}"))
-}
-
-fn first_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]
