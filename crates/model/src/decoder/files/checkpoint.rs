@@ -386,19 +386,11 @@ pub(in crate::decoder) fn matrices(
 }
 
 fn attention_matrices(config: &DecoderConfig) -> Vec<(Part, [usize; 2])> {
-    let hidden = config.hidden;
-    let queries = config.heads * config.head_width;
-    let keys = config.kv_heads * config.head_width;
-    let mut parts = match config.family.fuses_projections() {
-        true => vec![(Part::QueryKeyValue, [queries + 2 * keys, hidden])],
-        false => vec![
-            (Part::Query, [queries, hidden]),
-            (Part::Key, [keys, hidden]),
-            (Part::Value, [keys, hidden]),
-        ],
-    };
-    parts.push((Part::AttentionOutput, [hidden, queries]));
-    parts
+    let (hidden, queries) = (config.hidden, config.heads * config.head_width);
+    let parts = Part::of_attention(config).into_iter();
+    let parts = parts.map(|(part, rows)| (part, [rows, hidden]));
+    let output = (Part::AttentionOutput, [hidden, queries]);
+    parts.chain([output]).collect()
 }
 
 fn feed_forward_matrices(config: &DecoderConfig, layer: usize) -> Vec<(Part, [usize; 2])> {
@@ -416,12 +408,9 @@ fn feed_forward_matrices(config: &DecoderConfig, layer: usize) -> Vec<(Part, [us
         let experts = (0..experts.count).flat_map(of_expert);
         return [router].into_iter().chain(experts).collect();
     }
-    let mut parts = match config.family.fuses_projections() {
-        true => vec![(Part::GateUp, [2 * width, hidden])],
-        false => vec![(Part::Gate, [width, hidden]), (Part::Up, [width, hidden])],
-    };
-    parts.push((Part::Down, [hidden, width]));
-    parts
+    let parts = Part::of_gate(config).into_iter();
+    let parts = parts.map(|(part, rows)| (part, [rows, hidden]));
+    parts.chain([(Part::Down, [hidden, width])]).collect()
 }
 
 /// The norms of all blocks, `(layer, part, width)`.
@@ -448,17 +437,8 @@ pub(in crate::decoder) fn norms(config: &DecoderConfig) -> Vec<(usize, Part, usi
 
 /// The biases of all blocks, `(layer, part, width)`.
 pub(in crate::decoder) fn biases(config: &DecoderConfig) -> Vec<(usize, Part, usize)> {
-    let queries = config.heads * config.head_width;
-    let keys = config.kv_heads * config.head_width;
     match config.family.has_biases() {
-        true => in_each_layer(
-            config,
-            &[
-                (Part::Query, queries),
-                (Part::Key, keys),
-                (Part::Value, keys),
-            ],
-        ),
+        true => in_each_layer(config, &Part::of_attention(config)),
         false => Vec::new(),
     }
 }

@@ -11,9 +11,7 @@ use safetensors::tensor::TensorView;
 use serde_json::{Value, json};
 
 use crate::decoder::config::family::Family;
-use crate::decoder::config::{
-    DecoderConfig, GLOBAL, LOCAL, LayerKind, LayerSet, QueryGrowth, RopeScaling,
-};
+use crate::decoder::config::{DecoderConfig, GLOBAL, LOCAL, LayerSet, QueryGrowth, RopeScaling};
 use crate::decoder::error::DecoderError;
 use crate::decoder::files::checkpoint::Checkpoint;
 use crate::decoder::files::file_names::{CONFIG_FILE, COPIED, ORIGIN_FILE, WEIGHTS_FILE};
@@ -278,9 +276,9 @@ fn put_layers(config: &DecoderConfig, json: &mut Value) {
     if let Some(window) = &config.sliding_window {
         json["sliding_window"] = json!(window.tokens);
         if window.layers != LayerSet::All {
-            let kind = |layer| match config.layer_kind(layer) {
-                LayerKind::Global => GLOBAL,
-                LayerKind::Local => LOCAL,
+            let kind = |layer| match config.window(layer) {
+                None => GLOBAL,
+                Some(_) => LOCAL,
             };
             json["layer_types"] = (0..config.layers).map(kind).collect();
         }

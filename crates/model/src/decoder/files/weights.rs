@@ -87,6 +87,29 @@ impl Part {
         }
     }
 
+    /// The parts of the projection to queries, keys and values, and the rows of each.
+    pub(in crate::decoder) fn of_attention(config: &DecoderConfig) -> Vec<(Self, usize)> {
+        let [queries, keys] =
+            [config.heads, config.kv_heads].map(|heads| heads * config.head_width);
+        match config.family.fuses_projections() {
+            true => vec![(Self::QueryKeyValue, queries + 2 * keys)],
+            false => vec![
+                (Self::Query, queries),
+                (Self::Key, keys),
+                (Self::Value, keys),
+            ],
+        }
+    }
+
+    /// The parts of the projection to the gate and what it gates, in layers without experts, and the rows of each.
+    pub(in crate::decoder) fn of_gate(config: &DecoderConfig) -> Vec<(Self, usize)> {
+        let width = config.intermediate;
+        match config.family.fuses_projections() {
+            true => vec![(Self::GateUp, 2 * width)],
+            false => vec![(Self::Gate, width), (Self::Up, width)],
+        }
+    }
+
     /// The norm before the feed-forward layer.
     pub(in crate::decoder) fn feed_forward_norm(family: Family) -> Self {
         match family.norms_outputs() {

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use crate::decoder::config::Activation;
 use crate::decoder::error::DecoderError;
 use crate::decoder::files::stored_weights::{Replaced, Stored, Update};
-use crate::decoder::graph::backend::{AttentionLayer, Backend, Heads, Rotation, Run};
+use crate::decoder::graph::backend::{AttentionLayer, Backend, Heads, Input, Rotation};
 use crate::decoder::graph::block_matrix::BlockMatrix;
 
 use crate::kernels::elementwise;
@@ -222,11 +222,11 @@ impl Backend for Cpu {
         mut projected: Rows,
         layer: &AttentionLayer<'_, Vec<f32>>,
         rotation: &Rotation,
-        runs: &mut [Run<'_, CpuSequence>],
+        inputs: &mut [Input<'_, CpuSequence>],
     ) -> Result<Rows> {
         attention::rotate(&mut projected, layer, rotation);
-        attention::store(&projected, layer, runs);
-        Ok(attention::attend(&projected, layer, runs))
+        attention::store(&projected, layer, inputs);
+        Ok(attention::attend(&projected, layer, inputs))
     }
 
     fn select(&self, x: &Rows, rows: &[usize]) -> Result<Rows> {
