@@ -6,7 +6,7 @@ use rten_gemm::{GemmError, GemmExecutor, GemmInputA, GemmInputB, GemmOptions, Pa
 use rten_tensor::NdTensorView;
 
 use super::low_rank::{LowRank, OwnRows};
-use super::quantized::{Operand, QuantizedMatrix, QuantizedRows, products};
+use super::quantized::{Activations, Operand, QuantizedMatrix, products};
 use super::rows::Rows;
 
 /// How weights that come as floats are stored.
@@ -115,7 +115,7 @@ impl QuantizedProjection {
         let mut out = Rows::zeros(x.count(), outputs);
         let operand = match arithmetic {
             Arithmetic::Exact => Operand::Exact(x),
-            Arithmetic::Integer => Operand::Integer(QuantizedRows::new(x)),
+            Arithmetic::Integer => Operand::Integer(Activations::new(x)),
         };
         products(&self.matrices, &operand, &mut out);
         for update in &self.updates {
