@@ -39,6 +39,7 @@ pub(crate) enum Matrix {
 }
 
 /// A projection with quantized weights, and an adapter's changes to it.
+#[derive(Default)]
 pub(crate) struct QuantizedProjection {
     /// Their outputs are concatenated.
     pub(crate) matrices: Vec<Arc<QuantizedMatrix>>,
@@ -46,16 +47,6 @@ pub(crate) struct QuantizedProjection {
     pub(crate) updates: Vec<LowRank>,
     /// Outputs with replaced weights.
     pub(crate) own_rows: Option<Arc<OwnRows>>,
-}
-
-impl From<QuantizedMatrix> for QuantizedProjection {
-    fn from(matrix: QuantizedMatrix) -> Self {
-        Self {
-            matrices: vec![Arc::new(matrix)],
-            updates: Vec::new(),
-            own_rows: None,
-        }
-    }
 }
 
 impl Matrix {
@@ -77,7 +68,10 @@ impl Matrix {
             }
             WeightFormat::Int8 => {
                 let matrix = QuantizedMatrix::from_floats(weights, outputs, inputs);
-                Self::Quantized(matrix.into())
+                Self::Quantized(QuantizedProjection {
+                    matrices: vec![Arc::new(matrix)],
+                    ..QuantizedProjection::default()
+                })
             }
         }
     }

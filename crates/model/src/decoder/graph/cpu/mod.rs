@@ -124,8 +124,8 @@ impl Backend for Cpu {
             }
             Table::Quantized { matrix, own_rows } => Matrix::Quantized(QuantizedProjection {
                 matrices: vec![Arc::clone(matrix)],
-                updates: Vec::new(),
                 own_rows: own_rows.clone(),
+                ..QuantizedProjection::default()
             }),
         })
     }
