@@ -38,10 +38,10 @@ pub(super) struct StaticEmbedder {
     /// `[rows, width]`
     table: Vec<f32>,
     width: usize,
-    /// The row of each token; `None` if each token has its own row.
-    mapping: Option<Vec<usize>>,
+    /// The row of each token.
+    mapping: Vec<usize>,
     /// The factor of each token's vector.
-    weights: Option<Vec<f32>>,
+    weights: Vec<f32>,
     rules: Rules,
     own: Own,
     fingerprint: String,
@@ -145,9 +145,9 @@ impl StaticEmbedder {
         parts.extend([prefixes.query.as_bytes(), prefixes.passage.as_bytes()]);
         let fingerprint = extended(&of_files(&[file.file()])?, &parts);
         let mapping = mapping(&file, &path, table.len() / width)?;
-        let rows = mapping.as_ref().map_or(table.len() / width, Vec::len);
+        let weights = numbers_of(&file, &path, "weights", &[mapping.len()])?;
         Ok(Self {
-            weights: numbers_of(&file, &path, "weights", &[rows])?,
+            weights: weights.unwrap_or_else(|| vec![1.0; mapping.len()]),
             tokens,
             table,
             width,
@@ -182,10 +182,7 @@ impl StaticEmbedder {
         let mut sum = vec![0.0; self.width];
         for &id in &ids {
             let row = self.row(id)?;
-            let weight = self
-                .weights
-                .as_ref()
-                .map_or(1.0, |weights| weights[id as usize]);
+            let weight = self.weights[id as usize];
             for (sum, number) in sum.iter_mut().zip(row) {
                 *sum += weight * number;
             }
@@ -201,20 +198,10 @@ impl StaticEmbedder {
 
     /// The vector of a token.
     fn row(&self, id: u32) -> Result<&[f32]> {
-        let known = self
-            .mapping
-            .as_ref()
-            .map_or_else(|| self.table.len() / self.width, Vec::len);
-        if id as usize >= known {
-            return Err(EncoderError::UnknownToken {
-                id,
-                vocabulary: known,
-            });
-        }
-        let row = self
-            .mapping
-            .as_ref()
-            .map_or(id as usize, |mapping| mapping[id as usize]);
+        let vocabulary = self.mapping.len();
+        let Some(row) = self.mapping.get(id as usize) else {
+            return Err(EncoderError::UnknownToken { id, vocabulary });
+        };
         Ok(&self.table[row * self.width..][..self.width])
     }
 }
@@ -276,10 +263,10 @@ fn table(file: &TensorFile, path: &Path) -> Result<(usize, Vec<f32>)> {
     Ok((width, numbers))
 }
 
-/// The row of each token, if tokens share rows.
-fn mapping(file: &TensorFile, path: &Path, rows: usize) -> Result<Option<Vec<usize>>> {
+/// The row of each token: its own, unless tokens share rows.
+fn mapping(file: &TensorFile, path: &Path, rows: usize) -> Result<Vec<usize>> {
     let Some(info) = file.info("mapping") else {
-        return Ok(None);
+        return Ok((0..rows).collect());
     };
     let bytes = file.bytes(info).map_err(|error| refusal(path, error))?;
     let read: Vec<usize> = match info.dtype {
@@ -288,7 +275,7 @@ fn mapping(file: &TensorFile, path: &Path, rows: usize) -> Result<Option<Vec<usi
         _ => return Err(of_type(path, "mapping", info.dtype)),
     };
     match read.iter().all(|&row| row < rows) {
-        true => Ok(Some(read)),
+        true => Ok(read),
         false => Err(EncoderError::Weights {
             path: path.to_owned(),
             reason: "its mapping names rows that its table does not have".to_owned(),
