@@ -139,8 +139,7 @@ impl TextTokenizer {
         reading: Reading,
         add_special: bool,
     ) -> Result<Vec<u32>, DecoderError> {
-        let reader = self.reading(reading);
-        let encoding = self.tokenizing(|| reader.encode_fast(text, add_special))?;
+        let encoding = self.tokenizing(|| self.reading(reading).encode_fast(text, add_special))?;
         Ok(encoding.get_ids().to_vec())
     }
 
@@ -149,8 +148,7 @@ impl TextTokenizer {
         &self,
         text: &str,
     ) -> Result<Vec<Range<usize>>, DecoderError> {
-        let reader = self.reading(Reading::Markup);
-        let encoding = self.tokenizing(|| reader.encode(text, false))?;
+        let encoding = self.tokenizing(|| self.reading(Reading::Markup).encode(text, false))?;
         let tokens = encoding.get_ids().iter().zip(encoding.get_offsets());
         Ok(tokens
             .filter(|(id, _)| self.special.contains(id))
