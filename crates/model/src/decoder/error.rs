@@ -202,13 +202,6 @@ impl From<DecoderError> for ModelError {
 }
 
 impl DecoderError {
-    /// A matrix product that failed.
-    pub(in crate::decoder) fn product(error: &impl std::fmt::Debug) -> Self {
-        Self::Compute(candle_core::Error::msg(format!(
-            "matrix product: {error:?}"
-        )))
-    }
-
     /// A batch that failed as a whole.
     pub(in crate::decoder) fn broken_off(reason: &str) -> Self {
         Self::BrokenOff {

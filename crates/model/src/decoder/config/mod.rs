@@ -279,6 +279,9 @@ impl DecoderConfig {
             Some(base) => RopeScaling::None.rotary(base, width),
             None => self.rope_scaling.rotary(self.rope_base, width),
         };
-        rotary.growing(self.query_growth)
+        Rotary {
+            growth: self.query_growth,
+            ..rotary
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use candle_core::Tensor;
 use ken_language::Prompt;
+use serde_json::Value;
 
 use crate::decoder::adapter::Adapter;
 use crate::decoder::config::DecoderConfig;
@@ -12,6 +13,7 @@ use crate::decoder::files::file_names::CONFIG_FILE;
 use crate::decoder::files::gguf::GgufFile;
 use crate::decoder::files::origin::Origin;
 use crate::decoder::files::replacement;
+use crate::decoder::files::settings_file;
 use crate::decoder::files::stored_weights::Stored;
 use crate::decoder::files::weights::{NormForm, Part, WeightFile, Weights};
 use crate::decoder::sources::tokens::SourceTokens;
@@ -20,7 +22,6 @@ use crate::decoder::text::prompt_form::PromptForm;
 use crate::decoder::text::read_as::ReadAs;
 use crate::decoder::text::tokenizer::{self, Reading, TextTokenizer};
 use crate::fingerprint::{extended, of_files};
-use crate::small_file::{self, MOST_SETTINGS_BYTES};
 
 /// A decoder's opened files, to load it or to train it further.
 pub struct Checkpoint {
@@ -469,10 +470,9 @@ fn add_known_end_tokens(tokenizer: &TextTokenizer, end_tokens: &mut Vec<u32>) {
 fn end_tokens_of_folder(folder: &Path) -> Vec<u32> {
     ["generation_config.json", "config.json"]
         .iter()
-        .filter_map(|name| small_file::text(&folder.join(name), MOST_SETTINGS_BYTES).ok())
-        .filter_map(|text| serde_json::from_str::<serde_json::Value>(&text).ok())
+        .filter_map(|name| settings_file::read::<Value>(&folder.join(name)).ok())
         .find_map(|config| match config.get("eos_token_id")? {
-            serde_json::Value::Array(ids) => Some(
+            Value::Array(ids) => Some(
                 ids.iter()
                     .filter_map(|id| id.as_u64())
                     .map(|id| id as u32)

@@ -10,8 +10,9 @@ use serde_json::Value;
 
 use crate::decoder::error::DecoderError;
 use crate::decoder::files::gguf::Metadata;
+use crate::decoder::files::settings_file;
 use crate::decoder::text::template;
-use crate::small_file::{self, MOST_SETTINGS_BYTES, MOST_TEMPLATE_BYTES};
+use crate::small_file::{self, MOST_TEMPLATE_BYTES};
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -92,10 +93,7 @@ impl ChatTemplate {
     /// A template that is too long.
     pub(in crate::decoder) fn from_folder(folder: &Path) -> Result<Option<Self>, DecoderError> {
         let settings = folder.join("tokenizer_config.json");
-        let config: Value = small_file::text(&settings, MOST_SETTINGS_BYTES)
-            .ok()
-            .and_then(|text| serde_json::from_str(&text).ok())
-            .unwrap_or(Value::Null);
+        let config: Value = settings_file::read(&settings).unwrap_or_default();
         let of_config = || match config.get("chat_template")? {
             Value::String(template) => Some(template.clone()),
             // Of several named templates, the default one is for plain conversations.

@@ -22,8 +22,7 @@ use tokenizers::{
 use crate::decoder::error::DecoderError;
 use crate::decoder::files::gguf::Metadata;
 use crate::small_file::{self, MOST_TOKENIZER_BYTES};
-use crate::tokenization::tokenizing;
-use crate::tokenizer_growth;
+use crate::tokenization::{parsed, tokenizing};
 
 /// GGUF's token types that matter here.
 const NORMAL: f64 = 1.0;
@@ -67,15 +66,7 @@ pub(in crate::decoder) struct TextTokenizer {
 impl TextTokenizer {
     /// Reads a `tokenizer.json` from its content.
     pub(in crate::decoder) fn from_json(path: &Path, content: &[u8]) -> Result<Self, DecoderError> {
-        let read = || {
-            let mut tokenizer = Tokenizer::from_bytes(content)?;
-            // Neither applies here, whatever the file says.
-            tokenizer.with_padding(None).with_truncation(None)?;
-            Ok(tokenizer)
-        };
-        let tokenizer = tokenizer_growth::check(content)
-            .and_then(|()| tokenizing(read))
-            .map_err(|reason| refuse(path, &reason))?;
+        let tokenizer = parsed(content).map_err(|reason| refuse(path, &reason))?;
         Ok(Self::new(tokenizer, path))
     }
 

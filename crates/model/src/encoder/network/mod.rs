@@ -68,12 +68,9 @@ pub(super) struct Biases {
 /// How a network encodes the positions of tokens.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Positions {
-    /// By embeddings that are added to the token embeddings.
-    Learned {
-        count: usize,
-        /// The position of a text's first token: 0 in BERT, the padding id + 1 in RoBERTa.
-        first: usize,
-    },
+    /// By `count` embeddings that are added to the token embeddings. `first` is the position of a text's first token:
+    /// 0 in BERT, the padding id + 1 in RoBERTa.
+    Learned { count: usize, first: usize },
     /// By rotating queries and keys.
     Rotary(Rotary),
 }

@@ -71,7 +71,7 @@ pub(super) fn store(
     let width = heads.width;
     let mut first = 0;
     for Input { tokens, sequence } in inputs {
-        let segment = sequence.own();
+        let segment = &mut sequence.own;
         segment.reserve(tokens.len());
         for ahead in 0..tokens.len() {
             let keys_values = &projected.row(first + ahead)[heads.queries * width..];
@@ -177,7 +177,7 @@ impl Task<'_> {
                     length: if index == last {
                         length - offset
                     } else {
-                        segment.length()
+                        segment.length
                     },
                 };
                 offset += keys.length;

@@ -135,12 +135,7 @@ impl Backend for Cpu {
     }
 
     fn empty(&self, layers: usize, heads: &Heads, capacity: usize) -> Result<CpuSequence> {
-        Ok(CpuSequence::empty(
-            layers,
-            heads.keys,
-            heads.width,
-            capacity,
-        ))
+        Ok(CpuSequence::empty(layers, heads, capacity))
     }
 
     fn embed(&self, table: &Table, tokens: &[u32]) -> Result<Rows> {
@@ -172,7 +167,7 @@ impl Backend for Cpu {
 
     fn project(&self, x: &Rows, matrix: &Matrix) -> Result<Rows> {
         let product = matrix.product(x, self.arithmetic);
-        product.map_err(|e| DecoderError::product(&e))
+        product.map_err(|e| candle_core::Error::msg(format!("matrix product: {e:?}")).into())
     }
 
     fn add(&self, mut x: Rows, y: &Rows) -> Result<Rows> {
