@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::config_file::{optional, read_file};
 use super::error::EncoderError;
-use super::network::{decode, open, refusal};
+use super::network::{bytes, decode, misshapen, missing, of_type, open};
 use super::settings::{self, Own};
 use super::slices::{Class, in_slices};
 use super::tokens::{Input, Tokens};
@@ -106,9 +106,8 @@ impl StaticEmbedder {
             module if module.is_dir() => module,
             _ => dir.to_owned(),
         };
-        let path = folder.join("model.safetensors");
-        let file = open(&path)?;
-        let (width, table) = table(&file, &path)?;
+        let file = open(&folder.join("model.safetensors"))?;
+        let (width, table) = table(&file)?;
         let tokenizer_path = folder.join("tokenizer.json");
         let tokenizer = read_file(&tokenizer_path, MOST_TOKENIZER_BYTES)?;
         let config: Option<Config> = optional(&dir.join("config.json"))?;
@@ -144,8 +143,8 @@ impl StaticEmbedder {
         let prefixes = &own.prefixes;
         parts.extend([prefixes.query.as_bytes(), prefixes.passage.as_bytes()]);
         let fingerprint = extended(&of_files(&[file.file()])?, &parts);
-        let mapping = mapping(&file, &path, table.len() / width)?;
-        let weights = numbers_of(&file, &path, "weights", &[mapping.len()])?;
+        let mapping = mapping(&file, table.len() / width)?;
+        let weights = numbers_of(&file, "weights", &[mapping.len()])?;
         Ok(Self {
             weights: weights.unwrap_or_else(|| vec![1.0; mapping.len()]),
             tokens,
@@ -239,64 +238,56 @@ impl Embedder for StaticEmbedder {
 }
 
 /// The table, with the length of its rows.
-fn table(file: &TensorFile, path: &Path) -> Result<(usize, Vec<f32>)> {
+fn table(file: &TensorFile) -> Result<(usize, Vec<f32>)> {
     let names = ["embeddings", "embedding.weight"];
     let tensors = names
         .into_iter()
         .find_map(|name| Some((name, file.info(name)?)));
     let Some((name, info)) = tensors else {
-        return Err(EncoderError::MissingTensor {
-            path: path.to_owned(),
-            name: names[0].to_owned(),
-        });
+        return Err(missing(file, names[0]));
     };
     let &[rows, width] = info.shape.as_slice() else {
-        return Err(misshapen(path, name, &[0, 0], &info.shape));
+        return Err(misshapen(file, name, &[0, 0], &info.shape));
     };
-    let numbers = numbers_of(file, path, name, &[rows, width])?.unwrap_or_default();
+    let numbers = numbers_of(file, name, &[rows, width])?.unwrap_or_default();
     if numbers.is_empty() {
-        return Err(misshapen(path, name, &[1, 1], &info.shape));
+        return Err(misshapen(file, name, &[1, 1], &info.shape));
     }
     if !numbers.iter().all(|number| number.is_finite()) {
-        return Err(EncoderError::NotFinite(path.to_owned()));
+        return Err(EncoderError::NotFinite(file.file().path().to_owned()));
     }
     Ok((width, numbers))
 }
 
 /// The row of each token: its own, unless tokens share rows.
-fn mapping(file: &TensorFile, path: &Path, rows: usize) -> Result<Vec<usize>> {
+fn mapping(file: &TensorFile, rows: usize) -> Result<Vec<usize>> {
     let Some(info) = file.info("mapping") else {
         return Ok((0..rows).collect());
     };
-    let bytes = file.bytes(info).map_err(|error| refusal(path, error))?;
+    let bytes = bytes(file, info)?;
     let read: Vec<usize> = match info.dtype {
         Dtype::I64 => each(&bytes, |bytes| i64::from_le_bytes(bytes) as usize),
         Dtype::I32 => each(&bytes, |bytes| i32::from_le_bytes(bytes) as usize),
-        _ => return Err(of_type(path, "mapping", info.dtype)),
+        _ => return Err(of_type(file, "mapping", info.dtype)),
     };
     match read.iter().all(|&row| row < rows) {
         true => Ok(read),
         false => Err(EncoderError::Weights {
-            path: path.to_owned(),
+            path: file.file().path().to_owned(),
             reason: "its mapping names rows that its table does not have".to_owned(),
         }),
     }
 }
 
 /// The numbers of a tensor of this shape; `None` if there is no tensor of this name.
-fn numbers_of(
-    file: &TensorFile,
-    path: &Path,
-    name: &str,
-    shape: &[usize],
-) -> Result<Option<Vec<f32>>> {
+fn numbers_of(file: &TensorFile, name: &str, shape: &[usize]) -> Result<Option<Vec<f32>>> {
     let Some(info) = file.info(name) else {
         return Ok(None);
     };
     if info.shape != shape {
-        return Err(misshapen(path, name, shape, &info.shape));
+        return Err(misshapen(file, name, shape, &info.shape));
     }
-    let bytes = file.bytes(info).map_err(|error| refusal(path, error))?;
+    let bytes = bytes(file, info)?;
     Ok(Some(match info.dtype {
         Dtype::I8 => bytes.iter().map(|&byte| f32::from(byte as i8)).collect(),
         Dtype::F64 => each(&bytes, |bytes| f64::from_le_bytes(bytes) as f32),
@@ -305,7 +296,7 @@ fn numbers_of(
             decode(&bytes, info.dtype, &mut numbers);
             numbers
         }
-        other => return Err(of_type(path, name, other)),
+        other => return Err(of_type(file, name, other)),
     }))
 }
 
@@ -313,23 +304,6 @@ fn numbers_of(
 fn each<const N: usize, T>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Vec<T> {
     let (numbers, _) = bytes.as_chunks();
     numbers.iter().map(|&bytes| read(bytes)).collect()
-}
-
-fn misshapen(path: &Path, name: &str, expected: &[usize], found: &[usize]) -> EncoderError {
-    EncoderError::TensorShape {
-        path: path.to_owned(),
-        name: name.to_owned(),
-        expected: expected.to_vec(),
-        found: found.to_vec(),
-    }
-}
-
-fn of_type(path: &Path, name: &str, dtype: Dtype) -> EncoderError {
-    EncoderError::TensorType {
-        path: path.to_owned(),
-        name: name.to_owned(),
-        dtype: format!("{dtype:?}"),
-    }
 }
 
 /// The token of unknown words, which model2vec leaves out.

@@ -177,15 +177,12 @@ impl ChatTemplate {
 
 /// A template within the limit of length.
 fn bounded(source: String) -> Result<String, DecoderError> {
-    match source.len() as u64 > MOST_TEMPLATE_BYTES {
-        false => Ok(source),
-        true => Err(DecoderError::ChatTemplate {
-            reason: format!(
-                "it has {} bytes; none has more than {MOST_TEMPLATE_BYTES}",
-                source.len()
-            ),
-        }),
+    let bytes = source.len();
+    if bytes as u64 <= MOST_TEMPLATE_BYTES {
+        return Ok(source);
     }
+    let reason = format!("it has {bytes} bytes; none has more than {MOST_TEMPLATE_BYTES}");
+    Err(DecoderError::ChatTemplate { reason })
 }
 
 #[cfg(test)]

@@ -10,7 +10,9 @@ mod weights;
 
 pub(super) use config::network;
 pub(super) use forward::{affine, hidden_states};
-pub(super) use weights::{Linear, Weights, decode, open, read, read_linear, refusal};
+pub(super) use weights::{
+    Linear, Weights, bytes, decode, misshapen, missing, of_type, open, read, read_linear,
+};
 
 /// A network without its weights.
 #[derive(Debug, Clone, PartialEq)]
