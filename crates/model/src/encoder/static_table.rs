@@ -85,10 +85,7 @@ struct TokenizerModel {
 
 /// Whether the folder of a model holds a static embedder.
 pub(super) fn is_static(dir: &Path) -> Result<bool> {
-    if settings::modules(dir)?
-        .iter()
-        .any(|class| class == "StaticEmbedding")
-    {
+    if settings::has_module(dir, "StaticEmbedding")? {
         return Ok(true);
     }
     let config: Option<Config> = optional(&dir.join("config.json")).unwrap_or_default();
@@ -122,9 +119,7 @@ impl StaticEmbedder {
                 unknown: unknown(&tokenizer_path, &tokenizer, &tokens)?,
             },
             None => Rules {
-                normalize: settings::modules(dir)?
-                    .iter()
-                    .any(|class| class == "Normalize"),
+                normalize: settings::has_module(dir, "Normalize")?,
                 max_tokens,
                 characters: usize::MAX,
                 unknown: None,
