@@ -184,6 +184,8 @@ pub enum Progress<'a> {
     Validated(&'a ValidationRecord),
 }
 
+type OnProgress<'a> = &'a mut dyn FnMut(Progress<'_>) -> ControlFlow<()>;
+
 /// How a training ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -302,10 +304,7 @@ impl Training<'_> {
         Ok(())
     }
 
-    fn run(
-        &mut self,
-        on: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
-    ) -> Result<Outcome, TrainError> {
+    fn run(&mut self, on: OnProgress<'_>) -> Result<Outcome, TrainError> {
         let steps = self.steps;
         let validate_every = match (self.settings.validate_every, self.examples) {
             (0, Examples::Set(examples)) => steps_in_epoch(examples.len(), self.settings.batch),
@@ -353,7 +352,7 @@ impl Training<'_> {
     fn score_references(
         &mut self,
         every: usize,
-        on: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
+        on: OnProgress<'_>,
     ) -> Result<ControlFlow<()>, TrainError> {
         let Examples::Set(examples) = self.examples else {
             return Ok(ControlFlow::Continue(()));
@@ -399,13 +398,8 @@ impl Training<'_> {
         for (pass, group) in groups.into_iter().enumerate() {
             let noise = Some(seed_of(seed_of(settings.seed, step as u64), pass as u64));
             let together: Vec<&Objective> = objectives[group.clone()].iter().collect();
-            let (part, more) = measure(
-                self.model,
-                &together,
-                &references[group],
-                Some(divisors),
-                noise,
-            )?;
+            let known = &references[group];
+            let (part, more) = measure(self.model, &together, known, Some(divisors), noise)?;
             loss.add(&part);
             accumulate(&mut gradients, more)?;
         }

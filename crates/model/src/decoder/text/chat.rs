@@ -99,7 +99,7 @@ impl ChatTemplate {
             // Of several named templates, the default one is for plain conversations.
             Value::Array(named) => named
                 .iter()
-                .find(|entry| entry.get("name").and_then(Value::as_str) == Some("default"))
+                .find(|entry| entry["name"] == "default")
                 .and_then(|entry| entry.get("template")?.as_str().map(str::to_owned)),
             _ => None,
         };
