@@ -15,7 +15,7 @@ use crate::decoder::{Trainable, seed_of};
 use crate::error::{TrainError, require};
 use crate::history::{History, StepRecord, ValidationRecord};
 use crate::objective::{Loss, MeanOver, Reference, accumulate, measure, reference, sequences_of};
-use crate::optimizer::{AdamW, Gradients, Moments, norm};
+use crate::optimizer::{self, Gradients, Moments, norm};
 use crate::schedule::Schedule;
 use crate::sequence::Objective;
 
@@ -413,20 +413,13 @@ impl Training<'_> {
             false => 1.0,
         };
         let learning_rate = settings.schedule.at(step, self.steps);
-        let rule = AdamW {
-            first_decay: 0.9,
-            second_decay: 0.999,
-            epsilon: 1e-8,
-            weight_decay: settings.weight_decay,
-        };
-        rule.step(
-            &self.model.variables,
-            &mut self.moments,
-            &gradients,
+        let rule = optimizer::Step {
+            number: step + 1,
             learning_rate,
-            step + 1,
+            weight_decay: settings.weight_decay,
             factor,
-        )?;
+        };
+        rule.take(&self.model.variables, &mut self.moments, &gradients)?;
         self.state.step = step + 1;
         Ok(StepRecord {
             step: step + 1,
