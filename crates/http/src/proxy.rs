@@ -87,17 +87,12 @@ fn is_within(address: IpAddr, block: &str) -> bool {
     let (Ok(first), Ok(bits)) = (first.parse::<IpAddr>(), bits.parse::<u32>()) else {
         return false;
     };
-    match (address, first) {
-        (IpAddr::V4(address), IpAddr::V4(first)) if bits <= 32 => {
-            let differing = address.to_bits() ^ first.to_bits();
-            differing.checked_shr(32 - bits).unwrap_or(0) == 0
-        }
-        (IpAddr::V6(address), IpAddr::V6(first)) if bits <= 128 => {
-            let differing = address.to_bits() ^ first.to_bits();
-            differing.checked_shr(128 - bits).unwrap_or(0) == 0
-        }
-        _ => false,
-    }
+    let (differing, width) = match (address, first) {
+        (IpAddr::V4(a), IpAddr::V4(b)) => (u128::from(a.to_bits() ^ b.to_bits()), 32),
+        (IpAddr::V6(a), IpAddr::V6(b)) => (a.to_bits() ^ b.to_bits(), 128),
+        _ => return false,
+    };
+    bits <= width && differing.checked_shr(width - bits).unwrap_or(0) == 0
 }
 
 #[cfg(test)]

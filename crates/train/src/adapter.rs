@@ -57,15 +57,9 @@ pub fn write_adapter(
         lora_dropout: settings.dropout,
         target_modules: json!(modules),
         bias: "none".to_owned(),
-        use_rslora: false,
-        use_dora: false,
-        fan_in_fan_out: false,
-        rank_pattern: BTreeMap::new(),
-        alpha_pattern: BTreeMap::new(),
-        modules_to_save: None,
         trainable_token_indices: (!settings.tokens.is_empty()).then(|| settings.tokens.clone()),
-        alora_invocation_tokens: None,
         inference_mode: true,
+        ..AdapterSettings::default()
     };
     let metadata = HashMap::from([("format".to_owned(), "pt".to_owned())]);
     write_tensors(&folder.join(TENSORS_FILE), &tensors, metadata)?;

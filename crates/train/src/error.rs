@@ -1,5 +1,6 @@
 //! Training errors.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use ken_model::decoder::DecoderError;
@@ -12,10 +13,7 @@ pub enum TrainError {
     Model(#[from] DecoderError),
     #[error("cannot use {path}: {source}")]
     #[diagnostic(kind = ken_storage::io_kind(source), remedy = ken_storage::io_remedy(source, path))]
-    Io {
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
     #[error("there is nothing to learn: no {what} has a token with a loss")]
     NothingToLearn { what: &'static str },
     /// `place` counts from 0.
@@ -65,7 +63,7 @@ impl From<ken_storage::StorageError> for TrainError {
 }
 
 impl TrainError {
-    pub(crate) fn io(path: &Path, source: std::io::Error) -> Self {
+    pub(crate) fn io(path: &Path, source: io::Error) -> Self {
         Self::Io {
             path: path.to_path_buf(),
             source,

@@ -9,14 +9,21 @@ use rayon::prelude::*;
 use crate::error::TrainError;
 use crate::ops::{is_slice, widest, with_slices};
 
-/// The hyperparameters of AdamW.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct AdamW {
-    pub(crate) first_decay: f64,
-    pub(crate) second_decay: f64,
-    pub(crate) epsilon: f64,
+/// The decay of the running mean of a gradient.
+const FIRST_DECAY: f64 = 0.9;
+/// The decay of the running mean of its square.
+const SECOND_DECAY: f64 = 0.999;
+const EPSILON: f64 = 1e-8;
+
+/// A step of AdamW.
+pub(crate) struct Step {
+    /// Counted from 1.
+    pub(crate) number: usize,
+    pub(crate) learning_rate: f64,
     /// Decoupled weight decay of matrices; vectors are not decayed.
     pub(crate) weight_decay: f64,
+    /// Gradients are first scaled by this.
+    pub(crate) factor: f64,
 }
 
 /// The running means of a parameter's gradient and of its square.
@@ -39,16 +46,13 @@ pub(crate) fn norm(gradients: &Gradients) -> Result<f64, TrainError> {
     Ok(squares.sqrt())
 }
 
-impl AdamW {
-    /// One step. `step` counts from 1; gradients are first scaled by `factor`.
-    pub(crate) fn step(
+impl Step {
+    /// Takes the step.
+    pub(crate) fn take(
         &self,
         variables: &BTreeMap<String, Var>,
         moments: &mut BTreeMap<String, Moments>,
         gradients: &Gradients,
-        learning_rate: f64,
-        step: usize,
-        factor: f64,
     ) -> Result<(), TrainError> {
         for (name, gradient) in gradients {
             let Some(variable) = variables.get(name) else {
@@ -62,16 +66,15 @@ impl AdamW {
                 }),
             };
             let update = Update {
-                rule: *self,
-                rate: learning_rate,
-                first_bias: 1.0 - self.first_decay.powi(step as i32),
-                second_bias: 1.0 - self.second_decay.powi(step as i32),
+                rate: self.learning_rate,
+                first_bias: 1.0 - FIRST_DECAY.powi(self.number as i32),
+                second_bias: 1.0 - SECOND_DECAY.powi(self.number as i32),
                 shrink: if variable.rank() > 1 {
-                    1.0 - learning_rate * self.weight_decay
+                    1.0 - self.learning_rate * self.weight_decay
                 } else {
                     1.0
                 },
-                factor,
+                factor: self.factor,
             };
             match is_slice(gradient) {
                 true => update.slices(variable, moments, gradient)?,
@@ -84,7 +87,6 @@ impl AdamW {
 
 /// The update of one parameter.
 struct Update {
-    rule: AdamW,
     rate: f64,
     first_bias: f64,
     second_bias: f64,
@@ -100,17 +102,11 @@ impl Update {
         moments: &mut Moments,
         gradient: &Tensor,
     ) -> Result<(), TrainError> {
-        let AdamW {
-            first_decay,
-            second_decay,
-            epsilon,
-            ..
-        } = self.rule;
         let gradient = (gradient * self.factor)?;
-        moments.first = ((&moments.first * first_decay)? + (&gradient * (1.0 - first_decay))?)?;
+        moments.first = ((&moments.first * FIRST_DECAY)? + (&gradient * (1.0 - FIRST_DECAY))?)?;
         moments.second =
-            ((&moments.second * second_decay)? + (gradient.sqr()? * (1.0 - second_decay))?)?;
-        let root = ((&moments.second / self.second_bias)?.sqrt()? + epsilon)?;
+            ((&moments.second * SECOND_DECAY)? + (gradient.sqr()? * (1.0 - SECOND_DECAY))?)?;
+        let root = ((&moments.second / self.second_bias)?.sqrt()? + EPSILON)?;
         let change = ((&moments.first * (self.rate / self.first_bias))? / root)?;
         variable.set(&((variable.as_tensor() * self.shrink)? - change)?)?;
         Ok(())
@@ -135,8 +131,8 @@ impl Update {
         ];
         let [mut weights, mut first, mut second, gradient] =
             with_slices(all, |all| Ok(all.map(<[f32]>::to_vec)))?;
-        let (a, b) = (self.rule.first_decay as f32, self.rule.second_decay as f32);
-        let epsilon = self.rule.epsilon as f32;
+        let (a, b) = (FIRST_DECAY as f32, SECOND_DECAY as f32);
+        let epsilon = EPSILON as f32;
         let rate = (self.rate / self.first_bias) as f32;
         let root_bias = (1.0 / self.second_bias.sqrt()) as f32;
         let (shrink, factor) = (self.shrink as f32, self.factor as f32);
@@ -171,12 +167,6 @@ mod tests {
     /// Slices in 32 bits and tensors in 64 agree with each other and with the formula.
     #[test]
     fn both_paths_agree() {
-        let rule = AdamW {
-            first_decay: 0.9,
-            second_decay: 0.99,
-            epsilon: 1e-8,
-            weight_decay: 0.1,
-        };
         let start = [0.5f64, -1.0, 2.0, 0.25, -0.75, 1.5];
         let given = [
             [0.1f64, -0.2, 0.3, 0.0, 1.0, -2.0],
@@ -188,9 +178,9 @@ mod tests {
             for i in 0..6 {
                 let g = g[i] * 0.5;
                 m[i] = 0.9 * m[i] + 0.1 * g;
-                v[i] = 0.99 * v[i] + 0.01 * g * g;
+                v[i] = 0.999 * v[i] + 0.001 * g * g;
                 let mean = m[i] / (1.0 - 0.9f64.powi(t as i32 + 1));
-                let square = v[i] / (1.0 - 0.99f64.powi(t as i32 + 1));
+                let square = v[i] / (1.0 - 0.999f64.powi(t as i32 + 1));
                 plain[i] -= 0.01 * 0.1 * plain[i] + 0.01 * mean / (square.sqrt() + 1e-8);
             }
         }
@@ -204,8 +194,13 @@ mod tests {
             let mut moments = BTreeMap::new();
             for (t, g) in given.iter().enumerate() {
                 let gradients = BTreeMap::from([("x".to_owned(), tensor(g))]);
-                rule.step(&variables, &mut moments, &gradients, 0.01, t + 1, 0.5)
-                    .unwrap();
+                let step = Step {
+                    number: t + 1,
+                    learning_rate: 0.01,
+                    weight_decay: 0.1,
+                    factor: 0.5,
+                };
+                step.take(&variables, &mut moments, &gradients).unwrap();
             }
             let got = variable.to_dtype(DType::F64).unwrap();
             let got: Vec<f64> = got.flatten_all().unwrap().to_vec1().unwrap();

@@ -15,7 +15,7 @@ use crate::decoder::{Trainable, seed_of};
 use crate::error::{TrainError, require};
 use crate::history::{History, StepRecord, ValidationRecord};
 use crate::objective::{Loss, MeanOver, Reference, accumulate, measure, reference, sequences_of};
-use crate::optimizer::{AdamW, Gradients, Moments, norm};
+use crate::optimizer::{self, Gradients, Moments, norm};
 use crate::schedule::Schedule;
 use crate::sequence::Objective;
 
@@ -184,6 +184,8 @@ pub enum Progress<'a> {
     Validated(&'a ValidationRecord),
 }
 
+type OnProgress<'a> = &'a mut dyn FnMut(Progress<'_>) -> ControlFlow<()>;
+
 /// How a training ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -302,10 +304,7 @@ impl Training<'_> {
         Ok(())
     }
 
-    fn run(
-        &mut self,
-        on: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
-    ) -> Result<Outcome, TrainError> {
+    fn run(&mut self, on: OnProgress<'_>) -> Result<Outcome, TrainError> {
         let steps = self.steps;
         let validate_every = match (self.settings.validate_every, self.examples) {
             (0, Examples::Set(examples)) => steps_in_epoch(examples.len(), self.settings.batch),
@@ -353,7 +352,7 @@ impl Training<'_> {
     fn score_references(
         &mut self,
         every: usize,
-        on: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
+        on: OnProgress<'_>,
     ) -> Result<ControlFlow<()>, TrainError> {
         let Examples::Set(examples) = self.examples else {
             return Ok(ControlFlow::Continue(()));
@@ -399,13 +398,8 @@ impl Training<'_> {
         for (pass, group) in groups.into_iter().enumerate() {
             let noise = Some(seed_of(seed_of(settings.seed, step as u64), pass as u64));
             let together: Vec<&Objective> = objectives[group.clone()].iter().collect();
-            let (part, more) = measure(
-                self.model,
-                &together,
-                &references[group],
-                Some(divisors),
-                noise,
-            )?;
+            let known = &references[group];
+            let (part, more) = measure(self.model, &together, known, Some(divisors), noise)?;
             loss.add(&part);
             accumulate(&mut gradients, more)?;
         }
@@ -419,20 +413,13 @@ impl Training<'_> {
             false => 1.0,
         };
         let learning_rate = settings.schedule.at(step, self.steps);
-        let rule = AdamW {
-            first_decay: 0.9,
-            second_decay: 0.999,
-            epsilon: 1e-8,
-            weight_decay: settings.weight_decay,
-        };
-        rule.step(
-            &self.model.variables,
-            &mut self.moments,
-            &gradients,
+        let rule = optimizer::Step {
+            number: step + 1,
             learning_rate,
-            step + 1,
+            weight_decay: settings.weight_decay,
             factor,
-        )?;
+        };
+        rule.take(&self.model.variables, &mut self.moments, &gradients)?;
         self.state.step = step + 1;
         Ok(StepRecord {
             step: step + 1,

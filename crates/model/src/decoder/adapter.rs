@@ -9,7 +9,7 @@ use candle_core::Tensor;
 use serde::{Deserialize, Serialize};
 
 use crate::decoder::config::DecoderConfig;
-use crate::decoder::error::DecoderError;
+use crate::decoder::error::{DecoderError, first_line};
 use crate::decoder::files::file_names::{SETTINGS_FILE, TENSORS_FILE};
 use crate::decoder::files::origin::Origin;
 use crate::decoder::files::shards::loaded;
@@ -25,15 +25,13 @@ const PREFIX: &str = "base_model.model.";
 const ROWS: &str = "model.embed_tokens.token_adapter.trainable_tokens_delta";
 
 /// The keys of `adapter_config.json` that matter here.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AdapterSettings {
     /// `LORA`.
     pub peft_type: String,
     /// The task of the model: `CAUSAL_LM`.
-    #[serde(default)]
     pub task_type: Option<String>,
     /// The model that it was made for, by its maker's name.
-    #[serde(default)]
     pub base_model_name_or_path: Option<String>,
     /// The rank of the update.
     pub r: usize,
@@ -64,13 +62,11 @@ pub struct AdapterSettings {
     #[serde(default)]
     pub alpha_pattern: BTreeMap<String, f64>,
     /// Modules that were trained in full. Not supported unless empty.
-    #[serde(default)]
     pub modules_to_save: Option<Vec<String>>,
     /// The tokens whose rows of the embedding were trained.
-    #[serde(default)]
     pub trainable_token_indices: Option<Vec<u32>>,
     /// The tokens from which on it applies (activated LoRA). Not supported.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub alora_invocation_tokens: Option<Vec<u32>>,
     /// Whether it was saved for inference.
     #[serde(default)]
@@ -324,7 +320,7 @@ fn load(file: &TensorFile, folder: &Path) -> Result<(Halves, Option<Tensor>), De
             continue;
         };
         let tensor = loaded(file, info).map_err(|error| match error {
-            DecoderError::Compute(error) => broken(folder, &first_line(&error.to_string())),
+            DecoderError::Compute(error) => broken(folder, &first_line(&error)),
             other => other,
         })?;
         let plain = name.replace(".default", "");
@@ -355,10 +351,6 @@ fn refusal(folder: &Path, reason: String) -> DecoderError {
 
 fn broken(folder: &Path, reason: &str) -> DecoderError {
     refusal(folder, format!("`{TENSORS_FILE}` is broken: {reason}"))
-}
-
-fn first_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The errors of a decoder.
 
+use std::fmt::Display;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use ken_diagnostic::Remedy;
@@ -10,16 +12,12 @@ use crate::decoder::config::family::Family;
 
 /// Why a decoder could not be loaded or run.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum DecoderError {
     /// A file could not be read.
     #[error("cannot read {path}: {source}")]
     #[diagnostic(kind = ken_storage::io_kind(source), remedy = "check the path, and that you may read the file")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
     /// A file could not be read or written.
     #[error(transparent)]
     #[diagnostic(kind = ken_storage::io_kind(&_0.source), remedy = "check the path, the permissions and the space on the disk")]
@@ -32,38 +30,27 @@ pub enum DecoderError {
         remedy = "run the command that writes it again: a training resumes from its last state"
     )]
     IncompleteModel {
-        /// The folder.
         path: PathBuf,
-        /// The file that is missing.
         missing: &'static str,
     },
     /// Neither a GGUF file nor a folder with safetensors.
     #[error("{path} is neither a .gguf file nor a folder with config.json and safetensors")]
     #[diagnostic(remedy = "give a .gguf file, or a folder as Hugging Face lays it out")]
-    NotAModel {
-        /// What was given.
-        path: PathBuf,
-    },
+    NotAModel { path: PathBuf },
     /// The container is broken.
     #[error("{path} is not a readable {format} file: {reason}")]
     #[diagnostic(remedy = "pull the model again: <RemoveModel REF>, then <PullModel REF>")]
     CorruptModel {
-        /// The file.
         path: PathBuf,
-        /// "GGUF" or "safetensors".
         format: &'static str,
-        /// What is wrong.
         reason: String,
     },
     /// The file ends before its tensors do.
     #[error("{path} is truncated: its tensors need {expected} bytes, the file has {received}")]
     #[diagnostic(remedy = "pull the model again: <RemoveModel REF>, then <PullModel REF>")]
     TruncatedModel {
-        /// The file.
         path: PathBuf,
-        /// Bytes that the header guarantees.
         expected: u64,
-        /// Bytes in the file.
         received: u64,
     },
     /// Weights that are larger than the memory that is left.
@@ -76,91 +63,49 @@ pub enum DecoderError {
         remedy = "<ChooseModel> lists models that fit; end other programs, or take one that is quantized to fewer bits"
     )]
     DoesNotFit {
-        /// The file or folder.
         path: PathBuf,
-        /// Bytes that the weights take.
         needed: u64,
-        /// Bytes that can be allocated.
         available: u64,
     },
     /// A tensor type that is not supported.
     #[error("{path} uses a quantization that is not supported: {reason}")]
     #[diagnostic(remedy = "use an F32, F16, BF16, Q4_0 to Q8_0 or Q2_K to Q8_K file")]
-    UnknownQuantization {
-        /// The file.
-        path: PathBuf,
-        /// The reader's words.
-        reason: String,
-    },
+    UnknownQuantization { path: PathBuf, reason: String },
     /// An architecture that the graph cannot run.
     #[error("{path} is of the architecture `{architecture}`, which is not supported")]
     #[diagnostic(remedy = Remedy::from(format!(
         "supported architectures: {}; a model of another one can be served by a model server, and its endpoint be named as the model",
         Family::NAMES
     )))]
-    UnknownArchitecture {
-        /// The file.
-        path: PathBuf,
-        /// Its name in the file.
-        architecture: String,
-    },
+    UnknownArchitecture { path: PathBuf, architecture: String },
     /// Numbers that cannot be.
     #[error("{path} describes a model that cannot be run: {reason}")]
-    InvalidConfig {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
+    InvalidConfig { path: PathBuf, reason: String },
     /// A weight is missing.
     #[error("{path} lacks the tensor `{name}`")]
-    MissingTensor {
-        /// The file or folder.
-        path: PathBuf,
-        /// The tensor.
-        name: String,
-    },
+    MissingTensor { path: PathBuf, name: String },
     /// A weight has the wrong shape.
     #[error("the tensor `{name}` of {path} has the shape {received:?}, expected {expected:?}")]
     WrongShape {
-        /// The file or folder.
         path: PathBuf,
-        /// The tensor.
         name: String,
-        /// The shape in the file.
         received: Vec<usize>,
-        /// The shape that the architecture needs.
         expected: Vec<usize>,
     },
     /// The tokenizer could not be built.
     #[error("the tokenizer of {path} cannot be used: {reason}")]
     #[diagnostic(remedy = "put the model's tokenizer.json beside its weights")]
-    Tokenizer {
-        /// The file or folder.
-        path: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
+    Tokenizer { path: PathBuf, reason: String },
     /// An adapter that no supported model can use.
     #[error("the adapter {path} cannot be used: {reason}")]
     #[diagnostic(remedy = "give a folder with a LoRA adapter as PEFT writes it")]
-    Adapter {
-        /// Its folder.
-        path: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
+    Adapter { path: PathBuf, reason: String },
     /// An adapter for another model.
     #[error("the adapter {path} was not made for this model: {reason}")]
     #[diagnostic(
         remedy = "use it with the model that it was trained on, or train one on this model: <Train>"
     )]
-    OtherBase {
-        /// Its folder.
-        path: PathBuf,
-        /// What does not match.
-        reason: String,
-    },
+    OtherBase { path: PathBuf, reason: String },
     /// The vocabulary has no free entries to mark the knowledge of sources.
     #[error(
         "the vocabulary of the model has no {needed} entries that are free to mark sources with"
@@ -168,77 +113,40 @@ pub enum DecoderError {
     #[diagnostic(
         remedy = "take a model with reserved tokens, or add some to its tokenizer and embedding"
     )]
-    NoFreeTokens {
-        /// Entries that are needed.
-        needed: usize,
-    },
+    NoFreeTokens { needed: usize },
     /// A corpus that the model was not trained to choose.
     #[error("the model was not trained to choose the corpus {name:?}; it knows {}", known.join(", "))]
     #[diagnostic(remedy = "name one that it knows, or train it with this one as a source")]
-    NoSuchCorpus {
-        /// The name given.
-        name: String,
-        /// The names that it knows.
-        known: Vec<String>,
-    },
+    NoSuchCorpus { name: String, known: Vec<String> },
     /// A conversation for a model without a chat template.
     #[error("the model has no chat template, so it cannot read prompts as conversations")]
     #[diagnostic(remedy = "leave <prompt_form> at auto")]
     NoChatTemplate,
     /// The chat template could not be rendered.
     #[error("the chat template of the model failed: {reason}")]
-    ChatTemplate {
-        /// The template engine's words.
-        reason: String,
-    },
+    ChatTemplate { reason: String },
     /// The prompt, or the prompt and its continuation, do not fit.
     #[error("{received} tokens do not fit into the model's context of {context}")]
     #[diagnostic(remedy = "shorten the question, or retrieve fewer passages with <k>")]
-    ContextExceeded {
-        /// Tokens given.
-        received: usize,
-        /// Tokens that fit.
-        context: usize,
-    },
+    ContextExceeded { received: usize, context: usize },
     /// The tokenizer knows a token that the model does not.
     #[error("the token {token} is not in the model's vocabulary of {vocabulary}")]
     #[diagnostic(remedy = "put the model's tokenizer.json beside its weights")]
-    UnknownToken {
-        /// The token id.
-        token: u32,
-        /// Entries in the vocabulary.
-        vocabulary: usize,
-    },
+    UnknownToken { token: u32, vocabulary: usize },
     /// A JSON Schema that cannot be enforced.
     #[error("this JSON Schema cannot be enforced: {reason}")]
     #[diagnostic(remedy = "simplify the schema")]
-    Schema {
-        /// Why not.
-        reason: String,
-    },
+    Schema { reason: String },
     /// Another program's request that the model cannot serve unchanged.
     #[error("`{param}`: {reason}")]
     #[diagnostic(remedy = "change this parameter, or leave it out")]
-    InvalidValue {
-        /// The parameter.
-        param: &'static str,
-        /// Why the model does not take it.
-        reason: String,
-    },
+    InvalidValue { param: &'static str, reason: String },
     /// An empty prompt or continuation.
     #[error("the {what} is empty")]
-    EmptyText {
-        /// "prompt" or "continuation".
-        what: &'static str,
-    },
+    EmptyText { what: &'static str },
     /// A layer that the model does not have.
     #[error("there is no layer {layer}: the model has {layers}")]
-    NoSuchLayer {
-        /// The requested layer.
-        layer: usize,
-        /// The model's blocks.
-        layers: usize,
-    },
+    NoSuchLayer { layer: usize, layers: usize },
     /// A request for no samples.
     #[error("0 samples were asked for")]
     #[diagnostic(remedy = "ask for at least 1")]
@@ -252,32 +160,18 @@ pub enum DecoderError {
     #[diagnostic(
         remedy = "build ken for it: <BuildForCuda> (or metal); or use the CPU: <device> cpu"
     )]
-    NoSuchDevice {
-        /// The requested device.
-        device: String,
-        /// What candle says.
-        reason: String,
-    },
+    NoSuchDevice { device: String, reason: String },
     /// Too many callers at the same time.
     #[error("{limit} callers are waiting for the model already, and no more may")]
     #[diagnostic(remedy = "ask again later")]
-    QueueFull {
-        /// The most that may wait.
-        limit: usize,
-    },
+    QueueFull { limit: usize },
     /// The threads that compute could not be started.
     #[error("the threads of the model cannot be started: {reason}")]
     #[diagnostic(remedy = "end other programs, or raise the limit on threads")]
-    NoThreads {
-        /// What the system says.
-        reason: String,
-    },
+    NoThreads { reason: String },
     /// The computation of a batch failed as a whole.
     #[error("the model's batch broke off: {reason}")]
-    BrokenOff {
-        /// What went wrong in it.
-        reason: String,
-    },
+    BrokenOff { reason: String },
     /// The caller no longer waits for it.
     #[error(transparent)]
     #[diagnostic(forward)]
@@ -285,6 +179,12 @@ pub enum DecoderError {
     /// A tensor operation failed.
     #[error("the model could not be computed: {0}")]
     Compute(#[from] candle_core::Error),
+}
+
+/// The first line of an error's message. Below it, candle writes a backtrace, and llguidance a dump of the grammar.
+pub(in crate::decoder) fn first_line(error: &dyn Display) -> String {
+    let text = error.to_string();
+    text.lines().next().unwrap_or_default().to_owned()
 }
 
 impl From<DecoderError> for ModelError {
@@ -302,13 +202,6 @@ impl From<DecoderError> for ModelError {
 }
 
 impl DecoderError {
-    /// A matrix product that failed.
-    pub(in crate::decoder) fn product(error: &impl std::fmt::Debug) -> Self {
-        Self::Compute(candle_core::Error::msg(format!(
-            "matrix product: {error:?}"
-        )))
-    }
-
     /// A batch that failed as a whole.
     pub(in crate::decoder) fn broken_off(reason: &str) -> Self {
         Self::BrokenOff {
@@ -333,7 +226,7 @@ impl DecoderError {
         }
     }
 
-    pub(in crate::decoder) fn io(path: &Path, source: std::io::Error) -> Self {
+    pub(in crate::decoder) fn io(path: &Path, source: io::Error) -> Self {
         Self::Io {
             path: path.to_path_buf(),
             source,

@@ -21,9 +21,7 @@ use ken_language::{CancelToken, OutputSchema};
 
 pub use adapter::{Adapter, AdapterSettings};
 pub use config::family::Family;
-pub use config::{
-    Activation, DecoderConfig, LayerKind, LayerSet, RopeScaling, Rotary, SlidingWindow,
-};
+pub use config::{Activation, DecoderConfig, LayerSet, RopeScaling, Rotary, SlidingWindow};
 pub use error::DecoderError;
 pub use files::checkpoint::Checkpoint;
 pub use files::export::StoredAs;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ken_language::named;
 
-use crate::decoder::error::DecoderError;
+use crate::decoder::error::{DecoderError, first_line};
 use crate::decoder::text::read_as::ReadAs;
 use crate::kernels::Precision;
 
@@ -43,12 +43,7 @@ impl Device {
         };
         device.map_err(|error| DecoderError::NoSuchDevice {
             device: self.to_string(),
-            reason: error
-                .to_string()
-                .lines()
-                .next()
-                .unwrap_or_default()
-                .to_owned(),
+            reason: first_line(&error),
         })
     }
 }

@@ -66,11 +66,7 @@ pub enum EncoderError {
     Weights { path: PathBuf, reason: String },
     #[error("{path} has no tensor \"{name}\"")]
     #[diagnostic(kind = "encoder_tensor_missing", remedy = check_files())]
-    MissingTensor {
-        path: PathBuf,
-        /// The name of the tensor, without the family's prefix.
-        name: String,
-    },
+    MissingTensor { path: PathBuf, name: String },
     #[error("tensor \"{name}\" in {path} has shape {found:?}; config.json calls for {expected:?}")]
     #[diagnostic(kind = "encoder_tensor_shape", remedy = check_files())]
     TensorShape {

@@ -52,7 +52,8 @@ pub fn open(dir: &Path, precision: Precision) -> Result<Box<dyn Embedder>, Encod
     })
 }
 
-/// A sentence embedder with a network, loaded and ready. It can be shared between threads.
+/// A sentence embedder with a network, loaded and ready. It can be shared between threads. Its fingerprint hashes the
+/// weights, the tokenizer, the pooling, the prefixes and the longest input; the precision counts as rounding.
 pub struct Encoder {
     settings: Settings,
     tokens: Tokens,
@@ -98,9 +99,9 @@ impl Encoder {
         })
     }
 
-    /// The embeddings of `texts`, in their order, each of [`Encoder::dimensions`] numbers; of
+    /// The embeddings of `texts`, in their order, each of [`Embedder::dimensions`] numbers; of
     /// length 1 if the model normalizes. Each text gets the prefix of `role` and is truncated to
-    /// [`Encoder::max_tokens`]. An empty text has an embedding too.
+    /// [`Embedder::max_tokens`]. An empty text has an embedding too.
     /// Calls of a few short texts from many threads are computed together, on rayon's pool; all others in slices, on
     /// separate threads and by turns, so that a question never waits for them. The other texts affect a text's
     /// embedding only by rounding.
@@ -164,45 +165,23 @@ impl Encoder {
         Ok(embeddings)
     }
 
-    /// The length of an embedding.
-    pub fn dimensions(&self) -> usize {
-        self.settings.own.kept
-    }
-
-    /// The longest input in tokens, prefix and special tokens included; longer texts are truncated.
-    pub fn max_tokens(&self) -> usize {
-        self.settings.max_tokens
-    }
-
     /// The prefixes of queries and passages.
     pub fn prefixes(&self) -> &Prefixes {
         &self.settings.own.prefixes
-    }
-
-    /// Identifies the embedder's vectors: hashes in hexadecimal of the weights, the tokenizer, the pooling, the
-    /// prefixes and the longest input. The precision counts as rounding.
-    pub fn fingerprint(&self) -> &str {
-        &self.fingerprint
-    }
-
-    /// The bytes of `text` that each of its tokens covers, in order, without special tokens, prefix or
-    /// limit. Spans start and end between characters.
-    pub fn token_spans(&self, text: &str) -> Result<Vec<Range<usize>>, EncoderError> {
-        self.tokens.spans(text)
     }
 }
 
 impl Embedder for Encoder {
     fn fingerprint(&self) -> &str {
-        Self::fingerprint(self)
+        &self.fingerprint
     }
 
     fn dimensions(&self) -> usize {
-        Self::dimensions(self)
+        self.settings.own.kept
     }
 
     fn max_tokens(&self) -> Option<usize> {
-        Some(Self::max_tokens(self))
+        Some(self.settings.max_tokens)
     }
 
     fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, ModelError> {
@@ -220,7 +199,7 @@ impl Embedder for Encoder {
     }
 
     fn token_spans(&self, text: &str) -> Result<Vec<Range<usize>>, ModelError> {
-        Ok(Self::token_spans(self, text)?)
+        Ok(self.tokens.spans(text)?)
     }
 }
 

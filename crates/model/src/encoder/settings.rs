@@ -119,11 +119,11 @@ pub(super) fn own(dir: &Path, width: usize, name: Option<&str>) -> Result<Own, E
     Ok(Own { kept, prefixes })
 }
 
-/// The classes of the model's modules, without their packages; empty without `modules.json`.
-pub(super) fn modules(dir: &Path) -> Result<Vec<String>, EncoderError> {
+/// Whether `modules.json` names a module of this class.
+pub(super) fn has_module(dir: &Path, class: &str) -> Result<bool, EncoderError> {
     let modules: Option<Vec<Module>> = optional(&dir.join("modules.json"))?;
-    let modules = modules.unwrap_or_default().into_iter();
-    Ok(modules.map(|module| module.class().to_owned()).collect())
+    let mut modules = modules.iter().flatten();
+    Ok(modules.any(|module| module.class() == class))
 }
 
 /// Pooling and normalization by `modules.json`; without one, the mean and no normalization, as

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::config_file::{optional, read_file};
 use super::error::EncoderError;
-use super::network::{decode, open, refusal};
+use super::network::{bytes, decode, misshapen, missing, of_type, open};
 use super::settings::{self, Own};
 use super::slices::{Class, in_slices};
 use super::tokens::{Input, Tokens};
@@ -38,10 +38,10 @@ pub(super) struct StaticEmbedder {
     /// `[rows, width]`
     table: Vec<f32>,
     width: usize,
-    /// The row of each token; `None` if each token has its own row.
-    mapping: Option<Vec<usize>>,
+    /// The row of each token.
+    mapping: Vec<usize>,
     /// The factor of each token's vector.
-    weights: Option<Vec<f32>>,
+    weights: Vec<f32>,
     rules: Rules,
     own: Own,
     fingerprint: String,
@@ -85,10 +85,7 @@ struct TokenizerModel {
 
 /// Whether the folder of a model holds a static embedder.
 pub(super) fn is_static(dir: &Path) -> Result<bool> {
-    if settings::modules(dir)?
-        .iter()
-        .any(|class| class == "StaticEmbedding")
-    {
+    if settings::has_module(dir, "StaticEmbedding")? {
         return Ok(true);
     }
     let config: Option<Config> = optional(&dir.join("config.json")).unwrap_or_default();
@@ -106,9 +103,8 @@ impl StaticEmbedder {
             module if module.is_dir() => module,
             _ => dir.to_owned(),
         };
-        let path = folder.join("model.safetensors");
-        let file = open(&path)?;
-        let (width, table) = table(&file, &path)?;
+        let file = open(&folder.join("model.safetensors"))?;
+        let (width, table) = table(&file)?;
         let tokenizer_path = folder.join("tokenizer.json");
         let tokenizer = read_file(&tokenizer_path, MOST_TOKENIZER_BYTES)?;
         let config: Option<Config> = optional(&dir.join("config.json"))?;
@@ -123,9 +119,7 @@ impl StaticEmbedder {
                 unknown: unknown(&tokenizer_path, &tokenizer, &tokens)?,
             },
             None => Rules {
-                normalize: settings::modules(dir)?
-                    .iter()
-                    .any(|class| class == "Normalize"),
+                normalize: settings::has_module(dir, "Normalize")?,
                 max_tokens,
                 characters: usize::MAX,
                 unknown: None,
@@ -144,10 +138,10 @@ impl StaticEmbedder {
         let prefixes = &own.prefixes;
         parts.extend([prefixes.query.as_bytes(), prefixes.passage.as_bytes()]);
         let fingerprint = extended(&of_files(&[file.file()])?, &parts);
-        let mapping = mapping(&file, &path, table.len() / width)?;
-        let rows = mapping.as_ref().map_or(table.len() / width, Vec::len);
+        let mapping = mapping(&file, table.len() / width)?;
+        let weights = numbers_of(&file, "weights", &[mapping.len()])?;
         Ok(Self {
-            weights: numbers_of(&file, &path, "weights", &[rows])?,
+            weights: weights.unwrap_or_else(|| vec![1.0; mapping.len()]),
             tokens,
             table,
             width,
@@ -182,10 +176,7 @@ impl StaticEmbedder {
         let mut sum = vec![0.0; self.width];
         for &id in &ids {
             let row = self.row(id)?;
-            let weight = self
-                .weights
-                .as_ref()
-                .map_or(1.0, |weights| weights[id as usize]);
+            let weight = self.weights[id as usize];
             for (sum, number) in sum.iter_mut().zip(row) {
                 *sum += weight * number;
             }
@@ -201,20 +192,10 @@ impl StaticEmbedder {
 
     /// The vector of a token.
     fn row(&self, id: u32) -> Result<&[f32]> {
-        let known = self
-            .mapping
-            .as_ref()
-            .map_or_else(|| self.table.len() / self.width, Vec::len);
-        if id as usize >= known {
-            return Err(EncoderError::UnknownToken {
-                id,
-                vocabulary: known,
-            });
-        }
-        let row = self
-            .mapping
-            .as_ref()
-            .map_or(id as usize, |mapping| mapping[id as usize]);
+        let vocabulary = self.mapping.len();
+        let Some(row) = self.mapping.get(id as usize) else {
+            return Err(EncoderError::UnknownToken { id, vocabulary });
+        };
         Ok(&self.table[row * self.width..][..self.width])
     }
 }
@@ -252,64 +233,56 @@ impl Embedder for StaticEmbedder {
 }
 
 /// The table, with the length of its rows.
-fn table(file: &TensorFile, path: &Path) -> Result<(usize, Vec<f32>)> {
+fn table(file: &TensorFile) -> Result<(usize, Vec<f32>)> {
     let names = ["embeddings", "embedding.weight"];
     let tensors = names
         .into_iter()
         .find_map(|name| Some((name, file.info(name)?)));
     let Some((name, info)) = tensors else {
-        return Err(EncoderError::MissingTensor {
-            path: path.to_owned(),
-            name: names[0].to_owned(),
-        });
+        return Err(missing(file, names[0]));
     };
     let &[rows, width] = info.shape.as_slice() else {
-        return Err(misshapen(path, name, &[0, 0], &info.shape));
+        return Err(misshapen(file, name, &[0, 0], &info.shape));
     };
-    let numbers = numbers_of(file, path, name, &[rows, width])?.unwrap_or_default();
+    let numbers = numbers_of(file, name, &[rows, width])?.unwrap_or_default();
     if numbers.is_empty() {
-        return Err(misshapen(path, name, &[1, 1], &info.shape));
+        return Err(misshapen(file, name, &[1, 1], &info.shape));
     }
     if !numbers.iter().all(|number| number.is_finite()) {
-        return Err(EncoderError::NotFinite(path.to_owned()));
+        return Err(EncoderError::NotFinite(file.file().path().to_owned()));
     }
     Ok((width, numbers))
 }
 
-/// The row of each token, if tokens share rows.
-fn mapping(file: &TensorFile, path: &Path, rows: usize) -> Result<Option<Vec<usize>>> {
+/// The row of each token: its own, unless tokens share rows.
+fn mapping(file: &TensorFile, rows: usize) -> Result<Vec<usize>> {
     let Some(info) = file.info("mapping") else {
-        return Ok(None);
+        return Ok((0..rows).collect());
     };
-    let bytes = file.bytes(info).map_err(|error| refusal(path, error))?;
+    let bytes = bytes(file, info)?;
     let read: Vec<usize> = match info.dtype {
         Dtype::I64 => each(&bytes, |bytes| i64::from_le_bytes(bytes) as usize),
         Dtype::I32 => each(&bytes, |bytes| i32::from_le_bytes(bytes) as usize),
-        _ => return Err(of_type(path, "mapping", info.dtype)),
+        _ => return Err(of_type(file, "mapping", info.dtype)),
     };
     match read.iter().all(|&row| row < rows) {
-        true => Ok(Some(read)),
+        true => Ok(read),
         false => Err(EncoderError::Weights {
-            path: path.to_owned(),
+            path: file.file().path().to_owned(),
             reason: "its mapping names rows that its table does not have".to_owned(),
         }),
     }
 }
 
 /// The numbers of a tensor of this shape; `None` if there is no tensor of this name.
-fn numbers_of(
-    file: &TensorFile,
-    path: &Path,
-    name: &str,
-    shape: &[usize],
-) -> Result<Option<Vec<f32>>> {
+fn numbers_of(file: &TensorFile, name: &str, shape: &[usize]) -> Result<Option<Vec<f32>>> {
     let Some(info) = file.info(name) else {
         return Ok(None);
     };
     if info.shape != shape {
-        return Err(misshapen(path, name, shape, &info.shape));
+        return Err(misshapen(file, name, shape, &info.shape));
     }
-    let bytes = file.bytes(info).map_err(|error| refusal(path, error))?;
+    let bytes = bytes(file, info)?;
     Ok(Some(match info.dtype {
         Dtype::I8 => bytes.iter().map(|&byte| f32::from(byte as i8)).collect(),
         Dtype::F64 => each(&bytes, |bytes| f64::from_le_bytes(bytes) as f32),
@@ -318,7 +291,7 @@ fn numbers_of(
             decode(&bytes, info.dtype, &mut numbers);
             numbers
         }
-        other => return Err(of_type(path, name, other)),
+        other => return Err(of_type(file, name, other)),
     }))
 }
 
@@ -326,23 +299,6 @@ fn numbers_of(
 fn each<const N: usize, T>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Vec<T> {
     let (numbers, _) = bytes.as_chunks();
     numbers.iter().map(|&bytes| read(bytes)).collect()
-}
-
-fn misshapen(path: &Path, name: &str, expected: &[usize], found: &[usize]) -> EncoderError {
-    EncoderError::TensorShape {
-        path: path.to_owned(),
-        name: name.to_owned(),
-        expected: expected.to_vec(),
-        found: found.to_vec(),
-    }
-}
-
-fn of_type(path: &Path, name: &str, dtype: Dtype) -> EncoderError {
-    EncoderError::TensorType {
-        path: path.to_owned(),
-        name: name.to_owned(),
-        dtype: format!("{dtype:?}"),
-    }
 }
 
 /// The token of unknown words, which model2vec leaves out.

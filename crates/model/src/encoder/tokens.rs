@@ -9,8 +9,7 @@ use tokenizers::utils::truncation::{
 use tokenizers::{Encoding, PostProcessor, Tokenizer};
 
 use super::error::EncoderError;
-use crate::tokenization::tokenizing;
-use crate::tokenizer_growth;
+use crate::tokenization::{parsed, tokenizing};
 
 /// The bytes of a text that are tokenized first, per token that the model reads. Few texts have longer tokens; of
 /// those, more is tokenized.
@@ -62,13 +61,7 @@ impl Tokens {
             path: path.to_owned(),
             message,
         };
-        tokenizer_growth::check(content).map_err(invalid)?;
-        let parse = || {
-            let mut tokenizer = Tokenizer::from_bytes(content)?;
-            tokenizer.with_padding(None).with_truncation(None)?;
-            Ok(tokenizer)
-        };
-        let tokenizer = tokenizing(parse).map_err(invalid)?;
+        let tokenizer = parsed(content).map_err(invalid)?;
         let processor = tokenizer.get_post_processor();
         let processor = processor.filter(|_| input != Input::Bare);
         let pairs = input == Input::Pair;

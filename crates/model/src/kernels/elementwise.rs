@@ -4,14 +4,7 @@ use super::wide::{exp_of_nonpositive, greatest, sum, widest};
 
 /// `x + y`, into `x`.
 pub(crate) fn add(x: &mut [f32], y: &[f32]) {
-    widest(
-        #[inline(always)]
-        || {
-            for (x, &y) in x.iter_mut().zip(y) {
-                *x += y;
-            }
-        },
-    );
+    add_scaled(x, 1.0, y);
 }
 
 /// `x + factor * y`, into `x`.
@@ -37,7 +30,7 @@ pub(crate) fn scale(x: &mut [f32], factor: f32) {
 ///
 /// # Shapes
 /// `gate_and_up`: `[2 * width]`, the gate first; `out`: `[width]`.
-pub fn gated_silu(gate_and_up: &[f32], out: &mut [f32]) {
+pub(crate) fn gated_silu(gate_and_up: &[f32], out: &mut [f32]) {
     gated(gate_and_up, out, |x| x * sigmoid(x));
 }
 
@@ -56,7 +49,7 @@ pub(crate) fn gated_gelu_tanh(gate_and_up: &[f32], out: &mut [f32]) {
 
 /// The logistic function, by the exponential of a number that is never positive.
 #[inline(always)]
-fn sigmoid(x: f32) -> f32 {
+pub fn sigmoid(x: f32) -> f32 {
     let e = exp_of_nonpositive(-x.abs());
     let over = if x >= 0.0 { 1.0 } else { e };
     over / (1.0 + e)
@@ -111,7 +104,7 @@ fn exact_gelu(x: f32) -> f32 {
 
 /// The softmax of `scale * values`, in place; for code that runs with the widest vector instructions.
 #[inline(always)]
-pub(crate) fn softmax_inlined(values: &mut [f32], scale: f32) {
+pub fn softmax_inlined(values: &mut [f32], scale: f32) {
     let top = greatest(values) * scale;
     for value in values.iter_mut() {
         *value = exp_of_nonpositive(*value * scale - top);

@@ -6,7 +6,7 @@ use rten_gemm::{GemmError, GemmExecutor, GemmInputA, GemmInputB, GemmOptions, Pa
 use rten_tensor::NdTensorView;
 
 use super::low_rank::{LowRank, OwnRows};
-use super::quantized::{Operand, QuantizedMatrix, QuantizedRows, products};
+use super::quantized::{Activations, Operand, QuantizedMatrix, products};
 use super::rows::Rows;
 
 /// How weights that come as floats are stored.
@@ -39,6 +39,7 @@ pub(crate) enum Matrix {
 }
 
 /// A projection with quantized weights, and an adapter's changes to it.
+#[derive(Default)]
 pub(crate) struct QuantizedProjection {
     /// Their outputs are concatenated.
     pub(crate) matrices: Vec<Arc<QuantizedMatrix>>,
@@ -46,16 +47,6 @@ pub(crate) struct QuantizedProjection {
     pub(crate) updates: Vec<LowRank>,
     /// Outputs with replaced weights.
     pub(crate) own_rows: Option<Arc<OwnRows>>,
-}
-
-impl From<QuantizedMatrix> for QuantizedProjection {
-    fn from(matrix: QuantizedMatrix) -> Self {
-        Self {
-            matrices: vec![Arc::new(matrix)],
-            updates: Vec::new(),
-            own_rows: None,
-        }
-    }
 }
 
 impl Matrix {
@@ -77,7 +68,10 @@ impl Matrix {
             }
             WeightFormat::Int8 => {
                 let matrix = QuantizedMatrix::from_floats(weights, outputs, inputs);
-                Self::Quantized(matrix.into())
+                Self::Quantized(QuantizedProjection {
+                    matrices: vec![Arc::new(matrix)],
+                    ..QuantizedProjection::default()
+                })
             }
         }
     }
@@ -115,7 +109,7 @@ impl QuantizedProjection {
         let mut out = Rows::zeros(x.count(), outputs);
         let operand = match arithmetic {
             Arithmetic::Exact => Operand::Exact(x),
-            Arithmetic::Integer => Operand::Integer(QuantizedRows::new(x)),
+            Arithmetic::Integer => Operand::Integer(Activations::new(x)),
         };
         products(&self.matrices, &operand, &mut out);
         for update in &self.updates {

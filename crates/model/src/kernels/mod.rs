@@ -19,9 +19,10 @@ pub(crate) mod rows;
 mod weight_rate;
 pub(crate) mod wide;
 
-pub use elementwise::gated_silu;
+pub use elementwise::{sigmoid, softmax_inlined};
 pub use norms::rms_norm;
 pub use precision::Precision;
 pub use quantized::InstructionSet;
+pub use rows::task_rows;
 pub use weight_rate::weight_rate;
-pub use wide::{exp_of_nonpositive, greatest, sum, widest};
+pub use wide::{dot, exp_of_nonpositive, greatest, sum, widest};

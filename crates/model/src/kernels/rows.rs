@@ -35,8 +35,8 @@ impl Rows {
 }
 
 /// The least rows of this width in a task.
-pub(crate) fn task_rows(width: usize) -> usize {
+pub fn task_rows(width: usize) -> usize {
     /// Numbers whose processing takes longer than handing them to another thread.
     const NUMBERS: usize = 1 << 14;
-    NUMBERS.div_ceil(width)
+    NUMBERS.div_ceil(width.max(1))
 }

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::quantized::{BlockType, Operand, QuantizedMatrix, QuantizedRows, products};
+use super::quantized::{Activations, BlockType, Operand, QuantizedMatrix, products};
 use super::rows::Rows;
 
 /// Total weights: more than caches hold.
@@ -23,7 +23,7 @@ pub fn weight_rate(time: Duration) -> f64 {
         Ok::<(), Infallible>(())
     });
     let matrices = [Arc::new(matrix)];
-    let x = Operand::Integer(QuantizedRows::new(&Rows::new(vec![0.5; INPUTS], INPUTS)));
+    let x = Operand::Integer(Activations::new(&Rows::new(vec![0.5; INPUTS], INPUTS)));
     let mut out = Rows::zeros(1, outputs);
     let started = Instant::now();
     let mut passes = 0;

@@ -32,7 +32,7 @@ pub fn sum(values: &[f32], f: impl Fn(f32) -> f32) -> f32 {
 /// # Shapes
 /// Both `[width]`.
 #[inline(always)]
-pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
+pub fn dot(a: &[f32], b: &[f32]) -> f32 {
     let mut lanes = [0.0f32; LANES];
     let (a, a_rest) = a.as_chunks::<LANES>();
     let (b, b_rest) = b.as_chunks::<LANES>();
@@ -50,33 +50,18 @@ pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
 /// The greatest of some values; negative infinity for none. NaN is ignored.
 #[inline(always)]
 pub fn greatest(values: &[f32]) -> f32 {
-    greatest_of(values, |value| value)
-}
-
-/// The greatest of `f` over some values.
-#[inline(always)]
-pub(crate) fn greatest_of(values: &[f32], f: impl Fn(f32) -> f32) -> f32 {
-    lane_maxima(values, f)
-        .into_iter()
-        .fold(f32::NEG_INFINITY, f32::max)
-}
-
-/// The greatest of `f` over every [`LANES`]th value, starting at each lane; negative infinity for none.
-/// NaN is ignored.
-#[inline(always)]
-pub(crate) fn lane_maxima(values: &[f32], f: impl Fn(f32) -> f32) -> [f32; LANES] {
     let mut lanes = [f32::NEG_INFINITY; LANES];
     let blocks = values.chunks_exact(LANES);
     let rest = blocks.remainder();
     for block in blocks {
         for (lane, &value) in lanes.iter_mut().zip(block) {
-            *lane = if f(value) > *lane { f(value) } else { *lane };
+            *lane = if value > *lane { value } else { *lane };
         }
     }
     for (lane, &value) in lanes.iter_mut().zip(rest) {
-        *lane = if f(value) > *lane { f(value) } else { *lane };
+        *lane = if value > *lane { value } else { *lane };
     }
-    lanes
+    lanes.into_iter().fold(f32::NEG_INFINITY, f32::max)
 }
 
 /// `exp(x)` for `x <= 0`, to 2 units in the last place; written so that compilers vectorize it.

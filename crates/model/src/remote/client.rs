@@ -30,6 +30,8 @@ const SHOWN_CHARACTERS: usize = 300;
 /// without delaying others.
 const QUESTION_WAITS: Duration = Duration::from_secs(15);
 
+type Answered<B = ResponseBody> = Result<Response<B>, ureq::Error>;
+
 /// Sends requests to an endpoint. Clones share its connections.
 #[derive(Clone)]
 pub(super) struct Client {
@@ -320,7 +322,7 @@ impl Client {
         }
     }
 
-    fn send_post(&self, url: &str, body: &str) -> Result<Response<ResponseBody>, ureq::Error> {
+    fn send_post(&self, url: &str, body: &str) -> Answered {
         let request = self
             .authorized(self.agent.post(url))
             .content_type("application/json");
@@ -328,22 +330,16 @@ impl Client {
         self.send(move || request.send(body))
     }
 
-    fn send(
-        &self,
-        send: impl FnOnce() -> Result<Response<Body>, ureq::Error> + Send + 'static,
-    ) -> Result<Response<ResponseBody>, ureq::Error> {
-        send_cancellable(
-            send,
-            self.endpoint.settings.answer_bytes,
-            self.cancel.clone(),
-        )
+    fn send(&self, send: impl FnOnce() -> Answered<Body> + Send + 'static) -> Answered {
+        let most = self.endpoint.settings.answer_bytes;
+        send_cancellable(send, most, self.cancel.clone())
     }
 
     /// The response, unless it is an error.
     fn check_status(
         &self,
         url: &str,
-        response: Result<Response<ResponseBody>, ureq::Error>,
+        response: Answered,
     ) -> Result<Response<ResponseBody>, Failed<RemoteError>> {
         let response = response.map_err(|error| self.transport_failure(&error))?;
         if response.status().is_success() {
@@ -364,11 +360,7 @@ impl Client {
         })
     }
 
-    fn json(
-        &self,
-        url: &str,
-        response: Result<Response<ResponseBody>, ureq::Error>,
-    ) -> Result<Value, Failed<RemoteError>> {
+    fn json(&self, url: &str, response: Answered) -> Result<Value, Failed<RemoteError>> {
         let response = self.check_status(url, response)?;
         let text = text(response.into_body()).map_err(|error| self.transport_failure(&error))?;
         self.parse(url, &text).map_err(RemoteError::failed)

@@ -286,13 +286,10 @@ impl Embedder for RemoteEmbedder {
     }
 
     fn bound(&self, token: &CancelToken) -> Option<Arc<dyn Embedder>> {
+        let replicas = self.replicas.iter().map(|replica| replica.bound(token));
         Some(Arc::new(Self {
             client: self.client.bound(token),
-            replicas: self
-                .replicas
-                .iter()
-                .map(|replica| replica.bound(token))
-                .collect(),
+            replicas: replicas.collect(),
             ..self.clone()
         }))
     }

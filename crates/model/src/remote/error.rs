@@ -100,24 +100,17 @@ pub enum RemoteError {
     #[diagnostic(
         remedy = "the endpoint may have been restarted or run out of memory: look at its log and try again"
     )]
-    EndpointStreamCut {
-        url: String,
-        /// Length of the text that had arrived.
-        bytes: usize,
-    },
+    EndpointStreamCut { url: String, bytes: usize },
     #[error("{url} offers several models: {}", listing(names))]
     #[diagnostic(remedy = "name the model: <model_name> NAME")]
     SeveralModels { url: String, names: Vec<String> },
+    /// The address is told without its query, which may hold a password.
     #[error("{url} redirects to {to}")]
     #[diagnostic(
         kind = "endpoint_redirects",
         remedy = "the endpoint has moved: give the base URL that it redirects to"
     )]
-    Redirects {
-        url: String,
-        /// Without its query, which may hold a password.
-        to: String,
-    },
+    Redirects { url: String, to: String },
     /// The account has no credit left.
     #[error("{} answers no more: {}", .0.endpoint, .0.detail)]
     #[diagnostic(

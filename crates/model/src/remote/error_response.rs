@@ -83,14 +83,13 @@ impl Refused {
 
     /// The status of the response, or the one that an error within a response of status 200 stands for.
     pub(super) fn status(&self, status: u16) -> u16 {
-        let named = |name: &str| self.names.iter().any(|own| own == name);
         match status {
             200..=299 => self.status.unwrap_or_else(|| {
-                if named("rate_limit_error") || named("rate_limit_exceeded") {
+                if self.is_named(&["rate_limit_error", "rate_limit_exceeded"]) {
                     429
-                } else if named("invalid_request_error") || named("badrequesterror") {
+                } else if self.is_named(&["invalid_request_error", "badrequesterror"]) {
                     400
-                } else if named("overloaded_error") || named("unavailable_error") {
+                } else if self.is_named(&["overloaded_error", "unavailable_error"]) {
                     503
                 } else {
                     500
@@ -102,22 +101,22 @@ impl Refused {
 
     /// Whether the account has no credit left, so that waiting is useless.
     pub(super) fn is_about_quota(&self, status: u16) -> bool {
-        let named = |name: &String| QUOTA_NAMES.contains(&name.as_str());
-        self.status(status) == 402 || self.names.iter().any(named)
+        self.status(status) == 402 || self.is_named(&QUOTA_NAMES)
+    }
+
+    /// Whether its code or its type is one of these.
+    fn is_named(&self, names: &[&str]) -> bool {
+        self.names.iter().any(|own| names.contains(&own.as_str()))
     }
 
     /// Whether the prompt is too long. A limit on tokens per time is not about its length.
     pub(super) fn is_about_length(&self, status: u16) -> bool {
         let message = self.message.to_lowercase();
-        let says = |words: &[&str]| words.iter().any(|words| message.contains(words));
-        let named = self.names.iter();
+        let mut words = TOO_LONG_WORDS.iter();
         match status {
             413 => true,
             200..=299 | 400 | 422 | 500 => {
-                named
-                    .map(String::as_str)
-                    .any(|name| TOO_LONG_NAMES.contains(&name))
-                    || says(&TOO_LONG_WORDS)
+                self.is_named(&TOO_LONG_NAMES) || words.any(|words| message.contains(words))
             }
             _ => false,
         }

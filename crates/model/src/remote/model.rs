@@ -267,10 +267,8 @@ impl RemoteModel {
     /// estimated by its length.
     fn completion(&self, prompt: &Prompt, received: Received) -> Result<Completion, RemoteError> {
         let Received { choice, usage, .. } = &received;
-        let tokens = match (
-            choice.tokens.len() + choice.thought_tokens,
-            usage.completion,
-        ) {
+        let tokens = choice.tokens.len() + choice.thought_tokens;
+        let tokens = match (tokens, usage.completion) {
             (0, Some(tokens)) => tokens,
             (0, None) => self.count(&choice.text, false)?,
             (tokens, _) => tokens,

@@ -1,5 +1,4 @@
-//! The parsers of endpoints' responses, on bytes alone, so that tests and fuzzing need no connection. Each returns a
-//! short description of what it parsed, or the typed error.
+//! The parsers of endpoints' responses, on bytes alone, so that tests and fuzzing need no connection.
 
 use std::ops::ControlFlow;
 use std::sync::LazyLock;
@@ -38,18 +37,6 @@ pub enum Answer {
     Tokens,
 }
 
-impl Answer {
-    /// All routes.
-    pub const ALL: [Self; 6] = [
-        Self::Completions,
-        Self::Chat,
-        Self::Scores,
-        Self::Embeddings,
-        Self::Models,
-        Self::Tokens,
-    ];
-}
-
 const URL: &str = "http://127.0.0.1:9/v1";
 
 /// An embedder that is never connected; made once, since a client loads certificates.
@@ -62,20 +49,15 @@ fn embedder() -> Result<&'static RemoteEmbedder, RemoteError> {
     embedder.map_err(|error| RemoteError::BadEndpoint(Failure::at(URL, error.to_string())))
 }
 
-/// Parses a stream of server-sent events, and returns the emitted pieces.
+/// Parses a stream of server-sent events.
 ///
 /// # Errors
 /// As of a stream over a connection.
-pub fn server_sent_events(bytes: &[u8], chat: bool) -> Result<Vec<String>, RemoteError> {
+pub fn server_sent_events(bytes: &[u8], chat: bool) -> Result<(), RemoteError> {
     let client = &embedder()?.client;
     let route = match chat {
         true => Route::Chat,
         false => Route::Completions,
-    };
-    let mut pieces = Vec::new();
-    let mut on_piece = |piece: &str| {
-        pieces.extend((!piece.is_empty()).then(|| piece.to_owned()));
-        ControlFlow::Continue(())
     };
     let sent = Sent {
         client,
@@ -84,48 +66,41 @@ pub fn server_sent_events(bytes: &[u8], chat: bool) -> Result<Vec<String>, Remot
         max_tokens: MAX_TOKENS,
         at: Instant::now(),
     };
-    match stream::read_events(&sent, bytes, Thoughts::suspected(), &mut on_piece) {
-        Ok(_) => Ok(pieces),
-        Err(failed) => Err(failed.error),
-    }
+    let mut on_piece = |_: &str| ControlFlow::Continue(());
+    let received = stream::read_events(&sent, bytes, Thoughts::suspected(), &mut on_piece);
+    received.map(drop).map_err(|failed| failed.error)
 }
 
 /// Parses a response in JSON.
 ///
 /// # Errors
 /// As of a response over a connection.
-pub fn json(bytes: &[u8], answer: Answer) -> Result<String, RemoteError> {
+pub fn json(bytes: &[u8], answer: Answer) -> Result<(), RemoteError> {
     let embedder = embedder()?;
     let client = &embedder.client;
     let text = client::text(bytes).map_err(|error| client.transport_failure(&error).error)?;
     let value = client.parse(URL, &text)?;
-    Ok(match answer {
-        Answer::Completions => emitted(client, &value, Route::Completions)?,
-        Answer::Chat => emitted(client, &value, Route::Chat)?,
+    match answer {
+        Answer::Completions => emitted(client, &value, Route::Completions),
+        Answer::Chat => emitted(client, &value, Route::Chat),
         Answer::Scores => {
             let tokens = score::tokens(client, Scoring::PromptLogprobs, &value)
                 .or_else(|_| score::tokens(client, Scoring::Echo, &value))?;
-            let boundary = score::boundary(&tokens, &text, 3).unwrap_or(tokens.len());
-            boundary.to_string()
+            let _ = score::boundary(&tokens, &text, 3);
+            Ok(())
         }
-        Answer::Embeddings => {
-            let vectors = embedder.vectors(URL, &value, 2)?;
-            vectors.iter().map(Vec::len).sum::<usize>().to_string()
-        }
-        Answer::Models => select_model(client, &value, None)?.name,
-        Answer::Tokens => tokens::count_in(client, URL, &value)?.to_string(),
-    })
+        Answer::Embeddings => embedder.vectors(URL, &value, 2).map(drop),
+        Answer::Models => select_model(client, &value, None).map(drop),
+        Answer::Tokens => tokens::count_in(client, URL, &value).map(drop),
+    }
 }
 
-fn emitted(client: &Client, value: &Value, route: Route) -> Result<String, RemoteError> {
-    let (choices, usage) = completions(client, URL, value, route)?;
-    let mut text = format!("{:?}", usage.completion);
+fn emitted(client: &Client, value: &Value, route: Route) -> Result<(), RemoteError> {
+    let (choices, _) = completions(client, URL, value, route)?;
     for mut choice in choices {
-        let flow = choice.emit(&mut Emitted::default(), &mut |piece| {
-            text.push_str(piece);
-            ken_language::break_if(piece.contains('\n'))
-        });
-        text.push_str(if flow.is_break() { "|" } else { "." });
+        let mut on_piece = |piece: &str| ken_language::break_if(piece.contains('\n'));
+        // Either end is fine.
+        let _ = choice.emit(&mut Emitted::default(), &mut on_piece);
     }
-    Ok(text)
+    Ok(())
 }

@@ -72,11 +72,8 @@ impl Choice {
     /// Keeps only the tokens of the answer, once it is complete. If their texts do not show which these are, or do
     /// not cover all of it, it keeps none: partial log probabilities would claim more than complete ones.
     pub(super) fn keep_tokens_of_answer(&mut self) {
-        let whole: Vec<u8> = self
-            .tokens
-            .iter()
-            .flat_map(|token| token.text.clone())
-            .collect();
+        let texts = self.tokens.iter().map(|token| token.text.as_slice());
+        let whole = texts.collect::<Vec<_>>().concat();
         // Some endpoints write the same mark in place of every token, which does not show how much is there.
         let is_told = !whole.is_empty() && contains(self.text.as_bytes(), &whole);
         // A tokenizer may hide the space before each word.
@@ -147,11 +144,7 @@ fn choices(response: &Value, route: Route) -> Option<Vec<Choice>> {
             Route::Completions => read(choice, choice.get("text")?, &Value::Null)?,
             Route::Chat => {
                 let message = choice.get("message")?;
-                read(
-                    choice,
-                    message.get("content").unwrap_or(&Value::Null),
-                    message,
-                )?
+                read(choice, &message["content"], message)?
             }
         };
         let mut thoughts = Thoughts::held();
@@ -171,17 +164,16 @@ pub(super) fn delta(event: &Value, route: Route) -> Choice {
     let Some(choice) = event.pointer("/choices/0") else {
         return Choice::default();
     };
-    let none = Value::Null;
     let (text, message) = match route {
-        Route::Completions => (choice.get("text"), &none),
+        Route::Completions => (&choice["text"], &Value::Null),
         Route::Chat => {
             // Some gateways make a whole answer the only event of a stream.
             let message = choice.get("delta").or(choice.get("message"));
-            let message = message.unwrap_or(&none);
-            (message.get("content"), message)
+            let message = message.unwrap_or(&Value::Null);
+            (&message["content"], message)
         }
     };
-    read(choice, text.unwrap_or(&none), message).unwrap_or_default()
+    read(choice, text, message).unwrap_or_default()
 }
 
 /// The fields in which endpoints return a model's thoughts.
@@ -190,12 +182,7 @@ const THOUGHTS: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
 /// The text of a choice: in `content`, as text or in parts, and from `message` beside it. `None` if the content is
 /// neither.
 fn read(choice: &Value, content: &Value, message: &Value) -> Option<Choice> {
-    let text_of = |field: &str| {
-        message
-            .get(field)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
+    let text_of = |field: &str| message[field].as_str().unwrap_or_default();
     let called = |field: &str| match message.get(field) {
         Some(Value::Array(calls)) => !calls.is_empty(),
         Some(call) => call.is_object(),

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use ken_language::PairScorer;
 use ken_model::Precision;
 use ken_model::encoder::{CrossEncoder, EncoderError};
 use proptest::prelude::*;

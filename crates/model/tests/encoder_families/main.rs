@@ -12,7 +12,7 @@ mod static_tables;
 use std::path::Path;
 
 use checkpoint::{Tensors, Tiny, config, ids, write_json, write_tensors};
-use ken_language::Role;
+use ken_language::{Embedder, Role};
 use ken_model::Precision;
 use ken_model::encoder::{Encoder, EncoderError};
 use ken_testing::with;
@@ -95,7 +95,7 @@ fn half_precision_weights_under_the_name_of_the_family() {
 fn a_text_is_truncated_to_the_longest_input() {
     let (dir, tensors) = written(&Tiny::default());
     let encoder = Encoder::load(dir.path(), Precision::F32).unwrap();
-    assert_eq!(encoder.max_tokens(), 18);
+    assert_eq!(encoder.max_tokens(), Some(18));
     let vectors = encoder
         .embed(&["w1 w2 w3 w4 w5 ".repeat(2000).as_str()], Role::Passage)
         .unwrap();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use ken_language::Role;
+use ken_language::{Embedder, Role};
 use ken_model::Precision;
 use ken_model::encoder::Encoder;
 use ken_testing::cases;

@@ -6,7 +6,7 @@ mod tiny_models;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use ken_language::{GenerateOptions, Role as TextRole, Sampling};
+use ken_language::{Embedder, GenerateOptions, Role as TextRole, Sampling};
 use ken_model::Precision;
 use ken_model::decoder::{Decoder, DecoderError, LoadOptions, Message, Role};
 use ken_model::encoder::{Encoder, EncoderError};

@@ -19,7 +19,7 @@ pub(crate) const SEEDS: [&str; 3] = [
 /// message of readable length.
 pub(crate) fn read(bytes: &[u8]) -> usize {
     let understood = |chat: &bool| match server_sent_events(bytes, *chat) {
-        Ok(_) => true,
+        Ok(()) => true,
         Err(error) => {
             let message = error.to_string();
             assert!(!error.kind().is_empty() && !message.is_empty());

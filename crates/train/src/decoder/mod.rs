@@ -266,7 +266,6 @@ impl Trainable {
 
     fn attention_shape(&self, lengths: &[usize]) -> AttentionShape {
         // All layers are of one kind, see `untrainable`.
-        let kind = self.config.layer_kind(0);
         let rotary = self.config.rotary(0);
         let rows: usize = lengths.iter().sum();
         let [mut cos, mut sin] = [(); 2].map(|()| Vec::with_capacity(rows * rotary.half()));
@@ -284,7 +283,7 @@ impl Trainable {
             heads: self.config.heads,
             kv_heads: self.config.kv_heads,
             width: self.config.head_width,
-            window: self.config.window(kind),
+            window: self.config.window(0),
             cos,
             sin,
         }
@@ -293,11 +292,10 @@ impl Trainable {
 
 /// The parts of a model that the forward pass with gradients lacks.
 fn untrainable(config: &DecoderConfig) -> Option<&'static str> {
-    let first = config.layer_kind(0);
     [
         (config.family == Family::Gemma3, "the family Gemma 3"),
         (
-            (1..config.layers).any(|layer| config.layer_kind(layer) != first),
+            (1..config.layers).any(|layer| config.window(layer) != config.window(0)),
             "layers of which only some attend within a sliding window",
         ),
         (

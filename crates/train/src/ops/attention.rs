@@ -6,10 +6,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use candle_core::{CpuStorage, CustomOp3, D, Layout, Result, Shape, Tensor};
-use ken_model::kernels::{exp_of_nonpositive, greatest, sum};
+use ken_model::kernels::{dot, softmax_inlined};
 use rayon::prelude::*;
 
-use super::dot;
 use super::memory::{gradient_of, is_slice, returned, slice, with_slices};
 use super::product::{Matrix, multiply};
 
@@ -247,7 +246,7 @@ impl AttentionShape {
             let to = place + 1 - seen.start;
             weights[..from].fill(0.0);
             weights[to..].fill(0.0);
-            softmax(&mut weights[from..to]);
+            widest!(softmax_inlined(&mut weights[from..to], 1.0));
         }
         Ok(Block {
             positions,
@@ -325,19 +324,6 @@ fn blocks(length: usize) -> impl Iterator<Item = Range<usize>> {
     (0..length)
         .step_by(BLOCK)
         .map(move |start| start..(start + BLOCK).min(length))
-}
-
-fn softmax(row: &mut [f32]) {
-    widest!({
-        let top = greatest(row);
-        for weight in row.iter_mut() {
-            *weight = exp_of_nonpositive(*weight - top);
-        }
-        let inverse = 1.0 / sum(row, |weight| weight);
-        for weight in row.iter_mut() {
-            *weight *= inverse;
-        }
-    });
 }
 
 /// `P (dP - sum(P dP))`, in place of `dP`.

@@ -1,7 +1,7 @@
 //! The gated activation of the feed-forward layer.
 
 use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor};
-use ken_model::kernels::exp_of_nonpositive;
+use ken_model::kernels::sigmoid;
 use rayon::prelude::*;
 
 use super::memory::{gradient_of, is_slice, returned, slice, with_slices};
@@ -22,12 +22,6 @@ pub(crate) fn gate(gate: &Tensor, up: &Tensor) -> Result<Tensor> {
 const TASK: usize = 1 << 13;
 
 struct Gate;
-
-#[inline(always)]
-fn sigmoid(x: f32) -> f32 {
-    let e = exp_of_nonpositive(-x.abs());
-    (if x >= 0.0 { 1.0 } else { e }) / (1.0 + e)
-}
 
 impl CustomOp2 for Gate {
     fn name(&self) -> &'static str {

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use candle_core::{CpuStorage, CustomOp1, D, Layout, Result, Shape, Tensor};
-use ken_model::kernels::{exp_of_nonpositive, greatest, sum};
+use ken_model::kernels::{exp_of_nonpositive, greatest, sum, task_rows};
 use rayon::prelude::*;
 
 use super::memory::{gradient_of, is_slice, returned, slice, with_slices};
-use super::task_rows;
 
 /// The natural-log probability of one target token per row.
 ///

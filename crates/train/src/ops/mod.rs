@@ -35,22 +35,3 @@ pub(crate) use norm::rms_norm;
 pub(crate) use pair::Pair;
 pub(crate) use projection::{product, projected};
 pub(crate) use widest;
-
-/// Rows of a width per parallel task.
-fn task_rows(width: usize) -> usize {
-    /// Enough numbers to be worth another thread.
-    const NUMBERS: usize = 1 << 14;
-    NUMBERS.div_ceil(width.max(1))
-}
-
-/// The dot product, summed in 32 lanes.
-#[inline(always)]
-fn dot(one: &[f32], other: &[f32]) -> f32 {
-    let mut lanes = [0.0f32; 32];
-    for (one, other) in one.chunks(32).zip(other.chunks(32)) {
-        for ((lane, x), y) in lanes.iter_mut().zip(one).zip(other) {
-            *lane += x * y;
-        }
-    }
-    lanes.iter().sum()
-}

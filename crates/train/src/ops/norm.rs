@@ -1,11 +1,10 @@
 //! RMSNorm.
 
 use candle_core::{CpuStorage, CustomOp2, D, Layout, Result, Shape, Tensor};
-use ken_model::kernels::{self, sum};
+use ken_model::kernels::{self, dot, sum, task_rows};
 use rayon::prelude::*;
 
 use super::memory::{gradient_of, is_slice, returned, slice, with_slices};
-use super::{dot, task_rows};
 
 /// Divides each row by its root mean square and multiplies it by a weight.
 ///

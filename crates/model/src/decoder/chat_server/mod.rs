@@ -216,16 +216,10 @@ impl Reply {
     /// The last chunks of a stream: how each answer ends, and the total cost.
     fn ends(&self, choices: Vec<(usize, Ending)>, read: usize, written: usize) -> Vec<Value> {
         let ends = choices.into_iter().flat_map(|(index, ending)| {
-            let Ending {
-                message,
-                logprobs,
-                reason,
-            } = ending;
-            let has_rest = message
-                .as_object()
-                .is_some_and(|message| !message.is_empty());
-            let rest = has_rest.then(|| self.chunk(index, &message, logprobs.as_ref(), None));
-            let end = self.chunk(index, &json!({}), None, Some(reason));
+            let (empty, logprobs) = (json!({}), ending.logprobs.as_ref());
+            let has_rest = ending.message != empty;
+            let rest = has_rest.then(|| self.chunk(index, &ending.message, logprobs, None));
+            let end = self.chunk(index, &empty, None, Some(ending.reason));
             rest.into_iter().chain([end])
         });
         let cost = self.with("chat.completion.chunk", &[], Some(usage(read, written)));
@@ -234,12 +228,12 @@ impl Reply {
 
     fn whole(&self, choices: Vec<(usize, Ending)>, read: usize, written: usize) -> Value {
         let choices = choices.into_iter().map(|(index, ending)| {
-            let Ending {
-                message,
-                logprobs,
-                reason,
-            } = ending;
-            json!({"index": index, "message": message, "logprobs": logprobs, "finish_reason": reason})
+            json!({
+                "index": index,
+                "message": ending.message,
+                "logprobs": ending.logprobs,
+                "finish_reason": ending.reason,
+            })
         });
         let choices: Vec<Value> = choices.collect();
         self.with("chat.completion", &choices, Some(usage(read, written)))

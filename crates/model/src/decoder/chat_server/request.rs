@@ -180,22 +180,13 @@ fn sampling<'v>(
     let temperature = number("temperature", 2.0)?.unwrap_or(usual);
     let top_p = number("top_p", 1.0)?.map(|share| share as f32);
     let seed = given("seed").and_then(Value::as_u64).unwrap_or_default();
-    Ok(match (Sampling::at(temperature as f32, seed), top_p) {
-        (Sampling::Random { .. }, Some(0.0)) | (Sampling::Greedy, _) => Sampling::Greedy,
-        (
-            Sampling::Random {
-                temperature,
-                top_k,
-                seed,
-                ..
-            },
-            top_p,
-        ) => Sampling::Random {
-            temperature,
-            top_k,
-            top_p,
-            seed,
-        },
+    let mut sampling = Sampling::at(temperature as f32, seed);
+    if let Sampling::Random { top_p: own, .. } = &mut sampling {
+        *own = top_p;
+    }
+    Ok(match top_p {
+        Some(0.0) => Sampling::Greedy,
+        _ => sampling,
     })
 }
 

@@ -23,11 +23,8 @@ pub(super) struct ToolCall {
 pub(super) enum CallFormat {
     /// Each between tags.
     Tagged,
-    /// As plain JSON.
-    Json {
-        /// The key of the arguments.
-        arguments: &'static str,
-    },
+    /// As plain JSON, with this key of the arguments.
+    Json { arguments: &'static str },
 }
 
 impl CallFormat {

@@ -329,7 +329,6 @@ mod tests {
     use ken_testing::{cases, has};
 
     use super::*;
-    use crate::decoder::LayerKind;
 
     fn read(config: &Value) -> Result<DecoderConfig, DecoderError> {
         let folder = tempfile::tempdir().unwrap();
@@ -356,11 +355,10 @@ mod tests {
             activation: Activation::GeluTanh, query_scalar: 256.0);
         assert!((config.embedding_scale - 50.596_443).abs() < 1e-5);
         let global: Vec<usize> = (0..34)
-            .filter(|&layer| config.layer_kind(layer) == LayerKind::Global)
+            .filter(|&layer| config.window(layer).is_none())
             .collect();
         assert_eq!(global, [5, 11, 17, 23, 29]);
-        assert_eq!(config.window(LayerKind::Local), Some(1024));
-        assert_eq!(config.window(LayerKind::Global), None);
+        assert_eq!(config.window(0), Some(1024));
         let linear = RopeScaling::Linear { factor: 8.0 };
         assert_eq!((config.rope_base, &config.rope_scaling), (1e6, &linear));
         assert_eq!(config.rotary(0), RopeScaling::None.rotary(10_000.0, 256));

@@ -1,14 +1,5 @@
 //! How the layers of a decoder attend, to all previous tokens or within a sliding window, and sets of layers.
 
-/// How a layer attends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LayerKind {
-    /// To all previous tokens.
-    Global,
-    /// Within the sliding window.
-    Local,
-}
-
 /// The window of local layers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SlidingWindow {

@@ -14,7 +14,7 @@ use std::path::Path;
 pub use activation::Activation;
 pub(in crate::decoder) use experts::Experts;
 pub(in crate::decoder) use hugging_face::{GLOBAL, LOCAL};
-pub use layers::{LayerKind, LayerSet, SlidingWindow};
+pub use layers::{LayerSet, SlidingWindow};
 pub(in crate::decoder) use rope::QueryGrowth;
 pub use rope::{RopeScaling, Rotary};
 
@@ -260,34 +260,28 @@ impl DecoderConfig {
             .filter(|experts| experts.are_in(layer))
     }
 
-    /// How a layer, counted from 0, attends.
-    pub fn layer_kind(&self, layer: usize) -> LayerKind {
-        match &self.sliding_window {
-            Some(window) if window.layers.contain(layer) => LayerKind::Local,
-            _ => LayerKind::Global,
-        }
+    fn local(&self, layer: usize) -> Option<&SlidingWindow> {
+        let window = self.sliding_window.as_ref();
+        window.filter(|window| window.layers.contain(layer))
     }
 
-    /// How many tokens, itself included, a token attends to at most in layers of a kind; `None` for all previous
-    /// ones.
-    pub fn window(&self, kind: LayerKind) -> Option<usize> {
-        match kind {
-            LayerKind::Global => None,
-            LayerKind::Local => self.sliding_window.as_ref().map(|window| window.tokens),
-        }
+    /// How many tokens, itself included, a token attends to at most in a layer, counted from 0; `None` for all
+    /// previous ones.
+    pub fn window(&self, layer: usize) -> Option<usize> {
+        self.local(layer).map(|window| window.tokens)
     }
 
     /// How a layer, counted from 0, rotates queries and keys.
     pub fn rotary(&self, layer: usize) -> Rotary {
-        if !self.rotated_layers.contain(layer) {
-            return Rotary::none(self.rotated_width).growing(self.query_growth);
+        let width = self.rotated_width;
+        let rotary = match self.local(layer).and_then(|window| window.rope_base) {
+            _ if !self.rotated_layers.contain(layer) => Rotary::none(width),
+            Some(base) => RopeScaling::None.rotary(base, width),
+            None => self.rope_scaling.rotary(self.rope_base, width),
+        };
+        Rotary {
+            growth: self.query_growth,
+            ..rotary
         }
-        let local = self.sliding_window.as_ref();
-        let local_base = local.and_then(|window| window.rope_base);
-        match (self.layer_kind(layer), local_base) {
-            (LayerKind::Local, Some(base)) => RopeScaling::None.rotary(base, self.rotated_width),
-            _ => self.rope_scaling.rotary(self.rope_base, self.rotated_width),
-        }
-        .growing(self.query_growth)
     }
 }

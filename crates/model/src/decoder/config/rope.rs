@@ -61,7 +61,7 @@ pub struct Rotary {
     /// In radians per position. Shape: half the rotated width of a head.
     frequencies: Vec<f64>,
     magnitude: f64,
-    growth: Option<QueryGrowth>,
+    pub(super) growth: Option<QueryGrowth>,
 }
 
 impl Rotary {
@@ -72,11 +72,6 @@ impl Rotary {
             magnitude: 1.0,
             growth: None,
         }
-    }
-
-    /// Adds growth of queries.
-    pub(super) fn growing(self, growth: Option<QueryGrowth>) -> Self {
-        Self { growth, ..self }
     }
 
     /// The factor of queries at a position; `None` if they do not grow.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use candle_core::Tensor;
 use ken_language::Prompt;
+use serde_json::Value;
 
 use crate::decoder::adapter::Adapter;
 use crate::decoder::config::DecoderConfig;
@@ -12,6 +13,7 @@ use crate::decoder::files::file_names::CONFIG_FILE;
 use crate::decoder::files::gguf::GgufFile;
 use crate::decoder::files::origin::Origin;
 use crate::decoder::files::replacement;
+use crate::decoder::files::settings_file;
 use crate::decoder::files::stored_weights::Stored;
 use crate::decoder::files::weights::{NormForm, Part, WeightFile, Weights};
 use crate::decoder::sources::tokens::SourceTokens;
@@ -20,7 +22,6 @@ use crate::decoder::text::prompt_form::PromptForm;
 use crate::decoder::text::read_as::ReadAs;
 use crate::decoder::text::tokenizer::{self, Reading, TextTokenizer};
 use crate::fingerprint::{extended, of_files};
-use crate::small_file::{self, MOST_SETTINGS_BYTES};
 
 /// A decoder's opened files, to load it or to train it further.
 pub struct Checkpoint {
@@ -386,19 +387,11 @@ pub(in crate::decoder) fn matrices(
 }
 
 fn attention_matrices(config: &DecoderConfig) -> Vec<(Part, [usize; 2])> {
-    let hidden = config.hidden;
-    let queries = config.heads * config.head_width;
-    let keys = config.kv_heads * config.head_width;
-    let mut parts = match config.family.fuses_projections() {
-        true => vec![(Part::QueryKeyValue, [queries + 2 * keys, hidden])],
-        false => vec![
-            (Part::Query, [queries, hidden]),
-            (Part::Key, [keys, hidden]),
-            (Part::Value, [keys, hidden]),
-        ],
-    };
-    parts.push((Part::AttentionOutput, [hidden, queries]));
-    parts
+    let (hidden, queries) = (config.hidden, config.heads * config.head_width);
+    let parts = Part::of_attention(config).into_iter();
+    let parts = parts.map(|(part, rows)| (part, [rows, hidden]));
+    let output = (Part::AttentionOutput, [hidden, queries]);
+    parts.chain([output]).collect()
 }
 
 fn feed_forward_matrices(config: &DecoderConfig, layer: usize) -> Vec<(Part, [usize; 2])> {
@@ -416,12 +409,9 @@ fn feed_forward_matrices(config: &DecoderConfig, layer: usize) -> Vec<(Part, [us
         let experts = (0..experts.count).flat_map(of_expert);
         return [router].into_iter().chain(experts).collect();
     }
-    let mut parts = match config.family.fuses_projections() {
-        true => vec![(Part::GateUp, [2 * width, hidden])],
-        false => vec![(Part::Gate, [width, hidden]), (Part::Up, [width, hidden])],
-    };
-    parts.push((Part::Down, [hidden, width]));
-    parts
+    let parts = Part::of_gate(config).into_iter();
+    let parts = parts.map(|(part, rows)| (part, [rows, hidden]));
+    parts.chain([(Part::Down, [hidden, width])]).collect()
 }
 
 /// The norms of all blocks, `(layer, part, width)`.
@@ -448,17 +438,8 @@ pub(in crate::decoder) fn norms(config: &DecoderConfig) -> Vec<(usize, Part, usi
 
 /// The biases of all blocks, `(layer, part, width)`.
 pub(in crate::decoder) fn biases(config: &DecoderConfig) -> Vec<(usize, Part, usize)> {
-    let queries = config.heads * config.head_width;
-    let keys = config.kv_heads * config.head_width;
     match config.family.has_biases() {
-        true => in_each_layer(
-            config,
-            &[
-                (Part::Query, queries),
-                (Part::Key, keys),
-                (Part::Value, keys),
-            ],
-        ),
+        true => in_each_layer(config, &Part::of_attention(config)),
         false => Vec::new(),
     }
 }
@@ -489,10 +470,9 @@ fn add_known_end_tokens(tokenizer: &TextTokenizer, end_tokens: &mut Vec<u32>) {
 fn end_tokens_of_folder(folder: &Path) -> Vec<u32> {
     ["generation_config.json", "config.json"]
         .iter()
-        .filter_map(|name| small_file::text(&folder.join(name), MOST_SETTINGS_BYTES).ok())
-        .filter_map(|text| serde_json::from_str::<serde_json::Value>(&text).ok())
+        .filter_map(|name| settings_file::read::<Value>(&folder.join(name)).ok())
         .find_map(|config| match config.get("eos_token_id")? {
-            serde_json::Value::Array(ids) => Some(
+            Value::Array(ids) => Some(
                 ids.iter()
                     .filter_map(|id| id.as_u64())
                     .map(|id| id as u32)

@@ -7,16 +7,14 @@ use std::path::Path;
 
 use candle_core::{DType, Tensor};
 use ken_language::named;
-use safetensors::tensor::TensorView;
+use safetensors::tensor::Dtype;
 use serde_json::{Value, json};
 
 use crate::decoder::config::family::Family;
-use crate::decoder::config::{
-    DecoderConfig, GLOBAL, LOCAL, LayerKind, LayerSet, QueryGrowth, RopeScaling,
-};
+use crate::decoder::config::{DecoderConfig, GLOBAL, LOCAL, LayerSet, QueryGrowth, RopeScaling};
 use crate::decoder::error::DecoderError;
 use crate::decoder::files::checkpoint::Checkpoint;
-use crate::decoder::files::file_names::{CONFIG_FILE, COPIED, ORIGIN_FILE, WEIGHTS_FILE};
+use crate::decoder::files::file_names::{CONFIG_FILE, COPIED, ORIGIN_FILE};
 use crate::decoder::files::origin::Origin;
 use crate::decoder::files::replacement::Replacement;
 use crate::decoder::files::settings_file;
@@ -36,20 +34,12 @@ pub enum StoredAs {
 }
 
 impl StoredAs {
-    fn dtype(self) -> DType {
+    /// The type in candle, in safetensors and by its name in transformers.
+    fn types(self) -> (DType, Dtype, &'static str) {
         match self {
-            Self::F32 => DType::F32,
-            Self::F16 => DType::F16,
-            Self::Bf16 => DType::BF16,
-        }
-    }
-
-    /// Its name in transformers.
-    fn torch(self) -> &'static str {
-        match self {
-            Self::F32 => "float32",
-            Self::F16 => "float16",
-            Self::Bf16 => "bfloat16",
+            Self::F32 => (DType::F32, Dtype::F32, "float32"),
+            Self::F16 => (DType::F16, Dtype::F16, "float16"),
+            Self::Bf16 => (DType::BF16, Dtype::BF16, "bfloat16"),
         }
     }
 }
@@ -114,15 +104,12 @@ impl Checkpoint {
             config["architectures"] = json!([self.kind().1]);
         }
         // Older tools read the one, newer tools the other.
-        config["torch_dtype"] = json!(stored.torch());
-        config["dtype"] = json!(stored.torch());
-        config[FIELD] = match self.prompt_form() {
-            PromptForm::Examples => Value::Null,
-            form => json!(form.to_string()),
-        };
-        if config[FIELD].is_null()
-            && let Some(fields) = config.as_object_mut()
-        {
+        for key in ["torch_dtype", "dtype"] {
+            config[key] = json!(stored.types().2);
+        }
+        if self.prompt_form != PromptForm::Examples {
+            config[FIELD] = json!(self.prompt_form.to_string());
+        } else if let Some(fields) = config.as_object_mut() {
             fields.remove(FIELD);
         }
         files.stage(CONFIG_FILE, config.to_string().as_bytes())?;
@@ -136,33 +123,17 @@ impl Checkpoint {
         stored: StoredAs,
         learned: &BTreeMap<String, Tensor>,
     ) -> Result<(), DecoderError> {
-        let mut held: Vec<(String, Vec<usize>, Vec<u8>)> = Vec::new();
+        let (dtype, stored, _) = stored.types();
+        let mut held = Vec::new();
         for named in self.tensors() {
             let (name, tensor) = named?;
             let tensor = learned.get(&name).unwrap_or(&tensor);
-            let tensor = tensor.to_dtype(stored.dtype())?;
+            let tensor = tensor.to_dtype(dtype)?;
             let mut bytes = Vec::new();
             tensor.write_bytes(&mut bytes)?;
             held.push((name, tensor.dims().to_vec(), bytes));
         }
-        let kind = match stored {
-            StoredAs::F32 => safetensors::Dtype::F32,
-            StoredAs::F16 => safetensors::Dtype::F16,
-            StoredAs::Bf16 => safetensors::Dtype::BF16,
-        };
-        let path = Path::new(WEIGHTS_FILE);
-        let refuse = |reason: String| DecoderError::io(path, std::io::Error::other(reason));
-        let views = held
-            .iter()
-            .map(|(name, shape, bytes)| {
-                TensorView::new(kind, shape.clone(), bytes).map(|view| (name.as_str(), view))
-            })
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|e| refuse(e.to_string()))?;
-        let metadata = [("format".to_owned(), "pt".to_owned())].into();
-        let content =
-            safetensors::serialize(views, Some(metadata)).map_err(|e| refuse(e.to_string()))?;
-        files.stage(WEIGHTS_FILE, &content)
+        files.stage_weights(stored, &held)
     }
 
     fn stage_tokenizer(&self, files: &mut Replacement) -> Result<(), DecoderError> {
@@ -278,9 +249,9 @@ fn put_layers(config: &DecoderConfig, json: &mut Value) {
     if let Some(window) = &config.sliding_window {
         json["sliding_window"] = json!(window.tokens);
         if window.layers != LayerSet::All {
-            let kind = |layer| match config.layer_kind(layer) {
-                LayerKind::Global => GLOBAL,
-                LayerKind::Local => LOCAL,
+            let kind = |layer| match config.window(layer) {
+                None => GLOBAL,
+                Some(_) => LOCAL,
             };
             json["layer_types"] = (0..config.layers).map(kind).collect();
         }

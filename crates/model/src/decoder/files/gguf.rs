@@ -9,7 +9,7 @@ use candle_core::quantized::{GgmlDType, QStorage, QTensor, gguf_file};
 use candle_core::{Device, Tensor};
 use ken_storage::ReadAt;
 
-use crate::decoder::error::DecoderError;
+use crate::decoder::error::{DecoderError, first_line};
 use crate::decoder::files::gguf_header;
 use crate::decoder::files::stored_weights::block_type;
 use crate::decoder::graph::block_matrix::BlockMatrix;
@@ -240,12 +240,6 @@ impl Seek for Reader<'_> {
         self.at = position.ok_or_else(|| Error::from(ErrorKind::InvalidInput))?;
         Ok(self.at)
     }
-}
-
-/// candle appends a backtrace to its messages; people only need the first line.
-fn first_line(error: &candle_core::Error) -> String {
-    let text = error.to_string();
-    text.lines().next().unwrap_or_default().to_owned()
 }
 
 fn text(value: &gguf_file::Value) -> Option<&str> {

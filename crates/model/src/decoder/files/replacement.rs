@@ -1,14 +1,15 @@
 //! Replaces the files of a model or an adapter in a folder, so that the folder opens as the old one or as the new
 //! one, or is refused as incomplete, wherever the writing stops.
 
-use std::io::Write;
+use std::io::{Error, Write};
 use std::path::{Path, PathBuf};
 
 use ken_storage::{AtomicFile, StorageError};
+use safetensors::tensor::{Dtype, TensorView};
 
 use crate::decoder::error::DecoderError;
 use crate::decoder::files::file_names::{
-    CONFIG_FILE, COPIED, INDEX_END, ORIGIN_FILE, SETTINGS_FILE, TENSORS_FILE,
+    CONFIG_FILE, COPIED, INDEX_END, ORIGIN_FILE, SETTINGS_FILE, TENSORS_FILE, WEIGHTS_FILE,
 };
 
 /// The files that make a folder a model or an adapter; without them it does not open.
@@ -70,6 +71,26 @@ impl Replacement {
         file.sync()?;
         self.staged.push((name.to_owned(), file));
         Ok(())
+    }
+
+    /// Stages weights, each a name, a shape and little-endian numbers.
+    ///
+    /// # Errors
+    /// As [`Replacement::stage`].
+    pub(in crate::decoder) fn stage_weights(
+        &mut self,
+        dtype: Dtype,
+        tensors: &[(String, Vec<usize>, Vec<u8>)],
+    ) -> Result<(), DecoderError> {
+        let views = tensors.iter().map(|(name, shape, bytes)| {
+            TensorView::new(dtype, shape.clone(), bytes).map(|view| (name, view))
+        });
+        let metadata = [("format".to_owned(), "pt".to_owned())].into();
+        let content = views
+            .collect::<Result<Vec<_>, _>>()
+            .and_then(|views| safetensors::serialize(views, Some(metadata)))
+            .map_err(|error| DecoderError::io(Path::new(WEIGHTS_FILE), Error::other(error)))?;
+        self.stage(WEIGHTS_FILE, &content)
     }
 
     /// Keeps an old file.
@@ -138,16 +159,12 @@ pub(in crate::decoder) fn is_begun(folder: &Path) -> bool {
 /// # Errors
 /// A folder that cannot be read, a file that cannot be removed.
 pub fn remove_model(folder: &Path) -> Result<(), DecoderError> {
-    for name in NAMING {
-        ken_storage::remove(&folder.join(name))?;
-    }
-    ken_storage::sync_dir(folder)?;
-    for name in ken_storage::names(folder)? {
-        if is_of_model(&name) {
-            ken_storage::remove(&folder.join(name))?;
-        }
-    }
-    Ok(())
+    let nothing = Replacement {
+        folder: folder.to_path_buf(),
+        staged: Vec::new(),
+        kept: Vec::new(),
+    };
+    nothing.commit()
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ pub(in crate::decoder) enum Stored {
 }
 
 /// Quantized weights with an adapter's changes beside them, since merging would make them floats.
+#[derive(Default)]
 pub(in crate::decoder) struct Blocks {
     /// Their rows are concatenated.
     pub(in crate::decoder) matrices: Vec<BlockMatrix>,
@@ -47,8 +48,7 @@ impl Stored {
     pub(in crate::decoder) fn blocks(matrix: BlockMatrix) -> Self {
         Self::Blocks(Blocks {
             matrices: vec![matrix],
-            updates: Vec::new(),
-            replaced: None,
+            ..Blocks::default()
         })
     }
 
@@ -80,11 +80,7 @@ impl Stored {
             let parts: Vec<Tensor> = parts.iter().map(Self::dense).collect::<Result<_, _>>()?;
             return Ok(Self::Dense(Tensor::cat(&parts, 0)?));
         }
-        let mut stack = Blocks {
-            matrices: Vec::new(),
-            updates: Vec::new(),
-            replaced: None,
-        };
+        let mut stack = Blocks::default();
         let mut first = 0;
         for part in parts {
             if let Self::Blocks(part) = part {

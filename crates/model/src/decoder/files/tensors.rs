@@ -9,7 +9,7 @@ use candle_nn::rotary_emb::rope_slow;
 use crate::decoder::config::Activation;
 use crate::decoder::error::DecoderError;
 use crate::decoder::files::stored_weights::Stored;
-use crate::decoder::graph::backend::{AttentionLayer, Backend, Heads, Rotation, Run, Sequence};
+use crate::decoder::graph::backend::{AttentionLayer, Backend, Heads, Input, Rotation, Sequence};
 
 type Result<T> = std::result::Result<T, DecoderError>;
 
@@ -172,7 +172,7 @@ impl Backend for Tensors {
         projected: Tensor,
         layer: &AttentionLayer<'_, Tensor>,
         turns: &Turns,
-        runs: &mut [Run<'_, TensorSequence>],
+        inputs: &mut [Input<'_, TensorSequence>],
     ) -> Result<Tensor> {
         let heads = layer.heads;
         let rows = projected.dim(0)?;
@@ -194,22 +194,22 @@ impl Backend for Tensors {
         }
         let values = values.transpose(0, 1)?.contiguous()?;
 
-        let mut outputs = Vec::with_capacity(runs.len());
+        let mut outputs = Vec::with_capacity(inputs.len());
         let mut first = 0;
-        for run in runs {
-            let of_run = |x: &Tensor| x.narrow(1, first, run.tokens);
+        for Input { tokens, sequence } in inputs {
+            let of_run = |x: &Tensor| x.narrow(1, first, tokens.len());
             let (new_keys, new_values) = (of_run(&keys)?, of_run(&values)?);
-            let (keys, values) = match &run.sequence.layers[layer.index] {
+            let (keys, values) = match &sequence.layers[layer.index] {
                 Some((keys, values)) => (
                     Tensor::cat(&[keys, &new_keys], 1)?,
                     Tensor::cat(&[values, &new_values], 1)?,
                 ),
                 None => (new_keys.contiguous()?, new_values.contiguous()?),
             };
-            let start = run.sequence.length;
+            let start = sequence.length;
             outputs.push(self.attend_run(&of_run(&queries)?, &keys, &values, layer, start)?);
-            run.sequence.layers[layer.index] = Some((keys, values));
-            first += run.tokens;
+            sequence.layers[layer.index] = Some((keys, values));
+            first += tokens.len();
         }
         Ok(Tensor::cat(&outputs, 0)?)
     }

@@ -1,14 +1,13 @@
 //! Writes an untrained decoder: a folder with configuration, tokenizer and random weights, as
 //! [`crate::decoder::Decoder`] loads it. Callers provide the random numbers.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use safetensors::tensor::{Dtype, TensorView};
+use safetensors::tensor::Dtype;
 use serde_json::{Value, json};
 
 use crate::decoder::error::DecoderError;
-use crate::decoder::files::file_names::{CONFIG_FILE, WEIGHTS_FILE};
+use crate::decoder::files::file_names::CONFIG_FILE;
 use crate::decoder::files::replacement::Replacement;
 use crate::decoder::text::prompt_form::{FIELD, PromptForm};
 
@@ -69,37 +68,20 @@ impl Untrained {
         for (name, value) in [(CONFIG_FILE, &self.config()), ("tokenizer.json", tokenizer)] {
             files.stage(name, format!("{value:#}\n").as_bytes())?;
         }
-        let tensors = self.tensors();
-        let data: BTreeMap<&str, (&[usize], Vec<u8>)> = tensors
-            .iter()
-            .map(|drawn| {
-                let count = drawn.shape.iter().product();
-                let mut bytes = Vec::with_capacity(4 * count);
-                for _ in 0..count {
-                    // A norm's weights are all equal.
-                    let number = match drawn.spread {
-                        0.0 => drawn.mean,
-                        spread => drawn.mean + spread * normal(),
-                    };
-                    bytes.extend_from_slice(&number.to_le_bytes());
-                }
-                (drawn.name.as_str(), (drawn.shape.as_slice(), bytes))
-            })
-            .collect();
-        let path = folder.join(WEIGHTS_FILE);
-        let corrupt = |error: safetensors::SafeTensorError| {
-            DecoderError::corrupt(&path, "safetensors", error.to_string())
-        };
-        let views = data
-            .iter()
-            .map(|(name, (shape, bytes))| {
-                let view = TensorView::new(Dtype::F32, shape.to_vec(), bytes);
-                Ok((*name, view.map_err(corrupt)?))
-            })
-            .collect::<Result<Vec<_>, DecoderError>>()?;
-        let format = [("format".to_owned(), "pt".to_owned())].into();
-        let bytes = safetensors::serialize(views, Some(format)).map_err(corrupt)?;
-        files.stage(WEIGHTS_FILE, &bytes)?;
+        let tensors = self.tensors().into_iter().map(|drawn| {
+            let numbers = (0..drawn.shape.iter().product::<usize>()).flat_map(|_| {
+                // A norm's weights are all equal.
+                let number = match drawn.spread {
+                    0.0 => drawn.mean,
+                    spread => drawn.mean + spread * normal(),
+                };
+                number.to_le_bytes()
+            });
+            let bytes: Vec<u8> = numbers.collect();
+            (drawn.name, drawn.shape, bytes)
+        });
+        let tensors: Vec<_> = tensors.collect();
+        files.stage_weights(Dtype::F32, &tensors)?;
         files.commit()
     }
 

@@ -87,6 +87,29 @@ impl Part {
         }
     }
 
+    /// The parts of the projection to queries, keys and values, and the rows of each.
+    pub(in crate::decoder) fn of_attention(config: &DecoderConfig) -> Vec<(Self, usize)> {
+        let [queries, keys] =
+            [config.heads, config.kv_heads].map(|heads| heads * config.head_width);
+        match config.family.fuses_projections() {
+            true => vec![(Self::QueryKeyValue, queries + 2 * keys)],
+            false => vec![
+                (Self::Query, queries),
+                (Self::Key, keys),
+                (Self::Value, keys),
+            ],
+        }
+    }
+
+    /// The parts of the projection to the gate and what it gates, in layers without experts, and the rows of each.
+    pub(in crate::decoder) fn of_gate(config: &DecoderConfig) -> Vec<(Self, usize)> {
+        let width = config.intermediate;
+        match config.family.fuses_projections() {
+            true => vec![(Self::GateUp, 2 * width)],
+            false => vec![(Self::Gate, width), (Self::Up, width)],
+        }
+    }
+
     /// The norm before the feed-forward layer.
     pub(in crate::decoder) fn feed_forward_norm(family: Family) -> Self {
         match family.norms_outputs() {
@@ -104,6 +127,11 @@ impl Part {
         }
     }
 }
+
+/// The names of the tensors outside of blocks, in GGUF and in Hugging Face.
+const EMBEDDING: [&str; 2] = ["token_embd.weight", "model.embed_tokens.weight"];
+const NORM: [&str; 2] = ["output_norm.weight", "model.norm.weight"];
+const OUTPUT: [&str; 2] = ["output.weight", "lm_head.weight"];
 
 /// A tensor of GGUF with the matrices of all experts, and the index of one.
 #[derive(Clone, Copy)]
@@ -368,20 +396,13 @@ impl Weights {
 
     /// Whether the model has its own output projection.
     pub(in crate::decoder) fn has_output(&self) -> bool {
-        self.file.shape(self.output_name()).is_some()
+        self.file.shape(self.name(OUTPUT)).is_some()
     }
 
-    fn output_name(&self) -> &'static str {
+    fn name(&self, [gguf, hugging_face]: [&'static str; 2]) -> &'static str {
         match &self.file {
-            WeightFile::Gguf(_) => "output.weight",
-            WeightFile::Safetensors { .. } => "lm_head.weight",
-        }
-    }
-
-    fn embedding_name(&self) -> &'static str {
-        match &self.file {
-            WeightFile::Gguf(_) => "token_embd.weight",
-            WeightFile::Safetensors { .. } => "model.embed_tokens.weight",
+            WeightFile::Gguf(_) => gguf,
+            WeightFile::Safetensors { .. } => hugging_face,
         }
     }
 
@@ -449,7 +470,7 @@ impl Weights {
         config: &DecoderConfig,
     ) -> Result<Stored, DecoderError> {
         let shape = [config.vocabulary, config.hidden];
-        let table = self.file.stored(self.embedding_name(), shape, None, None)?;
+        let table = self.file.stored(self.name(EMBEDDING), shape, None, None)?;
         match &self.adapter {
             Some(adapter) => adapter.with_rows(table),
             None => Ok(table),
@@ -484,7 +505,7 @@ impl Weights {
         &self,
         shape: [usize; 2],
     ) -> Result<(String, Option<BlockType>), DecoderError> {
-        self.file.stored_type(self.embedding_name(), shape, None)
+        self.file.stored_type(self.name(EMBEDDING), shape, None)
     }
 
     /// As above for the output projection, if the model has its own.
@@ -492,7 +513,7 @@ impl Weights {
         &self,
         shape: [usize; 2],
     ) -> Result<Option<(String, Option<BlockType>)>, DecoderError> {
-        let stored = || self.file.stored_type(self.output_name(), shape, None);
+        let stored = || self.file.stored_type(self.name(OUTPUT), shape, None);
         self.has_output().then(stored).transpose()
     }
 
@@ -502,10 +523,7 @@ impl Weights {
         config: &DecoderConfig,
         form: NormForm,
     ) -> Result<Tensor, DecoderError> {
-        let name = match &self.file {
-            WeightFile::Gguf(_) => "output_norm.weight",
-            WeightFile::Safetensors { .. } => "model.norm.weight",
-        };
+        let name = self.name(NORM);
         self.file.norm(name, config.hidden, config.family, form)
     }
 
@@ -518,7 +536,7 @@ impl Weights {
             return Ok(None);
         }
         let shape = [config.vocabulary, config.hidden];
-        let stored = self.file.stored(self.output_name(), shape, None, None);
+        let stored = self.file.stored(self.name(OUTPUT), shape, None, None);
         stored.map(Some)
     }
 }

@@ -78,7 +78,7 @@ pub(in crate::decoder) trait Backend: Send + Sync + Sized {
         projected: Self::Rows,
         layer: &AttentionLayer<'_, Self::Vector>,
         rotation: &Self::Rotation,
-        runs: &mut [Run<'_, Self::Sequence>],
+        inputs: &mut [Input<'_, Self::Sequence>],
     ) -> Result<Self::Rows>;
     /// Some of the rows.
     fn select(&self, x: &Self::Rows, rows: &[usize]) -> Result<Self::Rows>;
@@ -110,7 +110,7 @@ pub(in crate::decoder) struct Heads {
     pub(in crate::decoder) width: usize,
     /// The factor of the products of queries and keys.
     pub(in crate::decoder) scale: f32,
-    /// Epsilon of the norms of heads.
+    /// Epsilon of all norms.
     pub(in crate::decoder) epsilon: f32,
 }
 
@@ -130,9 +130,9 @@ pub(in crate::decoder) struct HeadNorms<V> {
     pub(in crate::decoder) key: V,
 }
 
-/// Consecutive rows of a batch in one sequence.
-pub(in crate::decoder) struct Run<'a, S> {
-    pub(in crate::decoder) tokens: usize,
+/// New tokens of one sequence, which are consecutive rows of a batch.
+pub(in crate::decoder) struct Input<'a, S> {
+    pub(in crate::decoder) tokens: &'a [u32],
     pub(in crate::decoder) sequence: &'a mut S,
 }
 

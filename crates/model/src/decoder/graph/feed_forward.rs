@@ -69,12 +69,7 @@ impl<B: Backend> FeedForward<B> {
                 hidden: config.hidden,
             }));
         }
-        let width = config.intermediate;
-        let gate_and_up = match config.family.fuses_projections() {
-            true => vec![(Part::GateUp, 2 * width)],
-            false => vec![(Part::Gate, width), (Part::Up, width)],
-        };
-        gated(&gate_and_up, Part::Down, width).map(Self::One)
+        gated(&Part::of_gate(config), Part::Down, config.intermediate).map(Self::One)
     }
 
     /// Whether a projection satisfies a condition.

@@ -3,17 +3,8 @@
 use crate::decoder::Decoder;
 use crate::decoder::error::DecoderError;
 use crate::decoder::scheduler::shared_prefix::shared_lengths;
-use crate::decoder::scheduler::{Job, Message, Work};
+use crate::decoder::scheduler::{Job, Message, ReadState, Work};
 use crate::decoder::text::prompt::Prompt;
-
-/// The result of reading a prompt.
-#[derive(Debug, Clone, Default)]
-pub(in crate::decoder) struct ReadState {
-    /// The residual stream at its last token.
-    pub(in crate::decoder) residual: Vec<f32>,
-    /// The natural-log probabilities of the requested tokens.
-    pub(in crate::decoder) logprobs: Vec<f32>,
-}
 
 impl Decoder {
     /// The residual stream at the last token of each prompt, after layer `layer`, not
@@ -26,7 +17,7 @@ impl Decoder {
     /// A layer that the model does not have, a prompt that does not fit into the context, a full queue
     /// of callers.
     pub fn hidden(&self, prompts: &[&Prompt], layer: usize) -> Result<Vec<Vec<f32>>, DecoderError> {
-        let states = self.states(prompts, layer, |_| Work::State(layer))?;
+        let states = self.states(prompts, layer, || Work::State(layer))?;
         Ok(states.into_iter().map(|state| state.residual).collect())
     }
 
@@ -35,7 +26,7 @@ impl Decoder {
         &self,
         prompts: &[&Prompt],
         layer: usize,
-        work: impl Fn(usize) -> Work,
+        work: impl Fn() -> Work,
     ) -> Result<Vec<ReadState>, DecoderError> {
         let layers = self.config.layers;
         if layer > layers {
@@ -48,11 +39,11 @@ impl Decoder {
                 return Err(DecoderError::ContextExceeded { received, context });
             }
         }
-        let jobs = prompts.iter().zip(shared_lengths(prompts)).enumerate();
-        let jobs = jobs.map(|(index, (prompt, shared))| Job {
+        let jobs = prompts.iter().zip(shared_lengths(prompts));
+        let jobs = jobs.map(|(prompt, shared)| Job {
             prompt: (*prompt).clone(),
             shared,
-            work: work(index),
+            work: work(),
         });
         let mut states = vec![ReadState::default(); prompts.len()];
         if states.is_empty() {
@@ -60,20 +51,11 @@ impl Decoder {
         }
         let call = self.scheduler.call(jobs.collect())?;
         for _ in 0..prompts.len() {
-            let message = call.wait(&self.cancel)?;
-            if let Message::State {
-                request,
-                state,
-                logprobs,
-            } = message
-            {
-                if !state.iter().all(|number| number.is_finite()) {
+            if let Message::State { request, state } = call.wait(&self.cancel)? {
+                if !state.residual.iter().all(|number| number.is_finite()) {
                     return Err(DecoderError::NotFinite);
                 }
-                states[request] = ReadState {
-                    residual: state,
-                    logprobs,
-                };
+                states[request] = state;
             }
         }
         Ok(states)

@@ -15,7 +15,7 @@ use crate::decoder::config::{Activation, DecoderConfig, Rotary};
 use crate::decoder::error::DecoderError;
 use crate::decoder::files::weights::{NormForm, Part, Weights};
 use crate::decoder::graph::backend::{
-    AttentionLayer, Backend, HeadNorms, Heads, Rotation, Run, Sequence,
+    AttentionLayer, Backend, HeadNorms, Heads, Input, Rotation, Sequence,
 };
 
 use feed_forward::FeedForward;
@@ -30,9 +30,7 @@ pub(in crate::decoder) struct Graph<B: Backend> {
 
 /// A decoder's weights in the layout of the forward pass.
 struct Network<B: Backend> {
-    layers: usize,
     heads: Heads,
-    epsilon: f32,
     activation: Activation,
     /// The factor of embeddings.
     embedding_scale: f32,
@@ -64,10 +62,15 @@ struct Block<B: Backend> {
     post_feed_forward_norm: Option<B::Vector>,
 }
 
-/// New tokens of one sequence.
-pub(in crate::decoder) struct Input<'a, S> {
-    pub(in crate::decoder) tokens: &'a [u32],
-    pub(in crate::decoder) sequence: &'a mut S,
+/// The requested hidden states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::decoder) enum Depth {
+    /// The final ones, normalized, from which logits are computed.
+    Final,
+    /// The residual stream after this layer, not normalized. The sequences cannot be used afterwards.
+    Residual(usize),
+    /// The final ones, and the residual stream after this layer.
+    FinalAndResidual(usize),
 }
 
 impl<B: Backend> Graph<B> {
@@ -114,9 +117,7 @@ impl<B: Backend> Graph<B> {
             norm = (norm / f64::from(config.logit_divisor))?;
         }
         let network = Network {
-            layers: config.layers,
             heads,
-            epsilon: config.norm_epsilon,
             activation: config.activation,
             embedding_scale: config.embedding_scale,
             residual_scale: config.residual_scale,
@@ -152,59 +153,36 @@ impl<B: Backend> Graph<B> {
 
     /// An empty sequence with capacity for some tokens.
     pub(in crate::decoder) fn empty(&self, capacity: usize) -> Result<B::Sequence> {
-        self.backend
-            .empty(self.network.layers, &self.network.heads, capacity)
+        let Network { blocks, heads, .. } = &*self.network;
+        self.backend.empty(blocks.len(), heads, capacity)
     }
 
-    /// Reads new tokens after those of their sequences, all in one batch, and returns the final,
-    /// normalized hidden states of the selected rows, concatenated. Rows are numbered across all
-    /// inputs.
+    /// Reads new tokens after those of their sequences, all in one batch, and returns the final hidden states of the
+    /// selected rows and their residual streams, as the depth requests. Rows are numbered across all inputs.
+    ///
+    /// # Shapes
+    /// Returns `[selected, hidden]` twice; what is not requested is empty.
     pub(in crate::decoder) fn forward(
         &self,
         inputs: &mut [Input<'_, B::Sequence>],
         selected: &[usize],
-    ) -> Result<Vec<f32>> {
-        let (x, _) = self.run(inputs, selected, self.network.blocks.len(), None)?;
+        depth: Depth,
+    ) -> Result<(Vec<f32>, Vec<f32>)> {
+        let network = &self.network;
+        let download = |x: B::Rows| self.backend.download(x);
+        let between = match depth {
+            Depth::Residual(layer) => {
+                let (x, _) = self.run(inputs, selected, layer, None)?;
+                return Ok((Vec::new(), download(x)?));
+            }
+            Depth::Final => None,
+            Depth::FinalAndResidual(layer) => Some(layer),
+        };
+        let (x, residual) = self.run(inputs, selected, network.blocks.len(), between)?;
         let x = self
             .backend
-            .norm(&x, &self.network.norm, self.network.epsilon)?;
-        self.backend.download(x)
-    }
-
-    /// As [`Graph::forward`], but returns the residual stream after layer `layer`, not
-    /// normalized. The sequences cannot be used afterwards.
-    pub(in crate::decoder) fn residual(
-        &self,
-        inputs: &mut [Input<'_, B::Sequence>],
-        selected: &[usize],
-        layer: usize,
-    ) -> Result<Vec<f32>> {
-        let (x, _) = self.run(inputs, selected, layer, None)?;
-        self.backend.download(x)
-    }
-
-    /// As [`Graph::forward`], each row followed by its residual stream after layer `layer`.
-    ///
-    /// # Shapes
-    /// Returns `[selected, 2 * hidden]`.
-    pub(in crate::decoder) fn forward_with_residual(
-        &self,
-        inputs: &mut [Input<'_, B::Sequence>],
-        selected: &[usize],
-        layer: usize,
-    ) -> Result<Vec<f32>> {
-        let (x, residual) = self.run(inputs, selected, self.network.blocks.len(), Some(layer))?;
-        let x = self
-            .backend
-            .norm(&x, &self.network.norm, self.network.epsilon)?;
-        let last = self.backend.download(x)?;
-        let residual = residual.map(|x| self.backend.download(x)).transpose()?;
-        let residual = residual.unwrap_or_default();
-        let width = (last.len() / selected.len().max(1)).max(1);
-        let rows = last.chunks(width).zip(residual.chunks(width));
-        Ok(rows
-            .flat_map(|(last, residual)| [last, residual].concat())
-            .collect())
+            .norm(&x, &network.norm, network.heads.epsilon)?;
+        Ok((download(x)?, residual.map_or(Ok(Vec::new()), download)?))
     }
 
     /// The residual stream of the selected rows after the first `blocks` blocks and, if requested, after the first
@@ -222,13 +200,6 @@ impl<B: Backend> Graph<B> {
         let rotations = rotaries
             .map(|rotary| self.rotation(inputs, rotary))
             .collect::<Result<Vec<_>>>()?;
-        let mut runs: Vec<Run<'_, B::Sequence>> = inputs
-            .iter_mut()
-            .map(|input| Run {
-                tokens: input.tokens.len(),
-                sequence: input.sequence,
-            })
-            .collect();
         let mut x = backend.embed(&self.network.embedding, &tokens)?;
         if self.network.embedding_scale != 1.0 {
             x = backend.scale(x, self.network.embedding_scale)?;
@@ -244,7 +215,7 @@ impl<B: Backend> Graph<B> {
             // After the last attention, no row needs the others.
             let selected = (layer + 1 == blocks).then_some(wanted);
             let rotation = &rotations[block.rotary];
-            x = block.forward(self, layer, x, rotation, &mut runs, selected)?;
+            x = block.forward(self, layer, x, rotation, inputs, selected)?;
             if between == Some(layer + 1) {
                 let left: Vec<usize> = (0..wanted.len()).collect();
                 let rows = if selected.is_some() {
@@ -255,22 +226,22 @@ impl<B: Backend> Graph<B> {
                 kept = Some(backend.select(&x, rows)?);
             }
         }
-        for run in runs {
-            run.sequence.advance(run.tokens);
+        for input in inputs {
+            input.sequence.advance(input.tokens.len());
         }
         Ok((x, kept))
     }
 
     /// The residual stream `x` plus the output of a half of a block, which is normalized if there is a norm for it.
-    fn added(&self, x: B::Rows, given: B::Rows, norm: Option<&B::Vector>) -> Result<B::Rows> {
-        let mut given = given;
+    fn added(&self, x: B::Rows, mut given: B::Rows, norm: Option<&B::Vector>) -> Result<B::Rows> {
+        let (backend, network) = (&self.backend, &self.network);
         if let Some(weight) = norm {
-            given = self.backend.norm(&given, weight, self.network.epsilon)?;
+            given = backend.norm(&given, weight, network.heads.epsilon)?;
         }
-        if self.network.residual_scale != 1.0 {
-            given = self.backend.scale(given, self.network.residual_scale)?;
+        if network.residual_scale != 1.0 {
+            given = backend.scale(given, network.residual_scale)?;
         }
-        self.backend.add(x, &given)
+        backend.add(x, &given)
     }
 
     /// The logits of the next token.
@@ -316,16 +287,8 @@ impl<B: Backend> Block<B> {
         rotary: usize,
     ) -> Result<Self> {
         let queries = config.heads * config.head_width;
-        let keys = config.kv_heads * config.head_width;
         let family = config.family;
-        let attention_parts = match family.fuses_projections() {
-            true => vec![(Part::QueryKeyValue, queries + 2 * keys)],
-            false => vec![
-                (Part::Query, queries),
-                (Part::Key, keys),
-                (Part::Value, keys),
-            ],
-        };
+        let attention_parts = Part::of_attention(config);
         let norm = |part, width| -> Result<B::Vector> {
             backend.vector(&weights.block_norm(family, layer, part, width, NormForm::Whole)?)
         };
@@ -355,7 +318,7 @@ impl<B: Backend> Block<B> {
         };
         Ok(Self {
             rotary,
-            window: config.window(config.layer_kind(layer)),
+            window: config.window(layer),
             attention_norm: norm(Part::AttentionNorm, config.hidden)?,
             query_key_value: matrix(&attention_parts, config.hidden)?,
             query_key_value_bias,
@@ -376,29 +339,29 @@ impl<B: Backend> Block<B> {
         index: usize,
         mut x: B::Rows,
         rotation: &B::Rotation,
-        runs: &mut [Run<'_, B::Sequence>],
+        inputs: &mut [Input<'_, B::Sequence>],
         selected: Option<&[usize]>,
     ) -> Result<B::Rows> {
-        let backend = &graph.backend;
-        let normalized = backend.norm(&x, &self.attention_norm, graph.network.epsilon)?;
+        let (backend, network) = (&graph.backend, &graph.network);
+        let epsilon = network.heads.epsilon;
+        let normalized = backend.norm(&x, &self.attention_norm, epsilon)?;
         let mut projected = backend.project(&normalized, &self.query_key_value)?;
         if let Some(bias) = &self.query_key_value_bias {
             projected = backend.add_bias(projected, bias)?;
         }
         let layer = AttentionLayer {
             index,
-            heads: &graph.network.heads,
+            heads: &network.heads,
             window: self.window,
             norms: self.head_norms.as_ref(),
         };
-        let mut attended = backend.attend(projected, &layer, rotation, runs)?;
+        let mut attended = backend.attend(projected, &layer, rotation, inputs)?;
         if let Some(rows) = selected {
             (x, attended) = (backend.select(&x, rows)?, backend.select(&attended, rows)?);
         }
-        let network = &graph.network;
         let attended = backend.project(&attended, &self.attention_output)?;
         let x = graph.added(x, attended, self.post_attention_norm.as_ref())?;
-        let normalized = backend.norm(&x, &self.feed_forward_norm, network.epsilon)?;
+        let normalized = backend.norm(&x, &self.feed_forward_norm, epsilon)?;
         let given = self
             .feed_forward
             .forward(backend, &normalized, network.activation)?;

@@ -6,8 +6,9 @@ use std::mem;
 use super::batch::{Active, Batch, MOST_BRANCHES};
 use super::job::{CallId, Job, Place, Work};
 use super::prefixes::{PrefixId, Scored};
-use super::reading::{Depth, Goal, Lane, Reading, Wanted};
+use super::reading::{Goal, Lane, Reading, Wanted};
 use super::turns;
+use crate::decoder::graph::Depth;
 use crate::decoder::graph::backend::Backend;
 use crate::decoder::text::prompt::Course;
 

@@ -16,6 +16,8 @@ use crate::decoder::text::token_texts::TokenTexts;
 /// A request for continuations of a tokenized prompt.
 pub type GenerateRequest<'a> = ken_language::GenerateRequest<'a, Prompt>;
 
+type OnProgress<'a> = &'a mut dyn FnMut(Progress<'_>) -> ControlFlow<()>;
+
 /// A generated answer.
 #[derive(Debug, Clone)]
 pub struct Generation {
@@ -91,7 +93,7 @@ impl Decoder {
     pub(in crate::decoder) fn answer_many(
         &self,
         requests: &[GenerateRequest<'_>],
-        on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
+        on_progress: OnProgress<'_>,
     ) -> Result<Vec<Answer>, DecoderError> {
         let context = self.context_tokens();
         for request in requests {
@@ -218,7 +220,7 @@ fn receive(
     call: &Call,
     asked: &mut [Asked<'_>],
     names: &mut TokenTexts<'_>,
-    on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
+    on_progress: OnProgress<'_>,
 ) -> Result<(), DecoderError> {
     let mut open: usize = asked.iter().map(|asked| asked.request.samples).sum();
     while open > 0 {
@@ -254,12 +256,7 @@ fn receive(
 
 impl Asked<'_> {
     /// Reports how much of the prompt has been read. Returns how many texts that ended.
-    fn ask(
-        &mut self,
-        call: &Call,
-        job: usize,
-        on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
-    ) -> usize {
+    fn ask(&mut self, call: &Call, job: usize, on_progress: OnProgress<'_>) -> usize {
         let progress = Progress::Reading {
             request: self.index,
             read: self.answer.read,
@@ -277,12 +274,7 @@ impl Asked<'_> {
     }
 
     /// Takes the new piece of a text. Returns 1 if it ended the text.
-    fn take(
-        &mut self,
-        call: &Call,
-        written: Written,
-        on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
-    ) -> usize {
+    fn take(&mut self, call: &Call, written: Written, on_progress: OnProgress<'_>) -> usize {
         let Written { sample, .. } = written;
         // Pieces written before a cancellation arrived do not count.
         if !self.answer.open[sample] {
@@ -325,7 +317,7 @@ impl Asked<'_> {
         sample: usize,
         text: &str,
         is_last: bool,
-        on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
+        on_progress: OnProgress<'_>,
     ) -> ControlFlow<()> {
         let scored = &self.answer.texts[sample].token_logprobs;
         let sent = &mut self.answer.told[sample];

@@ -119,14 +119,19 @@ pub(in crate::decoder) enum Message {
         request: usize,
         logprobs: Vec<Vec<f32>>,
     },
-    /// A residual stream, and the natural-log probabilities of the requested tokens.
-    State {
-        request: usize,
-        state: Vec<f32>,
-        logprobs: Vec<f32>,
-    },
+    /// What reading a prompt gave.
+    State { request: usize, state: ReadState },
     /// The call has failed.
     Failed(DecoderError),
+}
+
+/// The results of reading a prompt.
+#[derive(Debug, Clone, Default)]
+pub(in crate::decoder) struct ReadState {
+    /// The residual stream at its last token.
+    pub(in crate::decoder) residual: Vec<f32>,
+    /// The natural-log probabilities of the requested tokens.
+    pub(in crate::decoder) logprobs: Vec<f32>,
 }
 
 /// What one step wrote of one sample.

@@ -40,7 +40,7 @@ use crate::decoder::graph::runtime::Engines;
 use batch::Batch;
 pub(in crate::decoder) use branch::Writer;
 pub(in crate::decoder) use call::Call;
-pub(in crate::decoder) use job::{Job, Message, Work, Written};
+pub(in crate::decoder) use job::{Job, Message, ReadState, Work, Written};
 use job::{Order, Seat};
 
 /// The handle of the running batch.

@@ -7,10 +7,10 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use super::branch::{Branch, Writer};
-use super::reading::{Depth, Lane, Reading};
+use super::reading::{Lane, Reading};
 use crate::decoder::error::DecoderError;
-use crate::decoder::graph::backend::Backend;
-use crate::decoder::graph::{Graph, Input};
+use crate::decoder::graph::backend::{Backend, Input};
+use crate::decoder::graph::{Depth, Graph};
 
 /// Rows whose logits are computed at once.
 const LOGIT_ROWS: usize = 64;
@@ -67,25 +67,11 @@ impl<B: Backend> Computer<'_, B> {
             }
             first += piece.rows;
         }
-        let states = self.forward(lane.depth, branches, readings, pieces, &selected)?;
-        let last = match lane.depth {
-            Depth::Final => states,
-            Depth::Residual(_) => {
-                for (row, state) in wanted.iter().zip(states.chunks(self.hidden)) {
-                    readings[row.reading].found.state = state.to_vec();
-                }
-                return Ok(Vec::new());
-            }
-            Depth::FinalAndResidual(_) => {
-                let mut last = Vec::with_capacity(states.len() / 2);
-                for (row, both) in wanted.iter().zip(states.chunks(2 * self.hidden)) {
-                    let (state, residual) = both.split_at(self.hidden);
-                    last.extend_from_slice(state);
-                    readings[row.reading].found.state = residual.to_vec();
-                }
-                last
-            }
-        };
+        // Branches only write, so the rows with residual streams are those of readings.
+        let (last, residuals) = self.forward(lane.depth, branches, readings, pieces, &selected)?;
+        for (row, residual) in wanted.iter().zip(residuals.chunks(self.hidden)) {
+            readings[row.reading].found.state = residual.to_vec();
+        }
         self.take(&last, branches, readings, &wanted)
     }
 
@@ -96,7 +82,7 @@ impl<B: Backend> Computer<'_, B> {
         readings: &mut [Reading<B::Sequence>],
         pieces: &[Piece],
         selected: &[usize],
-    ) -> Result<Vec<f32>, DecoderError> {
+    ) -> Result<(Vec<f32>, Vec<f32>), DecoderError> {
         let mut inputs: Vec<Input<'_, B::Sequence>> =
             branches.iter_mut().map(|branch| branch.input()).collect();
         let mut pieces = pieces.iter().peekable();
@@ -105,14 +91,7 @@ impl<B: Backend> Computer<'_, B> {
                 inputs.extend(reading.input(piece.rows));
             }
         }
-        match depth {
-            Depth::Final => self.graph.forward(&mut inputs, selected),
-            Depth::Residual(layer) => self.graph.residual(&mut inputs, selected, layer),
-            Depth::FinalAndResidual(layer) => {
-                self.graph
-                    .forward_with_residual(&mut inputs, selected, layer)
-            }
-        }
+        self.graph.forward(&mut inputs, selected, depth)
     }
 
     /// Passes the logits of hidden states to the branches, then to the readings that want them.

@@ -1,5 +1,6 @@
 //! Prefixes that requests share: each is read once, and kept for later requests.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::decoder::scheduler::sampling::TokenLogprobs;
@@ -18,7 +19,6 @@ pub(super) struct Scored {
 
 /// A prefix, with its sequence once it has been read.
 struct Prefix<S> {
-    id: PrefixId,
     exact: bool,
     tokens: Vec<u32>,
     /// Tokens whose keys and values are its own, not those of a shorter prefix.
@@ -38,14 +38,14 @@ struct Prefix<S> {
 
 /// All prefixes that are kept or being read.
 pub(super) struct Prefixes<S> {
-    kept: Vec<Prefix<S>>,
+    kept: BTreeMap<PrefixId, Prefix<S>>,
     clock: u64,
 }
 
 impl<S> Default for Prefixes<S> {
     fn default() -> Self {
         Self {
-            kept: Vec::new(),
+            kept: BTreeMap::new(),
             clock: 0,
         }
     }
@@ -64,21 +64,22 @@ impl<S> Prefixes<S> {
         tokens: &[u32],
         scored: Option<Scored>,
     ) -> Option<PrefixId> {
-        let is_it = |p: &&Prefix<S>| p.exact == exact && p.scored == scored && p.tokens == tokens;
-        self.kept.iter().find(is_it).map(|prefix| prefix.id)
+        let is_it = |p: &Prefix<S>| p.exact == exact && p.scored == scored && p.tokens == tokens;
+        let known = self.kept.iter().find(|(_, prefix)| is_it(prefix));
+        known.map(|(id, _)| *id)
     }
 
     /// The longest open prefix of some tokens that leaves at least one, and its length.
     pub(super) fn longest(&self, exact: bool, tokens: &[u32]) -> Option<(PrefixId, usize)> {
-        let begins = |prefix: &&Prefix<S>| {
+        let begins = |prefix: &Prefix<S>| {
             prefix.open
                 && prefix.exact == exact
                 && prefix.tokens.len() < tokens.len()
                 && tokens.starts_with(&prefix.tokens)
         };
-        let longest = self.kept.iter().filter(begins);
-        let longest = longest.max_by_key(|prefix| prefix.tokens.len())?;
-        Some((longest.id, longest.tokens.len()))
+        let open = self.kept.iter().filter(|(_, prefix)| begins(prefix));
+        let lengths = open.map(|(id, prefix)| (*id, prefix.tokens.len()));
+        lengths.max_by_key(|(_, length)| *length)
     }
 
     /// Adds a prefix to read.
@@ -90,8 +91,7 @@ impl<S> Prefixes<S> {
         scored: Option<Scored>,
     ) -> PrefixId {
         let id = self.tick();
-        self.kept.push(Prefix {
-            id,
+        let prefix = Prefix {
             exact,
             tokens,
             own,
@@ -101,7 +101,8 @@ impl<S> Prefixes<S> {
             open: false,
             written: None,
             used: id,
-        });
+        };
+        self.kept.insert(id, prefix);
         id
     }
 
@@ -117,15 +118,15 @@ impl<S> Prefixes<S> {
             return;
         }
         let id = self.add(exact, tokens, own, None);
-        if let Some(added) = self.kept.last_mut() {
+        if let Some(added) = self.kept.get_mut(&id) {
             added.open = true;
+            added.sequence = Some(sequence);
         }
-        self.is_read(id, sequence, Vec::new());
     }
 
     /// Stores the sequence of a prefix that has been read, and its log probabilities, if it is scored.
     pub(super) fn is_read(&mut self, id: PrefixId, sequence: Arc<S>, logprobs: Vec<TokenLogprobs>) {
-        if let Some(prefix) = self.kept.iter_mut().find(|prefix| prefix.id == id) {
+        if let Some(prefix) = self.kept.get_mut(&id) {
             prefix.sequence = Some(sequence);
             prefix.logprobs = logprobs;
         }
@@ -133,13 +134,13 @@ impl<S> Prefixes<S> {
 
     /// The log probabilities of a prefix that has been read.
     pub(super) fn logprobs(&self, id: PrefixId) -> &[TokenLogprobs] {
-        let prefix = self.kept.iter().find(|prefix| prefix.id == id);
+        let prefix = self.kept.get(&id);
         prefix.map_or(&[], |prefix| &prefix.logprobs)
     }
 
     /// Records what was written after a prompt that begins with a prefix.
     pub(super) fn wrote(&mut self, id: PrefixId, prompt: &[u32], text: Vec<u32>) {
-        if let Some(prefix) = self.kept.iter_mut().find(|prefix| prefix.id == id) {
+        if let Some(prefix) = self.kept.get_mut(&id) {
             let rest = prompt.get(prefix.tokens.len()..).unwrap_or_default();
             prefix.written = Some([rest.to_vec(), text]);
         }
@@ -147,7 +148,7 @@ impl<S> Prefixes<S> {
 
     /// What was written when such a prompt was last continued; empty if unknown.
     pub(super) fn written(&self, id: PrefixId, prompt: &[u32]) -> &[u32] {
-        let prefix = self.kept.iter().find(|prefix| prefix.id == id);
+        let prefix = self.kept.get(&id);
         match prefix.and_then(|prefix| Some((prefix, prefix.written.as_ref()?))) {
             Some((prefix, [rest, text])) if prompt.get(prefix.tokens.len()..) == Some(rest) => text,
             _ => &[],
@@ -156,34 +157,34 @@ impl<S> Prefixes<S> {
 
     /// The sequence of a prefix, once it has been read.
     pub(super) fn sequence(&self, id: PrefixId) -> Option<&Arc<S>> {
-        let prefix = self.kept.iter().find(|prefix| prefix.id == id);
+        let prefix = self.kept.get(&id);
         prefix.and_then(|prefix| prefix.sequence.as_ref())
     }
 
     /// Marks a prefix as used, before those that it continues, so that these are dropped after it.
     pub(super) fn touch(&mut self, id: PrefixId) {
         let now = self.tick();
-        if let Some(prefix) = self.kept.iter_mut().find(|prefix| prefix.id == id) {
+        if let Some(prefix) = self.kept.get_mut(&id) {
             prefix.used = now;
         }
     }
 
     /// Drops a prefix.
     pub(super) fn remove(&mut self, id: PrefixId) {
-        self.kept.retain(|prefix| prefix.id != id);
+        self.kept.remove(&id);
     }
 
     /// The least recently used of the prefixes that have been read and satisfy a condition.
     pub(super) fn oldest(&self, of: impl Fn(PrefixId) -> bool) -> Option<PrefixId> {
-        let read = self.kept.iter().filter(|p| p.sequence.is_some());
-        let oldest = read.filter(|p| of(p.id)).min_by_key(|p| p.used);
-        oldest.map(|p| p.id)
+        let read = self.kept.iter().filter(|(_, p)| p.sequence.is_some());
+        let oldest = read.filter(|(id, _)| of(**id)).min_by_key(|(_, p)| p.used);
+        oldest.map(|(id, _)| *id)
     }
 
     /// Tokens with keys and values in the prefixes that satisfy a condition.
     pub(super) fn tokens(&self, of: impl Fn(PrefixId) -> bool) -> usize {
-        let own = self.kept.iter().filter(|prefix| of(prefix.id));
-        own.map(|prefix| prefix.own).sum()
+        let own = self.kept.iter().filter(|(id, _)| of(**id));
+        own.map(|(_, prefix)| prefix.own).sum()
     }
 }
 

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::job::{CallId, Place};
 use super::prefixes::PrefixId;
-use crate::decoder::graph::Input;
+use crate::decoder::graph::Depth;
+use crate::decoder::graph::backend::Input;
 use crate::decoder::scheduler::sampling::{TokenLogprobs, log_probability, token_logprobs};
 
 /// A kind of work that can share a forward pass.
@@ -13,17 +14,6 @@ pub(super) struct Lane {
     /// Whether it is computed exactly.
     pub(super) exact: bool,
     pub(super) depth: Depth,
-}
-
-/// The requested hidden states.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Depth {
-    /// The final ones, normalized, from which logits are computed.
-    Final,
-    /// The residual stream after this layer. The sequences cannot be used afterwards.
-    Residual(usize),
-    /// For each row the final one, followed by the residual stream after this layer.
-    FinalAndResidual(usize),
 }
 
 /// The purpose of a reading.

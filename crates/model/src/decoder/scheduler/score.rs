@@ -1,6 +1,6 @@
 //! The probabilities of given continuations.
 
-use ken_language::{softmax, total};
+use ken_language::total;
 
 use crate::decoder::Decoder;
 use crate::decoder::error::DecoderError;
@@ -40,19 +40,6 @@ impl Decoder {
         let request = ScoreRequest::new(prompt, continuations);
         let scores = self.score_many(&[request])?;
         Ok(scores.into_iter().next().unwrap_or_default())
-    }
-
-    /// The probability of each choice, given that one of them follows the prompt.
-    ///
-    /// # Errors
-    /// As [`Decoder::score_many`].
-    pub fn choose(&self, prompt: &Prompt, choices: &[&str]) -> Result<Vec<f64>, DecoderError> {
-        let sums: Vec<f64> = self
-            .score(prompt, choices)?
-            .iter()
-            .map(Score::sum)
-            .collect();
-        Ok(softmax(&sums))
     }
 
     /// Scores continuations of many prompts; each prompt is read once. A special token spelled out in a continuation

@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 use super::batch::{Active, Batch};
 use super::branch::{Branch, ReadPrompt};
 use super::draft::DRAFT_ROWS;
-use super::job::{CallId, Message, Place, Work};
+use super::job::{CallId, Message, Place, ReadState, Work};
 use super::pass::{Computer, Piece, in_pool};
 use super::prefixes::PrefixId;
-use super::reading::{Depth, Goal, Lane, Outputs, Reading, Wanted};
+use super::reading::{Goal, Lane, Outputs, Reading, Wanted};
 use super::turns;
 use crate::decoder::error::DecoderError;
+use crate::decoder::graph::Depth;
 use crate::decoder::graph::backend::{Backend, Sequence};
 
 /// The most rows of one forward pass. More would not be faster, and would take memory.
@@ -293,14 +294,11 @@ impl<B: Backend> Batch<B> {
                     self.prefixes.keep_open(true, tokens, active.rest, sequence);
                 }
                 self.active.remove(&place);
-                self.tell(
-                    place.call,
-                    Message::State {
-                        request,
-                        state: found.state,
-                        logprobs: found.logprobs,
-                    },
-                );
+                let state = ReadState {
+                    residual: found.state,
+                    logprobs: found.logprobs,
+                };
+                self.tell(place.call, Message::State { request, state });
             }
             Work::Score { continuations, .. } if continuations.len() == 1 => {
                 active.scores = vec![found.logprobs];

@@ -17,7 +17,7 @@ impl Decoder {
         layer: usize,
     ) -> Result<Vec<SourceChoice>, DecoderError> {
         let prompts: Vec<&Prompt> = prompts.iter().collect();
-        let states = self.states(&prompts, layer, |_| Work::Choose {
+        let states = self.states(&prompts, layer, || Work::Choose {
             layer,
             tokens: sources.to_vec(),
         })?;

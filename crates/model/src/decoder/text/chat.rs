@@ -10,8 +10,9 @@ use serde_json::Value;
 
 use crate::decoder::error::DecoderError;
 use crate::decoder::files::gguf::Metadata;
+use crate::decoder::files::settings_file;
 use crate::decoder::text::template;
-use crate::small_file::{self, MOST_SETTINGS_BYTES, MOST_TEMPLATE_BYTES};
+use crate::small_file::{self, MOST_TEMPLATE_BYTES};
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -92,16 +93,13 @@ impl ChatTemplate {
     /// A template that is too long.
     pub(in crate::decoder) fn from_folder(folder: &Path) -> Result<Option<Self>, DecoderError> {
         let settings = folder.join("tokenizer_config.json");
-        let config: Value = small_file::text(&settings, MOST_SETTINGS_BYTES)
-            .ok()
-            .and_then(|text| serde_json::from_str(&text).ok())
-            .unwrap_or(Value::Null);
+        let config: Value = settings_file::read(&settings).unwrap_or_default();
         let of_config = || match config.get("chat_template")? {
             Value::String(template) => Some(template.clone()),
             // Of several named templates, the default one is for plain conversations.
             Value::Array(named) => named
                 .iter()
-                .find(|entry| entry.get("name").and_then(Value::as_str) == Some("default"))
+                .find(|entry| entry["name"] == "default")
                 .and_then(|entry| entry.get("template")?.as_str().map(str::to_owned)),
             _ => None,
         };
@@ -179,15 +177,12 @@ impl ChatTemplate {
 
 /// A template within the limit of length.
 fn bounded(source: String) -> Result<String, DecoderError> {
-    match source.len() as u64 > MOST_TEMPLATE_BYTES {
-        false => Ok(source),
-        true => Err(DecoderError::ChatTemplate {
-            reason: format!(
-                "it has {} bytes; none has more than {MOST_TEMPLATE_BYTES}",
-                source.len()
-            ),
-        }),
+    let bytes = source.len();
+    if bytes as u64 <= MOST_TEMPLATE_BYTES {
+        return Ok(source);
     }
+    let reason = format!("it has {bytes} bytes; none has more than {MOST_TEMPLATE_BYTES}");
+    Err(DecoderError::ChatTemplate { reason })
 }
 
 #[cfg(test)]

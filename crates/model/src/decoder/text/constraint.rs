@@ -10,7 +10,7 @@ use llguidance::toktrie::{ApproximateTokEnv, TokEnv, TokRxInfo, TokTrie};
 use llguidance::{Matcher, ParserFactory, token_bytes_from_tokenizer_json};
 use serde_json::{Value, json};
 
-use crate::decoder::error::DecoderError;
+use crate::decoder::error::{DecoderError, first_line};
 use crate::decoder::text::tokenizer::TextTokenizer;
 
 /// Makes constraints. They share the vocabulary as a trie of bytes, which is built when the first one is made.
@@ -83,12 +83,6 @@ fn factory(
         ..ParserLimits::default()
     };
     Ok(factory)
-}
-
-/// The first line of an error; the rest is a dump of the grammar.
-fn first_line(error: &dyn Display) -> String {
-    let text = error.to_string();
-    text.lines().next().unwrap_or_default().to_owned()
 }
 
 /// The state of one text under a constraint.

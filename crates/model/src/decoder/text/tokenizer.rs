@@ -5,7 +5,6 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use ken_storage::contained;
 use tokenizers::decoders::byte_fallback::ByteFallback;
 use tokenizers::decoders::fuse::Fuse;
 use tokenizers::decoders::strip::Strip;
@@ -23,8 +22,7 @@ use tokenizers::{
 use crate::decoder::error::DecoderError;
 use crate::decoder::files::gguf::Metadata;
 use crate::small_file::{self, MOST_TOKENIZER_BYTES};
-use crate::tokenization::tokenizing;
-use crate::tokenizer_growth;
+use crate::tokenization::{parsed, tokenizing};
 
 /// GGUF's token types that matter here.
 const NORMAL: f64 = 1.0;
@@ -68,22 +66,14 @@ pub(in crate::decoder) struct TextTokenizer {
 impl TextTokenizer {
     /// Reads a `tokenizer.json` from its content.
     pub(in crate::decoder) fn from_json(path: &Path, content: &[u8]) -> Result<Self, DecoderError> {
-        let read = || {
-            let mut tokenizer = Tokenizer::from_bytes(content)?;
-            // Neither applies here, whatever the file says.
-            tokenizer.with_padding(None).with_truncation(None)?;
-            Ok(tokenizer)
-        };
-        let tokenizer = tokenizer_growth::check(content)
-            .and_then(|()| tokenizing(read))
-            .map_err(|reason| refuse(path, &reason))?;
+        let tokenizer = parsed(content).map_err(|reason| refuse(path, &reason))?;
         Ok(Self::new(tokenizer, path))
     }
 
     /// Rebuilds the tokenizer that llama.cpp's converter wrote into the metadata.
     pub(in crate::decoder) fn from_gguf(metadata: &Metadata<'_>) -> Result<Self, DecoderError> {
         let path = metadata.path();
-        let build = || -> Result<Tokenizer, String> {
+        let build = || -> tokenizers::Result<Tokenizer> {
             let tokens = metadata
                 .strings("tokenizer.ggml.tokens")
                 .ok_or("`tokenizer.ggml.tokens` is missing")?;
@@ -91,18 +81,15 @@ impl TextTokenizer {
                 Some("gpt2") => byte_level_bpe(metadata, &tokens)?,
                 Some("llama") => sentence_piece_bpe(metadata, &tokens)?,
                 other => {
-                    return Err(format!(
-                        "the kind `{}` is not supported (gpt2 and llama are)",
-                        other.unwrap_or("(none)")
-                    ));
+                    let kind = other.unwrap_or("(none)");
+                    let reason = format!("the kind `{kind}` is not supported (gpt2 and llama are)");
+                    return Err(reason.into());
                 }
             };
             add_special_tokens(metadata, &tokens, &mut tokenizer)?;
             Ok(tokenizer)
         };
-        let tokenizer = contained(build)
-            .and_then(|built| built)
-            .map_err(|reason| refuse(path, &reason))?;
+        let tokenizer = tokenizing(build).map_err(|reason| refuse(path, &reason))?;
         Ok(Self::new(tokenizer, path))
     }
 
@@ -129,6 +116,13 @@ impl TextTokenizer {
         }
     }
 
+    fn tokenizing<T>(
+        &self,
+        call: impl FnOnce() -> tokenizers::Result<T>,
+    ) -> Result<T, DecoderError> {
+        tokenizing(call).map_err(|reason| refuse(&self.path, &reason))
+    }
+
     /// The ids of a text; `add_special` adds the tokens that the tokenizer puts around every text.
     pub(in crate::decoder) fn encode(
         &self,
@@ -136,8 +130,7 @@ impl TextTokenizer {
         reading: Reading,
         add_special: bool,
     ) -> Result<Vec<u32>, DecoderError> {
-        let encoding = tokenizing(|| self.reading(reading).encode_fast(text, add_special))
-            .map_err(|reason| refuse(&self.path, &reason))?;
+        let encoding = self.tokenizing(|| self.reading(reading).encode_fast(text, add_special))?;
         Ok(encoding.get_ids().to_vec())
     }
 
@@ -146,8 +139,7 @@ impl TextTokenizer {
         &self,
         text: &str,
     ) -> Result<Vec<Range<usize>>, DecoderError> {
-        let encoding = tokenizing(|| self.reading(Reading::Markup).encode(text, false))
-            .map_err(|reason| refuse(&self.path, &reason))?;
+        let encoding = self.tokenizing(|| self.reading(Reading::Markup).encode(text, false))?;
         let tokens = encoding.get_ids().iter().zip(encoding.get_offsets());
         Ok(tokens
             .filter(|(id, _)| self.special.contains(id))
@@ -181,20 +173,17 @@ impl TextTokenizer {
     /// The text of token ids, without special tokens. Bytes that are not a character yet become the replacement
     /// character.
     pub(in crate::decoder) fn decode(&self, ids: &[u32]) -> Result<String, DecoderError> {
-        tokenizing(|| self.tokenizer.decode(ids, true))
-            .map_err(|reason| refuse(&self.path, &reason))
+        self.tokenizing(|| self.tokenizer.decode(ids, true))
     }
 
     /// The text of token ids, with special tokens by name.
     pub(in crate::decoder) fn decode_markup(&self, ids: &[u32]) -> Result<String, DecoderError> {
-        tokenizing(|| self.tokenizer.decode(ids, false))
-            .map_err(|reason| refuse(&self.path, &reason))
+        self.tokenizing(|| self.tokenizer.decode(ids, false))
     }
 
     /// The tokenizer as a `tokenizer.json`.
     pub(in crate::decoder) fn json(&self) -> Result<String, DecoderError> {
-        tokenizing(|| self.reading(Reading::Markup).to_string(false))
-            .map_err(|reason| refuse(&self.path, &reason))
+        self.tokenizing(|| self.reading(Reading::Markup).to_string(false))
     }
 
     /// The special tokens with their texts, by id.
@@ -245,7 +234,7 @@ fn vocabulary(tokens: &[&str]) -> Vocab {
 }
 
 /// Byte-level BPE, as GPT-2 introduced it.
-fn byte_level_bpe(metadata: &Metadata<'_>, tokens: &[&str]) -> Result<Tokenizer, String> {
+fn byte_level_bpe(metadata: &Metadata<'_>, tokens: &[&str]) -> tokenizers::Result<Tokenizer> {
     let merges = metadata
         .strings("tokenizer.ggml.merges")
         .ok_or("`tokenizer.ggml.merges` is missing")?
@@ -265,13 +254,10 @@ fn byte_level_bpe(metadata: &Metadata<'_>, tokens: &[&str]) -> Result<Tokenizer,
     let model = BPE::builder()
         .vocab_and_merges(vocabulary(tokens), merges)
         .ignore_merges(ignore_merges)
-        .build()
-        .map_err(|e| e.to_string())?;
+        .build()?;
     let mut tokenizer = Tokenizer::new(model);
     if pre == "qwen2" {
-        tokenizer
-            .with_normalizer(Some(tokenizers::normalizers::unicode::NFC))
-            .map_err(|e| e.to_string())?;
+        tokenizer.with_normalizer(Some(tokenizers::normalizers::unicode::NFC))?;
     }
     tokenizer
         .with_pre_tokenizer(Some(tokenizers::pre_tokenizers::sequence::Sequence::new(
@@ -282,7 +268,7 @@ fn byte_level_bpe(metadata: &Metadata<'_>, tokens: &[&str]) -> Result<Tokenizer,
 }
 
 /// The pattern by which a text is split into words before merging, by GGUF's name.
-fn word_splitting(pre: &str) -> Result<Vec<PreTokenizerWrapper>, String> {
+fn word_splitting(pre: &str) -> tokenizers::Result<Vec<PreTokenizerWrapper>> {
     let bytes = ByteLevel::new(false, true, true);
     let pattern = match pre {
         "default" | "gpt-2" | "gpt2" => return Ok(vec![bytes.into()]),
@@ -292,16 +278,13 @@ fn word_splitting(pre: &str) -> Result<Vec<PreTokenizerWrapper>, String> {
         "tekken" => TEKKEN_WORDS,
         "gpt-4o" => GPT4O_WORDS,
         other => {
-            return Err(format!(
-                "its way of splitting words, `{other}`, is not supported"
-            ));
+            return Err(format!("its way of splitting words, `{other}`, is not supported").into());
         }
     };
     let pattern = SplitPattern::Regex(pattern.to_owned());
     let words = Split::new(pattern, SplitDelimiterBehavior::Isolated, false);
-    let words = words.map_err(|e| e.to_string())?;
     Ok(vec![
-        words.into(),
+        words?.into(),
         ByteLevel::new(false, true, false).into(),
     ])
 }
@@ -311,7 +294,7 @@ fn implied_merges(
     metadata: &Metadata<'_>,
     tokens: &[&str],
     vocabulary: &Vocab,
-) -> Result<Vec<(String, String)>, String> {
+) -> tokenizers::Result<Vec<(String, String)>> {
     let scores = metadata
         .numbers("tokenizer.ggml.scores")
         .filter(|scores| scores.len() == tokens.len())
@@ -326,7 +309,7 @@ fn implied_merges(
         .map(|piece| (piece.len() as u64).pow(2))
         .sum::<u64>();
     if work > MOST_LOOKED_UP_BYTES {
-        return Err("its pieces are longer than any".to_owned());
+        return Err("its pieces are longer than any".into());
     }
     let mut merges = Vec::new();
     for (id, piece) in tokens.iter().enumerate().filter(|(id, _)| is_normal(*id)) {
@@ -351,7 +334,7 @@ fn implied_merges(
 }
 
 /// SentencePiece's BPE (Llama 2, Mistral, Phi-3): merges are implied by the pieces' scores.
-fn sentence_piece_bpe(metadata: &Metadata<'_>, tokens: &[&str]) -> Result<Tokenizer, String> {
+fn sentence_piece_bpe(metadata: &Metadata<'_>, tokens: &[&str]) -> tokenizers::Result<Tokenizer> {
     let vocabulary = vocabulary(tokens);
     let merges = implied_merges(metadata, tokens, &vocabulary)?;
     let unknown = metadata
@@ -363,16 +346,14 @@ fn sentence_piece_bpe(metadata: &Metadata<'_>, tokens: &[&str]) -> Result<Tokeni
         .unk_token(unknown.to_owned())
         .fuse_unk(true)
         .byte_fallback(true)
-        .build()
-        .map_err(|e| e.to_string())?;
+        .build()?;
     let mut tokenizer = Tokenizer::new(model);
     let space_before = metadata
         .optional_bool("tokenizer.ggml.add_space_prefix")
         .unwrap_or(true);
-    let replace = |from: &str, to: &str| Replace::new(from, to).map_err(|e| e.to_string());
     let mut normalizers: Vec<NormalizerWrapper> = Vec::new();
     let mut decoders: Vec<DecoderWrapper> = vec![
-        replace("▁", " ")?.into(),
+        Replace::new("▁", " ")?.into(),
         ByteFallback::default().into(),
         Fuse::default().into(),
     ];
@@ -380,10 +361,8 @@ fn sentence_piece_bpe(metadata: &Metadata<'_>, tokens: &[&str]) -> Result<Tokeni
         normalizers.push(Prepend::new("▁".to_owned()).into());
         decoders.push(Strip::new(' ', 1, 0).into());
     }
-    normalizers.push(replace(" ", "▁")?.into());
-    tokenizer
-        .with_normalizer(Some(tokenizers::normalizers::Sequence::new(normalizers)))
-        .map_err(|e| e.to_string())?;
+    normalizers.push(Replace::new(" ", "▁")?.into());
+    tokenizer.with_normalizer(Some(tokenizers::normalizers::Sequence::new(normalizers)))?;
     tokenizer.with_decoder(Some(tokenizers::decoders::sequence::Sequence::new(
         decoders,
     )));
@@ -395,7 +374,7 @@ fn add_special_tokens(
     metadata: &Metadata<'_>,
     tokens: &[&str],
     tokenizer: &mut Tokenizer,
-) -> Result<(), String> {
+) -> tokenizers::Result<()> {
     let types = metadata
         .numbers("tokenizer.ggml.token_type")
         .unwrap_or_default();
@@ -406,12 +385,8 @@ fn add_special_tokens(
             .filter(move |&(_, &kind)| kind == wanted)
             .map(|(token, _)| (*token).to_owned())
     };
-    tokenizer
-        .add_special_tokens(of_type(CONTROL).map(|token| AddedToken::from(token, true)))
-        .map_err(|e| e.to_string())?;
-    tokenizer
-        .add_tokens(of_type(USER_DEFINED).map(|token| AddedToken::from(token, false)))
-        .map_err(|e| e.to_string())?;
+    tokenizer.add_special_tokens(of_type(CONTROL).map(|token| AddedToken::from(token, true)))?;
+    tokenizer.add_tokens(of_type(USER_DEFINED).map(|token| AddedToken::from(token, false)))?;
 
     let sentence_piece = metadata.optional_string("tokenizer.ggml.model") == Some("llama");
     let add_beginning = metadata
@@ -422,11 +397,9 @@ fn add_special_tokens(
         .and_then(|id| Some((*tokens.get(id as usize)?, id as u32)));
     if let (true, Some((token, id))) = (add_beginning, beginning) {
         let template = TemplateProcessing::builder()
-            .try_single(vec![format!("{token}:0"), "$A:0".to_owned()])
-            .map_err(|e| e.to_string())?
+            .try_single(vec![format!("{token}:0"), "$A:0".to_owned()])?
             .special_tokens(vec![(token.to_owned(), id)])
-            .build()
-            .map_err(|e| e.to_string())?;
+            .build()?;
         tokenizer.with_post_processor(Some(template));
     }
     Ok(())

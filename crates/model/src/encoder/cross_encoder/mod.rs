@@ -119,17 +119,11 @@ impl CrossEncoder {
     pub fn max_tokens(&self) -> usize {
         self.settings.max_tokens
     }
-
-    /// Identifies the cross-encoder's scores, as [`Encoder::fingerprint`](super::Encoder::fingerprint) identifies an
-    /// embedder's vectors.
-    pub fn fingerprint(&self) -> &str {
-        &self.fingerprint
-    }
 }
 
 impl PairScorer for CrossEncoder {
     fn fingerprint(&self) -> &str {
-        Self::fingerprint(self)
+        &self.fingerprint
     }
 
     fn score(&self, pairs: &[(&str, &str)]) -> Result<Vec<f32>, ModelError> {

@@ -10,7 +10,9 @@ mod weights;
 
 pub(super) use config::network;
 pub(super) use forward::{affine, hidden_states};
-pub(super) use weights::{Linear, Weights, decode, open, read, read_linear, refusal};
+pub(super) use weights::{
+    Linear, Weights, bytes, decode, misshapen, missing, of_type, open, read, read_linear,
+};
 
 /// A network without its weights.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,12 +70,9 @@ pub(super) struct Biases {
 /// How a network encodes the positions of tokens.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Positions {
-    /// By embeddings that are added to the token embeddings.
-    Learned {
-        count: usize,
-        /// The position of a text's first token: 0 in BERT, the padding id + 1 in RoBERTa.
-        first: usize,
-    },
+    /// By `count` embeddings that are added to the token embeddings. `first` is the position of a text's first token:
+    /// 0 in BERT, the padding id + 1 in RoBERTa.
+    Learned { count: usize, first: usize },
     /// By rotating queries and keys.
     Rotary(Rotary),
 }

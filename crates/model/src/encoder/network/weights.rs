@@ -115,13 +115,51 @@ pub(in crate::encoder) fn open(path: &Path) -> Result<Arc<TensorFile>, EncoderEr
     Ok(Arc::new(file))
 }
 
-pub(in crate::encoder) fn refusal(path: &Path, error: TensorFileError) -> EncoderError {
+fn refusal(path: &Path, error: TensorFileError) -> EncoderError {
     match error {
         TensorFileError::Storage(error) => error.into(),
         TensorFileError::Broken(reason) => EncoderError::Weights {
             path: path.to_owned(),
             reason,
         },
+    }
+}
+
+/// The bytes of a tensor.
+pub(in crate::encoder) fn bytes<'a>(
+    file: &'a TensorFile,
+    info: &TensorInfo,
+) -> Result<Cow<'a, [u8]>, EncoderError> {
+    let bytes = file.bytes(info);
+    bytes.map_err(|error| refusal(file.file().path(), error))
+}
+
+pub(in crate::encoder) fn missing(file: &TensorFile, name: &str) -> EncoderError {
+    EncoderError::MissingTensor {
+        path: file.file().path().to_owned(),
+        name: name.to_owned(),
+    }
+}
+
+pub(in crate::encoder) fn misshapen(
+    file: &TensorFile,
+    name: &str,
+    expected: &[usize],
+    found: &[usize],
+) -> EncoderError {
+    EncoderError::TensorShape {
+        path: file.file().path().to_owned(),
+        name: name.to_owned(),
+        expected: expected.to_vec(),
+        found: found.to_vec(),
+    }
+}
+
+pub(in crate::encoder) fn of_type(file: &TensorFile, name: &str, dtype: Dtype) -> EncoderError {
+    EncoderError::TensorType {
+        path: file.file().path().to_owned(),
+        name: name.to_owned(),
+        dtype: format!("{dtype:?}"),
     }
 }
 
@@ -208,36 +246,21 @@ impl<'a> Tensors<'a> {
 
     /// The tensor `name`, of this shape and a supported type.
     fn info(&self, name: &str, shape: &[usize]) -> Result<&'a TensorInfo, EncoderError> {
-        let found = self.find(name);
-        let (path, name) = (self.file.file().path().to_owned(), name.to_owned());
-        let Some(info) = found else {
-            return Err(EncoderError::MissingTensor { path, name });
-        };
+        let info = self.find(name);
+        let info = info.ok_or_else(|| missing(self.file, name))?;
         if info.shape != shape {
-            let (expected, found) = (shape.to_vec(), info.shape.clone());
-            return Err(EncoderError::TensorShape {
-                path,
-                name,
-                expected,
-                found,
-            });
+            return Err(misshapen(self.file, name, shape, &info.shape));
         }
         if width(info.dtype) == 0 {
-            let dtype = format!("{:?}", info.dtype);
-            return Err(EncoderError::TensorType { path, name, dtype });
+            return Err(of_type(self.file, name, info.dtype));
         }
         Ok(info)
-    }
-
-    fn bytes(&self, info: &TensorInfo) -> Result<Cow<'a, [u8]>, EncoderError> {
-        let bytes = self.file.bytes(info);
-        bytes.map_err(|error| refusal(self.file.file().path(), error))
     }
 
     fn read(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, EncoderError> {
         let info = self.info(name, shape)?;
         let mut values = vec![0.0; shape.iter().product()];
-        decode(&self.bytes(info)?, info.dtype, &mut values);
+        decode(&bytes(self.file, info)?, info.dtype, &mut values);
         Ok(values)
     }
 

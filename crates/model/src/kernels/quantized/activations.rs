@@ -21,7 +21,7 @@ pub(super) struct Group {
 pub(super) const BLOCK_ROWS: usize = 16;
 
 /// Quantized rows, in blocks of [`BLOCK_ROWS`]; the last block has as many as are left.
-pub(super) struct Activations {
+pub(crate) struct Activations {
     /// `[blocks, groups, rows of the block, GROUP]`, padded with zeros.
     pub(super) codes: Vec<[i8; GROUP]>,
     /// `[blocks, groups, rows of the block]`
@@ -32,7 +32,7 @@ pub(super) struct Activations {
 }
 
 impl Activations {
-    pub(super) fn new(x: &Rows) -> Self {
+    pub(crate) fn new(x: &Rows) -> Self {
         let (rows, row_groups) = (x.count(), x.width.div_ceil(GROUP));
         let mut codes = vec![[0; GROUP]; rows * row_groups];
         let mut groups = vec![Group::default(); rows * row_groups];

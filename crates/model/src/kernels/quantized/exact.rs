@@ -10,7 +10,7 @@ use super::codes;
 use super::isa::Isa;
 use super::layout::{GROUP, Known, Line, TILE};
 use super::scales::{Factors, Header};
-use super::tiles::{Columns, Tiles};
+use super::tiles::{Shared, Tiles};
 
 /// Inputs whose dequantized weights stay in the first cache.
 const PANEL: usize = 4 * GROUP;
@@ -31,7 +31,7 @@ pub(super) unsafe fn products<I: Isa, L: Known>(
     x: &[f32],
     inputs: usize,
     rows: Range<usize>,
-    out: &mut impl Columns,
+    out: Shared<'_>,
 ) {
     let x = &x[rows.start * inputs..rows.end * inputs];
     let mut panel = [[[0.0; TILE]; 2]; PANEL];

@@ -8,7 +8,7 @@ use super::exact::weight;
 use super::isa::{Isa, prefetch};
 use super::layout::{GROUP, Known, Line, SUPER_GROUPS, TILE};
 use super::scales::{Factors, Header};
-use super::tiles::{Columns, Tiles};
+use super::tiles::{Shared, Tiles};
 
 /// Tiles that are multiplied at once, since each addition to an output waits for the previous one.
 const TILES: usize = 4;
@@ -28,7 +28,7 @@ pub(super) unsafe fn products<I: Isa, L: Known>(
     tiles: &Tiles<'_>,
     x: &[f32],
     row: usize,
-    out: &mut impl Columns,
+    out: Shared<'_>,
 ) {
     let tile_lines = tiles.tile_lines;
     for (turn, lines) in tiles.lines.chunks(TILES * tile_lines).enumerate() {
@@ -58,7 +58,7 @@ unsafe fn write<I: Isa>(
     sums: I::Floats,
     row: usize,
     tile: usize,
-    out: &mut impl Columns,
+    out: Shared<'_>,
 ) {
     let mut numbers = [0.0; TILE];
     // SAFETY: the processor has the instructions of `I`, as the caller guarantees.

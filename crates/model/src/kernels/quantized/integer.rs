@@ -10,7 +10,7 @@ use super::codes;
 use super::isa::{Isa, prefetch};
 use super::layout::{Codes, Known, Line, Scales, TILE};
 use super::scales::{Factors, Header};
-use super::tiles::{Columns, Tiles};
+use super::tiles::{Shared, Tiles};
 
 /// How many lines ahead to prefetch: at least as many as are used in the time that memory takes to answer, at most as
 /// many as fit into the first cache beside the rest.
@@ -38,7 +38,7 @@ pub(super) unsafe fn products<I: Isa, L: Known>(
     x: &Activations,
     starts: &[[i32; 2]],
     rows: Range<usize>,
-    out: &mut impl Columns,
+    out: Shared<'_>,
 ) {
     for (index, tile) in tiles.lines.chunks_exact(tiles.tile_lines).enumerate() {
         let mut row = rows.start;
@@ -50,17 +50,17 @@ pub(super) unsafe fn products<I: Isa, L: Known>(
                 starts,
                 row,
             };
-            let mut write = |place: usize, numbers: &[f32; TILE]| {
+            let write = |place: usize, numbers: &[f32; TILE]| {
                 tiles.write(out, row + place, index, numbers);
             };
             // SAFETY: the processor has the instructions of `I`, as the caller guarantees.
             unsafe {
                 row += match left.min(I::ROWS) {
-                    16.. => of_rows::<I, L, 16>(&of, &mut write),
-                    8.. => of_rows::<I, L, 8>(&of, &mut write),
-                    4.. => of_rows::<I, L, 4>(&of, &mut write),
-                    2.. => of_rows::<I, L, 2>(&of, &mut write),
-                    _ => of_rows::<I, L, 1>(&of, &mut write),
+                    16.. => of_rows::<I, L, 16>(&of, &write),
+                    8.. => of_rows::<I, L, 8>(&of, &write),
+                    4.. => of_rows::<I, L, 4>(&of, &write),
+                    2.. => of_rows::<I, L, 2>(&of, &write),
+                    _ => of_rows::<I, L, 1>(&of, &write),
                 };
             }
         }
@@ -80,7 +80,7 @@ struct OfRows<'a> {
 #[inline(always)]
 unsafe fn of_rows<I: Isa, L: Known, const ROWS: usize>(
     of: &OfRows<'_>,
-    write: &mut impl FnMut(usize, &[f32; TILE]),
+    write: &impl Fn(usize, &[f32; TILE]),
 ) -> usize {
     // SAFETY: the processor has the instructions of `I`, as the caller guarantees.
     unsafe {

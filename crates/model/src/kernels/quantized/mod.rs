@@ -24,13 +24,13 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::rows::Rows;
-use activations::Activations;
+pub(crate) use activations::Activations;
 pub use isa::InstructionSet;
 use isa::{Isa, Plain};
 use layout::{GROUP, Known, Layout, Line, OfLayout, Rounded, TILE};
 use lines::Lines;
 use scales::{Factors, Header};
-use tiles::{Columns, Tiles};
+use tiles::{Shared, Tiles};
 
 /// The least multiplications of a task.
 const TASK_PRODUCTS: usize = 1 << 18;
@@ -65,31 +65,26 @@ impl BlockType {
         }
     }
 
-    /// Bytes of a block in a file.
-    pub(crate) fn bytes(self) -> usize {
+    fn form(self) -> (usize, Layout) {
         match self {
-            Self::Q4_0 => 18,
-            Self::Q4_1 => 20,
-            Self::Q5_0 => 22,
-            Self::Q5_1 => 24,
-            Self::Q8_0 => 34,
-            Self::Q4K => 144,
-            Self::Q5K => 176,
-            Self::Q6K => 210,
+            Self::Q4_0 => (18, layout::Q4_0::LAYOUT),
+            Self::Q4_1 => (20, layout::Q4_1::LAYOUT),
+            Self::Q5_0 => (22, layout::Q5_0::LAYOUT),
+            Self::Q5_1 => (24, layout::Q5_1::LAYOUT),
+            Self::Q8_0 => (34, layout::Q8_0::LAYOUT),
+            Self::Q4K => (144, layout::Q4K::LAYOUT),
+            Self::Q5K => (176, layout::Q5K::LAYOUT),
+            Self::Q6K => (210, layout::Q6K::LAYOUT),
         }
     }
 
+    /// Bytes of a block in a file.
+    pub(crate) fn bytes(self) -> usize {
+        self.form().0
+    }
+
     fn layout(self) -> Layout {
-        match self {
-            Self::Q4_0 => layout::Q4_0::LAYOUT,
-            Self::Q4_1 => layout::Q4_1::LAYOUT,
-            Self::Q5_0 => layout::Q5_0::LAYOUT,
-            Self::Q5_1 => layout::Q5_1::LAYOUT,
-            Self::Q8_0 => layout::Q8_0::LAYOUT,
-            Self::Q4K => layout::Q4K::LAYOUT,
-            Self::Q5K => layout::Q5K::LAYOUT,
-            Self::Q6K => layout::Q6K::LAYOUT,
-        }
+        self.form().1
     }
 }
 
@@ -107,16 +102,7 @@ pub(crate) enum Operand<'a> {
     /// As floats; weights are dequantized.
     Exact(&'a Rows),
     /// Quantized, for products in integers.
-    Integer(QuantizedRows),
-}
-
-/// Rows in 8 bits.
-pub(crate) struct QuantizedRows(Activations);
-
-impl QuantizedRows {
-    pub(crate) fn new(x: &Rows) -> Self {
-        Self(Activations::new(x))
-    }
+    Integer(Activations),
 }
 
 impl QuantizedMatrix {
@@ -253,7 +239,14 @@ fn products_with<M: AsRef<QuantizedMatrix>>(
     tasks.for_each(|(tiles, starts)| {
         for first in (0..rows).step_by(TASK_ROWS) {
             let rows = first..rows.min(first + TASK_ROWS);
-            multiply(set, tiles, x, starts, rows, out);
+            let work = Multiply {
+                tiles,
+                x,
+                starts,
+                rows,
+                out,
+            };
+            multiply(set, work);
         }
     });
 }
@@ -267,7 +260,7 @@ impl QuantizedMatrix {
     fn starts(&self, x: &Operand<'_>) -> Vec<[i32; 2]> {
         match x {
             Operand::Exact(_) => Vec::new(),
-            Operand::Integer(x) => integer::starts(self.layout.scales, &x.0),
+            Operand::Integer(x) => integer::starts(self.layout.scales, x),
         }
     }
 
@@ -288,73 +281,29 @@ impl QuantizedMatrix {
     }
 }
 
-/// A matrix whose columns tasks write to, each only to those of its own tiles.
-#[derive(Clone, Copy)]
-struct Shared<'a> {
-    start: *mut f32,
-    rows: usize,
-    width: usize,
-    matrix: PhantomData<&'a mut Rows>,
-}
-
-// SAFETY: no two tasks have the same tile, so their writes do not overlap; the matrix is borrowed, so nothing reads
-// it before all tasks have ended.
-#[allow(unsafe_code)]
-unsafe impl Send for Shared<'_> {}
-// SAFETY: as for `Send`; it is shared only to be copied.
-#[allow(unsafe_code)]
-unsafe impl Sync for Shared<'_> {}
-
-impl<'a> Shared<'a> {
-    fn new(out: &'a mut Rows) -> Self {
-        Self {
-            start: out.numbers.as_mut_ptr(),
-            rows: out.count(),
-            width: out.width,
-            matrix: PhantomData,
-        }
-    }
-}
-
-impl Columns for Shared<'_> {
-    #[inline(always)]
-    fn write(&mut self, row: usize, column: usize, numbers: &[f32]) {
-        assert!(row < self.rows && column + numbers.len() <= self.width);
-        // SAFETY: row and columns are within the matrix, as just checked.
-        #[allow(unsafe_code)]
-        unsafe {
-            let to = self.start.add(row * self.width + column);
-            std::ptr::copy_nonoverlapping(numbers.as_ptr(), to, numbers.len());
-        }
-    }
+/// Some rows of a task.
+struct Multiply<'a> {
+    tiles: &'a Tiles<'a>,
+    x: &'a Operand<'a>,
+    /// See [`integer::starts`].
+    starts: &'a [[i32; 2]],
+    rows: Range<usize>,
+    out: Shared<'a>,
 }
 
 /// Multiplies by the kernels of an instruction set, which this processor must have.
-fn multiply(
-    set: InstructionSet,
-    tiles: &Tiles<'_>,
-    x: &Operand<'_>,
-    starts: &[[i32; 2]],
-    rows: Range<usize>,
-    out: Shared<'_>,
-) {
+fn multiply(set: InstructionSet, work: Multiply<'_>) {
     /// The kernels, compiled for an instruction set.
     macro_rules! kernels {
         ($isa:ty, $features:literal) => {{
             #[target_feature(enable = $features)]
-            fn with(
-                tiles: &Tiles<'_>,
-                x: &Operand<'_>,
-                starts: &[[i32; 2]],
-                rows: Range<usize>,
-                out: Shared<'_>,
-            ) {
-                run::<$isa>(tiles, x, starts, rows, out);
+            fn with(work: Multiply<'_>) {
+                run::<$isa>(work);
             }
             // SAFETY: the processor has all of these, as was checked above.
             #[allow(unsafe_code)]
             unsafe {
-                with(tiles, x, starts, rows, out);
+                with(work);
             }
         }};
     }
@@ -370,58 +319,42 @@ fn multiply(
         InstructionSet::Avx2 => kernels!(isa::Avx2<false>, "avx2,fma,f16c"),
         #[cfg(target_arch = "aarch64")]
         InstructionSet::NeonDotprod => kernels!(isa::NeonDotprod, "neon,dotprod"),
-        _ => run::<Plain>(tiles, x, starts, rows, out),
+        _ => run::<Plain>(work),
     }
 }
 
-/// The computation of a task with the kernels of an instruction set.
-struct Multiply<'a, I> {
-    tiles: &'a Tiles<'a>,
-    x: &'a Operand<'a>,
-    starts: &'a [[i32; 2]],
-    rows: Range<usize>,
-    out: Shared<'a>,
-    isa: PhantomData<I>,
+#[inline(always)]
+fn run<I: Isa>(work: Multiply<'_>) {
+    work.tiles.layout.dispatch(ByIsa::<I>(work, PhantomData));
 }
 
-impl<I: Isa> OfLayout for Multiply<'_, I> {
+/// Work for the kernels of an instruction set.
+struct ByIsa<'a, I>(Multiply<'a>, PhantomData<I>);
+
+impl<I: Isa> OfLayout for ByIsa<'_, I> {
     type Output = ();
 
     #[inline(always)]
-    fn run<L: Known>(mut self) {
-        let (tiles, rows, out) = (self.tiles, self.rows, &mut self.out);
+    fn run<L: Known>(self) {
+        let Multiply {
+            tiles,
+            x,
+            starts,
+            rows,
+            out,
+        } = self.0;
         // SAFETY: only `multiply` makes this, with a set that the processor was detected to have.
         #[allow(unsafe_code)]
         unsafe {
-            match self.x {
+            match x {
                 Operand::Exact(x) if rows.len() == 1 => {
                     exact_row::products::<I, L>(tiles, x.row(rows.start), rows.start, out);
                 }
                 Operand::Exact(x) => {
                     exact::products::<I, L>(tiles, &x.numbers, x.width, rows, out);
                 }
-                Operand::Integer(x) => {
-                    integer::products::<I, L>(tiles, &x.0, self.starts, rows, out);
-                }
+                Operand::Integer(x) => integer::products::<I, L>(tiles, x, starts, rows, out),
             }
         }
     }
-}
-
-#[inline(always)]
-fn run<I: Isa>(
-    tiles: &Tiles<'_>,
-    x: &Operand<'_>,
-    starts: &[[i32; 2]],
-    rows: Range<usize>,
-    out: Shared<'_>,
-) {
-    tiles.layout.dispatch(Multiply::<I> {
-        tiles,
-        x,
-        starts,
-        rows,
-        out,
-        isa: PhantomData,
-    });
 }

@@ -118,7 +118,7 @@ fn tiny_weights_are_read_alike_by_all_instruction_sets() {
         matrix.dequantize(19, &mut row);
         assert_eq!(row, back[19 * 512..], "{kind:?}");
         for set in SETS.into_iter().filter(|set| set.is_available()) {
-            for x in [Operand::Exact(&x), Operand::Integer(QuantizedRows::new(&x))] {
+            for x in [Operand::Exact(&x), Operand::Integer(Activations::new(&x))] {
                 let plain = product(&matrix, InstructionSet::Plain, &x, 1).numbers;
                 assert_eq!(
                     product(&matrix, set, &x, 1).numbers,
@@ -155,7 +155,7 @@ proptest! {
         let (matrix, weights) = matrix(kind, outputs, inputs, seed);
         let x = Rows::new(numbers(rows * inputs, seed ^ 1), inputs);
         let exact = product(&matrix, InstructionSet::Plain, &Operand::Exact(&x), rows);
-        let integer = Operand::Integer(QuantizedRows::new(&x));
+        let integer = Operand::Integer(Activations::new(&x));
         let in_integers = product(&matrix, InstructionSet::Plain, &integer, rows);
         for set in SETS.into_iter().filter(|set| set.is_available()) {
             let same = product(&matrix, set, &Operand::Exact(&x), rows);
@@ -165,7 +165,7 @@ proptest! {
         }
         for row in 0..rows {
             let alone = x.select(&[row]);
-            let in_eights = Operand::Integer(QuantizedRows::new(&alone));
+            let in_eights = Operand::Integer(Activations::new(&alone));
             for set in SETS.into_iter().filter(|set| set.is_available()) {
                 let single = product(&matrix, set, &Operand::Exact(&alone), 1);
                 prop_assert_eq!(single.row(0), exact.row(row), "{} exactly", set);
@@ -207,7 +207,7 @@ proptest! {
                 prop_assert_eq!(single.row(0), exact.row(row), "{}", set);
             }
         }
-        let integer = Operand::Integer(QuantizedRows::new(&x));
+        let integer = Operand::Integer(Activations::new(&x));
         let near = product(&matrix, InstructionSet::detected(), &integer, rows);
         let plain = product(&matrix, InstructionSet::Plain, &integer, rows);
         prop_assert_eq!(&near.numbers, &plain.numbers);
@@ -225,7 +225,7 @@ proptest! {
         let inputs = blocks * 256;
         let of_size = |(kind, &outputs)| matrix(kind, outputs, inputs, seed).0;
         let matrices: Vec<_> = TYPES.into_iter().zip(&sizes).filter(|(_, size)| **size > 0).map(of_size).collect();
-        let x = Operand::Integer(QuantizedRows::new(&Rows::new(numbers(rows * inputs, 4), inputs)));
+        let x = Operand::Integer(Activations::new(&Rows::new(numbers(rows * inputs, 4), inputs)));
         let mut out = Rows::zeros(rows, sizes.iter().sum::<usize>().max(1));
         products(&matrices, &x, &mut out);
         let mut column = 0;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use super::attention::{self, HeadCache, Keys, Query, Scratch};
 use super::elementwise::{gated_silu, gelu};
 use super::matrix::{Arithmetic, Matrix, WeightFormat};
-use super::quantized::{BlockType, Operand, QuantizedMatrix, QuantizedRows, products};
+use super::quantized::{Activations, BlockType, Operand, QuantizedMatrix, products};
 use super::rows::Rows;
 
 fn best(mut step: impl FnMut()) -> Duration {
@@ -65,7 +65,7 @@ fn one_row_by_weights_out_of_memory() {
         let bytes = QuantizedMatrix::bytes(Some(block), outputs, inputs);
         let x = Rows::new(numbers(inputs), inputs);
         let mut out = Rows::zeros(1, outputs);
-        let rates = [Operand::Exact(&x), Operand::Integer(QuantizedRows::new(&x))]
+        let rates = [Operand::Exact(&x), Operand::Integer(Activations::new(&x))]
             .map(|x| billions(bytes, best(|| products(&matrices, &x, &mut out))));
         println!("{block:?}: {:.1}, {:.1}", rates[0], rates[1]);
     }
@@ -92,7 +92,7 @@ fn products_with_weights_of_every_type() {
                 let x = Rows::new(numbers(rows * inputs), inputs);
                 let operand = match name {
                     "exact" => Operand::Exact(&x),
-                    _ => Operand::Integer(QuantizedRows::new(&x)),
+                    _ => Operand::Integer(Activations::new(&x)),
                 };
                 let mut out = Rows::zeros(rows, outputs);
                 let time = best(|| products(&matrices, &operand, &mut out));
@@ -129,8 +129,8 @@ fn steps_of_a_layer() {
             }
             println!("{name}: products in {format:?} {} µs", total.as_micros());
         }
-        let quantizing = best(|| drop(black_box(QuantizedRows::new(&x)))) * 3
-            + best(|| drop(black_box(QuantizedRows::new(&wide))));
+        let quantizing = best(|| drop(black_box(Activations::new(&x)))) * 3
+            + best(|| drop(black_box(Activations::new(&wide))));
         let mut out = wide.clone();
         let gate_and_up = numbers(tokens * 2 * feed_forward);
         let activation = best(|| match gates {

@@ -98,12 +98,7 @@ pub fn classify(
     let examples = labels.len();
     let positive = labels.iter().filter(|&&label| label).count();
     let rarer = positive.min(examples - positive);
-    if examples < 2 * LEAST {
-        return Err(HeadError::TooFew {
-            received: examples,
-            needed: 2 * LEAST,
-        });
-    }
+    enough(examples)?;
     if rarer < LEAST {
         return Err(HeadError::OneClass {
             received: rarer,
@@ -133,12 +128,7 @@ pub fn regress(
     watch: Watch<'_>,
 ) -> Result<Fitted, HeadError> {
     let examples = targets.len();
-    if examples < 2 * LEAST {
-        return Err(HeadError::TooFew {
-            received: examples,
-            needed: 2 * LEAST,
-        });
-    }
+    enough(examples)?;
     if targets.iter().all(|target| *target == targets[0]) {
         return Err(HeadError::OneValue { examples });
     }
@@ -151,6 +141,15 @@ pub fn regress(
         shift: 0.0,
     };
     learned.fitted(options.shape, identity)
+}
+
+/// Refuses fewer examples than two classes need.
+fn enough(received: usize) -> Result<(), HeadError> {
+    let needed = 2 * LEAST;
+    match received < needed {
+        true => Err(HeadError::TooFew { received, needed }),
+        false => Ok(()),
+    }
 }
 
 /// A head trained on all examples.
@@ -233,10 +232,7 @@ fn out_of_fold(
     let mut logits = vec![vec![0.0; folds.len()]; decays];
     for fold in 0..FOLDS {
         let of_others: Vec<usize> = (0..folds.len()).filter(|&i| folds[i] != fold).collect();
-        let mut rows = Vec::with_capacity(of_others.len() * examples.inputs);
-        for &index in &of_others {
-            rows.extend_from_slice(row(index));
-        }
+        let rows: Vec<f64> = of_others.iter().flat_map(|&i| row(i)).copied().collect();
         let targets: Vec<f64> = of_others.iter().map(|&i| examples.targets[i]).collect();
         let others = Examples {
             rows: &rows,
@@ -279,14 +275,13 @@ fn path(
             examples,
             decay,
         };
-        // One layer continues from the previous penalty. Two could not leave the collapsed state.
-        let start = match options.shape {
-            Shape::Logistic | Shape::MeanDifference => parameters.clone(),
-            Shape::Mlp { .. } => options.shape.start(examples.inputs, options.seed),
-        };
+        if let Shape::Mlp { .. } = options.shape {
+            // One layer continues from the previous penalty. Two could not leave the collapsed state.
+            parameters = options.shape.start(examples.inputs, options.seed);
+        }
         parameters = match options.shape {
             Shape::MeanDifference => mean_difference(examples),
-            _ => objective.minimize(start, STEPS, TOLERANCE),
+            _ => objective.minimize(parameters.clone(), STEPS, TOLERANCE),
         };
         step()?;
         Ok(parameters.clone())

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use rayon::prelude::*;
 
 use super::segment::{CpuSequence, Segment};
-use crate::decoder::graph::backend::{AttentionLayer, Rotation, Run, Sequence};
+use crate::decoder::graph::backend::{AttentionLayer, Input, Rotation, Sequence};
 use crate::kernels::attention::{self, Keys, Query, Scratch};
 use crate::kernels::norms::rms_norm_inlined;
 use crate::kernels::rotation::rotate_inlined;
@@ -65,22 +65,22 @@ pub(super) fn rotate(
 pub(super) fn store(
     projected: &Rows,
     layer: &AttentionLayer<'_, Vec<f32>>,
-    runs: &mut [Run<'_, CpuSequence>],
+    inputs: &mut [Input<'_, CpuSequence>],
 ) {
     let heads = layer.heads;
     let width = heads.width;
     let mut first = 0;
-    for run in runs {
-        let segment = run.sequence.own();
-        segment.reserve(run.tokens);
-        for ahead in 0..run.tokens {
+    for Input { tokens, sequence } in inputs {
+        let segment = &mut sequence.own;
+        segment.reserve(tokens.len());
+        for ahead in 0..tokens.len() {
             let keys_values = &projected.row(first + ahead)[heads.queries * width..];
             let (keys, values) = keys_values.split_at(heads.keys * width);
             for (head, (key, value)) in keys.chunks(width).zip(values.chunks(width)).enumerate() {
                 segment.write(layer.index, head, ahead, key, value);
             }
         }
-        first += run.tokens;
+        first += tokens.len();
     }
 }
 
@@ -98,7 +98,7 @@ struct Task<'a> {
 pub(super) fn attend(
     projected: &Rows,
     layer: &AttentionLayer<'_, Vec<f32>>,
-    runs: &[Run<'_, CpuSequence>],
+    inputs: &[Input<'_, CpuSequence>],
 ) -> Rows {
     let heads = layer.heads;
     let width = heads.queries * heads.width;
@@ -106,21 +106,18 @@ pub(super) fn attend(
     let mut tasks = Vec::new();
     let mut left = out.numbers.as_mut_slice();
     let mut first = 0;
-    for run in runs {
-        let mut done = 0;
-        while done < run.tokens {
-            let rows = TASK_ROWS.min(run.tokens - done);
-            let (mine, others) = left.split_at_mut(rows * width);
-            left = others;
+    for input in inputs {
+        let (own, others) = left.split_at_mut(input.tokens.len() * width);
+        left = others;
+        for (index, out) in own.chunks_mut(TASK_ROWS * width).enumerate() {
             tasks.push(Task {
-                sequence: run.sequence,
-                first: first + done,
-                position: run.sequence.length() + done,
-                out: mine,
+                sequence: input.sequence,
+                first: first + index * TASK_ROWS,
+                position: input.sequence.length() + index * TASK_ROWS,
+                out,
             });
-            done += rows;
         }
-        first += run.tokens;
+        first += input.tokens.len();
     }
     tasks
         .par_iter_mut()
@@ -180,7 +177,7 @@ impl Task<'_> {
                     length: if index == last {
                         length - offset
                     } else {
-                        segment.length()
+                        segment.length
                     },
                 };
                 offset += keys.length;

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use crate::decoder::config::Activation;
 use crate::decoder::error::DecoderError;
 use crate::decoder::files::stored_weights::{Replaced, Stored, Update};
-use crate::decoder::graph::backend::{AttentionLayer, Backend, Heads, Rotation, Run};
+use crate::decoder::graph::backend::{AttentionLayer, Backend, Heads, Input, Rotation};
 use crate::decoder::graph::block_matrix::BlockMatrix;
 
 use crate::kernels::elementwise;
@@ -124,8 +124,8 @@ impl Backend for Cpu {
             }
             Table::Quantized { matrix, own_rows } => Matrix::Quantized(QuantizedProjection {
                 matrices: vec![Arc::clone(matrix)],
-                updates: Vec::new(),
                 own_rows: own_rows.clone(),
+                ..QuantizedProjection::default()
             }),
         })
     }
@@ -135,12 +135,7 @@ impl Backend for Cpu {
     }
 
     fn empty(&self, layers: usize, heads: &Heads, capacity: usize) -> Result<CpuSequence> {
-        Ok(CpuSequence::empty(
-            layers,
-            heads.keys,
-            heads.width,
-            capacity,
-        ))
+        Ok(CpuSequence::empty(layers, heads, capacity))
     }
 
     fn embed(&self, table: &Table, tokens: &[u32]) -> Result<Rows> {
@@ -172,7 +167,7 @@ impl Backend for Cpu {
 
     fn project(&self, x: &Rows, matrix: &Matrix) -> Result<Rows> {
         let product = matrix.product(x, self.arithmetic);
-        product.map_err(|e| DecoderError::product(&e))
+        product.map_err(|e| candle_core::Error::msg(format!("matrix product: {e:?}")).into())
     }
 
     fn add(&self, mut x: Rows, y: &Rows) -> Result<Rows> {
@@ -222,11 +217,11 @@ impl Backend for Cpu {
         mut projected: Rows,
         layer: &AttentionLayer<'_, Vec<f32>>,
         rotation: &Rotation,
-        runs: &mut [Run<'_, CpuSequence>],
+        inputs: &mut [Input<'_, CpuSequence>],
     ) -> Result<Rows> {
         attention::rotate(&mut projected, layer, rotation);
-        attention::store(&projected, layer, runs);
-        Ok(attention::attend(&projected, layer, runs))
+        attention::store(&projected, layer, inputs);
+        Ok(attention::attend(&projected, layer, inputs))
     }
 
     fn select(&self, x: &Rows, rows: &[usize]) -> Result<Rows> {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::decoder::error::DecoderError;
-use crate::decoder::graph::backend::Sequence;
+use crate::decoder::graph::backend::{Heads, Sequence};
 use crate::kernels::attention::HeadCache;
 use crate::kernels::wide::LANES;
 
@@ -13,7 +13,7 @@ pub(in crate::decoder) struct CpuSequence {
     parent: Option<Arc<CpuSequence>>,
     /// Tokens of all segments before its own.
     shared: usize,
-    own: Segment,
+    pub(super) own: Segment,
 }
 
 /// The least number of tokens that a segment grows by.
@@ -23,18 +23,19 @@ const GROWTH: usize = LANES;
 pub(super) struct Segment {
     kv_heads: usize,
     width: usize,
-    length: usize,
+    /// Tokens written so far.
+    pub(super) length: usize,
     capacity: usize,
     /// One for each layer and head, the heads of a layer side by side.
     heads: Vec<HeadCache>,
 }
 
 impl CpuSequence {
-    pub(super) fn empty(layers: usize, kv_heads: usize, width: usize, capacity: usize) -> Self {
+    pub(super) fn empty(layers: usize, heads: &Heads, capacity: usize) -> Self {
         Self {
             parent: None,
             shared: 0,
-            own: Segment::new(layers * kv_heads, kv_heads, width, capacity),
+            own: Segment::new(layers * heads.keys, heads.keys, heads.width, capacity),
         }
     }
 
@@ -48,11 +49,6 @@ impl CpuSequence {
         }
         chain.reverse();
         chain
-    }
-
-    /// Its own segment, for writing.
-    pub(super) fn own(&mut self) -> &mut Segment {
-        &mut self.own
     }
 }
 
@@ -90,11 +86,6 @@ impl Segment {
             capacity,
             heads: vec![HeadCache::new(width, capacity); heads],
         }
-    }
-
-    /// Tokens written so far.
-    pub(super) fn length(&self) -> usize {
-        self.length
     }
 
     /// A head of a layer.

@@ -114,7 +114,9 @@ impl Caller {
                     continue;
                 }
                 Message::Scored { request, logprobs } => ((request, 0), format!("{logprobs:?}")),
-                Message::State { request, state, .. } => ((request, 0), format!("{state:?}")),
+                Message::State { request, state } => {
+                    ((request, 0), format!("{:?}", state.residual))
+                }
                 Message::Failed(error) => panic!("{error}"),
             };
             assert!(self.results.insert(place, result).is_none(), "twice");
