@@ -59,8 +59,8 @@ pub struct QueryGrowth {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rotary {
     /// In radians per position. Shape: half the rotated width of a head.
-    frequencies: Vec<f64>,
-    magnitude: f64,
+    pub(super) frequencies: Vec<f64>,
+    pub(super) magnitude: f64,
     pub(super) growth: Option<QueryGrowth>,
 }
 
