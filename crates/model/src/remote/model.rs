@@ -113,10 +113,15 @@ impl RemoteModel {
         Ok(choices.iter().any(|choice| !choice.tokens.is_empty()))
     }
 
+    /// Whether the endpoint turned out to refuse conversations.
+    pub(super) fn refuses_chat(&self) -> bool {
+        self.refuses_chat.load(Ordering::Relaxed)
+    }
+
     /// The route that a prompt takes.
     fn route_of(&self, prompt: &Prompt) -> Route {
         match prompt.reply {
-            Reply::Text | Reply::Turn if !self.refuses_chat.load(Ordering::Relaxed) => Route::Chat,
+            Reply::Text | Reply::Turn if !self.refuses_chat() => Route::Chat,
             Reply::Text | Reply::Turn | Reply::Line => self.route,
         }
     }
@@ -530,8 +535,7 @@ impl LanguageModel for RemoteModel {
     }
 
     fn chat_server(&self) -> Option<&dyn ChatServer> {
-        let takes_chat = !self.refuses_chat.load(Ordering::Relaxed);
-        takes_chat.then_some(self as _)
+        Some(self)
     }
 
     fn not_taken(&self) -> Vec<&'static str> {

@@ -27,6 +27,10 @@ pub(crate) struct ResponsesRequest {
     pub(crate) temperature: Option<f64>,
     /// Only the most likely tokens whose probabilities together reach this.
     pub(crate) top_p: Option<f64>,
+    /// The seed of sampling.
+    #[serde(default, deserialize_with = "super::field::seed")]
+    #[schemars(with = "Option<i64>")]
+    pub(crate) seed: Option<u64>,
     /// Only `file_search`; without it the first corpus can be searched, too.
     pub(crate) tools: Option<Vec<Tool>>,
     /// `auto` leaves the choice to the policy; `required` and `file_search` always retrieve, `none` never.

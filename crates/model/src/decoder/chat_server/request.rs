@@ -34,6 +34,8 @@ pub(super) struct ChatRequest {
     /// The tools that the model may call; empty if it must not call any.
     pub(super) tools: Vec<Value>,
     pub(super) choice: Choice,
+    /// The most calls of one answer.
+    pub(super) most_calls: usize,
     pub(super) samples: usize,
     pub(super) logprobs: Option<LogprobOptions>,
     pub(super) options: GenerateOptions,
@@ -84,6 +86,10 @@ impl ChatRequest {
             messages,
             tools,
             choice,
+            most_calls: match given("parallel_tool_calls") {
+                Some(Value::Bool(false)) => 1,
+                _ => usize::MAX,
+            },
             samples,
             logprobs: logprobs(given("logprobs"), given("top_logprobs"))?,
             options: GenerateOptions {
@@ -101,11 +107,15 @@ impl ChatRequest {
 fn choice(mode: Option<&Value>) -> Result<Option<Choice>, DecoderError> {
     match mode {
         None => Ok(Some(Choice::Free)),
-        Some(Value::String(mode)) => Ok(match mode.as_str() {
-            "auto" => Some(Choice::Free),
-            "required" => Some(Choice::Any),
-            _ => None,
-        }),
+        Some(Value::String(mode)) => match mode.as_str() {
+            "auto" => Ok(Some(Choice::Free)),
+            "required" => Ok(Some(Choice::Any)),
+            "none" => Ok(None),
+            _ => {
+                let message = "it must be `auto`, `required` or `none`, or name a function";
+                Err(wrong("tool_choice", message))
+            }
+        },
         Some(named) => {
             let name = named.pointer("/function/name").and_then(Value::as_str);
             let name = name.ok_or_else(|| wrong("tool_choice", "it names no function"))?;
@@ -179,7 +189,9 @@ fn sampling<'v>(
     let usual = if samples > 1 { 1.0 } else { 0.0 };
     let temperature = number("temperature", 2.0)?.unwrap_or(usual);
     let top_p = number("top_p", 1.0)?.map(|share| share as f32);
-    let seed = given("seed").and_then(Value::as_u64).unwrap_or_default();
+    let signed = |seed: &Value| seed.as_i64().map(|seed| seed as u64);
+    let seed = given("seed").and_then(|seed| seed.as_u64().or_else(|| signed(seed)));
+    let seed = seed.unwrap_or_default();
     Ok(match (Sampling::at(temperature as f32, seed), top_p) {
         (Sampling::Random { .. }, Some(0.0)) | (Sampling::Greedy, _) => Sampling::Greedy,
         (
@@ -230,7 +242,10 @@ fn message(message: Value) -> Result<Value, DecoderError> {
     let content = match message.remove("content") {
         Some(Value::String(text)) => text,
         Some(Value::Array(parts)) => {
-            let texts: Option<Vec<&str>> = parts.iter().map(|part| part["text"].as_str()).collect();
+            let texts = parts
+                .iter()
+                .map(|part| part["text"].as_str().or(part["refusal"].as_str()));
+            let texts: Option<Vec<&str>> = texts.collect();
             let texts = texts.ok_or_else(|| wrong("messages", "the model reads text only"))?;
             texts.join("\n")
         }

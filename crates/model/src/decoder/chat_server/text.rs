@@ -13,6 +13,8 @@ use super::tool_calls::{OPEN, ToolCall, may_be_call, parted};
 pub(super) struct ChatText {
     thoughts: Thoughts,
     tools: Vec<Value>,
+    /// The most calls that are passed on.
+    most_calls: usize,
     /// Whether everything is held back until the end.
     holds: bool,
     /// The answer without thoughts, as far as it is written.
@@ -33,6 +35,7 @@ impl ChatText {
         Self {
             thoughts,
             tools: request.tools.clone(),
+            most_calls: request.most_calls,
             holds: !request.is_stream || request.choice != Choice::Free,
             text: String::new(),
             given: 0,
@@ -81,10 +84,11 @@ impl ChatText {
             // The last token ends the text.
             logprobs.pop();
         }
-        let (text, calls) = match self.tools.is_empty() {
+        let (text, mut calls) = match self.tools.is_empty() {
             true => (std::mem::take(&mut self.text), Vec::new()),
             false => parted(&self.text, &self.tools),
         };
+        calls.truncate(self.most_calls);
         let reason = match (calls.is_empty(), finish) {
             (false, _) => "tool_calls",
             (true, Finish::Length) => "length",

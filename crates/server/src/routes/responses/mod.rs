@@ -168,7 +168,8 @@ fn asked(
     }
     let text = given.others.get("text");
     let schema = response_format::read(text.and_then(|text| text.get("format")), "text.format")?;
-    let asked = RequestOptions::by(model, &options)?.over(conversation, heard.unread, schema);
+    let mut asked = RequestOptions::by(model, &options)?.over(conversation, heard.unread, schema);
+    asked.brought.stop = others::stop(given.others.get("stop"))?;
     let search = match tool(given.tools.as_deref().unwrap_or_default())? {
         None => asked.search,
         Some(tool) => {
@@ -186,7 +187,7 @@ fn asked(
             max_tokens: given.max_output_tokens,
             temperature: given.temperature,
             top_p: given.top_p,
-            seed: None,
+            seed: given.seed,
         },
         traced: asked.traced || results,
         ..asked
@@ -226,7 +227,14 @@ fn tool(tools: &[Tool]) -> Result<Option<&Tool>, Refusal> {
 fn refuse_unsupported(given: &Map<String, Value>) -> Result<(), Refusal> {
     others::refuse(given, |name, value| match name {
         "conversation" | "prompt" => false,
-        "background" => *value == false,
+        "background" | "logprobs" => *value == false,
+        // As chat completions call them.
+        "max_tokens" | "max_completion_tokens" | "functions" | "function_call" => false,
+        "response_format" => value["type"] == "text",
+        "stop" => true,
+        "n" => *value == json!(1),
+        "frequency_penalty" | "presence_penalty" => value.as_f64() == Some(0.0),
+        "logit_bias" => *value == json!({}),
         // Its format is read elsewhere.
         "text" => value.is_object(),
         "top_logprobs" => *value == json!(0),
