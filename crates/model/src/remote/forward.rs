@@ -151,6 +151,10 @@ fn stream_on(
                 return Err(failed);
             }
         };
+        // A sign of life, such as an event `ping`.
+        if chunk.get(CHOICES).is_none() && chunk.get("usage").is_none() {
+            continue;
+        }
         let text = chunk.pointer("/choices/0/delta/content");
         let text = text.or_else(|| chunk.pointer("/choices/0/text"));
         // Chunks without text were passed on as well.

@@ -132,15 +132,25 @@ impl RemoteModel {
         request: &CompletionRequest<'_>,
         mut send: impl FnMut(Route, &serde_json::Value) -> Result<T, RemoteError>,
     ) -> Result<T, RemoteError> {
+        let mut has_no_chat = false;
         loop {
-            let route = self.route_of(request.prompt);
+            let route = match has_no_chat {
+                true => self.route,
+                false => self.route_of(request.prompt),
+            };
             let body = body(route, &self.name, request, &self.unsupported);
             match send(route, &body) {
                 Err(error) if self.unsupported.record(&error, &body) => {}
-                Err(error) if route != self.route && error.is_refusal() => {
-                    self.refuses_chat.store(true, Ordering::Relaxed);
+                Err(error) if route != self.route && error.refuses_conversations() => {
+                    has_no_chat = true;
                 }
-                response => return response,
+                response => {
+                    // A model that is gone refuses text as well.
+                    if has_no_chat && response.is_ok() {
+                        self.refuses_chat.store(true, Ordering::Relaxed);
+                    }
+                    return response;
+                }
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use ken_server::{Access, Agent, Keys, Scope};
-use ken_testing::{TableModel, cases, has};
+use ken_testing::{TableModel, cases, has, says};
 use serde_json::{Value, json};
 
 use crate::client::run_python;
@@ -122,6 +122,8 @@ fn what_goes_wrong_is_told_to_the_model_or_to_the_client() {
         let response = server.post("/mcp", &body);
         assert_eq!(response.json()["error"]["code"], code, "{body}");
     }
+    let unknown = server.post("/mcp", &request(1, "tools/call", &json!({"name": "rm"})));
+    says!(unknown.text() => "unknown_tool", "tools/list");
 }
 
 /// The response to a request.

@@ -293,9 +293,11 @@ mod tests {
             {"role": "developer", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
             {"role": "assistant", "content": null, "tool_calls": [call]},
             {"role": "tool", "content": "4", "tool_call_id": "1"},
+            {"role": "assistant", "content": [{"type": "refusal", "refusal": "no"}]},
         ]}))
         .unwrap();
         let messages = request.messages;
+        assert_eq!(messages[3]["content"], "no");
         assert_eq!(messages[0], json!({"role": "system", "content": "a\nb"}));
         assert_eq!(messages[1]["content"], "");
         assert_eq!(
@@ -316,6 +318,8 @@ mod tests {
         let named = of(json!({"type": "function", "function": {"name": "g"}})).unwrap();
         has!(named, tools: vec![tool("g")], choice: Choice::Named("g".to_owned()));
         assert_eq!(refused(json!({"tool_choice": "required"})), "tool_choice");
+        let unknown = json!({"tools": [tool("f")], "tool_choice": "any"});
+        assert_eq!(refused(unknown), "tool_choice");
         assert_eq!(refused(json!({"tools": [{}]})), "tools");
         let format = json!({"type": "json_object"});
         assert_eq!(
@@ -330,6 +334,8 @@ mod tests {
         has!(request, logprobs: Some(LogprobOptions { top: 2, prompt: false }), samples: 3,
             options.max_tokens: 7, options.sampling: Sampling::at(1.0, 5), options.stop: ["x"]);
         assert_eq!(read(json!({})).unwrap().options.sampling, Sampling::Greedy);
+        let below = read(json!({"temperature": 1, "seed": -5})).unwrap();
+        assert_eq!(below.options.sampling, Sampling::at(1.0, u64::MAX - 4));
         for (param, value) in cases![
             "n" => json!(0);
             "top_logprobs" => json!(1);

@@ -157,11 +157,16 @@ mod tests {
 
     /// The pieces of the answer, and its ending.
     fn streamed(tools: &[&str], pieces: &[&str]) -> (Vec<String>, Ending) {
+        streamed_by(&Value::Null, tools, pieces)
+    }
+
+    /// As `streamed`, with a value of `parallel_tool_calls`.
+    fn streamed_by(parallel: &Value, tools: &[&str], pieces: &[&str]) -> (Vec<String>, Ending) {
         let tools: Vec<Value> = tools
             .iter()
             .map(|name| json!({"type": "function", "function": {"name": name}}))
             .collect();
-        let request = json!({"messages": [], "tools": tools, "stream": true});
+        let request = json!({"messages": [], "tools": tools, "parallel_tool_calls": parallel, "stream": true});
         let request = ChatRequest::read(request.as_object().unwrap()).unwrap();
         let mut text = ChatText::new(&request, Thoughts::default());
         let pieces = pieces.iter().map(|piece| {
@@ -175,6 +180,16 @@ mod tests {
         });
         let said = pieces.collect();
         (said, text.finish(Finish::End, true))
+    }
+
+    #[test]
+    fn calls_are_as_many_as_the_client_takes() {
+        let call = r#"<tool_call>{"name": "f", "arguments": {}}</tool_call>"#;
+        for (parallel, count) in [(Value::Null, 2), (json!(true), 2), (json!(false), 1)] {
+            let (_, ending) = streamed_by(&parallel, &["f"], &[call, call]);
+            let calls = ending.message["tool_calls"].as_array().unwrap();
+            assert_eq!(calls.len(), count, "{parallel}");
+        }
     }
 
     #[test]
