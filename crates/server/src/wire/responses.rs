@@ -255,6 +255,13 @@ pub(crate) struct OutputRefusal {
     pub(crate) refusal: String,
 }
 
+impl OutputPart {
+    pub(crate) fn refusal(refusal: String) -> Self {
+        let kind = "refusal";
+        Self::Refusal(OutputRefusal { kind, refusal })
+    }
+}
+
 /// The text of an answer.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct OutputText {
@@ -355,12 +362,12 @@ pub(crate) enum Happening<'a> {
     },
 }
 
-/// What happens to the text.
+/// What happens to the text, or to the refusal behind it.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum TextHappening<'a> {
     Part {
-        part: &'a OutputText,
+        part: &'a OutputPart,
     },
     Delta {
         delta: &'a str,
@@ -373,5 +380,11 @@ pub(crate) enum TextHappening<'a> {
     Done {
         text: &'a str,
         logprobs: [(); 0],
+    },
+    RefusalDelta {
+        delta: &'a str,
+    },
+    RefusalDone {
+        refusal: &'a str,
     },
 }
