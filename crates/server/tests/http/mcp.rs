@@ -358,6 +358,35 @@ fn the_entry_of_the_registry_is_of_this_version_and_starts_the_agents_server() {
 }
 
 #[test]
+fn the_responses_to_a_batch_are_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = TableModel::new(facts()).unwrap();
+    let served = served(&folder, table, LIMITS, Arc::default());
+    let access = Access::open(folder.path().join("none.json")).unwrap();
+    let said: Arc<Mutex<Vec<Value>>> = Arc::default();
+    let heard = Arc::clone(&said);
+    let agent = Agent::new(served, access, move |line| {
+        let message = serde_json::from_str(line).unwrap();
+        heard.lock().unwrap().push(message);
+    })
+    .unwrap();
+    let ping = |id: u64| request(id, "ping", &json!({}));
+    let notice = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    for batch in [json!([ping(1), notice, ping(2), 7]), json!([notice])] {
+        agent.take(batch.to_string().as_bytes());
+    }
+    agent.finish();
+    let said = said.lock().unwrap().clone();
+    let [responses] = said.as_slice() else {
+        panic!("{said:?}")
+    };
+    let responses = responses.as_array().unwrap();
+    let has = |id: Value| responses.iter().any(|response| response["id"] == id);
+    assert!(has(json!(1)) && has(json!(2)) && has(Value::Null));
+    assert_eq!(responses.len(), 3);
+}
+
+#[test]
 fn lines_are_served_at_once_and_can_be_cancelled() {
     let folder = tempfile::tempdir().unwrap();
     let reading = Arc::new(Reading::default());

@@ -1,5 +1,5 @@
-//! Model servers that keep to OpenAI's API in most things: what they do otherwise reaches no application, and is not taken
-//! for the end of an answer or of a server.
+//! Model servers that keep to OpenAI's API in most things: what they do otherwise reaches no application, and is not
+//! taken for the end of an answer or of a server.
 
 use ken_model::remote::{Endpoint, RemoteModel};
 use ken_server::Keys;

@@ -176,6 +176,7 @@ fn parameters_of_chat_completions_are_obeyed_or_refused_by_name() {
         "frequency_penalty" => json!(0.5);
         "presence_penalty" => json!(-1);
         "logit_bias" => json!({"7": 3});
+        "include" => json!(["message.output_text.logprobs"]);
     ] {
         let refused = respond(&server, "ken/never", &json!({param: value}));
         refused.refuses_param(400, "unsupported_parameter", param);

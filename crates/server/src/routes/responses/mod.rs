@@ -32,6 +32,9 @@ use crate::wire::{others, response_format};
 /// What `include` may name besides what is there anyway.
 const RESULTS: &str = "file_search_call.results";
 
+/// What `include` may not name: there are none.
+const LOGPROBS: &str = "message.output_text.logprobs";
+
 /// Answers the input.
 pub(crate) async fn respond(
     call: Call,
@@ -150,6 +153,10 @@ fn asked(
     if given.max_output_tokens == Some(0) {
         let message = "it must be at least 1";
         return Err(Refusal::invalid("max_output_tokens", message));
+    }
+    if given.include.iter().flatten().any(|name| name == LOGPROBS) {
+        let message = format!("`{LOGPROBS}` is not supported here: ask chat completions for them");
+        return Err(Refusal::bad("unsupported_parameter", message).of("include"));
     }
     let named = policies::named(&given.model)?;
     let model = chosen(given.tool_choice.as_ref())?.or(named);
