@@ -149,11 +149,8 @@ impl Agent {
 
     /// Waits until all messages have their responses.
     pub fn finish(self) {
-        loop {
-            let next = lock(&self.running).drain().next();
-            let Some((_, task)) = next else {
-                break;
-            };
+        let running = std::mem::take(&mut *lock(&self.running));
+        for task in running.into_values() {
             // A cancelled task says nothing.
             let _ = self.runtime.block_on(task);
         }

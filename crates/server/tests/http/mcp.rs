@@ -357,8 +357,8 @@ fn the_entry_of_the_registry_is_of_this_version_and_starts_the_agents_server() {
     assert!(entry["description"].as_str().unwrap().len() <= 100);
 }
 
-#[test]
-fn the_responses_to_a_batch_are_one_line() {
+/// What an agent hears of lines that it sends before it closes its end.
+fn heard_at_the_end(lines: &[Value]) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();
     let table = TableModel::new(facts()).unwrap();
     let served = served(&folder, table, LIMITS, Arc::default());
@@ -370,13 +370,29 @@ fn the_responses_to_a_batch_are_one_line() {
         heard.lock().unwrap().push(message);
     })
     .unwrap();
-    let ping = |id: u64| request(id, "ping", &json!({}));
-    let notice = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    for batch in [json!([ping(1), notice, ping(2), 7]), json!([notice])] {
-        agent.take(batch.to_string().as_bytes());
+    for line in lines {
+        agent.take(line.to_string().as_bytes());
     }
     agent.finish();
-    let said = said.lock().unwrap().clone();
+    let heard = said.lock().unwrap();
+    heard.clone()
+}
+
+#[test]
+fn all_that_was_sent_before_the_end_has_its_response() {
+    let ask = json!({"name": "ask", "arguments": {"question": OIL}});
+    let asked: Vec<Value> = (0..20).map(|id| request(id, "tools/call", &ask)).collect();
+    let said = heard_at_the_end(&asked);
+    for id in 0..20 {
+        assert!(said.iter().any(|message| message["id"] == id), "{id}");
+    }
+}
+
+#[test]
+fn the_responses_to_a_batch_are_one_line() {
+    let ping = |id: u64| request(id, "ping", &json!({}));
+    let notice = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let said = heard_at_the_end(&[json!([ping(1), notice, ping(2), 7]), json!([notice])]);
     let [responses] = said.as_slice() else {
         panic!("{said:?}")
     };
