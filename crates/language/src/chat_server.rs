@@ -11,6 +11,8 @@ use crate::error::ModelError;
 pub enum Takes {
     /// All, since it is another program.
     All,
+    /// Texts to continue alone, since it refused a conversation.
+    Text,
     /// Those beyond `ken`'s prompts: for several answers, log probabilities, and tools.
     Beyond {
         /// Whether it can call tools.

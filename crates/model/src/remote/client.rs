@@ -165,16 +165,17 @@ impl Client {
         let response = self.check_status(url, self.send_post(url, body))?;
         let media_type = response.headers().get("content-type");
         let media_type = media_type.and_then(|media| media.to_str().ok());
-        // Not every endpoint labels its events as such, and some label them as JSON.
+        // Not every endpoint labels its events as such, some label them as JSON, and some label no JSON.
         let is_whole =
             media_type.is_some_and(|media| media.contains("json") || media.contains("html"));
         let mut body = BufReader::new(response.into_body());
-        let is_events = !is_whole || {
-            let start = body.fill_buf();
-            let start = start.map_err(|error| self.transport_failure(&error.into()))?;
-            ["data:", "event:", ":"]
+        let start = body.fill_buf();
+        let start = start.map_err(|error| self.transport_failure(&error.into()))?;
+        let is_events = match is_whole {
+            true => ["data:", "event:", ":"]
                 .iter()
-                .any(|line| start.starts_with(line.as_bytes()))
+                .any(|line| start.starts_with(line.as_bytes())),
+            false => !matches!(start.trim_ascii_start().first(), Some(b'{' | b'<')),
         };
         Ok((body, is_events))
     }

@@ -184,6 +184,23 @@ impl RemoteError {
         matches!(self, Self::Status { status, .. } if refusals.contains(status))
     }
 
+    /// Whether the endpoint says that it holds no conversations: it has no such route, or no chat template. Any other
+    /// refusal is about the one that was sent.
+    pub(super) fn refuses_conversations(&self) -> bool {
+        match self {
+            Self::Status {
+                status: 404 | 405 | 501,
+                ..
+            } => true,
+            Self::Status {
+                status: 400 | 422 | 500,
+                message,
+                ..
+            } => message.to_lowercase().contains("template"),
+            _ => false,
+        }
+    }
+
     /// Whether the endpoint may accept a smaller request of the same kind.
     pub(super) fn may_be_for_size(&self) -> bool {
         matches!(

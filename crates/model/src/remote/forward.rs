@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::client::{self, Client};
 use super::error::RemoteError;
 use super::model::RemoteModel;
+use super::response::finish;
 use super::route::Route;
 use super::server_sent_events::EventStream;
 use super::stream::{Next, cut, next};
@@ -22,7 +23,10 @@ const CHOICES: &str = "choices";
 
 impl ChatServer for RemoteModel {
     fn takes(&self) -> Takes {
-        Takes::All
+        match self.refuses_chat() {
+            true => Takes::Text,
+            false => Takes::All,
+        }
     }
 
     fn forward(
@@ -33,9 +37,14 @@ impl ChatServer for RemoteModel {
     ) -> Result<(), ModelError> {
         request.insert("model".to_owned(), json!(self.name()));
         let is_stream = request.get("stream") == Some(&Value::Bool(true));
-        let adds_usage = is_stream && !request.contains_key(STREAM_OPTIONS);
-        if adds_usage && !self.unsupported.has(STREAM_OPTIONS) {
-            request.insert(STREAM_OPTIONS.to_owned(), json!({"include_usage": true}));
+        let given = request.get(STREAM_OPTIONS).cloned();
+        let options = given.as_ref().and_then(Value::as_object);
+        let mut options = options.cloned().unwrap_or_default();
+        let usage = options.insert("include_usage".to_owned(), json!(true));
+        let adds_usage =
+            is_stream && usage != Some(json!(true)) && !self.unsupported.has(STREAM_OPTIONS);
+        if adds_usage {
+            request.insert(STREAM_OPTIONS.to_owned(), Value::Object(options));
         }
         let route = match api {
             Api::Chat => Route::Chat,
@@ -45,7 +54,10 @@ impl ChatServer for RemoteModel {
         match first {
             Err(error) if adds_usage && error.rejects(STREAM_OPTIONS) => {
                 self.unsupported.learn(STREAM_OPTIONS);
-                request.remove(STREAM_OPTIONS);
+                match given {
+                    Some(given) => request.insert(STREAM_OPTIONS.to_owned(), given),
+                    None => request.remove(STREAM_OPTIONS),
+                };
                 self.send_on(route, &request, is_stream, on_reply)
             }
             first => first,
@@ -84,31 +96,36 @@ impl RemoteModel {
         on_reply: &mut dyn FnMut(Value) -> ControlFlow<()>,
     ) -> Result<(), RemoteError> {
         let client = &self.client;
-        let url = client.api_url(route.path());
         if !is_stream {
+            let url = client.api_url(route.path());
             let reply = client.post(&url, &Value::Object(request.clone()))?;
             // Nothing is left to break off.
             let _ = on_reply(with_choices(&url, reply)?);
             return Ok(());
         }
         let body = serde_json::to_string(request).unwrap_or_default();
-        client.with_retries(|| stream_on(client, &url, &body, on_reply))
+        client.with_retries(|| stream_on(client, route, &body, on_reply))
     }
 }
 
 /// Passes on a server's stream. A failure after the first chunk is never retried.
 fn stream_on(
     client: &Client,
-    url: &str,
+    route: Route,
     body: &str,
     on_reply: &mut dyn FnMut(Value) -> ControlFlow<()>,
 ) -> Result<(), Failed<RemoteError>> {
+    let url = &client.api_url(route.path());
     let (body, is_events) = client.open(url, body)?;
     if !is_events {
         let text = client::text(body).map_err(|error| client.transport_failure(&error))?;
         let reply = client.parse(url, &text).map_err(RemoteError::failed)?;
         let reply = with_choices(url, reply)?;
-        let _ = on_reply(as_chunk(reply));
+        let _ = on_reply(match route {
+            Route::Chat => as_chunk(reply),
+            // A chunk of a text has the form of a whole one.
+            Route::Completions => reply,
+        });
         return Ok(());
     }
     let line = body.get_ref().line();
@@ -117,7 +134,7 @@ fn stream_on(
     let mut events = EventStream::new(body);
     loop {
         let has_ended = choices.have_ended();
-        let chunk = match next(&mut events, client, url, read, has_ended) {
+        let mut chunk = match next(&mut events, client, url, read, has_ended) {
             Ok(Next::Event(chunk)) if chunk.is_object() => chunk,
             Ok(Next::Event(_)) => {
                 line.cut();
@@ -134,12 +151,17 @@ fn stream_on(
                 return Err(failed);
             }
         };
+        // A sign of life, such as an event `ping`.
+        if chunk.get(CHOICES).is_none() && chunk.get("usage").is_none() {
+            continue;
+        }
         let text = chunk.pointer("/choices/0/delta/content");
         let text = text.or_else(|| chunk.pointer("/choices/0/text"));
         // Chunks without text were passed on as well.
         read += text
             .and_then(Value::as_str)
             .map_or(1, |text| text.len().max(1));
+        leave_open(&mut chunk);
         choices.take(&chunk);
         if on_reply(chunk).is_break() {
             line.cut();
@@ -168,6 +190,18 @@ impl Choices {
 
     fn have_ended(&self) -> bool {
         !self.begun.is_empty() && self.begun == self.ended
+    }
+}
+
+/// Takes out the empty reasons that some servers give for an end before it: clients take them for one.
+fn leave_open(chunk: &mut Value) {
+    let choices = chunk.get_mut(CHOICES).and_then(Value::as_array_mut);
+    for choice in choices.into_iter().flatten() {
+        if finish(choice).is_none()
+            && let Some(reason) = choice.get_mut("finish_reason")
+        {
+            *reason = Value::Null;
+        }
     }
 }
 

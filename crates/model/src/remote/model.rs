@@ -113,10 +113,15 @@ impl RemoteModel {
         Ok(choices.iter().any(|choice| !choice.tokens.is_empty()))
     }
 
+    /// Whether the endpoint turned out to refuse conversations.
+    pub(super) fn refuses_chat(&self) -> bool {
+        self.refuses_chat.load(Ordering::Relaxed)
+    }
+
     /// The route that a prompt takes.
     fn route_of(&self, prompt: &Prompt) -> Route {
         match prompt.reply {
-            Reply::Text | Reply::Turn if !self.refuses_chat.load(Ordering::Relaxed) => Route::Chat,
+            Reply::Text | Reply::Turn if !self.refuses_chat() => Route::Chat,
             Reply::Text | Reply::Turn | Reply::Line => self.route,
         }
     }
@@ -127,15 +132,25 @@ impl RemoteModel {
         request: &CompletionRequest<'_>,
         mut send: impl FnMut(Route, &serde_json::Value) -> Result<T, RemoteError>,
     ) -> Result<T, RemoteError> {
+        let mut has_no_chat = false;
         loop {
-            let route = self.route_of(request.prompt);
+            let route = match has_no_chat {
+                true => self.route,
+                false => self.route_of(request.prompt),
+            };
             let body = body(route, &self.name, request, &self.unsupported);
             match send(route, &body) {
                 Err(error) if self.unsupported.record(&error, &body) => {}
-                Err(error) if route != self.route && error.is_refusal() => {
-                    self.refuses_chat.store(true, Ordering::Relaxed);
+                Err(error) if route != self.route && error.refuses_conversations() => {
+                    has_no_chat = true;
                 }
-                response => return response,
+                response => {
+                    // A model that is gone refuses text as well.
+                    if has_no_chat && response.is_ok() {
+                        self.refuses_chat.store(true, Ordering::Relaxed);
+                    }
+                    return response;
+                }
             }
         }
     }
@@ -528,8 +543,7 @@ impl LanguageModel for RemoteModel {
     }
 
     fn chat_server(&self) -> Option<&dyn ChatServer> {
-        let takes_chat = !self.refuses_chat.load(Ordering::Relaxed);
-        takes_chat.then_some(self as _)
+        Some(self)
     }
 
     fn not_taken(&self) -> Vec<&'static str> {

@@ -287,7 +287,7 @@ fn text_bytes(token: &Value) -> Vec<u8> {
 /// Why a choice ended, in the words of several services; an unknown word is an end. A text that a service breaks off
 /// is cut off, as by a limit. Only vLLM reports that a stop string was found; elsewhere that counts as an end. `None`
 /// if it has not ended.
-fn finish(choice: &Value) -> Option<Finish> {
+pub(super) fn finish(choice: &Value) -> Option<Finish> {
     let reason = choice.get("finish_reason")?.as_str()?;
     let by_string = choice.get("stop_reason").is_some_and(Value::is_string);
     Some(match reason.to_ascii_lowercase().as_str() {

@@ -218,10 +218,12 @@ pub(super) fn next(
         ("[DONE]", false) => return Ok(Next::Done),
         (data, false) => client.parse(url, data),
     };
-    parsed.map(Next::Event).map_err(|error| match read_bytes {
-        0 => error.failed(),
-        _ => error.into(),
-    })
+    match parsed {
+        Ok(event) => Ok(Next::Event(event)),
+        Err(_) if has_ended => Ok(Next::End),
+        Err(error) if read_bytes == 0 => Err(error.failed()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The error of a stream that ended too early: a retry loses nothing if no text had arrived.

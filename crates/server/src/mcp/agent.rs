@@ -22,6 +22,21 @@ use crate::wire::body::LARGEST;
 /// Receives a response, a line of JSON without its end.
 type Reply = Arc<dyn Fn(&str) + Send + Sync>;
 
+/// The responses to a batch. Dropping it, once each message has its own or is cancelled, sends them as one.
+struct BatchResponses {
+    responses: Mutex<Vec<Value>>,
+    reply: Reply,
+}
+
+impl Drop for BatchResponses {
+    fn drop(&mut self) {
+        let responses = std::mem::take(&mut *lock(&self.responses));
+        if !responses.is_empty() {
+            (self.reply)(&Value::Array(responses).to_string());
+        }
+    }
+}
+
 /// Serves one agent.
 pub struct Agent {
     runtime: Runtime,
@@ -70,14 +85,30 @@ impl Agent {
             return;
         }
         match Sent::read(line) {
-            Sent::One(message) => self.take_one(message),
-            Sent::Batch(messages) => messages.into_iter().for_each(|sent| self.take_one(sent)),
+            Sent::One(message) => self.take_one(message, &self.tell()),
+            Sent::Batch(messages) => {
+                let batch = BatchResponses {
+                    responses: Mutex::default(),
+                    reply: Arc::clone(&self.reply),
+                };
+                let answer: Tell = Arc::new(move |response| lock(&batch.responses).push(response));
+                for message in messages {
+                    self.take_one(message, &answer);
+                }
+            }
         }
     }
 
-    fn take_one(&self, message: Message) {
+    /// Sends a message to the agent.
+    fn tell(&self) -> Tell {
+        let reply = Arc::clone(&self.reply);
+        Arc::new(move |message| reply(&message.to_string()))
+    }
+
+    /// Takes a message, whose response goes to `answer`.
+    fn take_one(&self, message: Message, answer: &Tell) {
         match message {
-            Message::Broken(response) => (self.reply)(&response.to_string()),
+            Message::Broken(response) => answer(response),
             Message::Notification { method, params } => {
                 if method == "notifications/cancelled"
                     && let Some(id) = params.get("requestId")
@@ -88,12 +119,14 @@ impl Agent {
                     }
                 }
             }
-            Message::Request { id, method, params } => self.start(id, method, params),
+            Message::Request { id, method, params } => {
+                self.start((id, method, params), Arc::clone(answer));
+            }
         }
     }
 
-    fn start(&self, id: Value, method: String, params: Value) {
-        let (served, reply) = (Arc::clone(&self.served), Arc::clone(&self.reply));
+    fn start(&self, (id, method, params): (Value, String, Value), answer: Tell) {
+        let (served, tell) = (Arc::clone(&self.served), self.tell());
         let running = Arc::clone(&self.running);
         let request = Request {
             id: format!("req_{:016x}", rand::rng().random::<u64>()),
@@ -107,22 +140,17 @@ impl Agent {
         let task = self.runtime.spawn(async move {
             let addresses = Addresses::none();
             let asked = (&id, method.as_str(), &params);
-            let told = Arc::clone(&reply);
-            let tell: Tell = Arc::new(move |message| told(&message.to_string()));
             let response = respond(&served, &request, &addresses, asked, Some(&tell)).await;
             lock(&running).remove(&id.to_string());
-            reply(&response.to_string());
+            answer(response);
         });
         known.insert(name, task);
     }
 
     /// Waits until all messages have their responses.
     pub fn finish(self) {
-        loop {
-            let next = lock(&self.running).drain().next();
-            let Some((_, task)) = next else {
-                break;
-            };
+        let running = std::mem::take(&mut *lock(&self.running));
+        for task in running.into_values() {
             // A cancelled task says nothing.
             let _ = self.runtime.block_on(task);
         }

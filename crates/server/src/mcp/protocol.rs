@@ -131,7 +131,10 @@ pub(crate) async fn respond(
             let call = tools::call(served, request, addresses, (name, arguments), &progress);
             match call.await {
                 Some(called) => result(id, &called),
-                None => error(id, INVALID_PARAMS, "there is no such tool"),
+                None => {
+                    let message = format!("there is no tool {name:?}: `tools/list` names all");
+                    outcome(id, Err(Refusal::bad("unknown_tool", message)))
+                }
             }
         }
         "resources/list" => outcome(id, resources::list(served, request, params).await),

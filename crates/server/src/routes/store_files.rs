@@ -14,13 +14,13 @@ use super::{files, jobs};
 use crate::access::caller::Caller;
 use crate::service::corpora::Opened;
 use crate::service::library::job::Work;
-use crate::service::library::stores::StoreFile;
+use crate::service::library::stores::{Membership, StoreFile};
 use crate::service::library::{Attached, Library};
 use crate::wire::files::Deleted;
 use crate::wire::page::{Listed, Page};
 use crate::wire::refusal::Refusal;
 use crate::wire::vector_stores::{AttachFile, DescribeFile, FileText, FoundText, VectorStoreFile};
-use crate::wire::{attributes, others};
+use crate::wire::{attributes, others, query};
 
 /// The most files at once.
 const MOST: usize = 500;
@@ -93,7 +93,7 @@ pub(crate) async fn list(call: Call<Corpus>) -> Result<Reply<Listed<VectorStoreF
 /// A page of files, newest first, of the status that the query names.
 ///
 /// # Errors
-/// As [`Page::of`].
+/// As [`Page::of`], and a status that there is not.
 pub(super) fn paged(
     page: &Page,
     query: Option<&str>,
@@ -101,9 +101,13 @@ pub(super) fn paged(
     mut members: Vec<StoreFile>,
 ) -> Result<Listed<VectorStoreFile>, Refusal> {
     members.sort_by(|left, right| (right.created, &right.file).cmp(&(left.created, &left.file)));
-    let mut pairs = query.unwrap_or_default().split('&');
-    if let Some(status) = pairs.find_map(|pair| pair.strip_prefix("filter=")) {
-        members.retain(|member| serde_json::to_value(member.status).is_ok_and(|own| own == status));
+    let mut pairs = query::pairs(query);
+    if let Some((_, status)) = pairs.find(|(name, value)| name == "filter" && !value.is_empty()) {
+        let status: Membership = serde_json::from_value(status.into()).map_err(|_| {
+            let message = "it must be `in_progress`, `completed`, `failed` or `cancelled`";
+            Refusal::invalid("filter", message)
+        })?;
+        members.retain(|member| member.status == status);
     }
     let files = members.into_iter();
     let files = files

@@ -34,7 +34,7 @@ pub(crate) struct EmbeddingsRequest {
 #[serde(deny_unknown_fields)]
 pub(crate) struct EmbeddingOptions {
     /// The role of the texts: embedders may treat the two differently.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::field::or_default")]
     pub(crate) role: Role,
     /// The corpus whose embedder to use; by default the first.
     pub(crate) corpus: Option<String>,

@@ -9,7 +9,7 @@ use serde::Deserialize;
 pub(crate) struct MeasureRequest {
     pub(crate) kind: MeasureKind,
     /// The policies to compare, up to 16, such as `certainty` or `certainty@0.4`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::field::or_default")]
     pub(crate) policies: Vec<String>,
     /// The corpus; by default the first.
     pub(crate) corpus: Option<String>,

@@ -21,7 +21,7 @@ pub(crate) struct FeedbackRequest {
     /// `good` or `bad`.
     pub(crate) rating: Option<Rating>,
     /// Short answers, each of which is right: 1 to 20.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::field::or_default")]
     pub(crate) answers: Vec<String>,
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct Options {
     /// `dense`, `lexical` or `hybrid`.
     pub(crate) mode: Option<String>,
     /// Conditions on documents, such as `year>=2020 AND lang IN (de, fr)`; all have to hold.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::field::or_default")]
     pub(crate) filter: Vec<String>,
     /// `none`, `embedder`, `likelihood`, or the reranker of the settings.
     pub(crate) rerank: Option<String>,
@@ -46,7 +46,7 @@ pub(crate) struct GivenPassage {
     /// Its text.
     pub(crate) text: String,
     /// The title of its document.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::field::or_default")]
     pub(crate) title: String,
     /// Its name in citations; by default its position in the list, from 1.
     pub(crate) id: Option<String>,
@@ -59,7 +59,7 @@ pub(crate) struct AskRequest {
     /// The question.
     pub(crate) question: String,
     /// The earlier exchanges, oldest first.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::field::or_default")]
     pub(crate) before: Vec<Said>,
     /// The longest answer, in tokens.
     pub(crate) max_tokens: Option<usize>,
@@ -70,7 +70,7 @@ pub(crate) struct AskRequest {
     #[schemars(with = "Option<i64>")]
     pub(crate) seed: Option<u64>,
     /// How it is answered.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::field::or_default")]
     pub(crate) ken: Options,
 }
 
@@ -103,10 +103,10 @@ pub(crate) struct DecideRequest {
     /// The question.
     pub(crate) question: String,
     /// The earlier exchanges, oldest first.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::field::or_default")]
     pub(crate) before: Vec<Said>,
     /// How it is decided.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::field::or_default")]
     pub(crate) ken: Options,
 }
 
@@ -334,7 +334,7 @@ pub(crate) struct SearchRequest {
     /// `dense`, `lexical` or `hybrid`.
     pub(crate) mode: Option<String>,
     /// Conditions on documents, such as `year>=2020 AND lang IN (de, fr)`; all have to hold.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::field::or_default")]
     pub(crate) filter: Vec<String>,
     /// `none`, `embedder`, `likelihood`, or the reranker of the settings.
     pub(crate) rerank: Option<String>,

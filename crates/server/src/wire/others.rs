@@ -101,6 +101,15 @@ pub(crate) fn refuse(
              `previous_response_id`"
                 .to_owned()
         }
+        "max_tokens" | "max_completion_tokens" => format!(
+            "`{name}` is not supported here: the limit is `max_output_tokens` of responses, and `max_tokens` of \
+             completions"
+        ),
+        "response_format" => {
+            "`response_format` is not supported here with this value: it is `text.format` of responses, and \
+             completions of text have none"
+                .to_owned()
+        }
         _ => format!("`{name}` is not supported here with this value"),
     };
     Err(Refusal::bad("unsupported_parameter", message).of(name))

@@ -11,10 +11,10 @@ use crate::service::library::pruning::Mark;
 #[serde(deny_unknown_fields)]
 pub(crate) struct PruneRequest {
     /// Documents, all of whose passages are left out.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::field::or_default")]
     pub(crate) documents: Vec<String>,
     /// Single passages.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::field::or_default")]
     pub(crate) passages: Vec<Mark>,
     /// The reason for passages without one of their own; `by hand` by default.
     pub(crate) reason: Option<String>,

@@ -27,6 +27,10 @@ pub(crate) struct ResponsesRequest {
     pub(crate) temperature: Option<f64>,
     /// Only the most likely tokens whose probabilities together reach this.
     pub(crate) top_p: Option<f64>,
+    /// The seed of sampling.
+    #[serde(default, deserialize_with = "super::field::seed")]
+    #[schemars(with = "Option<i64>")]
+    pub(crate) seed: Option<u64>,
     /// Only `file_search`; without it the first corpus can be searched, too.
     pub(crate) tools: Option<Vec<Tool>>,
     /// `auto` leaves the choice to the policy; `required` and `file_search` always retrieve, `none` never.
@@ -251,6 +255,13 @@ pub(crate) struct OutputRefusal {
     pub(crate) refusal: String,
 }
 
+impl OutputPart {
+    pub(crate) fn refusal(refusal: String) -> Self {
+        let kind = "refusal";
+        Self::Refusal(OutputRefusal { kind, refusal })
+    }
+}
+
 /// The text of an answer.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct OutputText {
@@ -351,12 +362,12 @@ pub(crate) enum Happening<'a> {
     },
 }
 
-/// What happens to the text.
+/// What happens to the text, or to the refusal behind it.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum TextHappening<'a> {
     Part {
-        part: &'a OutputText,
+        part: &'a OutputPart,
     },
     Delta {
         delta: &'a str,
@@ -369,5 +380,11 @@ pub(crate) enum TextHappening<'a> {
     Done {
         text: &'a str,
         logprobs: [(); 0],
+    },
+    RefusalDelta {
+        delta: &'a str,
+    },
+    RefusalDone {
+        refusal: &'a str,
     },
 }

@@ -182,7 +182,7 @@ pub(crate) struct MakeEvalQuestion {
     /// The corpus that such a question is asked of; required with a key for several corpora.
     pub(crate) corpus: Option<String>,
     /// Short right answers, 1 to 20; for a trace, by default those of its feedback.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::field::or_default")]
     pub(crate) golden_answers: Vec<String>,
 }
 

@@ -7,7 +7,7 @@ use ken_language::{
     ScoreRequest,
 };
 use ken_server::Keys;
-use ken_testing::{TableModel, cases, has, says};
+use ken_testing::{TableModel, cases, extended, has, says};
 use serde_json::{Value, json};
 
 use crate::delegated::delegated;
@@ -118,5 +118,16 @@ fn a_response_says_why_there_is_no_answer() {
         };
         has!(response, ["status"]: status, ["incomplete_details"]: details);
         assert_eq!(message["content"][1]["refusal"], refusal, "{message}");
+        let streamed = extended(body, &json!({"stream": true}));
+        let text = server.post("/v1/responses", &streamed).text();
+        let done = refusal
+            .as_str()
+            .map(|refusal| format!("\"content_index\":1,\"refusal\":\"{refusal}\"}}\n"));
+        assert_eq!(
+            text.contains("event: response.refusal.done\n"),
+            done.is_some()
+        );
+        let done = done.unwrap_or_default();
+        says!(text => &done);
     }
 }

@@ -42,6 +42,10 @@ fn values_out_of_range_are_refused_with_their_names() {
         chat_with(json!({"ken": {"style": "rude"}})) => 400, "invalid_value", Some("ken.style");
         ("/v1/responses", json!({"model": "ken/always", "input": OIL, "max_output_tokens": 0})) =>
             400, "invalid_value", Some("max_output_tokens");
+        ("/v1/completions", json!({"model": "ken", "prompt": "x", "max_completion_tokens": 5})) =>
+            400, "unsupported_parameter", Some("max_completion_tokens");
+        ("/v1/completions", json!({"model": "ken", "prompt": "x", "response_format": {"type": "json_object"}})) =>
+            400, "unsupported_parameter", Some("response_format");
         search(json!({"query": ""})) => 400, "empty_question", None;
         search(json!({"query": "x", "k": 101})) => 400, "invalid_value", Some("k");
         search(json!({"query": "x", "hits": 3})) => 400, "invalid_value", Some("hits");
@@ -60,6 +64,23 @@ fn values_out_of_range_are_refused_with_their_names() {
             .map(str::to_owned);
         response.refuses_for(&body, status, code);
         assert_eq!(given.as_deref(), param, "{body}");
+    }
+}
+
+#[test]
+fn null_is_a_value_that_was_left_out() {
+    let server = Running::start();
+    let found = json!([{"text": "Bo changes the oil.", "title": null}]);
+    for (path, body) in cases![
+        "/v1/chat/completions" => chat("always", OIL, &json!({"ken": {"filter": null, "passages": null}}));
+        "/v1/ken/ask" => json!({"question": OIL, "before": null, "ken": null});
+        "/v1/ken/ask" => json!({"question": OIL, "ken": {"policy": "always", "passages": found}});
+        "/v1/ken/decide" => json!({"question": OIL, "before": null, "ken": null});
+        "/v1/ken/search" => json!({"query": OIL, "filter": null});
+        "/v1/embeddings" => json!({"model": "ken/embedder", "input": "x", "ken": {"role": null}});
+    ] {
+        let answered = server.post(path, &body);
+        assert_eq!(answered.status, 200, "{body}: {}", answered.text());
     }
 }
 

@@ -45,6 +45,7 @@ mod measuring;
 /// That of the tests of models.
 #[path = "../../../model/tests/loading/mutate.rs"]
 mod mutate;
+mod odd_servers;
 mod places;
 mod pruning;
 mod random_input;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use ken_server::{Access, Agent, Keys, Scope};
-use ken_testing::{TableModel, cases, has};
+use ken_testing::{TableModel, cases, has, says};
 use serde_json::{Value, json};
 
 use crate::client::run_python;
@@ -122,6 +122,8 @@ fn what_goes_wrong_is_told_to_the_model_or_to_the_client() {
         let response = server.post("/mcp", &body);
         assert_eq!(response.json()["error"]["code"], code, "{body}");
     }
+    let unknown = server.post("/mcp", &request(1, "tools/call", &json!({"name": "rm"})));
+    says!(unknown.text() => "unknown_tool", "tools/list");
 }
 
 /// The response to a request.
@@ -353,6 +355,51 @@ fn the_entry_of_the_registry_is_of_this_version_and_starts_the_agents_server() {
     let (space, name) = entry["name"].as_str().unwrap().split_once('/').unwrap();
     assert!(space.starts_with("io.github.") && name == "ken");
     assert!(entry["description"].as_str().unwrap().len() <= 100);
+}
+
+/// What an agent hears of lines that it sends before it closes its end.
+fn heard_at_the_end(lines: &[Value]) -> Vec<Value> {
+    let folder = tempfile::tempdir().unwrap();
+    let table = TableModel::new(facts()).unwrap();
+    let served = served(&folder, table, LIMITS, Arc::default());
+    let access = Access::open(folder.path().join("none.json")).unwrap();
+    let said: Arc<Mutex<Vec<Value>>> = Arc::default();
+    let heard = Arc::clone(&said);
+    let agent = Agent::new(served, access, move |line| {
+        let message = serde_json::from_str(line).unwrap();
+        heard.lock().unwrap().push(message);
+    })
+    .unwrap();
+    for line in lines {
+        agent.take(line.to_string().as_bytes());
+    }
+    agent.finish();
+    let heard = said.lock().unwrap();
+    heard.clone()
+}
+
+#[test]
+fn all_that_was_sent_before_the_end_has_its_response() {
+    let ask = json!({"name": "ask", "arguments": {"question": OIL}});
+    let asked: Vec<Value> = (0..20).map(|id| request(id, "tools/call", &ask)).collect();
+    let said = heard_at_the_end(&asked);
+    for id in 0..20 {
+        assert!(said.iter().any(|message| message["id"] == id), "{id}");
+    }
+}
+
+#[test]
+fn the_responses_to_a_batch_are_one_line() {
+    let ping = |id: u64| request(id, "ping", &json!({}));
+    let notice = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let said = heard_at_the_end(&[json!([ping(1), notice, ping(2), 7]), json!([notice])]);
+    let [responses] = said.as_slice() else {
+        panic!("{said:?}")
+    };
+    let responses = responses.as_array().unwrap();
+    let has = |id: Value| responses.iter().any(|response| response["id"] == id);
+    assert!(has(json!(1)) && has(json!(2)) && has(Value::Null));
+    assert_eq!(responses.len(), 3);
 }
 
 #[test]

@@ -164,6 +164,37 @@ fn tools_and_their_choice_are_obeyed() {
 }
 
 #[test]
+fn parameters_of_chat_completions_are_obeyed_or_refused_by_name() {
+    let server = Running::start();
+    for (param, value) in cases![
+        "max_tokens" => json!(5);
+        "max_completion_tokens" => json!(5);
+        "response_format" => json!({"type": "json_object"});
+        "functions" => json!([]);
+        "n" => json!(2);
+        "logprobs" => json!(true);
+        "frequency_penalty" => json!(0.5);
+        "presence_penalty" => json!(-1);
+        "logit_bias" => json!({"7": 3});
+        "include" => json!(["message.output_text.logprobs"]);
+    ] {
+        let refused = respond(&server, "ken/never", &json!({param: value}));
+        refused.refuses_param(400, "unsupported_parameter", param);
+    }
+    let wrong = respond(&server, "ken/never", &json!({"stop": 7}));
+    wrong.refuses_param(400, "invalid_value", "stop");
+    let wrong = respond(&server, "ken/never", &json!({"seed": "x"}));
+    wrong.refuses_param(400, "invalid_value", "seed");
+    let harmless = json!({
+        "n": 1, "logprobs": false, "frequency_penalty": 0, "logit_bias": {}, "max_tokens": null,
+        "response_format": {"type": "text"}, "seed": -7, "stop": ["x", "da"],
+    });
+    let value = respond(&server, "ken/always", &harmless).json();
+    let message = value["output"].as_array().unwrap().last().unwrap();
+    assert_eq!(message["content"][0]["text"], "I", "{value}");
+}
+
+#[test]
 fn a_conversation_is_answered_by_its_last_message() {
     let server = Running::start();
     let offered = json!([{"type": "file_search", "vector_store_ids": []}]);

@@ -275,6 +275,10 @@ fn a_batch_goes_on_where_one_of_its_files_fails_and_when_the_server_starts_again
     );
     let listed = server.get(&format!("{path}/files?filter=failed")).json();
     assert_eq!(listed["data"][0]["id"], json!(bad), "{listed}");
+    let all = server.get(&format!("{path}/files?filter=")).json();
+    assert_eq!(all["data"].as_array().unwrap().len(), 3, "{all}");
+    let unknown = server.get(&format!("{path}/files?filter=done"));
+    unknown.refuses_param(400, "invalid_value", "filter");
     let page = server
         .get(&format!("{path}/files?limit=2&order=asc"))
         .json();

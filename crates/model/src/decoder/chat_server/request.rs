@@ -34,6 +34,8 @@ pub(super) struct ChatRequest {
     /// The tools that the model may call; empty if it must not call any.
     pub(super) tools: Vec<Value>,
     pub(super) choice: Choice,
+    /// The most calls of one answer.
+    pub(super) most_calls: usize,
     pub(super) samples: usize,
     pub(super) logprobs: Option<LogprobOptions>,
     pub(super) options: GenerateOptions,
@@ -84,6 +86,10 @@ impl ChatRequest {
             messages,
             tools,
             choice,
+            most_calls: match given("parallel_tool_calls") {
+                Some(Value::Bool(false)) => 1,
+                _ => usize::MAX,
+            },
             samples,
             logprobs: logprobs(given("logprobs"), given("top_logprobs"))?,
             options: GenerateOptions {
@@ -101,11 +107,15 @@ impl ChatRequest {
 fn choice(mode: Option<&Value>) -> Result<Option<Choice>, DecoderError> {
     match mode {
         None => Ok(Some(Choice::Free)),
-        Some(Value::String(mode)) => Ok(match mode.as_str() {
-            "auto" => Some(Choice::Free),
-            "required" => Some(Choice::Any),
-            _ => None,
-        }),
+        Some(Value::String(mode)) => match mode.as_str() {
+            "auto" => Ok(Some(Choice::Free)),
+            "required" => Ok(Some(Choice::Any)),
+            "none" => Ok(None),
+            _ => {
+                let message = "it must be `auto`, `required` or `none`, or name a function";
+                Err(wrong("tool_choice", message))
+            }
+        },
         Some(named) => {
             let name = named.pointer("/function/name").and_then(Value::as_str);
             let name = name.ok_or_else(|| wrong("tool_choice", "it names no function"))?;
@@ -179,7 +189,9 @@ fn sampling<'v>(
     let usual = if samples > 1 { 1.0 } else { 0.0 };
     let temperature = number("temperature", 2.0)?.unwrap_or(usual);
     let top_p = number("top_p", 1.0)?.map(|share| share as f32);
-    let seed = given("seed").and_then(Value::as_u64).unwrap_or_default();
+    let signed = |seed: &Value| seed.as_i64().map(|seed| seed as u64);
+    let seed = given("seed").and_then(|seed| seed.as_u64().or_else(|| signed(seed)));
+    let seed = seed.unwrap_or_default();
     let mut sampling = Sampling::at(temperature as f32, seed);
     if let Sampling::Random { top_p: own, .. } = &mut sampling {
         *own = top_p;
@@ -221,7 +233,10 @@ fn message(message: Value) -> Result<Value, DecoderError> {
     let content = match message.remove("content") {
         Some(Value::String(text)) => text,
         Some(Value::Array(parts)) => {
-            let texts: Option<Vec<&str>> = parts.iter().map(|part| part["text"].as_str()).collect();
+            let texts = parts
+                .iter()
+                .map(|part| part["text"].as_str().or(part["refusal"].as_str()));
+            let texts: Option<Vec<&str>> = texts.collect();
             let texts = texts.ok_or_else(|| wrong("messages", "the model reads text only"))?;
             texts.join("\n")
         }
@@ -269,9 +284,11 @@ mod tests {
             {"role": "developer", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
             {"role": "assistant", "content": null, "tool_calls": [call]},
             {"role": "tool", "content": "4", "tool_call_id": "1"},
+            {"role": "assistant", "content": [{"type": "refusal", "refusal": "no"}]},
         ]}))
         .unwrap();
         let messages = request.messages;
+        assert_eq!(messages[3]["content"], "no");
         assert_eq!(messages[0], json!({"role": "system", "content": "a\nb"}));
         assert_eq!(messages[1]["content"], "");
         assert_eq!(
@@ -292,6 +309,8 @@ mod tests {
         let named = of(json!({"type": "function", "function": {"name": "g"}})).unwrap();
         has!(named, tools: vec![tool("g")], choice: Choice::Named("g".to_owned()));
         assert_eq!(refused(json!({"tool_choice": "required"})), "tool_choice");
+        let unknown = json!({"tools": [tool("f")], "tool_choice": "any"});
+        assert_eq!(refused(unknown), "tool_choice");
         assert_eq!(refused(json!({"tools": [{}]})), "tools");
         let format = json!({"type": "json_object"});
         assert_eq!(
@@ -306,6 +325,8 @@ mod tests {
         has!(request, logprobs: Some(LogprobOptions { top: 2, prompt: false }), samples: 3,
             options.max_tokens: 7, options.sampling: Sampling::at(1.0, 5), options.stop: ["x"]);
         assert_eq!(read(json!({})).unwrap().options.sampling, Sampling::Greedy);
+        let below = read(json!({"temperature": 1, "seed": -5})).unwrap();
+        assert_eq!(below.options.sampling, Sampling::at(1.0, u64::MAX - 4));
         for (param, value) in cases![
             "n" => json!(0);
             "top_logprobs" => json!(1);

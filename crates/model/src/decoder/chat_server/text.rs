@@ -13,6 +13,8 @@ use super::tool_calls::{OPEN, ToolCall, may_be_call, parted};
 pub(super) struct ChatText {
     thoughts: Thoughts,
     tools: Vec<Value>,
+    /// The most calls that are passed on.
+    most_calls: usize,
     /// Whether everything is held back until the end.
     holds: bool,
     /// The answer without thoughts, as far as it is written.
@@ -33,6 +35,7 @@ impl ChatText {
         Self {
             thoughts,
             tools: request.tools.clone(),
+            most_calls: request.most_calls,
             holds: !request.is_stream || request.choice != Choice::Free,
             text: String::new(),
             given: 0,
@@ -81,10 +84,11 @@ impl ChatText {
             // The last token ends the text.
             logprobs.pop();
         }
-        let (text, calls) = match self.tools.is_empty() {
+        let (text, mut calls) = match self.tools.is_empty() {
             true => (std::mem::take(&mut self.text), Vec::new()),
             false => parted(&self.text, &self.tools),
         };
+        calls.truncate(self.most_calls);
         let reason = match (calls.is_empty(), finish) {
             (false, _) => "tool_calls",
             (true, Finish::Length) => "length",
@@ -153,11 +157,16 @@ mod tests {
 
     /// The pieces of the answer, and its ending.
     fn streamed(tools: &[&str], pieces: &[&str]) -> (Vec<String>, Ending) {
+        streamed_by(&Value::Null, tools, pieces)
+    }
+
+    /// As `streamed`, with a value of `parallel_tool_calls`.
+    fn streamed_by(parallel: &Value, tools: &[&str], pieces: &[&str]) -> (Vec<String>, Ending) {
         let tools: Vec<Value> = tools
             .iter()
             .map(|name| json!({"type": "function", "function": {"name": name}}))
             .collect();
-        let request = json!({"messages": [], "tools": tools, "stream": true});
+        let request = json!({"messages": [], "tools": tools, "parallel_tool_calls": parallel, "stream": true});
         let request = ChatRequest::read(request.as_object().unwrap()).unwrap();
         let mut text = ChatText::new(&request, Thoughts::default());
         let pieces = pieces.iter().map(|piece| {
@@ -171,6 +180,16 @@ mod tests {
         });
         let said = pieces.collect();
         (said, text.finish(Finish::End, true))
+    }
+
+    #[test]
+    fn calls_are_as_many_as_the_client_takes() {
+        let call = r#"<tool_call>{"name": "f", "arguments": {}}</tool_call>"#;
+        for (parallel, count) in [(Value::Null, 2), (json!(true), 2), (json!(false), 1)] {
+            let (_, ending) = streamed_by(&parallel, &["f"], &[call, call]);
+            let calls = ending.message["tool_calls"].as_array().unwrap();
+            assert_eq!(calls.len(), count, "{parallel}");
+        }
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub(super) fn asked(
     let server = served.pipeline.model.chat_server();
     let server = server.filter(|_| asked.style.is_none());
     let is_passed = match server.map(|server| server.takes()) {
-        None => false,
+        None | Some(Takes::Text) => false,
         Some(Takes::All) => brings(),
         Some(Takes::Beyond { tools }) => beyond(&chat.others, &heard, tools)?,
     };

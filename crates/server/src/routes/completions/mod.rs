@@ -147,6 +147,8 @@ impl Asked {
             "stop" => true,
             "best_of" => *value == json!(samples),
             "suffix" => *value == "",
+            "max_completion_tokens" => false,
+            "response_format" => value["type"] == "text",
             "frequency_penalty" | "presence_penalty" => value.as_f64() == Some(0.0),
             "logit_bias" => *value == json!({}),
             _ => others::changes_nothing(name, value),

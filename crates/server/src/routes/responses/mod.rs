@@ -32,6 +32,9 @@ use crate::wire::{others, response_format};
 /// What `include` may name besides what is there anyway.
 const RESULTS: &str = "file_search_call.results";
 
+/// What `include` may not name: there are none.
+const LOGPROBS: &str = "message.output_text.logprobs";
+
 /// Answers the input.
 pub(crate) async fn respond(
     call: Call,
@@ -151,6 +154,10 @@ fn asked(
         let message = "it must be at least 1";
         return Err(Refusal::invalid("max_output_tokens", message));
     }
+    if given.include.iter().flatten().any(|name| name == LOGPROBS) {
+        let message = format!("`{LOGPROBS}` is not supported here: ask chat completions for them");
+        return Err(Refusal::bad("unsupported_parameter", message).of("include"));
+    }
     let named = policies::named(&given.model)?;
     let model = chosen(given.tool_choice.as_ref())?.or(named);
     let options = given.ken.clone().unwrap_or_default();
@@ -168,7 +175,8 @@ fn asked(
     }
     let text = given.others.get("text");
     let schema = response_format::read(text.and_then(|text| text.get("format")), "text.format")?;
-    let asked = RequestOptions::by(model, &options)?.over(conversation, heard.unread, schema);
+    let mut asked = RequestOptions::by(model, &options)?.over(conversation, heard.unread, schema);
+    asked.brought.stop = others::stop(given.others.get("stop"))?;
     let search = match tool(given.tools.as_deref().unwrap_or_default())? {
         None => asked.search,
         Some(tool) => {
@@ -186,7 +194,7 @@ fn asked(
             max_tokens: given.max_output_tokens,
             temperature: given.temperature,
             top_p: given.top_p,
-            seed: None,
+            seed: given.seed,
         },
         traced: asked.traced || results,
         ..asked
@@ -226,7 +234,14 @@ fn tool(tools: &[Tool]) -> Result<Option<&Tool>, Refusal> {
 fn refuse_unsupported(given: &Map<String, Value>) -> Result<(), Refusal> {
     others::refuse(given, |name, value| match name {
         "conversation" | "prompt" => false,
-        "background" => *value == false,
+        "background" | "logprobs" => *value == false,
+        // As chat completions call them.
+        "max_tokens" | "max_completion_tokens" | "functions" | "function_call" => false,
+        "response_format" => value["type"] == "text",
+        "stop" => true,
+        "n" => *value == json!(1),
+        "frequency_penalty" | "presence_penalty" => value.as_f64() == Some(0.0),
+        "logit_bias" => *value == json!({}),
         // Its format is read elsewhere.
         "text" => value.is_object(),
         "top_logprobs" => *value == json!(0),

@@ -17,7 +17,7 @@ use crate::wire::ken::Trace;
 use crate::wire::refusal::Refusal;
 use crate::wire::responses::{
     FileCitation, FileSearchResult, Happening, IncompleteDetails, OutputItem, OutputPart,
-    OutputRefusal, OutputText, ResponseObject, ResponseUsage, TextHappening,
+    OutputText, ResponseObject, ResponseUsage, TextHappening,
 };
 
 /// A response, and the state of its stream.
@@ -97,12 +97,7 @@ impl Reply {
             Some(_) => "incomplete",
             None => "completed",
         };
-        let refusal = answered.refusal.map(|refusal| {
-            OutputPart::Refusal(OutputRefusal {
-                kind: "refusal",
-                refusal,
-            })
-        });
+        let refusal = answered.refusal.map(OutputPart::refusal);
         self.response.output.push(OutputItem::Message {
             id: self.message.clone(),
             status,
@@ -188,14 +183,40 @@ impl Reply {
     }
 
     fn of_text(&mut self, kind: &str, what: TextHappening<'_>) -> Bytes {
+        self.of_part(0, kind, what)
+    }
+
+    /// An event of the part of the answer at this index.
+    fn of_part(&mut self, content_index: usize, kind: &str, what: TextHappening<'_>) -> Bytes {
         let (message, output_index) = (self.message.clone(), self.place());
         let happening = Happening::Text {
             output_index,
             item_id: &message,
-            content_index: 0,
+            content_index,
             what,
         };
         self.event(kind, happening)
+    }
+
+    /// The events of the message of a model that wrote no answer: the part behind the text.
+    fn refuse(&mut self, refusal: &str) -> Vec<Bytes> {
+        let begun = OutputPart::refusal(String::new());
+        let whole = OutputPart::refusal(refusal.to_owned());
+        let (begun, whole) = (
+            TextHappening::Part { part: &begun },
+            TextHappening::Part { part: &whole },
+        );
+        let delta = TextHappening::RefusalDelta { delta: refusal };
+        let done = TextHappening::RefusalDone { refusal };
+        let events = [
+            ("response.content_part.added", begun),
+            ("response.refusal.delta", delta),
+            ("response.refusal.done", done),
+            ("response.content_part.done", whole),
+        ];
+        events
+            .map(|(kind, what)| self.of_part(1, kind, what))
+            .into()
     }
 
     fn of_item(&mut self, kind: &str, item: &OutputItem) -> Bytes {
@@ -247,7 +268,7 @@ impl Reply {
             role: "assistant",
             content: Vec::new(),
         };
-        let part = OutputText::new(String::new(), Vec::new());
+        let part = OutputPart::Text(OutputText::new(String::new(), Vec::new()));
         let part = TextHappening::Part { part: &part };
         vec![
             self.of_item("response.output_item.added", &item),
@@ -270,8 +291,12 @@ impl Reply {
             logprobs: [],
         };
         sent.push(self.of_text("response.output_text.done", done));
-        let whole = TextHappening::Part { part: &part };
+        let whole = OutputPart::Text(part.clone());
+        let whole = TextHappening::Part { part: &whole };
         sent.push(self.of_text("response.content_part.done", whole));
+        if let Some(refusal) = &answered.refusal {
+            sent.extend(self.refuse(refusal));
+        }
         let output_index = self.place();
         self.complete(part, answered);
         if let Some(item) = self.response.output.last().cloned() {
