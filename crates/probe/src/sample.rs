@@ -83,6 +83,11 @@ impl Sample {
     pub fn says_something(&self) -> bool {
         matches!(self.lack, None | Some(Lack::CutOff)) && has_words(&self.text)
     }
+
+    /// Whether it was recorded by a version that kept no `opening`.
+    pub fn lacks_opening(&self) -> bool {
+        self.logprob.is_some() && self.opening.is_none()
+    }
 }
 
 /// How answers are sampled.
