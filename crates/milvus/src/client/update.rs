@@ -9,19 +9,19 @@ use ken_corpus::{
 };
 use milvus::v2::prelude::{ConsistencyLevel, QueryRequest, ResultRow};
 
+use super::collection::{PASSAGE, in_halves, load, passage, vector};
+use super::connection::{Connection, PUSH_ATTEMPTS, text};
+use super::facets::Condition;
+use super::identity::{Identity, resolved};
+use super::literal::id_in;
+use super::pieces::Pieces;
+use super::row::{Pruning, RANKED, Row, digest};
+use super::schema::{ID, PRUNED, VECTOR, partition};
+use super::transfer::{count, flush, send};
 use crate::address::MilvusAddress;
-use crate::collection::{PASSAGE, in_halves, load, passage, vector};
-use crate::connection::{Connection, PUSH_ATTEMPTS, text};
 use crate::error::MilvusError;
-use crate::facets::Condition;
-use crate::identity::{Identity, resolved};
-use crate::literal::id_in;
 use crate::mark::{Mark, Missing};
-use crate::pieces::Pieces;
-use crate::row::{Pruning, RANKED, Row, digest};
-use crate::schema::{ID, PRUNED, VECTOR, partition};
 use crate::token::Token;
-use crate::transfer::{count, flush, send};
 
 /// How many passages are looked for at once.
 const FOUND_AT_ONCE: usize = 256;
