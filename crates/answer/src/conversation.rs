@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use ken_language::{LanguageModel, Prompt};
 use ken_policy::Tokens;
-use ken_probe::normalize::{Rules, is_mostly_chinese, normalize};
+use ken_probe::normalize::{Rules, is_mostly_chinese, normalize, on_one_line};
 use ken_probe::{DrawRequest, FewShot, draw, worked_examples};
 
 use crate::AnswerError;
@@ -137,10 +137,6 @@ fn prompt(before: &[Exchange], question: &str) -> Prompt {
     task.prompt(input)
 }
 
-fn on_one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 /// Whether most words of a rewritten question are from the conversation.
 fn is_of(before: &[Exchange], question: &str, rewritten: &str) -> bool {
     let mut known = words(question);
@@ -159,69 +155,18 @@ fn words(text: &str) -> BTreeSet<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Messages that ask nothing.
-const SMALL_TALK: &[&str] = &[
-    "hi",
-    "hello",
-    "hey",
-    "hi there",
-    "hello there",
-    "hey there",
-    "good morning",
-    "good afternoon",
-    "good evening",
-    "good night",
-    "good day",
-    "bye",
-    "goodbye",
-    "bye bye",
-    "see you",
-    "thanks",
-    "thank you",
-    "many thanks",
-    "thanks a lot",
-    "thank you very much",
-    "thank you so much",
-    "thanks so much",
-    "ok",
-    "okay",
-    "ok thanks",
-    "okay thanks",
-    "ok thank you",
-    "great",
-    "great thanks",
-    "perfect thanks",
-    "cool",
-    "cool thanks",
-    "nice",
-    "how are you",
-    "hi how are you",
-    "hello how are you",
-    "youre welcome",
-    "cheers",
-    "ta",
-    "thx",
-    "你好",
-    "您好",
-    "嗨",
-    "早上好",
-    "下午好",
-    "晚上好",
-    "晚安",
-    "再见",
-    "谢谢",
-    "谢谢你",
-    "谢谢您",
-    "多谢",
-    "好的",
-    "好的谢谢",
-];
+/// Messages that ask nothing, between bars.
+const SMALL_TALK: &str = "hi|hello|hey|hi there|hello there|hey there|good morning|good afternoon|good evening|\
+good night|good day|bye|goodbye|bye bye|see you|thanks|thank you|many thanks|thanks a lot|thank you very much|\
+thank you so much|thanks so much|ok|okay|ok thanks|okay thanks|ok thank you|great|great thanks|perfect thanks|cool|\
+cool thanks|nice|how are you|hi how are you|hello how are you|youre welcome|cheers|ta|thx|\
+你好|您好|嗨|早上好|下午好|晚上好|晚安|再见|谢谢|谢谢你|谢谢您|多谢|好的|好的谢谢";
 
 /// Whether a message only greets, thanks or says goodbye, and so asks nothing.
 pub fn is_small_talk(message: &str) -> bool {
     let rules = Rules::for_pair(message, "");
     let message = normalize(message, rules);
-    let mut known = SMALL_TALK.iter();
+    let mut known = SMALL_TALK.split('|');
     known.any(|known| normalize(known, rules) == message)
 }
 

@@ -25,6 +25,7 @@ pub(crate) enum Subject {
 }
 
 /// An answer in the making.
+#[derive(Default)]
 pub(crate) struct Draft<'q> {
     pub(crate) question: QuestionPrompt<'q>,
     pub(crate) choice: Choice,
@@ -67,25 +68,8 @@ impl<'q> Draft<'q> {
         Self {
             question,
             choice,
-            subject: Subject::default(),
             go_on,
-            retrieved: Vec::new(),
-            named_documents: Vec::new(),
-            nearest: None,
-            found_in: Duration::ZERO,
-            verbalized: None,
-            corpus: None,
-            measured: Measurements::default(),
-            measured_with: Measurements::default(),
-            is_vouched: false,
-            withheld: None,
-            written: None,
-            greedy: None,
-            lack: None,
-            cannot_tell: false,
-            calls: Calls::default(),
-            tokens: Tokens::default(),
-            timing_ms: BTreeMap::new(),
+            ..Self::default()
         }
     }
 

@@ -372,22 +372,12 @@ impl FromStr for Policy {
 /// A signal by its name, with the threshold after `@`, or its own.
 fn test(policy: &str, text: &str) -> Result<(Signal, Option<f64>), UnknownPolicy> {
     let (name, given) = parted(text, '@');
-    let known = Signal::ALL
-        .iter()
-        .copied()
-        .find(|signal| signal.name == name);
-    let signal = known.ok_or_else(|| UnknownPolicy::Name {
+    let signal: Signal = name.parse().map_err(|_| UnknownPolicy::Name {
         name: policy.to_owned(),
-        signals: Signal::ALL
-            .iter()
-            .copied()
-            .map(|signal| signal.name)
-            .collect(),
+        signals: Signal::ALL.iter().map(|signal| signal.name).collect(),
     })?;
-    let given = given
-        .map(|given| threshold(policy, signal, given))
-        .transpose()?;
-    Ok((signal, given.or(signal.unnamed_threshold())))
+    let given = given.map(|given| threshold(policy, signal, given));
+    Ok((signal, given.transpose()?.or(signal.unnamed_threshold())))
 }
 
 /// Parses a signal with several values of k, and thresholds if there are any; `None` if a policy has another form.

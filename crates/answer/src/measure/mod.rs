@@ -27,21 +27,12 @@ use ken_probe::{
 use crate::error::AnswerError;
 use crate::measure::gate::{reads_answer, weigh};
 use crate::measure::router::{Representation, represent, route};
-use crate::measure::routing_models::RoutingModels;
+use crate::pipeline::Pipeline;
 use crate::prompt::{self, Indicator, QuestionPrompt};
 use crate::retrieve::Retriever;
 
-/// The models and options for measuring.
-#[derive(Clone, Copy)]
-pub(crate) struct Measuring<'a> {
-    pub(crate) model: &'a dyn LanguageModel,
-    pub(crate) options: SampleOptions,
-    pub(crate) seed: u64,
-    /// The corpus, if there is one; its embedder gives routers their vectors.
-    pub(crate) retriever: Option<&'a Retriever>,
-    /// The models that were trained to route questions for the model.
-    pub(crate) routing: &'a RoutingModels,
-}
+/// The temperature that leaves the model's distribution as it is.
+const AS_IT_IS: f32 = 1.0;
 
 /// The questions for which a step is still open, with their prompts.
 struct Open<'a> {
@@ -61,7 +52,7 @@ impl<'a> Open<'a> {
 /// The result and the cost of a step, for each open question.
 type Taken<T> = Result<Vec<(T, Cost)>, AnswerError>;
 
-impl Measuring<'_> {
+impl Pipeline {
     /// Takes for every question the steps that the signals need, and no others: those before there is evidence or, given
     /// the measurements without it, those of their review. The judgment and the rating read the questions themselves, all
     /// other steps the prompts. A step whose cost is recorded in `all` is not taken again.
@@ -71,7 +62,7 @@ impl Measuring<'_> {
     ///
     /// # Errors
     /// A prompt that does not fit, a model that does not score, fails, or is stopped.
-    pub(crate) fn measure(
+    fn measure_by(
         &self,
         signals: &[Signal],
         questions: &[QuestionPrompt<'_>],
@@ -113,9 +104,10 @@ impl Measuring<'_> {
     fn take(&self, slots: &mut Slots<'_>, without: &[Measurements]) -> Result<(), AnswerError> {
         let (step, open) = (slots.step, slots.open);
         match step {
-            Step::Judge => slots.fill(judge(self.model, &open.texts())?, |all, judgment| {
-                all.judgment = judgment;
-            }),
+            Step::Judge => {
+                let judged = judge(self.model.as_ref(), &open.texts())?;
+                slots.fill(judged, |all, judgment| all.judgment = judgment);
+            }
             Step::Greedy => slots.fill(self.greedy(open)?, |all, drawn| {
                 all.greedy = drawn.samples.into_iter().next();
             }),
@@ -162,8 +154,8 @@ impl Measuring<'_> {
 
     fn greedy(&self, open: &Open<'_>) -> Taken<Drawn> {
         let prompts = open.prompts.iter();
-        let requests = prompts.map(|prompt| DrawRequest::greedy(prompt, self.options.max_tokens));
-        all_drawn(self.model, &requests.collect::<Vec<_>>())
+        let requests = prompts.map(|prompt| DrawRequest::greedy(prompt, self.settings.max_tokens));
+        all_drawn(self.model.as_ref(), &requests.collect::<Vec<_>>())
     }
 
     /// The log odds of saying that no passage answers; none of models that do not score, and of prompts that do not let a
@@ -208,25 +200,32 @@ impl Measuring<'_> {
     }
 
     fn sample(&self, open: &Open<'_>) -> Taken<Drawn> {
+        let options = SampleOptions {
+            samples: self.settings.samples,
+            temperature: AS_IT_IS,
+            max_tokens: self.settings.max_tokens,
+        };
         let each = open.prompts.iter().zip(&open.questions);
         let requests = each.map(|(prompt, question)| {
-            DrawRequest::for_samples(prompt, self.options, seed_of(self.seed, question.question))
+            let seed = seed_of(self.settings.seed, question.question);
+            DrawRequest::for_samples(prompt, options, seed)
         });
-        all_drawn(self.model, &requests.collect::<Vec<_>>())
+        all_drawn(self.model.as_ref(), &requests.collect::<Vec<_>>())
     }
 
     fn inspect(&self, open: &Open<'_>, all: &[Measurements]) -> Taken<Option<f64>> {
         let samples = open.places.iter().map(|&place| &all[place].samples);
         let samples: Vec<&[Sample]> = samples.map(Vec::as_slice).collect();
-        inspect_answers(self.model, &open.prompts, &samples)
+        inspect_answers(self.model.as_ref(), &open.prompts, &samples)
     }
 
     fn represent(&self, open: &Open<'_>) -> Taken<Routed> {
         let router = self.routing.router.as_ref().ok_or(AnswerError::NoRouter)?;
         let started = Instant::now();
-        let embedder = self.retriever.map(Retriever::embedder);
+        let model = self.model.as_ref();
+        let embedder = self.retriever().map(Retriever::embedder);
         let assessor = self.routing.assessor.as_deref();
-        let by = Representation::for_head(&router.head, self.model, embedder, assessor)?;
+        let by = Representation::for_head(&router.head, model, embedder, assessor)?;
         let vectors = represent(by, &open.questions)?;
         let ms = share(started.elapsed(), open.places.len());
         let each = vectors.iter().zip(&open.prompts).zip(&open.questions);
@@ -268,7 +267,10 @@ impl Measuring<'_> {
     }
 
     fn rate(&self, open: &Open<'_>) -> Taken<Option<Rating>> {
-        rate(self.retriever.ok_or(AnswerError::NoCorpus)?, &open.texts())
+        rate(
+            self.retriever().ok_or(AnswerError::NoCorpus)?,
+            &open.texts(),
+        )
     }
 
     /// The gate's prediction from the measurements without and with the evidence.

@@ -47,13 +47,8 @@ impl Vocabulary {
     }
 
     /// The number of words.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.words.len()
-    }
-
-    /// Whether it has no words.
-    pub fn is_empty(&self) -> bool {
-        self.words.is_empty()
     }
 
     /// Whether its words ascend and each has a weight, finite and not negative.

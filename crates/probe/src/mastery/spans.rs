@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::normalize::{is_chinese, is_mostly_chinese};
 
-/// The kind of an answer, judging by how it is written.
+/// The kind of an answer, judging by how it is written. Wordings name them in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Year,
