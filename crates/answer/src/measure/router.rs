@@ -86,15 +86,7 @@ impl<'a> Representation<'a> {
                 let assessor = assessor.ok_or(AnswerError::NoAssessor)?;
                 Ok(Self::FirstTokenAndMastery { model, assessor })
             }
-            Input::QuestionEmbedding
-            | Input::Words
-            | Input::PassageEmbedding
-            | Input::PassageState { .. }
-            | Input::PassageLikelihood
-            | Input::Evidence
-            | Input::EvidenceAndAnswer => {
-                embedder.map(Self::Embedding).ok_or(AnswerError::NoCorpus)
-            }
+            _ => embedder.map(Self::Embedding).ok_or(AnswerError::NoCorpus),
         }
     }
 }

@@ -132,7 +132,10 @@ seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninet
 
 fn spaced(sentence: &str) -> Vec<Span> {
     let words = words(sentence);
-    let mut spans = quotations(sentence);
+    let marks = [('"', '"'), ('“', '”'), ('«', '»')];
+    let mut spans = titles(sentence, &marks, |title| {
+        (1..=QUOTED_WORDS).contains(&title.split_whitespace().count())
+    });
     let mut at = 0;
     while at < words.len() {
         let (kind, end) = candidate(&words, at);
@@ -323,24 +326,9 @@ fn with_signs(sentence: &str, bytes: Range<usize>) -> Range<usize> {
     bytes.start - currency.map_or(0, char::len_utf8)..bytes.end + percent.map_or(0, char::len_utf8)
 }
 
-/// Short texts in double quotation marks.
-fn quotations(sentence: &str) -> Vec<Span> {
-    enclosed(sentence, &[('"', '"'), ('“', '”'), ('«', '»')])
-        .into_iter()
-        .filter(|bytes| {
-            let count = sentence[bytes.clone()].split_whitespace().count();
-            (1..=QUOTED_WORDS).contains(&count)
-        })
-        .map(|bytes| Span {
-            kind: Kind::Title,
-            bytes,
-        })
-        .collect()
-}
-
-/// The texts between marks, without the marks and the spaces inside them.
-fn enclosed(sentence: &str, marks: &[(char, char)]) -> Vec<Range<usize>> {
-    let mut inside_marks = Vec::new();
+/// The short texts between marks, without the marks and the spaces inside them.
+fn titles(sentence: &str, marks: &[(char, char)], is_short: impl Fn(&str) -> bool) -> Vec<Span> {
+    let mut titles = Vec::new();
     let mut open: Option<(usize, char)> = None;
     for (offset, c) in sentence.char_indices() {
         match open {
@@ -348,8 +336,11 @@ fn enclosed(sentence: &str, marks: &[(char, char)]) -> Vec<Range<usize>> {
                 let inside = &sentence[start..offset];
                 let start = start + inside.len() - inside.trim_start().len();
                 let end = start + inside.trim().len();
-                if start < end {
-                    inside_marks.push(start..end);
+                if start < end && is_short(&sentence[start..end]) {
+                    titles.push(Span {
+                        kind: Kind::Title,
+                        bytes: start..end,
+                    });
                 }
                 open = None;
             }
@@ -360,7 +351,7 @@ fn enclosed(sentence: &str, marks: &[(char, char)]) -> Vec<Range<usize>> {
             }
         }
     }
-    inside_marks
+    titles
 }
 
 /// Characters that separate answers.
@@ -376,11 +367,9 @@ fn chinese(sentence: &str) -> Vec<Span> {
         ('『', '』'),
         ('"', '"'),
     ];
-    let mut spans: Vec<Span> = enclosed(sentence, &marks)
-        .into_iter()
-        .filter(|bytes| sentence[bytes.clone()].chars().count() <= CHINESE_QUOTED)
-        .map(|bytes| span(Kind::Title, bytes))
-        .collect();
+    let mut spans = titles(sentence, &marks, |title| {
+        title.chars().count() <= CHINESE_QUOTED
+    });
     let mut start = 0;
     while let Some(first) = sentence[start..].chars().next() {
         let (candidate, run) = chinese_run(&sentence[start..], first);
