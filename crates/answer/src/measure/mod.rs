@@ -362,10 +362,7 @@ pub fn judge(
     let cost = |read| Cost::of_model(1, read, 0, ms);
     let judged = judged.into_iter();
     Ok(judged
-        .map(|judgment| {
-            let need = Some(judgment.need).filter(|need| need.is_finite());
-            (need, cost(judgment.prompt_tokens))
-        })
+        .map(|(need, read)| (Some(need).filter(|need| need.is_finite()), cost(read)))
         .collect())
 }
 
