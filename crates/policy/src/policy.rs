@@ -118,20 +118,11 @@ impl Policy {
     ///
     /// # Errors
     /// As [`Thresholds::at`].
-    pub fn at(self, thresholds: &[f64]) -> Result<Self, BadGrades> {
-        Ok(match self.retrieve {
-            Rule::Above {
-                signal,
-                thresholds: open,
-            } => Self {
-                retrieve: Rule::Above {
-                    signal,
-                    thresholds: open.at(thresholds)?,
-                },
-                ..self
-            },
-            _ => self,
-        })
+    pub fn at(mut self, values: &[f64]) -> Result<Self, BadGrades> {
+        if let Rule::Above { thresholds, .. } = &mut self.retrieve {
+            *thresholds = thresholds.at(values)?;
+        }
+        Ok(self)
     }
 
     /// Its name with all thresholds that the name stands for.

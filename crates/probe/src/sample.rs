@@ -59,16 +59,13 @@ impl Sample {
             |values: &&[f32]| !values.is_empty() && values.iter().all(|value| value.is_finite());
         let logprobs = written.logprobs.as_deref().filter(are_reported);
         let entropies = written.entropies.as_deref().filter(are_reported);
+        let margins = written.margins.as_deref().filter(are_reported);
         (!stopped).then(|| Self {
             text: line.answer().to_owned(),
             logprob: logprobs.map(total),
             tokens: logprobs.map_or(written.tokens, <[f32]>::len),
             entropy: entropies.map(token_entropy),
-            margin: written
-                .margins
-                .as_deref()
-                .filter(are_reported)
-                .and_then(|margins| mean_of_first(MARGIN_TOKENS, margins)),
+            margin: margins.and_then(|margins| mean_of_first(MARGIN_TOKENS, margins)),
             opening: logprobs.and_then(|logprobs| mean_of_first(OPENING_TOKENS, logprobs)),
             lack: Lack::of(written, line.answer(), line.has_ended()),
         })

@@ -131,13 +131,16 @@ impl Pipeline {
             Step::Represent => slots.fill(self.represent(open)?, |all, routed| {
                 all.routed = Some(routed);
             }),
-            Step::AssessMastery | Step::AssessCertainty => {
-                slots.fill(self.assess(step, open)?, |all, (by, need)| {
-                    all.assessed.by = by;
-                    match step {
-                        Step::AssessCertainty => all.assessed.not_certain = need,
-                        _ => all.assessed.not_mastered = need,
-                    }
+            Step::AssessMastery => {
+                let verdicts = self.assess(Indicator::Mastery, open)?;
+                slots.fill(verdicts, |all, (by, need)| {
+                    (all.assessed.by, all.assessed.not_mastered) = (by, need);
+                });
+            }
+            Step::AssessCertainty => {
+                let verdicts = self.assess(Indicator::Certainty, open)?;
+                slots.fill(verdicts, |all, (by, need)| {
+                    (all.assessed.by, all.assessed.not_certain) = (by, need);
                 });
             }
             Step::ChooseSource => slots.fill(self.choose_source(open)?, |all, chosen| {
@@ -249,14 +252,10 @@ impl Pipeline {
     }
 
     /// The assessor's fingerprint with each verdict.
-    fn assess(&self, step: Step, open: &Open<'_>) -> Taken<(String, Option<f64>)> {
+    fn assess(&self, indicator: Indicator, open: &Open<'_>) -> Taken<(String, Option<f64>)> {
         let assessor = self.routing.assessor.as_deref();
         let assessor = assessor.ok_or(AnswerError::NoAssessor)?;
         let started = Instant::now();
-        let indicator = match step {
-            Step::AssessCertainty => Indicator::Certainty,
-            _ => Indicator::Mastery,
-        };
         let assessed = assessor.assess(&open.texts(), &open.prompts, indicator)?;
         let ms = share(started.elapsed(), open.places.len());
         let verdicts = assessed.into_iter().map(|verdict| {

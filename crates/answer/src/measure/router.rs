@@ -196,7 +196,7 @@ pub fn fits(
     match mismatch {
         Some(mismatch) => Err(AnswerError::OtherRouter {
             mismatch,
-            renewal: head.renewal(),
+            renewal: head.purpose.renewal(),
         }),
         None => Ok(()),
     }
