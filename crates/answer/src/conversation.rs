@@ -115,8 +115,7 @@ pub(crate) fn standalone(
 }
 
 fn prompt(before: &[Exchange], question: &str) -> Prompt {
-    let chinese = is_mostly_chinese(question);
-    let (task, [asked, answered, last, rewritten]) = match chinese {
+    let (task, [asked, answered, last, rewritten]) = match is_mostly_chinese(question) {
         true => (&CHINESE, ["问题：", "答案：", "最后一个问题：", "改写："]),
         false => (
             &ENGLISH,

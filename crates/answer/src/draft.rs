@@ -78,6 +78,13 @@ impl<'q> Draft<'q> {
             .insert(stage.to_owned(), time.as_secs_f64() * 1000.0);
     }
 
+    /// Adds a call of the model with the tokens that it read and wrote.
+    pub(crate) fn called(&mut self, read: usize, written: usize) {
+        self.calls.model += 1;
+        self.tokens.prompt += read;
+        self.tokens.completion += written;
+    }
+
     /// Adds the costs of measuring.
     pub(crate) fn paid<'c>(&mut self, costs: impl IntoIterator<Item = (&'c Step, &'c Cost)>) {
         for (step, cost) in costs {
@@ -85,7 +92,7 @@ impl<'q> Draft<'q> {
             self.calls.retriever += cost.calls.retriever;
             self.tokens.prompt += cost.tokens.prompt;
             self.tokens.completion += cost.tokens.completion;
-            *self.timing_ms.entry(step.name().to_owned()).or_default() += cost.ms;
+            *self.timing_ms.entry(step.name()).or_default() += cost.ms;
         }
     }
 

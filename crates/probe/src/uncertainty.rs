@@ -36,15 +36,12 @@ pub fn lexical_similarity(answers: &[&str]) -> Option<f64> {
         .iter()
         .map(|text| text.split_whitespace().collect())
         .collect();
-    let mut sum = 0.0;
-    let mut pairs = 0_usize;
-    for (index, a) in words.iter().enumerate() {
-        for b in &words[index + 1..] {
-            sum += rouge_l(a, b);
-            pairs += 1;
-        }
-    }
-    (pairs > 0).then(|| sum / pairs as f64)
+    let pairs = words.iter().enumerate().flat_map(|(index, a)| {
+        let others = words.iter().skip(index + 1);
+        others.map(move |b| rouge_l(a, b))
+    });
+    let similarities: Vec<f64> = pairs.collect();
+    (!similarities.is_empty()).then(|| similarities.iter().sum::<f64>() / similarities.len() as f64)
 }
 
 /// F1 by the longest common subsequence of two texts' words.

@@ -150,8 +150,7 @@ impl Datastore {
         files::prepare(folder)?;
         let mut header = Header::new(keyed_by, neighbors, corpora);
         check(&header, &entries)?;
-        let keys: Vec<Vec<f32>> = states.iter().map(|s| header.keyed_by.key(s)).collect();
-        header.add_part(folder, &keys)?;
+        header.add_part(folder, states)?;
         let rows = 0..entries.len();
         let rows = entries.into_iter().zip(rows).collect::<Vec<_>>();
         header.commit(folder, &rows)?;
@@ -358,8 +357,7 @@ impl Datastore {
         check(&header, rows.iter().map(|(entry, _)| entry))?;
         let first = header.keys();
         if !new.is_empty() {
-            let keys: Vec<Vec<f32>> = states.iter().map(|s| header.keyed_by.key(s)).collect();
-            header.add_part(&self.folder, &keys)?;
+            header.add_part(&self.folder, states)?;
         }
         rows.extend(new.into_iter().zip(first..));
         header.commit(&self.folder, &rows)?;
