@@ -164,9 +164,7 @@ impl Collection {
     /// Identifies the state of the corpus and how it is searched: results with equal fingerprints are comparable.
     #[must_use]
     pub fn fingerprint(&self) -> String {
-        let Identity {
-            fingerprint, index, ..
-        } = &self.identity;
+        let (fingerprint, index) = (&self.identity.fingerprint, self.identity.index);
         format!("{fingerprint} in Milvus by {index}, {}", self.active)
     }
 

@@ -168,7 +168,16 @@ impl<'a> Update<'a> {
     /// Makes the server index what changed, and records its counts.
     pub(crate) fn finish(mut self) -> Result<CorpusInfo, MilvusError> {
         flush(&self.connection)?;
-        recount(&self.connection, &mut self.identity, self.mark)?;
+        let info = &mut self.identity.info;
+        info.pruned = 0;
+        for shard in &mut info.shards {
+            shard.passages = count(&self.connection, shard.id, false)?;
+            info.pruned += count(&self.connection, shard.id, true)?;
+        }
+        info.passages = info.shards.iter().map(|shard| shard.passages).sum();
+        if let Mark::Score(name) = self.mark {
+            info.scores.insert(name.to_owned());
+        }
         self.identity.write(&self.connection)?;
         Ok(self.identity.info)
     }
@@ -291,23 +300,4 @@ fn changed(
         }
     }
     Ok(rows)
-}
-
-/// Counts the rows of the shards again.
-fn recount(
-    connection: &Connection,
-    identity: &mut Identity,
-    mark: Mark<'_>,
-) -> Result<(), MilvusError> {
-    let info = &mut identity.info;
-    info.pruned = 0;
-    for shard in &mut info.shards {
-        shard.passages = count(connection, shard.id, false)?;
-        info.pruned += count(connection, shard.id, true)?;
-    }
-    info.passages = info.shards.iter().map(|shard| shard.passages).sum();
-    if let Mark::Score(name) = mark {
-        info.scores.insert(name.to_owned());
-    }
-    Ok(())
 }

@@ -93,6 +93,14 @@ impl Word<'_> {
     fn is_month(&self) -> bool {
         self.is_capitalized() && is_among(&self.lower, MONTHS)
     }
+
+    fn is_number(&self) -> bool {
+        self.text.starts_with(char::is_numeric) || is_among(&self.lower, NUMBER_WORDS)
+    }
+
+    fn is_year(&self) -> bool {
+        self.text.len() == 4 && self.text.bytes().all(|byte| byte.is_ascii_digit())
+    }
 }
 
 /// Whether a word is in a list separated by spaces.
@@ -187,20 +195,11 @@ fn candidate(words: &[Word<'_>], at: usize) -> (Option<Kind>, usize) {
 
 /// The number or date that begins at a word, and the index of the word after it.
 fn number(words: &[Word<'_>], at: usize) -> Option<(Kind, usize)> {
-    let is_number = |at: usize| {
-        words.get(at).is_some_and(|word: &Word<'_>| {
-            word.text.starts_with(char::is_numeric) || is_among(&word.lower, NUMBER_WORDS)
-        })
-    };
+    let is_number = |at: usize| words.get(at).is_some_and(Word::is_number);
     let joined = |at: usize| words.get(at).is_some_and(|word| word.joined);
     let month = |at: usize| words.get(at).is_some_and(Word::is_month);
-    let year = |at: usize| {
-        let word: Option<&Word<'_>> = words.get(at);
-        // A comma stands before the year in an American date.
-        word.is_some_and(|word| {
-            word.text.len() == 4 && word.text.bytes().all(|b| b.is_ascii_digit())
-        })
-    };
+    // A comma stands before the year in an American date.
+    let year = |at: usize| words.get(at).is_some_and(Word::is_year);
     if month(at) {
         // May 18, 2018 and May 2018
         let day = joined(at + 1) && is_number(at + 1);
@@ -219,13 +218,8 @@ fn number(words: &[Word<'_>], at: usize) -> Option<(Kind, usize)> {
         end += 1;
         return Some((Kind::Date, end + usize::from(joined(end) && year(end))));
     }
-    while joined(end)
-        && words
-            .get(end)
-            .is_some_and(|word| is_among(&word.lower, SCALES))
-    {
-        end += 1;
-    }
+    let scale = |word: &&Word<'_>| word.joined && is_among(&word.lower, SCALES);
+    end += words.iter().skip(end).take_while(scale).count();
     let kind = match year(at) && end == at + 1 {
         true => Kind::Year,
         false => Kind::Number,

@@ -112,10 +112,8 @@ impl Database {
         };
         let dimensions = match &address.options.vector {
             Some(column) => {
-                let of = format!(
-                    "SELECT vector_dims({}) FROM {table} LIMIT 1",
-                    quoted(column)
-                );
+                let column = quoted(column);
+                let of = format!("SELECT vector_dims({column}) FROM {table} LIMIT 1");
                 let row = client.query_opt(&of, &[]).map_err(failed)?;
                 row.map(|row| row.get::<_, i32>(0) as usize)
             }
