@@ -125,10 +125,8 @@ fn prompt(before: &[Exchange], question: &str) -> Prompt {
     let mut input = String::new();
     for Exchange { question, answer } in &before[before.len().saturating_sub(EXCHANGES)..] {
         let question = on_one_line(question);
-        let answer: String = on_one_line(answer)
-            .chars()
-            .take(ANSWER_CHARACTERS)
-            .collect();
+        let answer = on_one_line(answer);
+        let answer: String = answer.chars().take(ANSWER_CHARACTERS).collect();
         input.push_str(&format!("{asked}{question}\n{answered}{answer}\n"));
     }
     let question = on_one_line(question);

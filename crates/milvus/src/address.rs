@@ -105,9 +105,9 @@ impl FromStr for MilvusAddress {
         };
         let encrypted = given.starts_with(ENCRYPTED);
         let scheme = if encrypted { ENCRYPTED } else { SCHEME };
-        let rest = given.strip_prefix(scheme);
-        let rest =
-            rest.ok_or_else(|| error("it starts with neither milvus:// nor milvus+https://"))?;
+        let rest = given
+            .strip_prefix(scheme)
+            .ok_or_else(|| error("it starts with neither milvus:// nor milvus+https://"))?;
         let (server, collection) = rest
             .split_once('/')
             .ok_or_else(|| error("no collection is named after the server"))?;

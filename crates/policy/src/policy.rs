@@ -257,10 +257,8 @@ fn write_test(f: &mut fmt::Formatter<'_>, rule: &Rule) -> fmt::Result {
         return Ok(());
     };
     f.write_str(signal.name)?;
-    match rule
-        .threshold()
-        .filter(|given| signal.unnamed_threshold() != Some(*given))
-    {
+    let own = signal.unnamed_threshold();
+    match rule.threshold().filter(|given| own != Some(*given)) {
         Some(given) => write!(f, "@{given}"),
         None => Ok(()),
     }

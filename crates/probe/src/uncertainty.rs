@@ -18,10 +18,8 @@ pub fn perplexity(answer: &Sample) -> Option<f64> {
 /// How unlikely an answer is as a whole: the negative log probability of its tokens and its end, in nats (maximum
 /// sequence probability). At least 0; higher is less certain. `None` without log probabilities.
 pub fn sequence_surprisal(answer: &Sample) -> Option<f64> {
-    answer
-        .logprob
-        .filter(|_| answer.tokens > 0)
-        .map(|logprob| -logprob)
+    let logprob = answer.logprob.filter(|_| answer.tokens > 0);
+    logprob.map(|logprob| -logprob)
 }
 
 /// How similar the wording of the samples is: the mean ROUGE-L F1 over all pairs, in `[0, 1]`; higher is more

@@ -146,7 +146,11 @@ impl Pipeline {
             Step::ChooseSource => slots.fill(self.choose_source(open)?, |all, chosen| {
                 all.chosen = Some(chosen);
             }),
-            Step::Rate => slots.fill(self.rate(open)?, |all, rating| all.rating = rating),
+            Step::Rate => {
+                let retriever = self.retriever().ok_or(AnswerError::NoCorpus)?;
+                let ratings = rate(retriever, &open.texts())?;
+                slots.fill(ratings, |all, rating| all.rating = rating);
+            }
             Step::Gate => {
                 let gated = self.weigh(open, without, slots.all)?;
                 slots.fill(gated, |all, gated| all.gated = Some(gated));
@@ -263,13 +267,6 @@ impl Pipeline {
             ((assessor.fingerprint().to_owned(), verdict.need), cost)
         });
         Ok(verdicts.collect())
-    }
-
-    fn rate(&self, open: &Open<'_>) -> Taken<Option<Rating>> {
-        rate(
-            self.retriever().ok_or(AnswerError::NoCorpus)?,
-            &open.texts(),
-        )
     }
 
     /// The gate's prediction from the measurements without and with the evidence.

@@ -84,7 +84,7 @@ fn words(text: &str) -> impl Iterator<Item = String> {
     for character in text.to_lowercase().chars() {
         match character {
             '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' => {
-                spaced.extend([' ', character, ' '])
+                spaced.extend([' ', character, ' ']);
             }
             character if character.is_alphanumeric() => spaced.push(character),
             _ => spaced.push(' '),
