@@ -58,12 +58,8 @@ pub fn judge_answers(
     asked: Evidenced<'_>,
     answers: &[&str],
 ) -> Result<Vec<Option<bool>>, ModelError> {
-    let given: Vec<&str> = answers
-        .iter()
-        .copied()
-        .filter(|answer| !answer.trim().is_empty())
-        .collect();
-    let prompts = given.iter().map(|answer| fitting(judge, asked, answer));
+    let given = answers.iter().filter(|answer| !answer.trim().is_empty());
+    let prompts = given.map(|answer| fitting(judge, asked, answer));
     let prompts = prompts.collect::<Result<Vec<_>, _>>()?;
     let mut judged = match prompts.is_empty() {
         true => Vec::new().into_iter(),

@@ -15,7 +15,7 @@ use crate::http::{self, Question, State};
 use crate::key::Key;
 use crate::kind::{Kind, Searches};
 use crate::postgres::Database;
-use crate::record::{Remembered, ServiceRecord, locked};
+use crate::record::{Remembered, locked};
 
 /// The number of fused results per wanted one.
 const FUSED_DEPTH: usize = 3;
@@ -189,9 +189,8 @@ impl SearchService {
                 database.search(&self.address, question, k, &self.filters)?
             }
         };
-        let hits = records
-            .into_iter()
-            .map(|record: ServiceRecord| record.hit(&self.address));
+        let records = records.into_iter();
+        let hits = records.map(|record| record.hit(&self.address));
         hits.filter_map(Result::transpose).collect()
     }
 }

@@ -169,11 +169,8 @@ impl Pipeline {
     /// model say so.
     fn refuse(&self, open: &Open<'_>) -> Taken<Option<f64>> {
         let started = Instant::now();
-        let texts = open
-            .questions
-            .iter()
-            .map(|q| [prompt::nothing_said(q.question)]);
-        let texts: Vec<[&str; 1]> = texts.collect();
+        let texts = open.texts().into_iter();
+        let texts: Vec<[&str; 1]> = texts.map(|text| [prompt::nothing_said(text)]).collect();
         let can_score = self.model.capabilities().score;
         let may_refuse = |(prompt, [text]): &(&Prompt, &[&str; 1])| {
             can_score && prompt.instruction.contains(text)

@@ -52,11 +52,8 @@ pub(crate) fn evidence_message(
     if evidence.is_empty() {
         return String::new();
     }
-    let mut message = words.unwrap_or(Wording::of(question).full.found).to_owned();
-    message.push('\n');
-    message.push_str(&listed(evidence));
-    message.truncate(message.trim_end().len());
-    message
+    let words = words.unwrap_or(Wording::of(question).full.found);
+    format!("{words}\n{}", listed(evidence).trim_end())
 }
 
 /// The longest prompt without passages and without the question.

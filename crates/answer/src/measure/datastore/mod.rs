@@ -413,10 +413,8 @@ pub fn mean_of(vectors: &[Vec<f32>]) -> Vec<f32> {
 
 /// The bits of numbers as hexadecimal text.
 fn bits_of(numbers: &[f32]) -> String {
-    let each = numbers
-        .iter()
-        .map(|number| format!("{:08x}", number.to_bits()));
-    each.collect()
+    let bits = numbers.iter().map(|number| number.to_bits());
+    bits.map(|bits| format!("{bits:08x}")).collect()
 }
 
 /// Refuses entries of unknown sources, with bad shares, or with the id of another.
