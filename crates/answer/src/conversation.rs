@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use ken_language::{LanguageModel, Prompt};
 use ken_policy::Tokens;
-use ken_probe::normalize::{Rules, is_mostly_chinese, normalize};
+use ken_probe::normalize::{Rules, is_mostly_chinese, normalize, on_one_line};
 use ken_probe::{DrawRequest, FewShot, draw, worked_examples};
 
 use crate::AnswerError;
@@ -115,8 +115,7 @@ pub(crate) fn standalone(
 }
 
 fn prompt(before: &[Exchange], question: &str) -> Prompt {
-    let chinese = is_mostly_chinese(question);
-    let (task, [asked, answered, last, rewritten]) = match chinese {
+    let (task, [asked, answered, last, rewritten]) = match is_mostly_chinese(question) {
         true => (&CHINESE, ["问题：", "答案：", "最后一个问题：", "改写："]),
         false => (
             &ENGLISH,
@@ -126,19 +125,13 @@ fn prompt(before: &[Exchange], question: &str) -> Prompt {
     let mut input = String::new();
     for Exchange { question, answer } in &before[before.len().saturating_sub(EXCHANGES)..] {
         let question = on_one_line(question);
-        let answer: String = on_one_line(answer)
-            .chars()
-            .take(ANSWER_CHARACTERS)
-            .collect();
+        let answer = on_one_line(answer);
+        let answer: String = answer.chars().take(ANSWER_CHARACTERS).collect();
         input.push_str(&format!("{asked}{question}\n{answered}{answer}\n"));
     }
     let question = on_one_line(question);
     input.push_str(&format!("{last}{question}\n{rewritten}"));
     task.prompt(input)
-}
-
-fn on_one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Whether most words of a rewritten question are from the conversation.
@@ -159,69 +152,18 @@ fn words(text: &str) -> BTreeSet<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Messages that ask nothing.
-const SMALL_TALK: &[&str] = &[
-    "hi",
-    "hello",
-    "hey",
-    "hi there",
-    "hello there",
-    "hey there",
-    "good morning",
-    "good afternoon",
-    "good evening",
-    "good night",
-    "good day",
-    "bye",
-    "goodbye",
-    "bye bye",
-    "see you",
-    "thanks",
-    "thank you",
-    "many thanks",
-    "thanks a lot",
-    "thank you very much",
-    "thank you so much",
-    "thanks so much",
-    "ok",
-    "okay",
-    "ok thanks",
-    "okay thanks",
-    "ok thank you",
-    "great",
-    "great thanks",
-    "perfect thanks",
-    "cool",
-    "cool thanks",
-    "nice",
-    "how are you",
-    "hi how are you",
-    "hello how are you",
-    "youre welcome",
-    "cheers",
-    "ta",
-    "thx",
-    "你好",
-    "您好",
-    "嗨",
-    "早上好",
-    "下午好",
-    "晚上好",
-    "晚安",
-    "再见",
-    "谢谢",
-    "谢谢你",
-    "谢谢您",
-    "多谢",
-    "好的",
-    "好的谢谢",
-];
+/// Messages that ask nothing, between bars.
+const SMALL_TALK: &str = "hi|hello|hey|hi there|hello there|hey there|good morning|good afternoon|good evening|\
+good night|good day|bye|goodbye|bye bye|see you|thanks|thank you|many thanks|thanks a lot|thank you very much|\
+thank you so much|thanks so much|ok|okay|ok thanks|okay thanks|ok thank you|great|great thanks|perfect thanks|cool|\
+cool thanks|nice|how are you|hi how are you|hello how are you|youre welcome|cheers|ta|thx|\
+你好|您好|嗨|早上好|下午好|晚上好|晚安|再见|谢谢|谢谢你|谢谢您|多谢|好的|好的谢谢";
 
 /// Whether a message only greets, thanks or says goodbye, and so asks nothing.
 pub fn is_small_talk(message: &str) -> bool {
     let rules = Rules::for_pair(message, "");
     let message = normalize(message, rules);
-    let mut known = SMALL_TALK.iter();
+    let mut known = SMALL_TALK.split('|');
     known.any(|known| normalize(known, rules) == message)
 }
 

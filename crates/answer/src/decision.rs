@@ -91,25 +91,22 @@ impl Decision<'_> {
     }
 
     /// The trace, if no answer is written.
-    pub fn unwritten(mut self) -> Answer {
-        self.draft.took("total", self.started.elapsed());
-        self.draft.finish(self.policy, Style::AsSent, "")
+    pub fn unwritten(self) -> Answer {
+        self.ended("")
     }
 
     /// The written answer with its trace.
-    pub fn finish(self, written: Written) -> Answer {
-        let Self {
-            mut draft,
-            policy,
-            started,
-        } = self;
-        draft.took("write", written.time);
-        draft.took("total", started.elapsed());
-        draft.calls.model += 1;
-        draft.tokens.prompt += written.tokens.prompt;
-        draft.tokens.completion += written.tokens.completion;
-        draft.lack = written.lack;
-        draft.finish(policy, Style::AsSent, &written.text)
+    pub fn finish(mut self, written: Written) -> Answer {
+        let Tokens { prompt, completion } = written.tokens;
+        self.draft.took("write", written.time);
+        self.draft.called(prompt, completion);
+        self.draft.lack = written.lack;
+        self.ended(&written.text)
+    }
+
+    fn ended(mut self, answer: &str) -> Answer {
+        self.draft.took("total", self.started.elapsed());
+        self.draft.finish(self.policy, Style::AsSent, answer)
     }
 }
 

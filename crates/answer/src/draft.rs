@@ -25,6 +25,7 @@ pub(crate) enum Subject {
 }
 
 /// An answer in the making.
+#[derive(Default)]
 pub(crate) struct Draft<'q> {
     pub(crate) question: QuestionPrompt<'q>,
     pub(crate) choice: Choice,
@@ -67,31 +68,21 @@ impl<'q> Draft<'q> {
         Self {
             question,
             choice,
-            subject: Subject::default(),
             go_on,
-            retrieved: Vec::new(),
-            named_documents: Vec::new(),
-            nearest: None,
-            found_in: Duration::ZERO,
-            verbalized: None,
-            corpus: None,
-            measured: Measurements::default(),
-            measured_with: Measurements::default(),
-            is_vouched: false,
-            withheld: None,
-            written: None,
-            greedy: None,
-            lack: None,
-            cannot_tell: false,
-            calls: Calls::default(),
-            tokens: Tokens::default(),
-            timing_ms: BTreeMap::new(),
+            ..Self::default()
         }
     }
 
     pub(crate) fn took(&mut self, stage: &str, time: Duration) {
         self.timing_ms
             .insert(stage.to_owned(), time.as_secs_f64() * 1000.0);
+    }
+
+    /// Adds a call of the model with the tokens that it read and wrote.
+    pub(crate) fn called(&mut self, read: usize, written: usize) {
+        self.calls.model += 1;
+        self.tokens.prompt += read;
+        self.tokens.completion += written;
     }
 
     /// Adds the costs of measuring.
@@ -101,7 +92,7 @@ impl<'q> Draft<'q> {
             self.calls.retriever += cost.calls.retriever;
             self.tokens.prompt += cost.tokens.prompt;
             self.tokens.completion += cost.tokens.completion;
-            *self.timing_ms.entry(step.name().to_owned()).or_default() += cost.ms;
+            *self.timing_ms.entry(step.name()).or_default() += cost.ms;
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use ken_corpus::CorpusError;
 use ken_diagnostic::{Remedy, remedy};
 use ken_language::ModelError;
 use ken_policy::CannotChoose;
@@ -108,6 +109,12 @@ pub enum AnswerError {
     Service(#[from] ken_search_service::ServiceError),
     #[error(transparent)]
     Route(#[from] CannotChoose),
+}
+
+impl From<CorpusError> for AnswerError {
+    fn from(error: CorpusError) -> Self {
+        Self::Search(error.into())
+    }
 }
 
 impl AnswerError {

@@ -64,9 +64,7 @@ impl Pipeline {
             policy: policy.to_string(),
             score,
             threshold: policy.threshold().unwrap_or_default(),
-            probability: predicts(signal)
-                .then(|| score.map(|score| 1.0 - score))
-                .flatten(),
+            probability: score.filter(|_| predicts(signal)).map(|score| 1.0 - score),
             retrieves: choice.source == Source::Corpus,
             reason: choice.reason,
             measures: signal.measures,

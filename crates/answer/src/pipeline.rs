@@ -275,10 +275,8 @@ impl Pipeline {
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
     ) -> Result<Vec<Result<Answer, AnswerError>>, AnswerError> {
         let started = Instant::now();
-        let questions: Vec<QuestionPrompt<'_>> = questions
-            .iter()
-            .map(|question| question.trimmed())
-            .collect();
+        let questions = questions.iter().map(|question| question.trimmed());
+        let questions: Vec<QuestionPrompt<'_>> = questions.collect();
         let budgets = self.budgets(&questions)?;
         self.check(&questions, &budgets)?;
         let mut drafts = self.route(&questions, watch)?;
@@ -359,20 +357,16 @@ impl Pipeline {
                 let frame = match self.style_of(*question_prompt) {
                     Style::Short => return Ok(short),
                     Style::Full => prompt::full_frame(question_prompt.question),
-                    Style::AsSent => self.sent_frame(),
+                    // The conversation without its question and without evidence.
+                    Style::AsSent => Conversation {
+                        question: String::new(),
+                        ..self.brought.asked()
+                    }
+                    .prompt(),
                 };
                 Ok(short.min(budget(frame, self.settings.full_tokens)?))
             })
             .collect()
-    }
-
-    /// The conversation without its question and without evidence.
-    fn sent_frame(&self) -> Prompt {
-        let frame = Conversation {
-            question: String::new(),
-            ..self.brought.asked()
-        };
-        frame.prompt()
     }
 
     /// Gives a policy without a threshold the one that is recorded with the model, or the default if none is. A datastore

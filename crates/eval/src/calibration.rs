@@ -212,6 +212,14 @@ fn scores(
     records: &[ProbeRecord],
     reading: impl Fn(&ProbeRecord) -> Result<Reading, CalibrationError>,
 ) -> Result<Vec<Option<f64>>, CalibrationError> {
+    let lacks_opening = |record: &ProbeRecord| {
+        let answers = [&record.greedy.from_self, &record.greedy.corpus];
+        let mut answers = answers.into_iter().flatten();
+        answers.any(|greedy| greedy.answer.lacks_opening())
+    };
+    if signal.reads_opening() && records.iter().any(lacks_opening) {
+        return Err(CalibrationError::WithoutOpenings { signal });
+    }
     let compared = |record: &ProbeRecord| both_right(record).map(|_| reading(record)).transpose();
     let readings = records.iter().map(compared);
     let readings: Vec<Option<Reading>> = readings.collect::<Result<_, _>>()?;

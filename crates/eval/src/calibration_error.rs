@@ -40,6 +40,11 @@ pub enum CalibrationError {
     #[error("the records are of several models, corpora or prompts")]
     #[diagnostic(remedy = "probe with one model and one corpus: <ProbeWithCorpus>")]
     MixedRecords,
+    #[error(
+        "the questions were probed before answers had the probabilities of their first tokens, which {signal} needs"
+    )]
+    #[diagnostic(remedy = "probe again, to another file: <ProbeWithCorpus>")]
+    WithoutOpenings { signal: Signal },
     #[error("{signal} is not recorded in these records")]
     #[diagnostic(remedy = measurable(*signal))]
     NotMeasured { signal: Signal },

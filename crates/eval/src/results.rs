@@ -162,6 +162,11 @@ impl<L: Line> ResultsFile<L> {
         Ok(results)
     }
 
+    /// Its path.
+    pub(crate) fn path(&self) -> &Path {
+        self.file.path()
+    }
+
     /// The settings of the run.
     pub fn settings(&self) -> &RunSettings {
         &self.settings

@@ -103,15 +103,11 @@ impl FromStr for MilvusAddress {
             given: without_password(given),
             reason,
         };
-        let (encrypted, rest) = match (given.strip_prefix(SCHEME), given.strip_prefix(ENCRYPTED)) {
-            (Some(rest), _) => (false, rest),
-            (None, Some(rest)) => (true, rest),
-            (None, None) => {
-                return Err(error(
-                    "it starts with neither milvus:// nor milvus+https://",
-                ));
-            }
-        };
+        let encrypted = given.starts_with(ENCRYPTED);
+        let scheme = if encrypted { ENCRYPTED } else { SCHEME };
+        let rest = given
+            .strip_prefix(scheme)
+            .ok_or_else(|| error("it starts with neither milvus:// nor milvus+https://"))?;
         let (server, collection) = rest
             .split_once('/')
             .ok_or_else(|| error("no collection is named after the server"))?;

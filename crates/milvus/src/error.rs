@@ -176,10 +176,7 @@ pub enum MilvusError {
 impl MilvusError {
     /// Whether the server refused the call.
     pub(crate) fn is_refusal(&self) -> bool {
-        let Self::Call { failure, .. } = self else {
-            return false;
-        };
-        *failure == Failure::Refused
+        matches!(self, Self::Call { failure, .. } if *failure == Failure::Refused)
     }
 }
 
@@ -223,17 +220,13 @@ impl Failure {
     }
 
     fn message(self, server: &str, action: &str, reason: &str) -> String {
-        let what = match self {
-            Self::Lost => {
-                format!("the Milvus server {server} went away while ken tried to {action}")
-            }
-            Self::TimedOut => format!("the Milvus server {server} took too long to {action}"),
-            Self::Denied => format!("the Milvus server {server} does not let ken {action}"),
-            Self::Refused => format!("the Milvus server {server} refused to {action}"),
-            Self::AnswerTooLarge => {
-                format!("the answer of the Milvus server {server} is too large to {action}")
-            }
+        let (before, failed) = match self {
+            Self::Lost => ("the", "went away while ken tried to"),
+            Self::TimedOut => ("the", "took too long to"),
+            Self::Denied => ("the", "does not let ken"),
+            Self::Refused => ("the", "refused to"),
+            Self::AnswerTooLarge => ("the answer of the", "is too large to"),
         };
-        format!("{what}: {reason}")
+        format!("{before} Milvus server {server} {failed} {action}: {reason}")
     }
 }

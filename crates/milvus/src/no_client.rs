@@ -4,28 +4,38 @@
 
 use std::sync::atomic::AtomicBool;
 
-use ken_corpus::{
-    Active, CorpusInfo, EmbedderIdentity, Filter, Part, Passage, PassageId, PruneMark,
-};
+use ken_corpus::{Active, CorpusInfo, EmbedderIdentity, Filter, Passage, PassageId, PruneMark};
 use ken_index::{Hit, Mode, Query};
 
 use crate::address::MilvusAddress;
 use crate::error::MilvusError;
 use crate::mark::{Mark, Missing, Ranking};
-use crate::push_job::PushJob;
-use crate::push_report::{Progress, Pushed};
+use crate::push_job::{Progress, PushJob, Pushed};
 use crate::token::Token;
+
+/// What needs a server: the address comes first.
+macro_rules! functions {
+    ($($name:ident($($argument:ty),*) -> $result:ty;)*) => {
+        $(pub fn $name(address: &MilvusAddress $(, _: $argument)*) -> Result<$result, MilvusError> {
+            Err(no_client(address))
+        })*
+    };
+}
+
+type Watch<'a> = &'a mut dyn FnMut(usize, usize);
+
+functions! {
+    mark(Option<&Token>, Mark<'_>, &[PruneMark], Missing, Watch<'_>, &AtomicBool) -> Option<CorpusInfo>;
+    restore(Option<&Token>, Watch<'_>, &AtomicBool) -> Option<CorpusInfo>;
+    score(Option<&Token>, &str, &dyn Fn(&PassageId, &[f32]) -> f64, Watch<'_>, &AtomicBool) -> Option<CorpusInfo>;
+}
 
 #[derive(Clone)]
 pub enum Collection {}
 
 impl Collection {
-    pub fn open(
-        address: &MilvusAddress,
-        _token: Option<&Token>,
-        _active: Active,
-    ) -> Result<Self, MilvusError> {
-        Err(no_client(address))
+    functions! {
+        open(Option<&Token>, Active) -> Self;
     }
 
     pub fn within(self, _filters: &[Filter]) -> Result<Self, MilvusError> {
@@ -79,33 +89,18 @@ methods! {
 pub enum Ranked {}
 
 impl Ranked {
-    pub fn open(
-        address: &MilvusAddress,
-        _token: Option<&Token>,
-        _by: Ranking<'_>,
-        _progress: &mut dyn FnMut(usize, usize),
-        _stop: &AtomicBool,
-    ) -> Result<Option<Self>, MilvusError> {
-        Err(no_client(address))
+    functions! {
+        open(Option<&Token>, Ranking<'_>, Watch<'_>, &AtomicBool) -> Option<Self>;
     }
 
     pub fn prune(
         self,
         _count: usize,
-        _progress: &mut dyn FnMut(usize, usize),
+        _progress: Watch<'_>,
         _stop: &AtomicBool,
     ) -> Result<Option<CorpusInfo>, MilvusError> {
         match self {}
     }
-}
-
-pub fn restore(
-    address: &MilvusAddress,
-    _token: Option<&Token>,
-    _progress: &mut dyn FnMut(usize, usize),
-    _stop: &AtomicBool,
-) -> Result<Option<CorpusInfo>, MilvusError> {
-    Err(no_client(address))
 }
 
 pub fn push(
@@ -116,44 +111,12 @@ pub fn push(
     Err(no_client(job.address))
 }
 
-pub fn push_part(
-    job: PushJob<'_>,
-    _part: Part,
-    progress: &mut dyn FnMut(Progress),
-    stop: &AtomicBool,
-) -> Result<Pushed, MilvusError> {
-    push(job, progress, stop)
-}
-
 pub fn push_and_switch(
     job: PushJob<'_>,
     progress: &mut dyn FnMut(Progress),
     stop: &AtomicBool,
 ) -> Result<Pushed, MilvusError> {
     push(job, progress, stop)
-}
-
-pub fn mark(
-    address: &MilvusAddress,
-    _token: Option<&Token>,
-    _mark: Mark<'_>,
-    _passages: &[PruneMark],
-    _missing: Missing,
-    _progress: &mut dyn FnMut(usize, usize),
-    _stop: &AtomicBool,
-) -> Result<Option<CorpusInfo>, MilvusError> {
-    Err(no_client(address))
-}
-
-pub fn score(
-    address: &MilvusAddress,
-    _token: Option<&Token>,
-    _name: &str,
-    _score: &dyn Fn(&PassageId, &[f32]) -> f64,
-    _progress: &mut dyn FnMut(usize, usize),
-    _stop: &AtomicBool,
-) -> Result<Option<CorpusInfo>, MilvusError> {
-    Err(no_client(address))
 }
 
 fn no_client(address: &MilvusAddress) -> MilvusError {

@@ -6,7 +6,7 @@ use crate::rule::compared;
 use crate::{Policy, Reading, Rule, Signal, Source};
 
 /// A source and why it was chosen.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Choice {
     /// The source.
     pub source: Source,

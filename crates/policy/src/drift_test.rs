@@ -213,11 +213,8 @@ impl DriftTest {
 fn factor(odds: &[f64], bet: usize, class: usize) -> f64 {
     let of_all = WEIGHTS.get(odds.len()).and_then(|bets| bets.get(bet));
     let weights = of_all.map_or(&[][..], |weights| &weights[..]);
-    let mean: f64 = odds
-        .iter()
-        .zip(weights)
-        .map(|(share, weight)| share * weight)
-        .sum();
+    let pairs = odds.iter().zip(weights);
+    let mean: f64 = pairs.map(|(share, weight)| share * weight).sum();
     // A damaged file may have more classes than that: it proves nothing.
     weights.get(class).map_or(1.0, |weight| weight / mean)
 }

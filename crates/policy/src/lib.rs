@@ -54,12 +54,13 @@ pub use signals::{
 use serde::{Deserialize, Serialize};
 
 /// The knowledge source of an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Source {
     /// The model itself.
     #[serde(rename = "self")]
     SelfKnowledge,
     /// The corpus.
+    #[default]
     #[serde(rename = "corpus")]
     Corpus,
 }

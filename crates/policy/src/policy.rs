@@ -118,20 +118,11 @@ impl Policy {
     ///
     /// # Errors
     /// As [`Thresholds::at`].
-    pub fn at(self, thresholds: &[f64]) -> Result<Self, BadGrades> {
-        Ok(match self.retrieve {
-            Rule::Above {
-                signal,
-                thresholds: open,
-            } => Self {
-                retrieve: Rule::Above {
-                    signal,
-                    thresholds: open.at(thresholds)?,
-                },
-                ..self
-            },
-            _ => self,
-        })
+    pub fn at(mut self, values: &[f64]) -> Result<Self, BadGrades> {
+        if let Rule::Above { thresholds, .. } = &mut self.retrieve {
+            *thresholds = thresholds.at(values)?;
+        }
+        Ok(self)
     }
 
     /// Its name with all thresholds that the name stands for.
@@ -266,10 +257,8 @@ fn write_test(f: &mut fmt::Formatter<'_>, rule: &Rule) -> fmt::Result {
         return Ok(());
     };
     f.write_str(signal.name)?;
-    match rule
-        .threshold()
-        .filter(|given| signal.unnamed_threshold() != Some(*given))
-    {
+    let own = signal.unnamed_threshold();
+    match rule.threshold().filter(|given| own != Some(*given)) {
         Some(given) => write!(f, "@{given}"),
         None => Ok(()),
     }
@@ -372,22 +361,12 @@ impl FromStr for Policy {
 /// A signal by its name, with the threshold after `@`, or its own.
 fn test(policy: &str, text: &str) -> Result<(Signal, Option<f64>), UnknownPolicy> {
     let (name, given) = parted(text, '@');
-    let known = Signal::ALL
-        .iter()
-        .copied()
-        .find(|signal| signal.name == name);
-    let signal = known.ok_or_else(|| UnknownPolicy::Name {
+    let signal: Signal = name.parse().map_err(|_| UnknownPolicy::Name {
         name: policy.to_owned(),
-        signals: Signal::ALL
-            .iter()
-            .copied()
-            .map(|signal| signal.name)
-            .collect(),
+        signals: Signal::ALL.iter().map(|signal| signal.name).collect(),
     })?;
-    let given = given
-        .map(|given| threshold(policy, signal, given))
-        .transpose()?;
-    Ok((signal, given.or(signal.unnamed_threshold())))
+    let given = given.map(|given| threshold(policy, signal, given));
+    Ok((signal, given.transpose()?.or(signal.unnamed_threshold())))
 }
 
 /// Parses a signal with several values of k, and thresholds if there are any; `None` if a policy has another form.

@@ -65,17 +65,11 @@ impl Rule {
 
     /// Removes the thresholds, for calibration to choose.
     #[must_use]
-    pub fn open(self) -> Self {
-        match self {
-            Self::Above { signal, thresholds } => Self::Above {
-                signal,
-                thresholds: Thresholds {
-                    values: None,
-                    ..thresholds
-                },
-            },
-            other => other,
+    pub fn open(mut self) -> Self {
+        if let Self::Above { thresholds, .. } = &mut self {
+            thresholds.values = None;
         }
+        self
     }
 
     /// The number of its thresholds that a score is above; `None` for the oracle, which no score decides. A score that

@@ -4,7 +4,7 @@
 use ken_language::{LanguageModel, ModelError, Prompt};
 
 use crate::few_shot::FewShot;
-use crate::normalize::is_mostly_chinese;
+use crate::normalize::{is_mostly_chinese, on_one_line};
 use crate::verdict::verdicts;
 use crate::worked_examples;
 
@@ -58,12 +58,8 @@ pub fn judge_answers(
     asked: Evidenced<'_>,
     answers: &[&str],
 ) -> Result<Vec<Option<bool>>, ModelError> {
-    let given: Vec<&str> = answers
-        .iter()
-        .copied()
-        .filter(|answer| !answer.trim().is_empty())
-        .collect();
-    let prompts = given.iter().map(|answer| fitting(judge, asked, answer));
+    let given = answers.iter().filter(|answer| !answer.trim().is_empty());
+    let prompts = given.map(|answer| fitting(judge, asked, answer));
     let prompts = prompts.collect::<Result<Vec<_>, _>>()?;
     let mut judged = match prompts.is_empty() {
         true => Vec::new().into_iter(),
@@ -96,13 +92,11 @@ fn fitting(
 }
 
 fn worded(question: &str, passages: &[&str], answer: &str) -> (Prompt, [&'static str; 2]) {
-    // Each on one line, as in the worked examples.
-    let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let passages = passages
         .iter()
-        .map(|passage| format!("- {}\n", line(passage)));
+        .map(|passage| format!("- {}\n", on_one_line(passage)));
     let passages: String = passages.collect();
-    let (question, answer) = (line(question), line(answer));
+    let (question, answer) = (on_one_line(question), on_one_line(answer));
     match is_mostly_chinese(&question) {
         true => {
             let input =

@@ -6,10 +6,7 @@ use crate::scores::{covers, score};
 
 /// The letter of each choice: `A` is the first.
 pub fn letter(choice: usize) -> Option<char> {
-    u32::try_from(choice)
-        .ok()
-        .filter(|choice| *choice < 26)
-        .and_then(|choice| char::from_u32(u32::from('A') + choice))
+    ('A'..='Z').nth(choice)
 }
 
 /// The choice that a model's answer names, by its letter or by its text: `B`, `(b)`, `B. four`. A model sees each
@@ -62,9 +59,9 @@ fn by_letter<'a>(answer: &'a str, choices: &[String]) -> Option<(usize, &'a str)
     let first = letters.next()?.to_ascii_uppercase();
     let after = letters.as_str();
     let alone = after.is_empty() || after.starts_with(AFTER_LETTERS);
-    let index = (u32::from(first)).checked_sub(u32::from('A'))? as usize;
+    let index = ('A'..='Z').position(|letter| letter == first)?;
     let rest = after.trim_start_matches(AFTER_LETTERS).trim();
-    (alone && index < choices.len().min(26)).then_some((index, rest))
+    (alone && index < choices.len()).then_some((index, rest))
 }
 
 /// The answer type of each answer to a multiple-choice question: answers that name the same choice are of one type,

@@ -57,5 +57,5 @@ pub use sample::{
     seed_of,
 };
 pub use scores::{Scores, covers, score};
-pub use self_judgment::{SelfJudgment, judge_need};
+pub use self_judgment::judge_need;
 pub use uncertainty::{lexical_similarity, perplexity, semantic_entropy, sequence_surprisal};

@@ -87,14 +87,15 @@ fn without_articles(text: &str) -> String {
 }
 
 fn join_tokens(text: &str) -> String {
-    let mut joined = String::with_capacity(text.len());
-    for token in text.split(is_python_space).filter(|t| !t.is_empty()) {
-        if !joined.is_empty() {
-            joined.push(' ');
-        }
-        joined.push_str(token);
-    }
-    joined
+    let tokens = text
+        .split(is_python_space)
+        .filter(|token| !token.is_empty());
+    tokens.collect::<Vec<_>>().join(" ")
+}
+
+/// A text with its line breaks turned into spaces: blank lines end the examples of a prompt.
+pub fn on_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Python's `\w`: letters, numbers and the underscore, without the marks and the enclosed letters

@@ -59,16 +59,13 @@ impl Sample {
             |values: &&[f32]| !values.is_empty() && values.iter().all(|value| value.is_finite());
         let logprobs = written.logprobs.as_deref().filter(are_reported);
         let entropies = written.entropies.as_deref().filter(are_reported);
+        let margins = written.margins.as_deref().filter(are_reported);
         (!stopped).then(|| Self {
             text: line.answer().to_owned(),
             logprob: logprobs.map(total),
             tokens: logprobs.map_or(written.tokens, <[f32]>::len),
             entropy: entropies.map(token_entropy),
-            margin: written
-                .margins
-                .as_deref()
-                .filter(are_reported)
-                .and_then(|margins| mean_of_first(MARGIN_TOKENS, margins)),
+            margin: margins.and_then(|margins| mean_of_first(MARGIN_TOKENS, margins)),
             opening: logprobs.and_then(|logprobs| mean_of_first(OPENING_TOKENS, logprobs)),
             lack: Lack::of(written, line.answer(), line.has_ended()),
         })
@@ -82,6 +79,11 @@ impl Sample {
     /// Whether it has content: a complete answer, or the beginning of one that was cut off.
     pub fn says_something(&self) -> bool {
         matches!(self.lack, None | Some(Lack::CutOff)) && has_words(&self.text)
+    }
+
+    /// Whether it was recorded by a version that kept no `opening`.
+    pub fn lacks_opening(&self) -> bool {
+        self.logprob.is_some() && self.opening.is_none()
     }
 }
 

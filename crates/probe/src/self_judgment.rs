@@ -28,16 +28,8 @@ const SEARCH_NEEDED: FewShot = FewShot {
     },
 };
 
-/// The model's own judgment of a question.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SelfJudgment {
-    /// Probability in `[0, 1]` of "a search is needed" against "it is not"; NaN if the model does not report it.
-    pub need: f64,
-    /// Tokens in the prompt.
-    pub prompt_tokens: usize,
-}
-
-/// Asks the model whether it needs to look up each question.
+/// Asks the model whether it needs to look up each question: the probability in `[0, 1]` of "a search is needed" against
+/// "it is not", NaN if the model does not report it, and the tokens in the prompt.
 ///
 /// # Shapes
 /// Returns `[questions]`.
@@ -47,19 +39,16 @@ pub struct SelfJudgment {
 pub fn judge_need(
     model: &dyn LanguageModel,
     questions: &[&str],
-) -> Result<Vec<SelfJudgment>, ModelError> {
+) -> Result<Vec<(f64, usize)>, ModelError> {
     let prompts: Vec<(Prompt, [&str; 2])> = questions
         .iter()
         .map(|question| (prompt(question), [" True", " False"]))
         .collect();
     let needs = first_of_two(model, &prompts)?;
-    let judged = prompts.iter().zip(needs).map(|((prompt, _), need)| {
-        Ok(SelfJudgment {
-            need,
-            prompt_tokens: model.count_prompt_tokens(prompt)?,
-        })
-    });
-    judged.collect()
+    let judged = prompts.iter().zip(needs);
+    judged
+        .map(|((prompt, _), need)| Ok((need, model.count_prompt_tokens(prompt)?)))
+        .collect()
 }
 
 fn prompt(question: &str) -> Prompt {

@@ -18,10 +18,8 @@ pub fn perplexity(answer: &Sample) -> Option<f64> {
 /// How unlikely an answer is as a whole: the negative log probability of its tokens and its end, in nats (maximum
 /// sequence probability). At least 0; higher is less certain. `None` without log probabilities.
 pub fn sequence_surprisal(answer: &Sample) -> Option<f64> {
-    answer
-        .logprob
-        .filter(|_| answer.tokens > 0)
-        .map(|logprob| -logprob)
+    let logprob = answer.logprob.filter(|_| answer.tokens > 0);
+    logprob.map(|logprob| -logprob)
 }
 
 /// How similar the wording of the samples is: the mean ROUGE-L F1 over all pairs, in `[0, 1]`; higher is more
@@ -36,15 +34,12 @@ pub fn lexical_similarity(answers: &[&str]) -> Option<f64> {
         .iter()
         .map(|text| text.split_whitespace().collect())
         .collect();
-    let mut sum = 0.0;
-    let mut pairs = 0_usize;
-    for (index, a) in words.iter().enumerate() {
-        for b in &words[index + 1..] {
-            sum += rouge_l(a, b);
-            pairs += 1;
-        }
-    }
-    (pairs > 0).then(|| sum / pairs as f64)
+    let pairs = words.iter().enumerate().flat_map(|(index, a)| {
+        let others = words.iter().skip(index + 1);
+        others.map(move |b| rouge_l(a, b))
+    });
+    let similarities: Vec<f64> = pairs.collect();
+    (!similarities.is_empty()).then(|| similarities.iter().sum::<f64>() / similarities.len() as f64)
 }
 
 /// F1 by the longest common subsequence of two texts' words.

@@ -68,25 +68,20 @@ fn list<'t>(terms: impl Iterator<Item = [&'t String; 2]>) -> String {
 
 /// The table in a box of its own, since it may be wider than the page; empty without rows.
 fn table(table: &Table) -> String {
-    if table.rows.is_empty() {
-        return String::new();
-    }
-    let columns = table.shown();
-    let row = |cells: Vec<String>, tag: &str| {
+    let row = |cells: &[String], tag: &str| {
         let cells = cells
             .iter()
             .map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell)));
         format!("<tr>{}</tr>\n", cells.collect::<String>())
     };
-    let rows = table
-        .rows
-        .iter()
-        .map(|cells| row(table.texts(cells, &columns), "td"));
-    format!(
-        "<div class=\"box\"><table>{}{}</table></div>\n",
-        row(table.head(&columns), "th"),
-        rows.collect::<String>()
-    )
+    match table.shown().split_first() {
+        None => String::new(),
+        Some((head, rows)) => {
+            let rows: String = rows.iter().map(|cells| row(cells, "td")).collect();
+            let head = row(head, "th");
+            format!("<div class=\"box\"><table>{head}{rows}</table></div>\n")
+        }
+    }
 }
 
 fn details(table: &Table) -> String {

@@ -132,35 +132,30 @@ impl Table {
         }
     }
 
-    /// The columns with at least one value.
-    pub(crate) fn shown(&self) -> Vec<usize> {
-        let says = |cell: &Cell| !matches!(cell, Cell::Missing) && *cell != Cell::from("");
-        (0..self.columns.len())
-            .filter(|&column| {
-                self.rows
-                    .iter()
-                    .any(|row| row.get(column).is_some_and(says))
-            })
-            .collect()
-    }
-
-    /// The texts of the cells of a row in these columns.
-    pub(crate) fn texts(&self, row: &[Cell], columns: &[usize]) -> Vec<String> {
-        let cells = columns
-            .iter()
-            .filter_map(|&at| Some(row.get(at)?.shown(self.columns.get(at)?.digits)));
-        cells.collect()
-    }
-
-    /// The names of these columns, with their units.
-    pub(crate) fn head(&self, columns: &[usize]) -> Vec<String> {
-        let columns = columns.iter().filter_map(|&at| self.columns.get(at));
-        columns
-            .map(|Column { name, unit, .. }| match *unit {
-                "" => name.clone(),
-                unit => format!("{name}, {unit}"),
-            })
-            .collect()
+    /// The names of the columns that have a value, with their units, and then the cells of each row in these columns; empty
+    /// without rows.
+    pub(crate) fn shown(&self) -> Vec<Vec<String>> {
+        let empty = Cell::from("");
+        let says = |cell: &Cell| !matches!(cell, Cell::Missing) && *cell != empty;
+        let columns = self.columns.iter().enumerate();
+        let columns = columns.filter(|&(index, _)| {
+            let mut cells = self.rows.iter().filter_map(|row| row.get(index));
+            cells.any(says)
+        });
+        let columns: Vec<(usize, &Column)> = columns.collect();
+        let head = columns.iter().map(|(_, column)| match column.unit {
+            "" => column.name.clone(),
+            unit => format!("{}, {unit}", column.name),
+        });
+        let rows = self.rows.iter().map(|row| {
+            let cells = columns.iter();
+            let cells = cells.filter_map(|(at, column)| Some(row.get(*at)?.shown(column.digits)));
+            cells.collect()
+        });
+        match self.rows.is_empty() {
+            true => Vec::new(),
+            false => std::iter::once(head.collect()).chain(rows).collect(),
+        }
     }
 }
 

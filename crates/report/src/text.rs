@@ -44,12 +44,8 @@ impl Report {
 
 /// The head and the rows of a table; empty if it has no rows.
 fn rows(table: &Table, escape: impl Fn(&str) -> String) -> Vec<Vec<String>> {
-    let columns = table.shown();
-    let head = (!table.rows.is_empty()).then(|| table.head(&columns));
-    let rows = table.rows.iter().map(|row| table.texts(row, &columns));
-    head.into_iter()
-        .chain(rows)
-        .map(|cells| cells.iter().map(|cell| escape(cell)).collect())
+    let rows = table.shown().into_iter();
+    rows.map(|cells| cells.iter().map(|cell| escape(cell)).collect())
         .collect()
 }
 

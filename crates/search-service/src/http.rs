@@ -53,8 +53,13 @@ fn request(
 ) -> (&'static str, Value) {
     let options = &address.options;
     let vector_field = options.vector.as_deref().unwrap_or_default();
+    // Elasticsearch returns all fields of a document but the vectors.
+    let source = match vector_field {
+        "" => json!(true),
+        field => json!({ "excludes": [field] }),
+    };
     let elastic = |by: &str, search: Value| {
-        let body = json!({ "size": k, by: search, "_source": source(vector_field) });
+        let body = json!({ "size": k, by: search, "_source": source });
         ("/_search", body)
     };
     match (address.kind, question) {
@@ -109,14 +114,6 @@ fn request(
             }
             ("/search", body)
         }
-    }
-}
-
-/// The fields of a document that Elasticsearch returns: all but the vectors.
-fn source(vector_field: &str) -> Value {
-    match vector_field {
-        "" => json!(true),
-        field => json!({ "excludes": [field] }),
     }
 }
 

@@ -37,11 +37,8 @@ impl Key {
         if !address.is_private() && !self.plaintext_allowed {
             return Err(ServiceError::KeyInPlainText { server });
         }
-        match self
-            .text
-            .bytes()
-            .all(|byte| byte == b' ' || byte.is_ascii_graphic())
-        {
+        let mut bytes = self.text.bytes();
+        match bytes.all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
             true => Ok(&self.text),
             false => Err(ServiceError::BadKey { server }),
         }

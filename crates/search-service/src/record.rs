@@ -1,6 +1,7 @@
 //! Turning the records that a service returns into passages, and remembering the latest ones.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ken_corpus::{FieldFault, Location, Passage, PassageId};
 use ken_index::Hit;
@@ -88,6 +89,11 @@ fn take_node(fields: &mut Map<String, Value>) {
     {
         fields.entry("text").or_insert(text);
     }
+}
+
+/// Locks what holds no state that a panic could leave half made.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Recent passages by their ids, so that a citation can be opened without another request.

@@ -1,7 +1,7 @@
 //! An open search service: searching it, and its properties.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use ken_corpus::{EmbedderIdentity, Filter, Passage};
 use ken_index::{Hit, Mode, Query, reciprocal_rank};
@@ -15,7 +15,7 @@ use crate::http::{self, Question, State};
 use crate::key::Key;
 use crate::kind::{Kind, Searches};
 use crate::postgres::Database;
-use crate::record::{Remembered, ServiceRecord};
+use crate::record::{Remembered, locked};
 
 /// The number of fused results per wanted one.
 const FUSED_DEPTH: usize = 3;
@@ -131,8 +131,7 @@ impl SearchService {
 
     /// A recent search result that matches the filters; no request is made for single passages.
     pub fn find(&self, id: &str) -> Option<Passage> {
-        let remembered = self.remembered.lock();
-        let remembered = remembered.unwrap_or_else(PoisonError::into_inner);
+        let remembered = locked(&self.remembered);
         let passage = remembered.get(id)?;
         let fits = |filter: &Filter| filter.matches(&passage.metadata);
         self.filters.iter().all(fits).then(|| passage.clone())
@@ -167,8 +166,7 @@ impl SearchService {
             Err(both) => fused(both, k),
         };
         hits.truncate(k);
-        let remembered = self.remembered.lock();
-        let mut remembered = remembered.unwrap_or_else(PoisonError::into_inner);
+        let mut remembered = locked(&self.remembered);
         hits.iter().for_each(|hit| remembered.keep(&hit.passage));
         Ok(hits)
     }
@@ -191,9 +189,8 @@ impl SearchService {
                 database.search(&self.address, question, k, &self.filters)?
             }
         };
-        let hits = records
-            .into_iter()
-            .map(|record: ServiceRecord| record.hit(&self.address));
+        let records = records.into_iter();
+        let hits = records.map(|record| record.hit(&self.address));
         hits.filter_map(Result::transpose).collect()
     }
 }

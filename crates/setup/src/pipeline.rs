@@ -193,15 +193,14 @@ impl Setup<'_> {
                 other => other,
             })?
         };
-        let known = AssessedModel {
-            model: boundary.model,
-            prompt: boundary.prompt,
-            with_evidence: boundary.questions_with_evidence > 0,
-        };
-        let assessor = Assessor::new(model, known);
-        Ok(match self.settings.kbm_for_any_model {
-            true => assessor.for_any_model(),
-            false => assessor,
+        Ok(Assessor {
+            model,
+            assessed: AssessedModel {
+                model: boundary.model,
+                prompt: boundary.prompt,
+                with_evidence: boundary.questions_with_evidence > 0,
+            },
+            for_any_model: self.settings.kbm_for_any_model,
         })
     }
 

@@ -16,7 +16,7 @@ const FEWEST_MARKED: usize = 2;
 
 /// Takes an answer's text as the model writes it, and returns it with marks. It holds back the end of a sentence until the
 /// next characters show whether a mark of its own follows, and a mark until it is whole.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Attribution {
     /// The words of each passage, in the order of their numbers.
     passages: Vec<HashSet<String>>,
@@ -39,12 +39,7 @@ impl Attribution {
         let read = retrieved.iter().filter(|passage| passage.in_prompt);
         Self {
             passages: read.map(passage_words).collect(),
-            sentence: String::new(),
-            held: String::new(),
-            bracket: String::new(),
-            follows_end: false,
-            in_code: false,
-            line: String::new(),
+            ..Self::default()
         }
     }
 

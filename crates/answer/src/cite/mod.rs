@@ -36,23 +36,14 @@ pub(crate) fn cite(
     says_nothing: bool,
     retrieved: &[Retrieved],
 ) -> Cited {
-    let compared = || match says_nothing {
-        true => Vec::new(),
-        false => compare(answer, retrieved),
+    let mut cited = match style {
+        Style::Short | Style::AsSent => Cited::default(),
+        Style::Full => named(answer, retrieved),
     };
-    match style {
-        Style::Short | Style::AsSent => Cited {
-            citations: compared(),
-            unfounded: Vec::new(),
-        },
-        Style::Full => {
-            let mut cited = named(answer, retrieved);
-            if cited.citations.is_empty() {
-                cited.citations = compared();
-            }
-            cited
-        }
+    if cited.citations.is_empty() && !says_nothing {
+        cited.citations = compare(answer, retrieved);
     }
+    cited
 }
 
 /// The passages that the marks in an answer name, each with the places of its marks.

@@ -23,10 +23,12 @@ pub struct AssessedModel {
 
 /// A model that predicts whether another one knows an answer.
 pub struct Assessor {
-    model: Arc<dyn LanguageModel>,
-    assessed: AssessedModel,
-    /// Whether it may decide for other models.
-    for_any_model: bool,
+    /// The model that predicts.
+    pub model: Arc<dyn LanguageModel>,
+    /// The model that it was trained on.
+    pub assessed: AssessedModel,
+    /// Whether it may decide for models that it was not trained on as well (KBM, Table 4).
+    pub for_any_model: bool,
 }
 
 /// An assessor's verdict on a question.
@@ -39,24 +41,6 @@ pub(crate) struct Assessed {
 }
 
 impl Assessor {
-    /// Creates an assessor of a model's knowledge.
-    pub fn new(model: Arc<dyn LanguageModel>, assessed: AssessedModel) -> Self {
-        Self {
-            model,
-            assessed,
-            for_any_model: false,
-        }
-    }
-
-    /// Lets it decide for models that it was not trained on as well (KBM, Table 4).
-    #[must_use]
-    pub fn for_any_model(self) -> Self {
-        Self {
-            for_any_model: true,
-            ..self
-        }
-    }
-
     /// A copy whose calls end when the token is set.
     pub(crate) fn bound(&self, token: &CancelToken) -> Self {
         Self {

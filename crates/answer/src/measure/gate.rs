@@ -1,7 +1,7 @@
 //! Applying a gate: a head that predicts the worth of the evidence from numbers of the question, its evidence and the
 //! model's answers. The head itself is in `ken_policy`.
 
-use ken_policy::{Gated, Head, Input, Measurements, Rating, Step, confidence};
+use ken_policy::{Gated, Head, Input, Measurements, Step, confidence};
 use ken_probe::types_by_string;
 
 use crate::error::AnswerError;
@@ -56,20 +56,13 @@ pub fn evidence_vector(
     without: &Measurements,
     with: &Measurements,
 ) -> Option<Vec<f32>> {
-    let of_rating =
-        |of: fn(&Rating) -> f64| match (with.rating, with.costs.contains_key(&Step::Rate)) {
-            (Some(rating), _) => Some(of(&rating)),
-            (None, true) => Some(f64::NAN),
-            (None, false) => None,
-        };
-    let mut vector = vec![
-        of_rating(|rating| rating.cosine)?,
-        of_rating(|rating| rating.lead)?,
-        of_rating(|rating| rating.bm25)?,
-        of_rating(|rating| rating.bm25_lead)?,
-        of_rating(|rating| rating.agreement)?,
-        confidence(without).recorded()?,
-    ];
+    let rating = match (with.rating, with.costs.contains_key(&Step::Rate)) {
+        (Some(rating), _) => rating.numbers(),
+        (None, true) => [f64::NAN; 5],
+        (None, false) => return None,
+    };
+    let mut vector = rating.to_vec();
+    vector.push(confidence(without).recorded()?);
     match input {
         Input::Evidence => {}
         Input::EvidenceAndAnswer => {
@@ -88,6 +81,7 @@ mod tests {
     use ken_testing::with;
 
     use super::*;
+    use ken_policy::Rating;
     use ken_probe::Sample;
 
     fn answered(text: &str, logprob: f64) -> Measurements {

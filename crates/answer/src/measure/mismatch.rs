@@ -42,14 +42,10 @@ impl Mismatch {
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            what,
-            expected,
-            received,
-        } = self;
+        let (what, was, now) = (self.what, &self.expected, &self.received);
         write!(
             f,
-            "another {what}: its fingerprint was {expected}, and now is {received}"
+            "another {what}: its fingerprint was {was}, and now is {now}"
         )
     }
 }

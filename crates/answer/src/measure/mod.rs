@@ -27,21 +27,12 @@ use ken_probe::{
 use crate::error::AnswerError;
 use crate::measure::gate::{reads_answer, weigh};
 use crate::measure::router::{Representation, represent, route};
-use crate::measure::routing_models::RoutingModels;
+use crate::pipeline::Pipeline;
 use crate::prompt::{self, Indicator, QuestionPrompt};
 use crate::retrieve::Retriever;
 
-/// The models and options for measuring.
-#[derive(Clone, Copy)]
-pub(crate) struct Measuring<'a> {
-    pub(crate) model: &'a dyn LanguageModel,
-    pub(crate) options: SampleOptions,
-    pub(crate) seed: u64,
-    /// The corpus, if there is one; its embedder gives routers their vectors.
-    pub(crate) retriever: Option<&'a Retriever>,
-    /// The models that were trained to route questions for the model.
-    pub(crate) routing: &'a RoutingModels,
-}
+/// The temperature that leaves the model's distribution as it is.
+const AS_IT_IS: f32 = 1.0;
 
 /// The questions for which a step is still open, with their prompts.
 struct Open<'a> {
@@ -61,7 +52,7 @@ impl<'a> Open<'a> {
 /// The result and the cost of a step, for each open question.
 type Taken<T> = Result<Vec<(T, Cost)>, AnswerError>;
 
-impl Measuring<'_> {
+impl Pipeline {
     /// Takes for every question the steps that the signals need, and no others: those before there is evidence or, given
     /// the measurements without it, those of their review. The judgment and the rating read the questions themselves, all
     /// other steps the prompts. A step whose cost is recorded in `all` is not taken again.
@@ -71,7 +62,7 @@ impl Measuring<'_> {
     ///
     /// # Errors
     /// A prompt that does not fit, a model that does not score, fails, or is stopped.
-    pub(crate) fn measure(
+    fn measure_by(
         &self,
         signals: &[Signal],
         questions: &[QuestionPrompt<'_>],
@@ -113,9 +104,10 @@ impl Measuring<'_> {
     fn take(&self, slots: &mut Slots<'_>, without: &[Measurements]) -> Result<(), AnswerError> {
         let (step, open) = (slots.step, slots.open);
         match step {
-            Step::Judge => slots.fill(judge(self.model, &open.texts())?, |all, judgment| {
-                all.judgment = judgment;
-            }),
+            Step::Judge => {
+                let judged = judge(self.model.as_ref(), &open.texts())?;
+                slots.fill(judged, |all, judgment| all.judgment = judgment);
+            }
             Step::Greedy => slots.fill(self.greedy(open)?, |all, drawn| {
                 all.greedy = drawn.samples.into_iter().next();
             }),
@@ -139,19 +131,26 @@ impl Measuring<'_> {
             Step::Represent => slots.fill(self.represent(open)?, |all, routed| {
                 all.routed = Some(routed);
             }),
-            Step::AssessMastery | Step::AssessCertainty => {
-                slots.fill(self.assess(step, open)?, |all, (by, need)| {
-                    all.assessed.by = by;
-                    match step {
-                        Step::AssessCertainty => all.assessed.not_certain = need,
-                        _ => all.assessed.not_mastered = need,
-                    }
+            Step::AssessMastery => {
+                let verdicts = self.assess(Indicator::Mastery, open)?;
+                slots.fill(verdicts, |all, (by, need)| {
+                    (all.assessed.by, all.assessed.not_mastered) = (by, need);
+                });
+            }
+            Step::AssessCertainty => {
+                let verdicts = self.assess(Indicator::Certainty, open)?;
+                slots.fill(verdicts, |all, (by, need)| {
+                    (all.assessed.by, all.assessed.not_certain) = (by, need);
                 });
             }
             Step::ChooseSource => slots.fill(self.choose_source(open)?, |all, chosen| {
                 all.chosen = Some(chosen);
             }),
-            Step::Rate => slots.fill(self.rate(open)?, |all, rating| all.rating = rating),
+            Step::Rate => {
+                let retriever = self.retriever().ok_or(AnswerError::NoCorpus)?;
+                let ratings = rate(retriever, &open.texts())?;
+                slots.fill(ratings, |all, rating| all.rating = rating);
+            }
             Step::Gate => {
                 let gated = self.weigh(open, without, slots.all)?;
                 slots.fill(gated, |all, gated| all.gated = Some(gated));
@@ -162,19 +161,16 @@ impl Measuring<'_> {
 
     fn greedy(&self, open: &Open<'_>) -> Taken<Drawn> {
         let prompts = open.prompts.iter();
-        let requests = prompts.map(|prompt| DrawRequest::greedy(prompt, self.options.max_tokens));
-        all_drawn(self.model, &requests.collect::<Vec<_>>())
+        let requests = prompts.map(|prompt| DrawRequest::greedy(prompt, self.settings.max_tokens));
+        all_drawn(self.model.as_ref(), &requests.collect::<Vec<_>>())
     }
 
     /// The log odds of saying that no passage answers; none of models that do not score, and of prompts that do not let a
     /// model say so.
     fn refuse(&self, open: &Open<'_>) -> Taken<Option<f64>> {
         let started = Instant::now();
-        let texts = open
-            .questions
-            .iter()
-            .map(|q| [prompt::nothing_said(q.question)]);
-        let texts: Vec<[&str; 1]> = texts.collect();
+        let texts = open.texts().into_iter();
+        let texts: Vec<[&str; 1]> = texts.map(|text| [prompt::nothing_said(text)]).collect();
         let can_score = self.model.capabilities().score;
         let may_refuse = |(prompt, [text]): &(&Prompt, &[&str; 1])| {
             can_score && prompt.instruction.contains(text)
@@ -208,25 +204,32 @@ impl Measuring<'_> {
     }
 
     fn sample(&self, open: &Open<'_>) -> Taken<Drawn> {
+        let options = SampleOptions {
+            samples: self.settings.samples,
+            temperature: AS_IT_IS,
+            max_tokens: self.settings.max_tokens,
+        };
         let each = open.prompts.iter().zip(&open.questions);
         let requests = each.map(|(prompt, question)| {
-            DrawRequest::for_samples(prompt, self.options, seed_of(self.seed, question.question))
+            let seed = seed_of(self.settings.seed, question.question);
+            DrawRequest::for_samples(prompt, options, seed)
         });
-        all_drawn(self.model, &requests.collect::<Vec<_>>())
+        all_drawn(self.model.as_ref(), &requests.collect::<Vec<_>>())
     }
 
     fn inspect(&self, open: &Open<'_>, all: &[Measurements]) -> Taken<Option<f64>> {
         let samples = open.places.iter().map(|&place| &all[place].samples);
         let samples: Vec<&[Sample]> = samples.map(Vec::as_slice).collect();
-        inspect_answers(self.model, &open.prompts, &samples)
+        inspect_answers(self.model.as_ref(), &open.prompts, &samples)
     }
 
     fn represent(&self, open: &Open<'_>) -> Taken<Routed> {
         let router = self.routing.router.as_ref().ok_or(AnswerError::NoRouter)?;
         let started = Instant::now();
-        let embedder = self.retriever.map(Retriever::embedder);
+        let model = self.model.as_ref();
+        let embedder = self.retriever().map(Retriever::embedder);
         let assessor = self.routing.assessor.as_deref();
-        let by = Representation::for_head(&router.head, self.model, embedder, assessor)?;
+        let by = Representation::for_head(&router.head, model, embedder, assessor)?;
         let vectors = represent(by, &open.questions)?;
         let ms = share(started.elapsed(), open.places.len());
         let each = vectors.iter().zip(&open.prompts).zip(&open.questions);
@@ -250,14 +253,10 @@ impl Measuring<'_> {
     }
 
     /// The assessor's fingerprint with each verdict.
-    fn assess(&self, step: Step, open: &Open<'_>) -> Taken<(String, Option<f64>)> {
+    fn assess(&self, indicator: Indicator, open: &Open<'_>) -> Taken<(String, Option<f64>)> {
         let assessor = self.routing.assessor.as_deref();
         let assessor = assessor.ok_or(AnswerError::NoAssessor)?;
         let started = Instant::now();
-        let indicator = match step {
-            Step::AssessCertainty => Indicator::Certainty,
-            _ => Indicator::Mastery,
-        };
         let assessed = assessor.assess(&open.texts(), &open.prompts, indicator)?;
         let ms = share(started.elapsed(), open.places.len());
         let verdicts = assessed.into_iter().map(|verdict| {
@@ -265,10 +264,6 @@ impl Measuring<'_> {
             ((assessor.fingerprint().to_owned(), verdict.need), cost)
         });
         Ok(verdicts.collect())
-    }
-
-    fn rate(&self, open: &Open<'_>) -> Taken<Option<Rating>> {
-        rate(self.retriever.ok_or(AnswerError::NoCorpus)?, &open.texts())
     }
 
     /// The gate's prediction from the measurements without and with the evidence.
@@ -360,10 +355,7 @@ pub fn judge(
     let cost = |read| Cost::of_model(1, read, 0, ms);
     let judged = judged.into_iter();
     Ok(judged
-        .map(|judgment| {
-            let need = Some(judgment.need).filter(|need| need.is_finite());
-            (need, cost(judgment.prompt_tokens))
-        })
+        .map(|(need, read)| (Some(need).filter(|need| need.is_finite()), cost(read)))
         .collect())
 }
 

@@ -36,14 +36,7 @@ impl PassageFeatures {
         match input {
             Input::PassageState { layer } => Some(Self::State { layer }),
             Input::PassageLikelihood => Some(Self::Likelihood),
-            Input::PassageEmbedding
-            | Input::QuestionEmbedding
-            | Input::HiddenState { .. }
-            | Input::Words
-            | Input::FirstToken
-            | Input::FirstTokenAndMastery
-            | Input::Evidence
-            | Input::EvidenceAndAnswer => None,
+            _ => None,
         }
     }
 

@@ -2,18 +2,13 @@
 
 use ken_language::Prompt;
 use ken_policy::{Measurements, Signal};
-use ken_probe::SampleOptions;
 
-use super::Measuring;
 use crate::answer::Retrieved;
 use crate::draft::Draft;
 use crate::error::AnswerError;
 use crate::pipeline::Pipeline;
 use crate::prompt::{self, QuestionPrompt};
 use crate::style::Style;
-
-/// The temperature that leaves the model's distribution as it is.
-const AS_IT_IS: f32 = 1.0;
 
 impl Pipeline {
     /// Takes the steps that the signals need for every question, without evidence. Those recorded in `before` are not taken
@@ -57,28 +52,6 @@ impl Pipeline {
         });
         let prompts: Vec<Prompt> = prompts.collect();
         self.measure_by(signals, questions, &prompts, before, Some(without))
-    }
-
-    fn measure_by(
-        &self,
-        signals: &[Signal],
-        questions: &[QuestionPrompt<'_>],
-        prompts: &[Prompt],
-        before: Vec<Measurements>,
-        without: Option<&[Measurements]>,
-    ) -> Result<Vec<Measurements>, AnswerError> {
-        let measuring = Measuring {
-            model: self.model.as_ref(),
-            options: SampleOptions {
-                samples: self.settings.samples,
-                temperature: AS_IT_IS,
-                max_tokens: self.settings.max_tokens,
-            },
-            seed: self.settings.seed,
-            retriever: self.retriever(),
-            routing: &self.routing,
-        };
-        measuring.measure(signals, questions, prompts, before, without)
     }
 
     /// The prompt by which an answer with evidence is measured: that of the short answer or, if the policy refuses in the

@@ -86,15 +86,7 @@ impl<'a> Representation<'a> {
                 let assessor = assessor.ok_or(AnswerError::NoAssessor)?;
                 Ok(Self::FirstTokenAndMastery { model, assessor })
             }
-            Input::QuestionEmbedding
-            | Input::Words
-            | Input::PassageEmbedding
-            | Input::PassageState { .. }
-            | Input::PassageLikelihood
-            | Input::Evidence
-            | Input::EvidenceAndAnswer => {
-                embedder.map(Self::Embedding).ok_or(AnswerError::NoCorpus)
-            }
+            _ => embedder.map(Self::Embedding).ok_or(AnswerError::NoCorpus),
         }
     }
 }
@@ -204,7 +196,7 @@ pub fn fits(
     match mismatch {
         Some(mismatch) => Err(AnswerError::OtherRouter {
             mismatch,
-            renewal: head.renewal(),
+            renewal: head.purpose.renewal(),
         }),
         None => Ok(()),
     }

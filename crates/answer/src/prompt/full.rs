@@ -27,10 +27,11 @@ pub(super) struct FullWording {
 #[must_use]
 pub fn full(question: &str, evidence: &[&Retrieved]) -> Prompt {
     let wording = Wording::of(question);
-    match listed(evidence).as_str() {
-        "" => unread(wording, "", question),
-        passages => read(wording, passages, question),
-    }
+    let task = match evidence {
+        [] => &wording.full.from_memory,
+        _ => &wording.full.from_evidence,
+    };
+    asked(task, wording, &listed(evidence), question)
 }
 
 /// Asks for a full answer from the model's own text about the question, which is no passage to cite.
@@ -38,7 +39,7 @@ pub fn full(question: &str, evidence: &[&Retrieved]) -> Prompt {
 pub fn full_from_known(question: &str, text: &str) -> Prompt {
     let wording = Wording::of(question);
     let known = format!("{} {text}\n", wording.background);
-    unread(wording, &known, question)
+    asked(&wording.full.from_memory, wording, &known, question)
 }
 
 /// Passages as a part of an application's conversation, given best first, after `words` or those of the question's
@@ -51,16 +52,14 @@ pub(crate) fn evidence_message(
     if evidence.is_empty() {
         return String::new();
     }
-    let mut message = words.unwrap_or(Wording::of(question).full.found).to_owned();
-    message.push('\n');
-    message.push_str(&listed(evidence));
-    message.truncate(message.trim_end().len());
-    message
+    let words = words.unwrap_or(Wording::of(question).full.found);
+    format!("{words}\n{}", listed(evidence).trim_end())
 }
 
 /// The longest prompt without passages and without the question.
 pub(crate) fn full_frame(question: &str) -> Prompt {
-    read(Wording::of(question), "", "")
+    let wording = Wording::of(question);
+    asked(&wording.full.from_evidence, wording, "", "")
 }
 
 /// The texts at which a full answer ends.
@@ -94,34 +93,24 @@ pub(super) fn texts(wording: &Wording) -> Vec<String> {
         ..Retrieved::default()
     });
     let passages = listed(&[&best, &second]);
-    let prompts = [read(wording, &passages, "c"), unread(wording, "", "c")];
-    let prompts = prompts.iter().flat_map(|prompt| {
+    let full = &wording.full;
+    let tasks = [
+        (&full.from_evidence, passages.as_str()),
+        (&full.from_memory, ""),
+    ];
+    let prompts = tasks.into_iter().flat_map(|(task, passages)| {
+        let prompt = asked(task, wording, passages, "c");
         let (shared, input) = prompt.text();
         [shared, input.into_owned()]
     });
-    let full = &wording.full;
     let words = [full.remembered, full.says_nothing, wording.background];
     let words = words.into_iter().chain(full.ends).map(str::to_owned);
     prompts.chain(words).collect()
 }
 
-/// The prompt with passages to cite.
-fn read(wording: &Wording, passages: &str, question: &str) -> Prompt {
-    asked(&wording.full.from_evidence, wording, passages, question)
-}
-
-/// The prompt with nothing to cite.
-fn unread(wording: &Wording, known: &str, question: &str) -> Prompt {
-    asked(&wording.full.from_memory, wording, known, question)
-}
-
 fn asked(task: &FewShot, wording: &Wording, before: &str, question: &str) -> Prompt {
     let gap = if before.is_empty() { "" } else { "\n" };
-    let Wording {
-        question: label,
-        answer,
-        ..
-    } = wording;
+    let (label, answer) = (wording.question, wording.answer);
     Prompt {
         reply: Reply::Text,
         ..task.prompt(format!("{before}{gap}{label}{question}\n{answer}"))

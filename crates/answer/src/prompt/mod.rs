@@ -24,7 +24,7 @@ pub(crate) use full::{
 pub use full::{full, full_from_known};
 
 /// A question, with its choices if it is multiple-choice.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct QuestionPrompt<'a> {
     /// The question.
     pub question: &'a str,
@@ -111,8 +111,7 @@ impl Wording {
         knowledge: Knowledge,
         question_prompt: QuestionPrompt<'_>,
     ) -> Prompt {
-        let QuestionPrompt { question, choices } = question_prompt;
-        let task = match (evidence.is_empty(), choices.is_empty()) {
+        let task = match (evidence.is_empty(), question_prompt.choices.is_empty()) {
             (true, true) => &self.from_memory,
             (false, true) => &self.from_evidence,
             (true, false) => &self.choice_from_memory,
@@ -120,20 +119,21 @@ impl Wording {
         };
         Prompt {
             sourced: Some(self.sourced(question_prompt, knowledge)),
-            ..task.prompt(self.input(evidence, question, choices, self.answer))
+            ..task.prompt(self.input(evidence, question_prompt, self.answer))
         }
     }
 
     fn sourced(&self, question_prompt: QuestionPrompt<'_>, knowledge: Knowledge) -> Sourced {
         Sourced {
-            question: self.input("", question_prompt.question, question_prompt.choices, ""),
+            question: self.input("", question_prompt, ""),
             knowledge,
             answer: self.answer.to_owned(),
         }
     }
 
     /// The part that changes from prompt to prompt, up to the label of the requested output.
-    fn input(&self, evidence: &str, question: &str, choices: &[String], label: &str) -> String {
+    fn input(&self, evidence: &str, question_prompt: QuestionPrompt<'_>, label: &str) -> String {
+        let QuestionPrompt { question, choices } = question_prompt;
         let mut input = format!("{evidence}{}{question}\n", self.question);
         for (at, choice) in choices.iter().enumerate() {
             if let Some(letter) = letter(at) {
@@ -211,7 +211,7 @@ pub fn choose_source(question_prompt: QuestionPrompt<'_>) -> Prompt {
 #[must_use]
 pub fn verbalize(question_prompt: QuestionPrompt<'_>, examples: Option<Examples>) -> Prompt {
     let wording = Wording::of(question_prompt.question);
-    let input = verbalize_input(wording, question_prompt);
+    let input = wording.input("", question_prompt, wording.background);
     let own = wording.verbalize.prompt(input);
     Prompt {
         examples: examples.unwrap_or(own.examples),
@@ -260,19 +260,11 @@ pub fn verdicts(question: &str) -> [&'static str; 2] {
 #[must_use]
 pub fn verbalized_examples(texts: &[(QuestionPrompt<'_>, &str)]) -> Examples {
     let texts = texts.iter().map(|(question_prompt, text)| {
-        let input = verbalize_input(Wording::of(question_prompt.question), *question_prompt);
+        let wording = Wording::of(question_prompt.question);
+        let input = wording.input("", *question_prompt, wording.background);
         (input, (*text).to_owned())
     });
     Examples::Chosen(texts.collect::<Arc<[_]>>())
-}
-
-fn verbalize_input(wording: &Wording, question_prompt: QuestionPrompt<'_>) -> String {
-    wording.input(
-        "",
-        question_prompt.question,
-        question_prompt.choices,
-        wording.background,
-    )
 }
 
 /// The longest prompt without passages and without the question.
@@ -288,7 +280,7 @@ pub(crate) fn frame(question_prompt: QuestionPrompt<'_>) -> Prompt {
     };
     Prompt {
         sourced: Some(wording.sourced(blank, Knowledge::Own(String::new()))),
-        ..task.prompt(wording.input("", "", question_prompt.choices, wording.answer))
+        ..task.prompt(wording.input("", blank, wording.answer))
     }
 }
 

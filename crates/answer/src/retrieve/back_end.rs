@@ -70,8 +70,7 @@ impl BackEnd {
         Ok(match self {
             Self::Local(mut local) => {
                 local.filters.extend_from_slice(filters);
-                let selection = Selection::new(local.index.corpus(), &local.filters);
-                local.selection = Some(selection.map_err(ken_index::IndexError::from)?);
+                local.selection = Some(Selection::new(local.index.corpus(), &local.filters)?);
                 Self::Local(local)
             }
             Self::Milvus(collection) => Self::Milvus(Box::new(collection.within(filters)?)),
@@ -87,9 +86,8 @@ impl BackEnd {
     pub(crate) fn of_documents(self, documents: &[(usize, usize)]) -> Result<Self, AnswerError> {
         Ok(match self {
             Self::Local(mut local) => {
-                let within = local.selection.as_ref();
-                let selection = Selection::of_documents(local.index.corpus(), documents, within);
-                local.selection = Some(selection.map_err(ken_index::IndexError::from)?);
+                let (corpus, within) = (local.index.corpus(), local.selection.as_ref());
+                local.selection = Some(Selection::of_documents(corpus, documents, within)?);
                 Self::Local(local)
             }
             elsewhere => elsewhere,
@@ -98,8 +96,12 @@ impl BackEnd {
 
     /// The passages to which filters or documents narrow the search of a corpus on disk; `None` for all.
     pub(crate) fn selection(&self) -> Option<&Selection> {
+        self.local()?.selection.as_ref()
+    }
+
+    fn local(&self) -> Option<&Local> {
         match self {
-            Self::Local(local) => local.selection.as_ref(),
+            Self::Local(local) => Some(local),
             Self::Milvus(_) | Self::Service(_) => None,
         }
     }
@@ -113,13 +115,13 @@ impl BackEnd {
         &self,
         most: usize,
     ) -> Result<Option<(Vec<ListedDocument>, usize)>, AnswerError> {
-        let Self::Local(local) = self else {
+        let Some(local) = self.local() else {
             return Ok(None);
         };
         let corpus = local.index.corpus();
         let (mut first, mut count) = (Vec::new(), 0);
         for document in corpus.documents(None, false) {
-            let document = document.map_err(ken_index::IndexError::from)?;
+            let document = document?;
             if self.admits(&document.metadata) {
                 count += 1;
                 if count <= most {
@@ -170,13 +172,8 @@ impl BackEnd {
 
     /// The bytes of the index's files, and of the whole corpus; `None` for a corpus elsewhere, of which no server tells them.
     pub fn bytes(&self) -> Option<(u64, u64)> {
-        match self {
-            Self::Local(local) => {
-                let corpus = local.index.corpus();
-                Some((corpus.index_bytes(), corpus.bytes()))
-            }
-            Self::Milvus(_) | Self::Service(_) => None,
-        }
+        let corpus = self.corpus()?;
+        Some((corpus.index_bytes(), corpus.bytes()))
     }
 
     /// The number of the searched generation; 0 behind a search service, which has none.
@@ -213,8 +210,7 @@ impl BackEnd {
     pub fn find(&self, id: &str) -> Result<Option<Passage>, AnswerError> {
         Ok(match self {
             Self::Local(local) => {
-                let found = local.index.corpus().find(&PassageId(id.to_owned()));
-                let found = found.map_err(ken_index::IndexError::from)?;
+                let found = local.index.corpus().find(&PassageId(id.to_owned()))?;
                 found.filter(|passage| self.admits(&passage.metadata))
             }
             Self::Milvus(collection) => collection.find(id)?,
@@ -229,10 +225,7 @@ impl BackEnd {
     /// As [`BackEnd::find`].
     pub fn has_document(&self, id: &str) -> Result<bool, AnswerError> {
         Ok(match self {
-            Self::Local(local) => {
-                let passages = local.index.corpus().passages_of(id, None);
-                passages.map_err(ken_index::IndexError::from)?.is_some()
-            }
+            Self::Local(local) => local.index.corpus().passages_of(id, None)?.is_some(),
             Self::Milvus(collection) => collection.find(&format!("{id}#0"))?.is_some(),
             Self::Service(_) => true,
         })
@@ -243,12 +236,9 @@ impl BackEnd {
     /// # Errors
     /// A damaged corpus.
     pub fn prunings(&self) -> Result<Vec<Pruning>, AnswerError> {
-        match self {
-            Self::Local(local) => {
-                let prunings = local.index.corpus().prunings();
-                Ok(prunings.map_err(ken_index::IndexError::from)?)
-            }
-            Self::Milvus(_) | Self::Service(_) => Ok(Vec::new()),
+        match self.corpus() {
+            Some(corpus) => Ok(corpus.prunings()?),
+            None => Ok(Vec::new()),
         }
     }
 
@@ -257,30 +247,24 @@ impl BackEnd {
     /// # Errors
     /// A damaged corpus.
     pub fn pruned_documents(&self) -> Result<Vec<PrunedDocument>, AnswerError> {
-        let Self::Local(local) = self else {
+        let Some(corpus) = self.corpus() else {
             return Ok(Vec::new());
         };
-        let documents = local.index.corpus().pruned_documents();
-        let mut documents = documents.map_err(ken_index::IndexError::from)?;
+        let mut documents = corpus.pruned_documents()?;
         documents.retain(|document| self.admits(&document.metadata));
         Ok(documents)
     }
 
     /// The corpus on disk; `None` for one elsewhere.
     pub fn corpus(&self) -> Option<&Corpus> {
-        match self {
-            Self::Local(local) => Some(local.index.corpus()),
-            Self::Milvus(_) | Self::Service(_) => None,
-        }
+        self.local().map(|local| &**local.index.corpus())
     }
 
     /// Whether a document or a passage of a corpus on disk fits the filters by its metadata. That of a document has no
     /// scores of passages.
     pub fn admits(&self, metadata: &Map<String, Value>) -> bool {
-        match self {
-            Self::Local(local) => local.filters.iter().all(|filter| filter.matches(metadata)),
-            Self::Milvus(_) | Self::Service(_) => true,
-        }
+        let mut filters = self.local().into_iter().flat_map(|local| &local.filters);
+        filters.all(|filter| filter.matches(metadata))
     }
 
     /// The `k` best passages, best first, and the cosine of the query and the nearest passage if a dense or hybrid search on

@@ -434,8 +434,11 @@ impl Retriever {
             let started = Instant::now();
             let query = Query::new(text, vectors.get(index).map(Vec::as_slice));
             let (hits, nearest) = self.back_end.search(&query, mode, k)?;
+            let hits = hits.into_iter();
             Ok(SearchOutcome {
-                results: hits.into_iter().map(SearchResult::passage).collect(),
+                results: hits
+                    .map(|hit| SearchResult::of(hit.passage, hit.score))
+                    .collect(),
                 nearest,
                 embed_time,
                 search_time: started.elapsed(),

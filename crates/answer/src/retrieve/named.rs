@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use ken_corpus::Passage;
-use ken_index::IndexError;
 
 use crate::retrieve::mentions::{mentions, text, without};
 use crate::{AnswerError, BackEnd};
@@ -38,8 +37,7 @@ impl Named {
         for span in mentions(question) {
             let overlaps = |name: &Range<usize>| span.start < name.end && name.start < span.end;
             if !names.iter().any(overlaps) {
-                let named = corpus.documents_named(text(question, &span));
-                let named = named.map_err(IndexError::from)?;
+                let named = corpus.documents_named(text(question, &span))?;
                 if !named.is_empty() {
                     names.push(span);
                     documents.extend(named);
@@ -59,14 +57,14 @@ impl Named {
         let (mut ids, mut passages) = (Vec::new(), Vec::new());
         for (number, document) in documents {
             let segment = &corpus.segments()[number];
-            let own = segment.passages_of(document).map_err(IndexError::from)?;
+            let own = segment.passages_of(document)?;
             let own = own.map(|ordinal| (number, ordinal)).filter(is_searched);
             let own: Vec<_> = own.collect();
             if own.is_empty() {
                 continue;
             }
             if ids.len() < TOLD {
-                ids.push(segment.listed(document).map_err(IndexError::from)?.id);
+                ids.push(segment.listed(document)?.id);
             }
             passages.push(own);
         }
@@ -93,6 +91,6 @@ impl Named {
         ranked.sort_by_key(|(rank, _)| *rank);
         let first = ranked.into_iter().take(most);
         let first = first.map(|(_, &(segment, ordinal))| Ok(segments[segment].passage(ordinal)?));
-        Ok(first.collect::<Result<_, IndexError>>()?)
+        first.collect()
     }
 }

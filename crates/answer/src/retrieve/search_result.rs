@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use ken_corpus::{Location, Passage};
-use ken_index::Hit;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
@@ -23,11 +22,6 @@ pub struct SearchResult {
 }
 
 impl SearchResult {
-    /// A whole passage.
-    pub(crate) fn passage(hit: Hit) -> Self {
-        Self::of(hit.passage, hit.score)
-    }
-
     /// A whole passage with a score.
     pub fn of(passage: Passage, score: f32) -> Self {
         Self {

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use ken_corpus::ListedDocument;
 use ken_policy::{Choice, Policy, Source};
 use ken_probe::Sample;
+use ken_probe::normalize::on_one_line;
 
 use crate::draft::{Draft, Subject};
 use crate::error::AnswerError;
@@ -95,8 +96,7 @@ fn told(documents: &[ListedDocument], count: usize) -> String {
     let mut text = format!("The corpus lists {count} document{plural}:");
     for document in documents {
         let name = document.id.rsplit('/').next().unwrap_or(&document.id);
-        let title = document.title.split_whitespace().collect::<Vec<_>>();
-        let title = title.join(" ");
+        let title = on_one_line(&document.title);
         text += &match title.is_empty() || name.starts_with(&title) {
             true => format!("\n- {name}"),
             false => format!("\n- {name} ({title})"),

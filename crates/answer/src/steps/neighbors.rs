@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use ken_corpus::{Passage, PassageId};
 use ken_language::LanguageModel;
 
+use crate::SearchResult;
 use crate::answer::Retrieved;
 use crate::error::AnswerError;
 use crate::prompt;
@@ -76,14 +77,8 @@ pub(super) fn with_neighbors(
 /// A passage that no search found, so that it has no score.
 fn beside(passage: Passage) -> Retrieved {
     Retrieved {
-        passage_id: passage.id.0,
-        doc_id: passage.doc_id,
-        title: passage.title,
-        location: passage.location,
-        text: passage.text,
-        chunk: None,
         score: None,
-        corpus: None,
         in_prompt: true,
+        ..Retrieved::unread(SearchResult::of(passage, 0.0))
     }
 }

@@ -112,7 +112,11 @@ mod tests {
             prompt: prompt::fingerprint(),
             with_evidence,
         };
-        let assessor = Assessor::new(model.clone(), assessed);
+        let assessor = Assessor {
+            model: model.clone(),
+            assessed,
+            for_any_model: false,
+        };
         let routing = with!(RoutingModels::default(), assessor: Some(Arc::new(assessor)));
         Pipeline::new(model, None, settings).with(routing).unwrap()
     }

@@ -87,13 +87,11 @@ impl AnswerText {
 
     /// Returns the held-back rest of the answer: no piece follows.
     pub(crate) fn finish(&mut self) -> String {
-        match self {
-            Self::Short(_) | Self::AsSent(_) => String::new(),
-            Self::Full { attribution, .. } => {
-                let follows = attribution.finish();
-                self.followed(follows)
-            }
-        }
+        let Self::Full { attribution, .. } = self else {
+            return String::new();
+        };
+        let follows = attribution.finish();
+        self.followed(follows)
     }
 
     /// Whether the answer has ended before its text: a full one ends when it goes round in circles.

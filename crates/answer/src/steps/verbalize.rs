@@ -60,9 +60,7 @@ impl Pipeline {
             draft.took("verbalize", share);
             match written {
                 Some(written) => {
-                    draft.calls.model += 1;
-                    draft.tokens.prompt += written.tokens.prompt;
-                    draft.tokens.completion += written.tokens.completion;
+                    draft.called(written.tokens.prompt, written.tokens.completion);
                     // The policy's answer was not written from this text.
                     draft.written = draft.written.take().filter(|_| !written.in_prompt);
                     draft.verbalized = Some(written);

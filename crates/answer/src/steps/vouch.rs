@@ -40,27 +40,27 @@ impl Pipeline {
                 }
             }
         }
+        let set = self.settings.abstain;
         let in_place = Abstention::in_place_of_evidence(self.settings.policy);
-        match (self.settings.abstain, in_place) {
-            (Some(abstention), _) => self.vouch_by(abstention, &|_| true, drafts, watch),
-            (None, Some(abstention)) => {
-                self.vouch_by(abstention, &|draft| draft.stands_in(), drafts, watch)
-            }
-            (None, None) => Ok(()),
+        match set.or(in_place) {
+            Some(abstention) => self.vouch_by(abstention, set.is_none(), drafts, watch),
+            None => Ok(()),
         }
     }
 
+    /// `in_place_only`: judges only answers from memory in place of evidence.
     fn vouch_by(
         &self,
         abstention: Abstention,
-        concerns: &dyn Fn(&Draft<'_>) -> bool,
+        in_place_only: bool,
         drafts: &mut [Draft<'_>],
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
     ) -> Result<(), AnswerError> {
         let weighs = abstention.signal.weighs_evidence();
         let open = (0..drafts.len()).filter(|&index| {
             let draft = &drafts[index];
-            draft.go_on && !draft.is_vouched && draft.withheld.is_none() && concerns(draft)
+            let concerns = draft.stands_in() || !in_place_only;
+            concerns && draft.go_on && !draft.is_vouched && draft.withheld.is_none()
         });
         let (read, remembered): (Vec<usize>, Vec<usize>) =
             open.partition(|&index| drafts[index].choice.source == Source::Corpus);

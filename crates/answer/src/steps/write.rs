@@ -205,9 +205,7 @@ impl Pipeline {
 
     /// Records the model's text in the draft, with its cost.
     fn keep(&self, written: &Generation, draft: &mut Draft<'_>, line: &mut Line) {
-        draft.calls.model += 1;
-        draft.tokens.prompt += written.prompt_tokens;
-        draft.tokens.completion += written.tokens;
+        draft.called(written.prompt_tokens, written.tokens);
         draft.took("read", written.prompt_time);
         if !line.broken_off && !written.text.trim_start().starts_with(line.text.taken()) {
             // The streamed text was the model's reasoning, which no mark set apart.

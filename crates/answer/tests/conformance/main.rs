@@ -78,6 +78,7 @@ fn in_milvus(server: &MilvusLite, index: IndexKind) -> Place {
         address: &to,
         token: None,
         index: Some(index.into()),
+        part: None,
     };
     let pushed = ken_milvus::push(job, &mut |_| (), &stop);
     assert!(!pushed.unwrap().interrupted);

@@ -12,7 +12,7 @@ use crate::dataset::Question;
 use crate::evaluate::evaluate_pipeline;
 use crate::part::{JoinedFile, PartError, Parts};
 use crate::record::Record;
-use crate::results::{ResultsFile, RunSettings};
+use crate::results::{ResultsFile, RunSettings, read_records};
 use crate::run::{Run, RunError};
 use crate::split::AboutSubject;
 
@@ -80,6 +80,17 @@ impl AnswersWork<'_> {
         begin: BeginRun<'_, '_>,
     ) -> Result<Answers, RunError> {
         create_dir_all(self.folder)?;
+        let required = RequiredSignals::by(self.policies, abstain, pipeline);
+        known.check_openings(&required)?;
+        for policy in [Policy::NEVER, Policy::ALWAYS] {
+            let path = self.file(&policy.to_string());
+            // What cannot be read is an error of the run.
+            let recorded = read_records::<Record>(&path).unwrap_or_default();
+            let answers = recorded
+                .values()
+                .filter_map(|record| record.greedy.as_ref());
+            required.check_openings(&path, answers)?;
+        }
         let never = self.under(pipeline, Policy::NEVER, begin)?;
         let always = self.under(pipeline, Policy::ALWAYS, begin)?;
         let path = self.file(SIGNALS);
@@ -89,7 +100,7 @@ impl AnswersWork<'_> {
         let mut file = ResultsFile::open(&path, identity)?;
         let work = SignalWork {
             pipeline,
-            required: &RequiredSignals::by(self.policies, abstain, pipeline),
+            required: &required,
             known: &known.and_answered(&never, &always),
         };
         let signals = measure_signals(work, self.questions, &mut file, begin(None))?;

@@ -271,7 +271,7 @@ fn pay(record: &mut Record, step: Step, cost: &Cost) {
     record.calls.retriever += cost.calls.retriever;
     record.tokens.prompt += cost.tokens.prompt;
     record.tokens.completion += cost.tokens.completion;
-    add(record, step.name(), cost.ms);
+    add(record, &step.name(), cost.ms);
 }
 
 /// Adds to a stage and to the total.

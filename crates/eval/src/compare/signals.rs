@@ -2,6 +2,7 @@
 //! what is missing.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use ken_answer::{
     Abstention, Cost, Measurements, Pipeline, Policy, QuestionPrompt, Retrieved, Signal, Step,
@@ -54,6 +55,13 @@ impl Signals {
         }
     }
 
+    /// The greedy answers without and with evidence.
+    fn greedy(&self) -> impl Iterator<Item = &Sample> {
+        [&self.without.greedy, &self.with.greedy]
+            .into_iter()
+            .flatten()
+    }
+
     fn lacks(&self, required: &RequiredSignals) -> bool {
         let lacks = |measured: &Measurements, step: &Step| !measured.costs.contains_key(step);
         let mut before = required.without.iter().flat_map(|signal| signal.steps);
@@ -94,6 +102,29 @@ impl RequiredSignals {
             }
         }
         required
+    }
+
+    /// Refuses a file of answers without their openings if a signal reads these.
+    ///
+    /// # Errors
+    /// [`RunError::WithoutOpenings`].
+    pub(super) fn check_openings<'a>(
+        &self,
+        path: &Path,
+        mut answers: impl Iterator<Item = &'a Sample>,
+    ) -> Result<(), RunError> {
+        match self.reading_openings() {
+            Some(signal) if answers.any(Sample::lacks_opening) => Err(RunError::WithoutOpenings {
+                path: path.to_owned(),
+                signal,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn reading_openings(&self) -> Option<Signal> {
+        let mut signals = self.with.iter().copied();
+        signals.find(|signal| signal.reads_opening())
     }
 }
 
@@ -148,6 +179,26 @@ impl Known {
             probed: known,
             answered: HashMap::new(),
         })
+    }
+
+    /// Refuses probed answers without their openings if a signal reads these.
+    ///
+    /// # Errors
+    /// [`RunError::ProbedWithoutOpenings`].
+    pub(super) fn check_openings(&self, required: &RequiredSignals) -> Result<(), RunError> {
+        let lacks_opening = |measured: &Measurements| {
+            let greedy = measured.greedy.as_ref();
+            greedy.is_some_and(Sample::lacks_opening)
+        };
+        let mut probed = self.probed.iter();
+        let old = probed.find(|(_, measured)| measured.iter().any(lacks_opening));
+        match required.reading_openings().zip(old) {
+            Some((signal, ((question, _), _))) => Err(RunError::ProbedWithoutOpenings {
+                question: question.clone(),
+                signal,
+            }),
+            None => Ok(()),
+        }
     }
 
     /// Adds the answers to questions without and with evidence: `[questions]` each.
@@ -213,13 +264,18 @@ pub struct SignalWork<'a> {
 /// as they exist. A question that is itself at fault gets a record of failure.
 ///
 /// # Errors
-/// Those of a [`Run`].
+/// Those of a [`Run`], and [`RunError::WithoutOpenings`].
 pub fn measure_signals(
     work: SignalWork<'_>,
     questions: &[Question],
     file: &mut ResultsFile<Signals>,
     mut run: Run<'_>,
 ) -> Result<Outcome<Signals>, RunError> {
+    let recorded = questions
+        .iter()
+        .filter_map(|question| file.get(&question.id));
+    let answers = recorded.flat_map(Signals::greedy);
+    work.required.check_openings(file.path(), answers)?;
     let by_these = |signals: &Signals| signals.clone().by_those_of(work.pipeline);
     let is_complete = |signals: &Signals| !by_these(signals).lacks(work.required);
     let mut begun = HashMap::new();

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use ken_answer::AnswerError;
 use ken_answer::datastore::SELF;
+use ken_answer::{AnswerError, Signal};
 use ken_storage::StorageError;
 
 use super::task::Task;
@@ -77,6 +77,18 @@ pub enum RunError {
     #[error("the question {id:?} was probed with another model or other prompts")]
     #[diagnostic(remedy = "leave the records out, or probe again: <ProbeWithCorpus>")]
     OtherModel { id: String },
+    #[error(
+        "{path} was recorded before answers had the probabilities of their first tokens, which {signal} needs"
+    )]
+    #[diagnostic(
+        remedy = "delete {path} to have its questions answered and measured again, or name a new folder by <out>"
+    )]
+    WithoutOpenings { path: PathBuf, signal: Signal },
+    #[error(
+        "the question {question:?} was probed before answers had the probabilities of their first tokens, which {signal} needs"
+    )]
+    #[diagnostic(remedy = "leave the records out, or probe again: <ProbeWithCorpus>")]
+    ProbedWithoutOpenings { question: String, signal: Signal },
 }
 
 impl RunError {

@@ -1,15 +1,20 @@
 //! Policies compared on a model with a known boundary: what a comparison composes from two answers and the
 //! measurements is what the pipeline answers under each policy, at the same cost.
 
+use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ken_answer::{Pipeline, Policy, Step};
+use ken_answer::{Pipeline, Policy, Signal, Step};
 use ken_eval::compare::{
-    Arm, Changed, Known, RequiredSignals, SignalWork, Signals, Thresholds, measure_signals, report,
-    to_csv,
+    Arm, Changed, ComparisonWork, Known, RequiredSignals, SignalWork, Signals, Thresholds,
+    measure_signals, report, to_csv,
 };
-use ken_eval::{Question, ResultsFile, Run, RunProgress, RunSettings, Summary, summarize};
-use ken_testing::{Fact, FnEmbedder, has};
+use ken_eval::{
+    ProbeRecord, Question, ResultsFile, Run, RunProgress, RunSettings, Summary, signal_scores,
+    summarize,
+};
+use ken_testing::{Fact, FnEmbedder, has, says};
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::fixture::{
@@ -474,4 +479,72 @@ fn what_was_probed_with_another_model_is_refused() {
     let error = Known::of(&records, 10, &pipeline).unwrap_err();
     assert_eq!(error.kind(), "other_model");
     assert!(error.remedy().unwrap().mentions("ProbeWithCorpus"));
+}
+
+/// A value as versions recorded it that kept no openings of answers.
+fn without_openings(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.remove("opening");
+            fields.values_mut().for_each(without_openings);
+        }
+        Value::Array(values) => values.iter_mut().for_each(without_openings),
+        _ => {}
+    }
+}
+
+#[test]
+fn answers_that_were_recorded_without_their_openings_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut pipeline = pipeline(&folder);
+    let out = folder.path().join("out");
+    let compare = |pipeline: &mut Pipeline, policy: &str, probed: &[ProbeRecord]| {
+        let cancel = AtomicBool::new(false);
+        let work = ComparisonWork {
+            folder: &out,
+            title: "Clocks",
+            provenance: RunSettings::new(),
+            questions: &questions(),
+            policies: &policies(policy),
+            probed,
+            by: None,
+            cross_fit: &|_, _| panic!("no policy needs a gate"),
+            identity: &|pipeline| {
+                let policy = pipeline.settings.policy.to_string();
+                RunSettings::from([("policy".to_owned(), policy)])
+            },
+        };
+        let comparison = work.run(pipeline, &|_| Run::new(BATCH, &cancel, |_| {}));
+        comparison.map(drop)
+    };
+    compare(&mut pipeline, "evidence:assurance", &[]).unwrap();
+    for name in ["never.jsonl", "always.jsonl", "signals.jsonl"] {
+        let file = out.join(name);
+        let recorded = fs::read_to_string(&file).unwrap();
+        let older = recorded.lines().map(|line| {
+            let mut value: Value = serde_json::from_str(line).unwrap();
+            without_openings(&mut value);
+            format!("{value}\n")
+        });
+        fs::write(&file, older.collect::<String>()).unwrap();
+        let error = compare(&mut pipeline, "evidence:assurance", &[]).unwrap_err();
+        assert_eq!(error.kind(), "without_openings");
+        says!(error.to_string() => name, "evidence:assurance");
+        assert!(error.remedy().unwrap().mentions(name));
+        // This policy reads whole answers.
+        compare(&mut pipeline, "evidence:confidence", &[]).unwrap();
+        fs::write(&file, recorded).unwrap();
+    }
+    compare(&mut pipeline, "evidence:assurance", &[]).unwrap();
+
+    let mut records = probed(&pipeline, &questions(), 10, 8);
+    assert!(signal_scores(&records, Signal::EVIDENCE_ASSURANCE, 10).is_ok());
+    compare(&mut pipeline, "evidence:assurance", &records).unwrap();
+    records[0].greedy.corpus.as_mut().unwrap().answer.opening = None;
+    let error = compare(&mut pipeline, "evidence:assurance", &records).unwrap_err();
+    assert_eq!(error.kind(), "probed_without_openings");
+    says!(error.to_string() => "number0", "evidence:assurance");
+    let error = signal_scores(&records, Signal::EVIDENCE_ASSURANCE, 10).unwrap_err();
+    assert_eq!(error.kind(), "without_openings");
+    assert!(signal_scores(&records, Signal::PERPLEXITY, 10).is_ok());
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ken_corpus::{Corpus, CorpusInfo, Part};
-use ken_milvus::{PushJob, Pushed, push, push_and_switch, push_part};
+use ken_milvus::{PushJob, Pushed, push, push_and_switch};
 use serde::Serialize;
 
 use crate::arguments::corpus::PushArguments;
@@ -36,6 +36,7 @@ pub(super) fn run(corpus: &Path, arguments: &PushArguments, session: &Session<'_
         address: to,
         token: token.as_ref(),
         index: arguments.index,
+        part: arguments.part,
     };
     let pushed = {
         let mut display = Display::new();
@@ -43,10 +44,9 @@ pub(super) fn run(corpus: &Path, arguments: &PushArguments, session: &Session<'_
             let total = Some(step.passages_total);
             display.show("pushing", Unit::Items, step.passages, total);
         };
-        match (arguments.part, arguments.switch) {
-            (Some(part), _) => push_part(job, part, progress, session.stop)?,
-            (None, true) => push_and_switch(job, progress, session.stop)?,
-            (None, false) => push(job, progress, session.stop)?,
+        match arguments.switch {
+            true => push_and_switch(job, progress, session.stop)?,
+            false => push(job, progress, session.stop)?,
         }
     };
     let Pushed {

@@ -49,6 +49,7 @@ fn job<'a>(corpus: &'a Corpus, address: &'a MilvusAddress) -> PushJob<'a> {
         address,
         token: None,
         index: Some(INDEX),
+        part: None,
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_corpus::{Corpus, Part, Writer};
-use ken_milvus::{MilvusError, Progress, Pushed, push_part};
+use ken_milvus::{MilvusError, Progress, PushJob, Pushed, push};
 
 use crate::invented::{document, no_metadata, numbered, publish};
 use crate::{assert_same, job, opened, pushed, started};
@@ -22,7 +22,11 @@ fn pushed_part(
 ) -> Result<Pushed, MilvusError> {
     let corpus = Corpus::open(dir).unwrap();
     let address = address.parse().unwrap();
-    push_part(job(&corpus, &address), part, progress, stop)
+    let part = PushJob {
+        part: Some(part),
+        ..job(&corpus, &address)
+    };
+    push(part, progress, stop)
 }
 
 /// Pushes a part without a break.

@@ -94,20 +94,13 @@ impl Open {
 
     /// Pairs of quantiles of both signals.
     fn of_pairs(&self, observations: &[Observation], all: &[Observation]) -> Vec<Candidate> {
-        let quantiles =
-            |number: fn(&Observation) -> f64| quantiles(all.iter().map(number).collect());
         let Policy { retrieve, keep, .. } = self.policy;
-        let given = || vec![None];
-        let of_question = if retrieve.is_open() {
-            quantiles(|case| case.question)
-        } else {
-            given()
+        let of = |is_open: bool, number: fn(&Observation) -> f64| match is_open {
+            true => quantiles(all.iter().map(number).collect()),
+            false => vec![None],
         };
-        let of_review = if self.abstain.is_some() || keep.is_open() {
-            quantiles(|case| case.review)
-        } else {
-            given()
-        };
+        let of_question = of(retrieve.is_open(), |case| case.question);
+        let of_review = of(self.abstain.is_some() || keep.is_open(), |case| case.review);
         let pair = |question, review| {
             if retrieve.is_open() {
                 [question, review, None, None]

@@ -317,10 +317,8 @@ fn best(
             _ => [right, fewer, sparing],
         }
     };
-    let met = candidates
-        .iter()
-        .enumerate()
-        .filter(|(_, candidate)| meets(&candidate.tally));
+    let met = candidates.iter().enumerate();
+    let met = met.filter(|(_, candidate)| meets(&candidate.tally));
     let best = met.max_by(|(index, candidate), (other_index, other)| {
         // Of equals, the later one; between values of k, the earlier.
         let later = if is_graded {

@@ -52,9 +52,8 @@ impl Observation {
 
     /// Whether its answers from memory and of always retrieving are fully right or fully wrong.
     pub(super) fn is_right_or_wrong(&self) -> bool {
-        [self.memory, self.always]
-            .iter()
-            .all(|right| [0.0, 1.0].contains(right))
+        let mut answers = [self.memory, self.always].into_iter();
+        answers.all(|right| [0.0, 1.0].contains(&right))
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ken_diagnostic::{Action, Remedy, remedy};
+use ken_diagnostic::{Remedy, remedy};
 use serde::{Deserialize, Serialize};
 
 use super::{Head, Purpose};
@@ -63,16 +63,7 @@ pub enum HeadFileError {
 const WRITABLE: &str = "check that the folder exists, is writable and has space left";
 
 fn make_one(purpose: Purpose) -> Remedy {
-    remedy!("<*renewal(purpose)> makes one")
-}
-
-/// The command that trains a new head.
-fn renewal(purpose: Purpose) -> Action {
-    match purpose {
-        Purpose::Router => Action::TrainRouter,
-        Purpose::Pruner => Action::TrainPruner,
-        Purpose::Gate => Action::TrainGate,
-    }
+    remedy!("<*purpose.renewal()> makes one")
 }
 
 impl Head {
@@ -137,11 +128,6 @@ impl Head {
         let mut hex = blake3::hash(&json).to_hex().to_string();
         hex.truncate(32);
         hex
-    }
-
-    /// The command that trains a new one.
-    pub fn renewal(&self) -> Action {
-        renewal(self.purpose)
     }
 
     fn as_json(&self) -> io::Result<Vec<u8>> {

@@ -9,6 +9,7 @@ pub use file::HeadFileError;
 pub use network::{BadNetwork, Layer, Network, dot, logistic};
 pub use vocabulary::Vocabulary;
 
+use ken_diagnostic::Action;
 use serde::{Deserialize, Serialize};
 
 /// What a head predicts.
@@ -31,6 +32,15 @@ impl Purpose {
             Self::Router => "router",
             Self::Pruner => "pruner",
             Self::Gate => "gate",
+        }
+    }
+
+    /// The command that trains a new head.
+    pub fn renewal(self) -> Action {
+        match self {
+            Self::Router => Action::TrainRouter,
+            Self::Pruner => Action::TrainPruner,
+            Self::Gate => Action::TrainGate,
         }
     }
 }

@@ -47,13 +47,8 @@ impl Vocabulary {
     }
 
     /// The number of words.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.words.len()
-    }
-
-    /// Whether it has no words.
-    pub fn is_empty(&self) -> bool {
-        self.words.is_empty()
     }
 
     /// Whether its words ascend and each has a weight, finite and not negative.
@@ -85,22 +80,17 @@ impl Vocabulary {
 
 /// The words of a text in lower case. A character of a script without spaces is a word.
 fn words(text: &str) -> impl Iterator<Item = String> {
-    let mut words = Vec::new();
-    let mut word = String::new();
+    let mut spaced = String::new();
     for character in text.to_lowercase().chars() {
-        let is_word = matches!(character, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}');
-        if (is_word || !character.is_alphanumeric()) && !word.is_empty() {
-            words.push(std::mem::take(&mut word));
-        }
-        match (is_word, character.is_alphanumeric()) {
-            (true, _) => words.push(character.to_string()),
-            (false, true) => word.push(character),
-            (false, false) => {}
+        match character {
+            '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' => {
+                spaced.extend([' ', character, ' ']);
+            }
+            character if character.is_alphanumeric() => spaced.push(character),
+            _ => spaced.push(' '),
         }
     }
-    if !word.is_empty() {
-        words.push(word);
-    }
+    let words: Vec<String> = spaced.split_whitespace().map(str::to_owned).collect();
     words.into_iter()
 }
 

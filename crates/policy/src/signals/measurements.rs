@@ -1,6 +1,7 @@
 //! The record of a question for signals: the steps taken, their results, and their cost.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use ken_probe::Sample;
@@ -36,22 +37,16 @@ pub enum Step {
     Gate,
 }
 
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
 impl Step {
     /// Its name among the times of a trace.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Judge => "judge",
-            Self::Greedy => "greedy",
-            Self::Refuse => "refuse",
-            Self::Sample => "sample",
-            Self::Inspect => "inspect",
-            Self::Represent => "represent",
-            Self::AssessMastery => "assess mastery",
-            Self::AssessCertainty => "assess certainty",
-            Self::ChooseSource => "choose source",
-            Self::Rate => "rate",
-            Self::Gate => "gate",
-        }
+    pub fn name(self) -> String {
+        self.to_string().replace('_', " ")
     }
 
     /// Its cost beside the answer, in the words of the reference.

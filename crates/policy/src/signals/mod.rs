@@ -415,6 +415,11 @@ impl Signal {
         self.steps.contains(&Step::Sample)
     }
 
+    /// Whether it reads the [opening](Sample::opening) of greedy answers.
+    pub fn reads_opening(self) -> bool {
+        [Self::EVIDENCE_ASSURANCE, Self::EVIDENCE_STATED].contains(&self)
+    }
+
     /// The threshold of its policy if the name gives none; `None` if the routing model may record one, which is looked up
     /// first.
     pub(crate) fn unnamed_threshold(self) -> Option<f64> {

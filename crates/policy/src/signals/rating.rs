@@ -21,18 +21,15 @@ pub struct Rating {
 }
 
 impl Rating {
+    /// All its numbers, in the order in which gates read them.
+    pub fn numbers(&self) -> [f64; 5] {
+        let (cosine, lead) = (self.cosine, self.lead);
+        [cosine, lead, self.bm25, self.bm25_lead, self.agreement]
+    }
+
     /// Whether all its numbers are finite.
     pub fn is_finite(&self) -> bool {
-        let Self {
-            cosine,
-            lead,
-            bm25,
-            bm25_lead,
-            agreement,
-        } = *self;
-        [cosine, lead, bm25, bm25_lead, agreement]
-            .iter()
-            .all(|number| number.is_finite())
+        self.numbers().iter().all(|number| number.is_finite())
     }
 
     /// The rating of the passages that a search by vectors and one by words found, each best first: ids with scores.

@@ -65,10 +65,8 @@ pub(super) fn of_samples(
 
 /// The number of a step; if the step was taken and gave none, the signal cannot tell.
 pub(super) fn of_step(measured: &Measurements, step: Step, number: Option<f64>) -> Reading {
-    let is_taken = measured
-        .costs
-        .get(&step)
-        .is_some_and(|cost| cost.calls != Calls::default());
+    let cost = measured.costs.get(&step);
+    let is_taken = cost.is_some_and(|cost| cost.calls != Calls::default());
     match number {
         None if is_taken => Reading::CannotTell,
         number => number.into(),

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::normalize::{is_chinese, is_mostly_chinese};
 
-/// The kind of an answer, judging by how it is written.
+/// The kind of an answer, judging by how it is written. Wordings name them in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Year,
@@ -93,6 +93,14 @@ impl Word<'_> {
     fn is_month(&self) -> bool {
         self.is_capitalized() && is_among(&self.lower, MONTHS)
     }
+
+    fn is_number(&self) -> bool {
+        self.text.starts_with(char::is_numeric) || is_among(&self.lower, NUMBER_WORDS)
+    }
+
+    fn is_year(&self) -> bool {
+        self.text.len() == 4 && self.text.bytes().all(|byte| byte.is_ascii_digit())
+    }
 }
 
 /// Whether a word is in a list separated by spaces.
@@ -132,7 +140,10 @@ seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninet
 
 fn spaced(sentence: &str) -> Vec<Span> {
     let words = words(sentence);
-    let mut spans = quotations(sentence);
+    let marks = [('"', '"'), ('“', '”'), ('«', '»')];
+    let mut spans = titles(sentence, &marks, |title| {
+        (1..=QUOTED_WORDS).contains(&title.split_whitespace().count())
+    });
     let mut at = 0;
     while at < words.len() {
         let (kind, end) = candidate(&words, at);
@@ -184,20 +195,11 @@ fn candidate(words: &[Word<'_>], at: usize) -> (Option<Kind>, usize) {
 
 /// The number or date that begins at a word, and the index of the word after it.
 fn number(words: &[Word<'_>], at: usize) -> Option<(Kind, usize)> {
-    let is_number = |at: usize| {
-        words.get(at).is_some_and(|word: &Word<'_>| {
-            word.text.starts_with(char::is_numeric) || is_among(&word.lower, NUMBER_WORDS)
-        })
-    };
+    let is_number = |at: usize| words.get(at).is_some_and(Word::is_number);
     let joined = |at: usize| words.get(at).is_some_and(|word| word.joined);
     let month = |at: usize| words.get(at).is_some_and(Word::is_month);
-    let year = |at: usize| {
-        let word: Option<&Word<'_>> = words.get(at);
-        // A comma stands before the year in an American date.
-        word.is_some_and(|word| {
-            word.text.len() == 4 && word.text.bytes().all(|b| b.is_ascii_digit())
-        })
-    };
+    // A comma stands before the year in an American date.
+    let year = |at: usize| words.get(at).is_some_and(Word::is_year);
     if month(at) {
         // May 18, 2018 and May 2018
         let day = joined(at + 1) && is_number(at + 1);
@@ -216,13 +218,8 @@ fn number(words: &[Word<'_>], at: usize) -> Option<(Kind, usize)> {
         end += 1;
         return Some((Kind::Date, end + usize::from(joined(end) && year(end))));
     }
-    while joined(end)
-        && words
-            .get(end)
-            .is_some_and(|word| is_among(&word.lower, SCALES))
-    {
-        end += 1;
-    }
+    let scale = |word: &&Word<'_>| word.joined && is_among(&word.lower, SCALES);
+    end += words.iter().skip(end).take_while(scale).count();
     let kind = match year(at) && end == at + 1 {
         true => Kind::Year,
         false => Kind::Number,
@@ -323,24 +320,9 @@ fn with_signs(sentence: &str, bytes: Range<usize>) -> Range<usize> {
     bytes.start - currency.map_or(0, char::len_utf8)..bytes.end + percent.map_or(0, char::len_utf8)
 }
 
-/// Short texts in double quotation marks.
-fn quotations(sentence: &str) -> Vec<Span> {
-    enclosed(sentence, &[('"', '"'), ('“', '”'), ('«', '»')])
-        .into_iter()
-        .filter(|bytes| {
-            let count = sentence[bytes.clone()].split_whitespace().count();
-            (1..=QUOTED_WORDS).contains(&count)
-        })
-        .map(|bytes| Span {
-            kind: Kind::Title,
-            bytes,
-        })
-        .collect()
-}
-
-/// The texts between marks, without the marks and the spaces inside them.
-fn enclosed(sentence: &str, marks: &[(char, char)]) -> Vec<Range<usize>> {
-    let mut inside_marks = Vec::new();
+/// The short texts between marks, without the marks and the spaces inside them.
+fn titles(sentence: &str, marks: &[(char, char)], is_short: impl Fn(&str) -> bool) -> Vec<Span> {
+    let mut titles = Vec::new();
     let mut open: Option<(usize, char)> = None;
     for (offset, c) in sentence.char_indices() {
         match open {
@@ -348,8 +330,11 @@ fn enclosed(sentence: &str, marks: &[(char, char)]) -> Vec<Range<usize>> {
                 let inside = &sentence[start..offset];
                 let start = start + inside.len() - inside.trim_start().len();
                 let end = start + inside.trim().len();
-                if start < end {
-                    inside_marks.push(start..end);
+                if start < end && is_short(&sentence[start..end]) {
+                    titles.push(Span {
+                        kind: Kind::Title,
+                        bytes: start..end,
+                    });
                 }
                 open = None;
             }
@@ -360,7 +345,7 @@ fn enclosed(sentence: &str, marks: &[(char, char)]) -> Vec<Range<usize>> {
             }
         }
     }
-    inside_marks
+    titles
 }
 
 /// Characters that separate answers.
@@ -376,11 +361,9 @@ fn chinese(sentence: &str) -> Vec<Span> {
         ('『', '』'),
         ('"', '"'),
     ];
-    let mut spans: Vec<Span> = enclosed(sentence, &marks)
-        .into_iter()
-        .filter(|bytes| sentence[bytes.clone()].chars().count() <= CHINESE_QUOTED)
-        .map(|bytes| span(Kind::Title, bytes))
-        .collect();
+    let mut spans = titles(sentence, &marks, |title| {
+        title.chars().count() <= CHINESE_QUOTED
+    });
     let mut start = 0;
     while let Some(first) = sentence[start..].chars().next() {
         let (candidate, run) = chinese_run(&sentence[start..], first);

@@ -5,9 +5,9 @@ use std::ops::Range;
 use ken_language::Prompt;
 
 use super::pair::{AnswersFrom, Stated};
-use super::spans::{Kind, Span};
+use super::spans::Span;
 use crate::few_shot::FewShot;
-use crate::normalize::is_mostly_chinese;
+use crate::normalize::{is_mostly_chinese, on_one_line};
 use crate::worked_examples;
 
 /// What replaces the answer in a sentence.
@@ -19,7 +19,8 @@ pub(super) struct Wording {
     sentence: &'static str,
     /// Comes before the kind of the missing thing.
     missing: &'static str,
-    kinds: fn(Kind) -> &'static str,
+    /// The names of kinds, in the order of `Kind`.
+    kinds: [&'static str; 6],
     question: &'static str,
     answer: &'static str,
     /// Comes before the judgment.
@@ -52,7 +53,7 @@ impl Wording {
             &stated.sentence[end..]
         );
         let facts = self.facts(stated.title, &gap);
-        let kind = (self.kinds)(answer.kind);
+        let kind = self.kinds[answer.kind as usize];
         self.write.prompt(format!(
             "{facts}{}{kind}\n{}",
             self.missing,
@@ -111,11 +112,6 @@ impl Wording {
     }
 }
 
-/// A text with its line breaks turned into spaces: blank lines end examples.
-fn on_one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 /// A fingerprint of the words: pairs written and judged with other words must not be mixed with these.
 pub fn fingerprint(answers: AnswersFrom) -> String {
     let mut words = Vec::new();
@@ -129,7 +125,7 @@ pub fn fingerprint(answers: AnswersFrom) -> String {
             wording.judged,
         ]);
         words.extend(wording.verdicts);
-        words.extend(KINDS.map(wording.kinds));
+        words.extend(wording.kinds);
         for task in [&wording.write, &wording.read, &wording.judge] {
             words.extend(task.texts());
         }
@@ -140,27 +136,13 @@ pub fn fingerprint(answers: AnswersFrom) -> String {
     ken_language::fingerprint_of_texts(&words)
 }
 
-const KINDS: [Kind; 6] = [
-    Kind::Year,
-    Kind::Date,
-    Kind::Number,
-    Kind::Name,
-    Kind::Title,
-    Kind::Phrase,
-];
-
 const ENGLISH: Wording = Wording {
     title: "Topic: ",
     sentence: "Sentence: ",
     missing: "Missing: ",
-    kinds: |kind| match kind {
-        Kind::Year => "a year",
-        Kind::Date => "a date",
-        Kind::Number => "a number",
-        Kind::Name => "a name",
-        Kind::Title => "a title",
-        Kind::Phrase => "a thing",
-    },
+    kinds: [
+        "a year", "a date", "a number", "a name", "a title", "a thing",
+    ],
     question: "Question: ",
     answer: "Answer: ",
     judged: "The sentence gives this answer:",
@@ -237,14 +219,7 @@ const CHINESE: Wording = Wording {
     title: "主题：",
     sentence: "句子：",
     missing: "缺少：",
-    kinds: |kind| match kind {
-        Kind::Year => "年份",
-        Kind::Date => "日期",
-        Kind::Number => "数字",
-        Kind::Name => "名称",
-        Kind::Title => "标题",
-        Kind::Phrase => "事物",
-    },
+    kinds: ["年份", "日期", "数字", "名称", "标题", "事物"],
     question: "问题：",
     answer: "答案：",
     judged: "句子给出了这个答案：",
@@ -296,6 +271,7 @@ mod tests {
     use ken_testing::has;
 
     use super::*;
+    use crate::mastery::spans::Kind;
 
     #[test]
     fn examples_have_the_form_of_what_is_asked() {
@@ -306,7 +282,7 @@ mod tests {
                 assert!(example.output.ends_with(['?', '？']));
                 let kind = example.input.split(wording.missing).nth(1).unwrap();
                 let kind = kind.lines().next().unwrap();
-                assert!(KINDS.map(wording.kinds).contains(&kind), "{kind}");
+                assert!(wording.kinds.contains(&kind), "{kind}");
             }
             for example in wording.read.examples {
                 assert!(example.input.ends_with(wording.answer.trim_end()));

@@ -186,11 +186,8 @@ fn drop_other_answers(
 /// the preferred one.
 fn drop_repeated(written: &mut Written) {
     for pair in std::mem::take(&mut written.pairs) {
-        let known = written.pairs.iter();
-        match known
-            .into_iter()
-            .any(|other| same(&other.question, &pair.question))
-        {
+        let mut known = written.pairs.iter();
+        match known.any(|other| same(&other.question, &pair.question)) {
             true => written.dropped.repeated += 1,
             false => written.pairs.push(pair),
         }

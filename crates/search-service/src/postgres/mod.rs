@@ -7,8 +7,8 @@ mod words;
 
 use std::collections::HashMap;
 use std::io;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ken_corpus::Filter;
@@ -24,7 +24,7 @@ use crate::address::{ServiceAddress, decoded};
 use crate::error::ServiceError;
 use crate::http::{Question, State};
 use crate::key::Key;
-use crate::record::ServiceRecord;
+use crate::record::{ServiceRecord, locked};
 
 use search::Ranking;
 use sql::{Statement, quoted};
@@ -112,10 +112,8 @@ impl Database {
         };
         let dimensions = match &address.options.vector {
             Some(column) => {
-                let of = format!(
-                    "SELECT vector_dims({}) FROM {table} LIMIT 1",
-                    quoted(column)
-                );
+                let column = quoted(column);
+                let of = format!("SELECT vector_dims({column}) FROM {table} LIMIT 1");
                 let row = client.query_opt(&of, &[]).map_err(failed)?;
                 row.map(|row| row.get::<_, i32>(0) as usize)
             }
@@ -153,7 +151,7 @@ impl Database {
         let split = self.query(address, &split(address, text))?;
         let words: Vec<String> = split.iter().map(|row| row.get(0)).collect();
         let new: Vec<String> = {
-            let known = self.counts();
+            let known = locked(&self.counts);
             let new = words.iter().filter(|word| !known.contains_key(*word));
             new.cloned().collect()
         };
@@ -163,22 +161,18 @@ impl Database {
                 .iter()
                 .map(|row| (row.get(0), row.get::<_, i64>(1) as u64));
             let counts: Vec<(String, u64)> = counts.collect();
-            let mut known = self.counts();
+            let mut known = locked(&self.counts);
             if known.len() > MOST_COUNTS {
                 known.clear();
             }
             known.extend(counts);
         }
-        let known = self.counts();
+        let known = locked(&self.counts);
         let of = |word: String| known.get(&word).map(|count| (word, *count));
         Ok(weighed(
             words.into_iter().filter_map(of),
             self.rows.load(Relaxed),
         ))
-    }
-
-    fn counts(&self) -> MutexGuard<'_, HashMap<String, u64>> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The rows that a statement returns.
@@ -201,11 +195,7 @@ impl Database {
     }
 
     fn connection(&self, address: &ServiceAddress) -> Result<Client, ServiceError> {
-        let idle = self
-            .idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop();
+        let idle = locked(&self.idle).pop();
         match idle {
             Some(client) if !client.is_closed() => Ok(client),
             _ => self.connected(address),
@@ -224,7 +214,7 @@ impl Database {
     }
 
     fn keep(&self, client: Client) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = locked(&self.idle);
         if idle.len() < KEPT {
             idle.push(client);
         }

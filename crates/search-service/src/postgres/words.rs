@@ -68,17 +68,14 @@ pub(super) fn counted(address: &ServiceAddress, words_of: &[String]) -> Statemen
 /// The words that any row has, weighted.
 pub(super) fn weighed(counts: impl Iterator<Item = (String, u64)>, rows: u64) -> Vec<Term> {
     let counts: Vec<(String, u64)> = counts.filter(|(_, count)| *count > 0).collect();
-    let least = counts
-        .iter()
-        .map(|(_, count)| *count)
-        .min()
-        .unwrap_or_default();
+    let least = counts.iter().map(|(_, count)| *count).min();
+    let most = least.unwrap_or_default().max(rows / RARE);
     let terms = counts.into_iter().map(|(word, count)| {
         let with = (count as f64).min(rows as f64);
         Term {
             word,
             weight: (1.0 + (rows as f64 - with + 0.5) / (with + 0.5)).ln(),
-            is_rare: count <= least.max(rows / RARE),
+            is_rare: count <= most,
         }
     });
     terms.collect()

@@ -240,11 +240,11 @@ impl Header {
         Ok(VectorSet::open(&folders, self.dimensions())?)
     }
 
-    /// Writes more keys or, if there are too many parts, all keys into one. Changes the header in memory only.
+    /// Writes the keys of more states or, if there are too many parts, all keys into one. Changes the header in memory only.
     pub(super) fn add_part(
         &mut self,
         folder: &Path,
-        keys: &[Vec<f32>],
+        states: &[Vec<f32>],
     ) -> Result<(), DatastoreError> {
         let dimensions = self.dimensions();
         let mut all = Vec::new();
@@ -254,7 +254,7 @@ impl Header {
             }
             self.parts.clear();
         }
-        all.extend_from_slice(keys);
+        all.extend(states.iter().map(|state| self.keyed_by.key(state)));
         let name = keys_folder(self.generation + 1);
         let dir = folder.join(&name);
         // The remains of an interrupted change.

@@ -150,8 +150,7 @@ impl Datastore {
         files::prepare(folder)?;
         let mut header = Header::new(keyed_by, neighbors, corpora);
         check(&header, &entries)?;
-        let keys: Vec<Vec<f32>> = states.iter().map(|s| header.keyed_by.key(s)).collect();
-        header.add_part(folder, &keys)?;
+        header.add_part(folder, states)?;
         let rows = 0..entries.len();
         let rows = entries.into_iter().zip(rows).collect::<Vec<_>>();
         header.commit(folder, &rows)?;
@@ -358,8 +357,7 @@ impl Datastore {
         check(&header, rows.iter().map(|(entry, _)| entry))?;
         let first = header.keys();
         if !new.is_empty() {
-            let keys: Vec<Vec<f32>> = states.iter().map(|s| header.keyed_by.key(s)).collect();
-            header.add_part(&self.folder, &keys)?;
+            header.add_part(&self.folder, states)?;
         }
         rows.extend(new.into_iter().zip(first..));
         header.commit(&self.folder, &rows)?;
@@ -415,10 +413,8 @@ pub fn mean_of(vectors: &[Vec<f32>]) -> Vec<f32> {
 
 /// The bits of numbers as hexadecimal text.
 fn bits_of(numbers: &[f32]) -> String {
-    let each = numbers
-        .iter()
-        .map(|number| format!("{:08x}", number.to_bits()));
-    each.collect()
+    let bits = numbers.iter().map(|number| number.to_bits());
+    bits.map(|bits| format!("{bits:08x}")).collect()
 }
 
 /// Refuses entries of unknown sources, with bad shares, or with the id of another.

@@ -56,19 +56,17 @@ impl FromStr for Rerank {
     type Err = UnknownRerank;
 
     fn from_str(name: &str) -> Result<Self, UnknownRerank> {
-        match name {
-            "none" => return Ok(Self::None),
-            "likelihood" => return Ok(Self::Likelihood),
-            "embedder" => return Ok(Self::Embedder),
-            _ => {}
-        }
-        let Some(reference) = name.strip_prefix("cross-encoder:") else {
-            let name = name.to_owned();
-            return Err(UnknownRerank::Name { name });
-        };
-        match reference.parse()? {
-            ModelReference::Remote { url } => Err(UnknownRerank::Remote { url }),
-            here => Ok(Self::CrossEncoder(here)),
+        match (name, name.strip_prefix("cross-encoder:")) {
+            ("none", _) => Ok(Self::None),
+            ("likelihood", _) => Ok(Self::Likelihood),
+            ("embedder", _) => Ok(Self::Embedder),
+            (_, Some(reference)) => match reference.parse()? {
+                ModelReference::Remote { url } => Err(UnknownRerank::Remote { url }),
+                here => Ok(Self::CrossEncoder(here)),
+            },
+            (name, None) => Err(UnknownRerank::Name {
+                name: name.to_owned(),
+            }),
         }
     }
 }

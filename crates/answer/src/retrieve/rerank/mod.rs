@@ -170,10 +170,8 @@ fn best(chunks: &[Chunk<'_>], scores: &[f32], k: usize) -> Vec<SearchResult> {
     // A stable sort, so that equals keep their order.
     ranked.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     ranked.truncate(k);
-    ranked
-        .into_iter()
-        .map(|(chunk, score)| chunk.result(score))
-        .collect()
+    let ranked = ranked.into_iter();
+    ranked.map(|(chunk, score)| chunk.result(score)).collect()
 }
 
 fn by_cross_encoder(

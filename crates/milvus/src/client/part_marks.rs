@@ -3,9 +3,9 @@
 
 use ken_corpus::Part;
 
-use crate::connection::Connection;
+use super::connection::Connection;
+use super::identity::{Identity, PROPERTY, described, write_property};
 use crate::error::MilvusError;
-use crate::identity::{Identity, PROPERTY, described, write_property};
 
 /// Says that all passages of a part are there, and returns the parts that are not done yet. Of jobs that end at once,
 /// each may find all of them done.

@@ -16,18 +16,18 @@ use milvus::v2::prelude::{
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::address::MilvusAddress;
-use crate::connection::{Connection, LONG, SEARCH_ATTEMPTS, SHORT, call, text};
-use crate::error::{Failure, MilvusError};
-use crate::facets::Condition;
-use crate::identity::Identity;
-use crate::literal::id_in;
-use crate::numbers;
-use crate::pieces::Pieces;
-use crate::row::{candidates, piece, query_words};
-use crate::schema::{
+use super::connection::{Connection, LONG, SEARCH_ATTEMPTS, SHORT, call, text};
+use super::facets::Condition;
+use super::identity::Identity;
+use super::literal::id_in;
+use super::numbers;
+use super::pieces::Pieces;
+use super::row::{candidates, piece, query_words};
+use super::schema::{
     DOC_ID, ID, LOCATION, METADATA, MOST_HITS, PRUNED, TEXT, TITLE, VECTOR, WORD_COUNTS, partition,
 };
+use crate::address::MilvusAddress;
+use crate::error::{Failure, MilvusError};
 use crate::token::Token;
 
 /// The fields of a passage itself.
@@ -169,9 +169,7 @@ impl Collection {
     /// Identifies the state of the corpus and how it is searched: results with equal fingerprints are comparable.
     #[must_use]
     pub fn fingerprint(&self) -> String {
-        let Identity {
-            fingerprint, index, ..
-        } = &self.identity;
+        let (fingerprint, index) = (&self.identity.fingerprint, self.identity.index);
         format!("{fingerprint} in Milvus by {index}, {}", self.active)
     }
 

@@ -13,19 +13,18 @@ use ken_corpus::{Corpus, Part, Segment, Setting};
 use ken_index::{RowBuffer, SegmentVectors};
 use milvus::v2::prelude::{ConsistencyLevel, QueryRequest};
 
-use crate::collection::load;
-use crate::connection::{Connection, PUSH_ATTEMPTS, text};
-use crate::create::{complete_parts, create};
+use super::collection::load;
+use super::connection::{Connection, PUSH_ATTEMPTS, text};
+use super::create::{complete_parts, create};
+use super::identity::{Identity, resolved, state};
+use super::literal::id_in;
+use super::part_marks::mark_done;
+use super::row::{Pruning, Row, digest};
+use super::schema::{DIGEST, ID, partition};
+use super::sweep::{of_shard, sweep};
+use super::transfer::{count, flush, send};
 use crate::error::MilvusError;
-use crate::identity::{Identity, resolved, state};
-use crate::literal::id_in;
-use crate::part_marks::mark_done;
-use crate::push_job::PushJob;
-use crate::push_report::{Progress, Pushed};
-use crate::row::{Pruning, Row, digest};
-use crate::schema::{DIGEST, ID, partition};
-use crate::sweep::{of_shard, sweep};
-use crate::transfer::{count, flush, send};
+use crate::push_job::{Progress, PushJob, Pushed};
 
 /// How many passages are compared at once with those on the server. Parts have every N-th batch of so many.
 const COMPARED_AT_ONCE: usize = 256;
@@ -34,51 +33,35 @@ const COMPARED_AT_ONCE: usize = 256;
 const RECORDED_EVERY: Duration = Duration::from_secs(30);
 
 /// Brings the collection to the state of the corpus. A missing collection is created, with the requested index.
-/// Setting `stop` ends the push after its current batch; the next push resumes there.
+/// Setting `stop` ends the push after its current batch; the next push resumes there. Of jobs that push parts, the one
+/// that ends last completes the collection; a part that is pushed again resumes by comparing its passages.
 ///
 /// # Errors
 /// A server that does not answer, goes away or refuses; a collection that is not ken's, holds
-/// another corpus or has another index; a passage that is too large; a damaged corpus. The next
-/// push resumes where it failed.
+/// another corpus or has another index; a passage that is too large; a damaged corpus;
+/// [`MilvusError::PushOvertaken`]. The next push resumes where it failed.
 pub fn push(
     job: PushJob<'_>,
     progress: &mut dyn FnMut(Progress),
     stop: &AtomicBool,
 ) -> Result<Pushed, MilvusError> {
     let connection = resolved(Connection::open(job.address, job.token, PUSH_ATTEMPTS)?)?;
-    push_to(connection, job, None, None, progress, stop)
+    push_to(connection, job, None, progress, stop)
 }
 
-/// As [`fn@push`], of one part of the passages, beside other jobs that push the other parts of the same generation.
-/// The job that ends last completes the collection. A part that is pushed again resumes by comparing its passages.
-///
-/// # Errors
-/// As of [`fn@push`], and [`MilvusError::PushOvertaken`].
-pub fn push_part(
-    job: PushJob<'_>,
-    part: Part,
-    progress: &mut dyn FnMut(Progress),
-    stop: &AtomicBool,
-) -> Result<Pushed, MilvusError> {
-    let connection = resolved(Connection::open(job.address, job.token, PUSH_ATTEMPTS)?)?;
-    push_to(connection, job, Some(part), None, progress, stop)
-}
-
-/// As [`fn@push`], of all passages or a part, by a connection. A collection that takes turns behind an alias has to
-/// have been made for that.
+/// As [`fn@push`], by a connection. A collection that takes turns behind an alias has to have been made for that.
 pub(crate) fn push_to(
     connection: Connection,
     job: PushJob<'_>,
-    part: Option<Part>,
     alias: Option<&str>,
     progress: &mut dyn FnMut(Progress),
     stop: &AtomicBool,
 ) -> Result<Pushed, MilvusError> {
-    let (identity, before) = begin(&connection, job, part, alias)?;
+    let (identity, before) = begin(&connection, job, alias)?;
     let mut push = Push {
         connection,
         corpus: job.corpus,
-        part,
+        part: job.part,
         pushed: Pushed {
             info: identity.info.clone(),
             sent: 0,
@@ -106,7 +89,6 @@ pub(crate) fn push_to(
 fn begin(
     connection: &Connection,
     job: PushJob<'_>,
-    part: Option<Part>,
     alias: Option<&str>,
 ) -> Result<(Identity, Option<Identity>), MilvusError> {
     let existing = match Identity::read(connection)? {
@@ -114,7 +96,7 @@ fn begin(
         None => match create(connection, job.corpus, job.index.unwrap_or_default(), alias) {
             Ok(new) => return Ok((new, None)),
             // The job of another part may have created it meanwhile.
-            Err(error) if part.is_some() => Identity::read(connection)?.ok_or(error)?,
+            Err(error) if job.part.is_some() => Identity::read(connection)?.ok_or(error)?,
             Err(error) => return Err(error),
         },
     };

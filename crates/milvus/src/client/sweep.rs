@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ken_corpus::{Corpus, CorpusError, PassageId, Segment};
 use milvus::v2::prelude::DeleteRequest;
 
-use crate::connection::{Connection, SHORT, call};
+use super::connection::{Connection, SHORT, call};
+use super::literal::id_in;
+use super::pieces::Pieces;
+use super::schema::partition;
 use crate::error::MilvusError;
-use crate::literal::id_in;
-use crate::pieces::Pieces;
-use crate::schema::partition;
 
 /// How many passages are deleted at once.
 const DELETED_AT_ONCE: usize = 256;

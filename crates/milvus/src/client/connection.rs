@@ -188,7 +188,7 @@ pub(crate) fn text(row: &ResultRow<'_>, name: &str) -> Result<String, String> {
 /// collection yet.
 macro_rules! call {
     ($action:literal within $limit:ident, $connection:expr => $method:ident($builder:expr)) => {{
-        let connection: &$crate::connection::Connection = $connection;
+        let connection: &$crate::client::connection::Connection = $connection;
         let request = $builder.collection_name(connection.collection()).build();
         connection.wait($action, $limit, async |client| {
             client.$method(request?).await

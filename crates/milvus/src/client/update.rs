@@ -9,18 +9,18 @@ use ken_corpus::{
 };
 use milvus::v2::prelude::{ConsistencyLevel, QueryRequest, ResultRow};
 
+use super::collection::{PASSAGE, in_halves, load, passage, vector};
+use super::connection::{Connection, PUSH_ATTEMPTS, text};
+use super::identity::{Identity, resolved};
+use super::literal::id_in;
+use super::pieces::Pieces;
+use super::row::{Pruning, Row, digest, pruned_by_ratio};
+use super::schema::{ID, PRUNED, VECTOR, partition};
+use super::transfer::{count, flush, send};
 use crate::address::MilvusAddress;
-use crate::collection::{PASSAGE, in_halves, load, passage, vector};
-use crate::connection::{Connection, PUSH_ATTEMPTS, text};
 use crate::error::MilvusError;
-use crate::identity::{Identity, resolved};
-use crate::literal::id_in;
 use crate::mark::{Mark, Missing};
-use crate::pieces::Pieces;
-use crate::row::{Pruning, Row, digest, pruned_by_ratio};
-use crate::schema::{ID, PRUNED, VECTOR, partition};
 use crate::token::Token;
-use crate::transfer::{count, flush, send};
 
 /// How many passages are looked for at once.
 const FOUND_AT_ONCE: usize = 256;
@@ -167,7 +167,16 @@ impl<'a> Update<'a> {
     /// Makes the server index what changed, and records its counts.
     pub(crate) fn finish(mut self) -> Result<CorpusInfo, MilvusError> {
         flush(&self.connection)?;
-        recount(&self.connection, &mut self.identity, self.mark)?;
+        let info = &mut self.identity.info;
+        info.pruned = 0;
+        for shard in &mut info.shards {
+            shard.passages = count(&self.connection, shard.id, false)?;
+            info.pruned += count(&self.connection, shard.id, true)?;
+        }
+        info.passages = info.shards.iter().map(|shard| shard.passages).sum();
+        if let Mark::Score(name) = self.mark {
+            info.scores.insert(name.to_owned());
+        }
         self.identity.write(&self.connection)?;
         Ok(self.identity.info)
     }
@@ -285,23 +294,4 @@ fn changed(
         }
     }
     Ok(rows)
-}
-
-/// Counts the rows of the shards again.
-fn recount(
-    connection: &Connection,
-    identity: &mut Identity,
-    mark: Mark<'_>,
-) -> Result<(), MilvusError> {
-    let info = &mut identity.info;
-    info.pruned = 0;
-    for shard in &mut info.shards {
-        shard.passages = count(connection, shard.id, false)?;
-        info.pruned += count(connection, shard.id, true)?;
-    }
-    info.passages = info.shards.iter().map(|shard| shard.passages).sum();
-    if let Mark::Score(name) = mark {
-        info.scores.insert(name.to_owned());
-    }
-    Ok(())
 }

@@ -7,17 +7,17 @@ use ken_corpus::{CorpusInfo, PassageId, PruneMark, score_in_metadata};
 use milvus::v2::prelude::{ConsistencyLevel, QueryRequest, ResultRow, ResultValue};
 use serde_json::Value;
 
+use super::collection::{in_halves, vector};
+use super::connection::{Connection, text};
+use super::literal::id_in;
+use super::pieces::Pieces;
+use super::row::{candidates, pruned_by_ratio};
+use super::schema::{ID, METADATA, PRUNED, VECTOR, partition};
+use super::update::{CHANGED_AT_ONCE, Update, held};
 use crate::address::MilvusAddress;
-use crate::collection::{in_halves, vector};
-use crate::connection::{Connection, text};
 use crate::error::MilvusError;
-use crate::literal::id_in;
 use crate::mark::{Mark, Ranking};
-use crate::pieces::Pieces;
-use crate::row::{candidates, pruned_by_ratio};
-use crate::schema::{ID, METADATA, PRUNED, VECTOR, partition};
 use crate::token::Token;
-use crate::update::{CHANGED_AT_ONCE, Update, held};
 
 /// How many passages are scored at once; fewer if they do not fit into one answer.
 const SCORED_AT_ONCE: usize = 256;

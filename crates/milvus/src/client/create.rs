@@ -8,11 +8,11 @@ use milvus::v2::prelude::{
     IndexParam,
 };
 
-use crate::connection::{Connection, LONG, SHORT, call};
+use super::connection::{Connection, LONG, SHORT, call};
+use super::identity::{Identity, PROPERTY};
+use super::schema::{VECTOR, WORD_COUNTS, fields, lexical_index, partition};
 use crate::error::{Failure, MilvusError};
-use crate::identity::{Identity, PROPERTY};
 use crate::index_kind::{IndexKind, VectorIndex};
-use crate::schema::{VECTOR, WORD_COUNTS, fields, lexical_index, partition};
 
 /// The prefix of milvus-lite's version.
 const LITE: &str = "milvus_lite";
@@ -40,7 +40,10 @@ pub(crate) fn create(
                 ..lexical
             };
             // If this fails too, BM25 was not the problem.
-            create_as(connection, &dense).map_err(|_| unsupported(refused, index))?;
+            create_as(connection, &dense).map_err(|_| match index.numbers {
+                VectorType::F32 => refused,
+                _ => unsupported(refused, index),
+            })?;
             dense
         }
         Err(other) => return Err(other),
@@ -54,16 +57,19 @@ pub(crate) fn create(
     }
 }
 
-/// The error for a collection that is refused: because of its vectors, if these are not of the type that all servers have.
-fn unsupported(refused: MilvusError, index: VectorIndex) -> MilvusError {
-    match refused {
-        MilvusError::Call { server, reason, .. } if index.numbers != VectorType::F32 => {
-            MilvusError::IndexUnsupported {
-                server,
-                index,
-                reason,
-            }
-        }
+/// The error for an index that is refused; any other stays.
+fn unsupported(error: MilvusError, index: VectorIndex) -> MilvusError {
+    match error {
+        MilvusError::Call {
+            failure: Failure::Refused,
+            server,
+            reason,
+            ..
+        } => MilvusError::IndexUnsupported {
+            server,
+            index,
+            reason,
+        },
         other => other,
     }
 }
@@ -125,19 +131,8 @@ pub(crate) fn complete_parts(
         }
     }
     let index = identity.index;
-    ensure_index(connection, VECTOR, index.parameters()).map_err(|error| match error {
-        MilvusError::Call {
-            failure: Failure::Refused,
-            server,
-            reason,
-            ..
-        } => MilvusError::IndexUnsupported {
-            server,
-            index,
-            reason,
-        },
-        other => other,
-    })?;
+    ensure_index(connection, VECTOR, index.parameters())
+        .map_err(|error| unsupported(error, index))?;
     match identity.lexical {
         true => ensure_index(connection, WORD_COUNTS, lexical_index()),
         false => Ok(()),

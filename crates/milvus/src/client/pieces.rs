@@ -4,10 +4,10 @@
 use ken_corpus::PassageId;
 use milvus::v2::prelude::{ConsistencyLevel, QueryRequest};
 
-use crate::connection::{Connection, text};
+use super::connection::{Connection, text};
+use super::row::piece;
+use super::schema::{ID, PIECE};
 use crate::error::MilvusError;
-use crate::row::piece;
-use crate::schema::{ID, PIECE};
 
 /// The most ids per query: even the longest ones fit into an answer.
 const QUERIED_AT_ONCE: i64 = 2_048;

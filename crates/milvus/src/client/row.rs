@@ -3,15 +3,15 @@
 use ken_corpus::{Passage, PassageId};
 use ken_index::{VectorType, passage_terms, query_terms};
 use milvus::v2::prelude::FieldData;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::error::MilvusError;
-use crate::facets::{Condition, Facets};
-use crate::numbers;
-use crate::schema::{
+use super::facets::{Condition, Facets, hexadecimal};
+use super::numbers;
+use super::schema::{
     BOUNDS, DIGEST, DOC_ID, FACETS, ID, LOCATION, LONGEST_ID, LONGEST_TEXT, METADATA, MOST_FACETS,
     PIECE, PRUNED, TEXT, TITLE, VECTOR, WORDS,
 };
+use crate::error::MilvusError;
 
 /// The facet of passages that are pruned by a ratio. Other facets are hexadecimal.
 const RANKED: &str = "pruned by a ratio";
@@ -115,6 +115,8 @@ impl Row {
         } = &self.passage;
         let metadata = Value::Object(metadata.clone()).to_string();
         let words = self.words.as_ref().map_or(0, String::len);
+        let location = location(&self.passage).to_string();
+        let bounds = self.bounds().to_string();
         let sizes = [
             ("id", id.as_str().len(), LONGEST_ID, "bytes"),
             ("document's id", doc_id.len(), LONGEST_TEXT, "bytes"),
@@ -122,24 +124,12 @@ impl Row {
             ("text", text.len(), LONGEST_TEXT, "bytes"),
             ("list of words", words, LONGEST_TEXT, "bytes"),
             ("metadata", metadata.len(), LONGEST_TEXT, "bytes"),
-            (
-                "location",
-                self::location(&self.passage).to_string().len(),
-                LONGEST_TEXT,
-                "bytes",
-            ),
-            (
-                "metadata",
-                self.bounds().to_string().len(),
-                LONGEST_TEXT,
-                "bytes to filter by",
-            ),
+            ("location", location.len(), LONGEST_TEXT, "bytes"),
+            ("metadata", bounds.len(), LONGEST_TEXT, "bytes to filter by"),
             ("metadata", self.facets.facets.len(), MOST_FACETS, "values"),
         ];
-        match sizes
-            .into_iter()
-            .find(|(_, received, limit, _)| received > limit)
-        {
+        let mut sizes = sizes.into_iter();
+        match sizes.find(|(_, received, limit, _)| received > limit) {
             None => Ok(()),
             Some((part, received, limit, unit)) => Err(MilvusError::TooLarge {
                 passage_id: id.to_string(),
@@ -152,11 +142,7 @@ impl Row {
     }
 
     fn bounds(&self) -> Value {
-        let bounds = &self.facets.bounds;
-        let bounds = bounds
-            .iter()
-            .map(|(name, value)| (name.clone(), value.clone().into()));
-        Value::Object(Map::from_iter(bounds))
+        self.facets.bounds.clone().into_iter().collect()
     }
 
     /// Its approximate size when sent, in bytes.
@@ -224,16 +210,15 @@ fn as_words(terms: Vec<String>) -> String {
     let plain = |term: &str| term.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let words = terms.into_iter().map(|term| match plain(&term) {
         true => term,
-        false => {
-            let digits: String = term.bytes().map(|byte| format!("{byte:02x}")).collect();
-            format!("x{digits}")
-        }
+        false => format!("x{}", hexadecimal(term.as_bytes())),
     });
     words.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Map;
+
     use super::*;
 
     fn passage(text: &str) -> Passage {

@@ -8,8 +8,8 @@ use milvus::v2::prelude::{
     MetricType,
 };
 
+use super::numbers;
 use crate::index_kind::{IndexKind, VectorIndex};
-use crate::numbers;
 
 /// The passage's id: the primary key.
 pub(crate) const ID: &str = "id";

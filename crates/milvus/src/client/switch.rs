@@ -5,13 +5,12 @@ use std::sync::atomic::AtomicBool;
 
 use milvus::v2::prelude::{AlterAliasRequest, CreateAliasRequest};
 
-use crate::connection::{Connection, PUSH_ATTEMPTS, SHORT, call};
-use crate::create::drop_collection;
+use super::connection::{Connection, PUSH_ATTEMPTS, SHORT, call};
+use super::create::drop_collection;
+use super::identity::{Identity, own_name};
+use super::push::{check, push_to};
 use crate::error::MilvusError;
-use crate::identity::{Identity, own_name};
-use crate::push::{check, push_to};
-use crate::push_job::PushJob;
-use crate::push_report::{Progress, Pushed};
+use crate::push_job::{Progress, PushJob, Pushed};
 
 /// Brings a corpus into a new collection while the one at the address is searched, switches the address to the new
 /// one, and drops the old one. The address is then an alias of one of two collections, `NAME__1` and `NAME__2`, which
@@ -34,7 +33,11 @@ pub fn push_and_switch(
         held => held?,
     };
     let index = job.index.or(held.as_ref().map(|held| held.index));
-    let job = PushJob { index, ..job };
+    let job = PushJob {
+        index,
+        part: None,
+        ..job
+    };
     let is_held = held.is_some_and(|held| {
         let is_same = held.fingerprint == job.corpus.fingerprint() && Some(held.index) == index;
         held.complete && is_same
@@ -49,7 +52,7 @@ pub fn push_and_switch(
     if current.as_ref() != Some(target) {
         make_room(&to, job, alias)?;
     }
-    let pushed = push_to(to, job, None, Some(alias), progress, stop)?;
+    let pushed = push_to(to, job, Some(alias), progress, stop)?;
     if pushed.interrupted {
         return Ok(pushed);
     }

@@ -10,7 +10,7 @@ use milvus::v2::prelude::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::connection::{Connection, SHORT, call};
+use super::connection::{Connection, SHORT, call};
 use crate::error::MilvusError;
 use crate::index_kind::VectorIndex;
 

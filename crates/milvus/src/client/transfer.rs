@@ -5,11 +5,11 @@ use milvus::v2::prelude::{
     ConsistencyLevel, FlushRequest, InsertRequest, QueryRequest, UpsertRequest,
 };
 
-use crate::collection::load;
-use crate::connection::{Connection, LONG, SHORT};
+use super::collection::load;
+use super::connection::{Connection, LONG, SHORT};
+use super::row::{Row, columns};
+use super::schema::{PRUNED, partition};
 use crate::error::MilvusError;
-use crate::row::{Row, columns};
-use crate::schema::{PRUNED, partition};
 
 /// The approximate size of a request with rows. Servers take 64 MB.
 const SENT_AT_ONCE: usize = 8 << 20;

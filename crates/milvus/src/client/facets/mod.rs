@@ -13,13 +13,13 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::{self, Write};
+use std::fmt;
 
 use ken_corpus::{Comparison, Filter, number_in};
 use serde_json::{Map, Value};
 
+use crate::client::schema::{BOUNDS, FACETS};
 use crate::error::MilvusError;
-use crate::schema::{BOUNDS, FACETS};
 
 /// How many bytes of a text its bounds keep: one more than the value of a filter may have, so that the cut changes no
 /// comparison. A text that starts with a filter's whole value and is longer is the greater one, however it continues.
@@ -117,13 +117,8 @@ fn ordered(number: f64) -> String {
     format!("{bits:016x}")
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        // Writing into a String does not fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
+pub(super) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl Among {
