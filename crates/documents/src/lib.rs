@@ -19,6 +19,7 @@
 //! ```
 
 mod archive;
+mod attachment;
 mod base_url;
 mod budget;
 mod compression;

@@ -47,6 +47,11 @@ pub enum NoticeKind {
         /// Why it is none.
         reason: String,
     },
+    /// It is a message with a file that cannot be read.
+    AttachmentUnread {
+        /// Why it cannot.
+        reason: String,
+    },
     /// It had NUL bytes, which were left out.
     NulsLeftOut {
         /// How many.
@@ -84,6 +89,12 @@ impl fmt::Display for Notice {
                 write!(
                     formatter,
                     "{path}:{line} is no pattern, and excludes nothing: {reason}"
+                )
+            }
+            NoticeKind::AttachmentUnread { reason } => {
+                write!(
+                    formatter,
+                    "{path} has an attachment that was not read: {reason}"
                 )
             }
             NoticeKind::NulsLeftOut { count } => {

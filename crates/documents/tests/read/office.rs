@@ -431,7 +431,7 @@ fn chapters_are_in_the_order_of_the_spine() {
         owned(&[(
             "b.epub",
             "Tides",
-            "One\n\nIt rises.\n\nTwo\n\nIt falls.",
+            "One\n\nIt rises.\n\nTwo\n\nIt falls.\n\nA note.",
             r#"{"author":"I. Ito"}"#
         )])
     );
