@@ -200,9 +200,7 @@ fn add_leaves(name: &str, value: &Value, leaves: &mut Vec<(String, String)>) {
 /// written.
 fn is_vector(items: &[Value]) -> bool {
     let is_number = |item: &Value| item.is_number() || item.as_str().is_some_and(is_numeric);
-    items.len() > MOST_NUMBERS
-        && items.iter().any(Value::is_number)
-        && items.iter().all(is_number)
+    items.len() > MOST_NUMBERS && items.iter().any(Value::is_number) && items.iter().all(is_number)
 }
 
 fn is_numeric(text: &str) -> bool {

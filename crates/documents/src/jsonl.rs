@@ -234,7 +234,9 @@ mod tests {
         has!(document, id: "1.50");
         let metadata = r#"{"a":"9.50","b":["1e400","-0","1E5"],"c":{"d":"1.10"},"e":[9.5,1.0,-3,0,0.25],"f":"2.50"}"#;
         assert_eq!(Value::from(document.metadata).to_string(), metadata);
-        for broken in ["007", "1.", ".5", "-", "1e", "1e+", "0x10", "1.5.0", "00.50"] {
+        for broken in [
+            "007", "1.", ".5", "-", "1e", "1e+", "0x10", "1.5.0", "00.50",
+        ] {
             let line = format!(r#"{{"id":1,"text":"x","a":{broken}}}"#);
             assert_eq!(read(&line).unwrap_err().kind(), "broken_json", "{broken}");
         }

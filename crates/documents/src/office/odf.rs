@@ -5,7 +5,9 @@ use std::collections::HashMap;
 
 use super::labels::Labels;
 use super::odf_lists::Lists;
+use super::odf_slides::Slide;
 use super::properties;
+use super::shapes::Block;
 use crate::error::ReadError;
 use crate::format::Format;
 use crate::html::Formula;
@@ -14,7 +16,7 @@ use crate::place::Place;
 use crate::prose::Prose;
 use crate::raised::changes_number;
 use crate::record::{Contents, one_line};
-use crate::table::{self, Row, Table};
+use crate::table::{Row, Table};
 use crate::watch::Watch;
 use crate::xml::{Element, Node, Xml};
 
@@ -61,7 +63,6 @@ pub(super) fn contents(package: &mut Package, watch: &Watch) -> Result<Contents,
         &mut Xml::new(&text, package.format(), &place, watch),
         package,
     )?;
-    body.begin_words()?;
     body.prose.block();
     for note in &body.notes {
         body.prose.paragraph(note)?;
@@ -86,12 +87,7 @@ struct Body<'s> {
     /// The open tables, the outermost of a workbook among them.
     tables: Vec<Open>,
     slides: usize,
-    /// The heading of the open slide, before its first words.
-    slide: Option<String>,
-    /// Whether the open frame is the title of a slide.
-    in_title: bool,
-    /// Whether the speaker's notes begin with the next paragraph.
-    begins_notes: bool,
+    slide: Option<Slide>,
     /// The texts of footnotes, in order.
     notes: Vec<String>,
     /// The mark and the text of the open note.
@@ -154,8 +150,6 @@ impl<'s> Body<'s> {
             tables: Vec::new(),
             slides: 0,
             slide: None,
-            in_title: false,
-            begins_notes: false,
             notes: Vec::new(),
             note: None,
             in_citation: false,
@@ -180,9 +174,11 @@ impl<'s> Body<'s> {
                     xml.skip()?;
                 }
                 Node::Start(element) if matches!(element.name(), "title" | "desc") => {
-                    let words = one_line(&xml.text()?);
-                    if let (Some(paragraph), Some(words)) = (self.paragraphs.last_mut(), words) {
-                        paragraph.text.push_str(&format!("[{words}]"));
+                    let words = one_line(&xml.text()?).map(|words| format!("[{words}]"));
+                    match (words, self.paragraphs.last_mut(), &mut self.slide) {
+                        (Some(words), Some(paragraph), _) => paragraph.text.push_str(&words),
+                        (Some(words), None, Some(slide)) => slide.add(Block::Paragraph(words)),
+                        _ => {}
                     }
                 }
                 Node::Start(element) if element.name() == "object" => {
@@ -216,6 +212,9 @@ impl<'s> Body<'s> {
     }
 
     fn start(&mut self, element: &Element<'_>) -> Result<(), ReadError> {
+        if let Some(slide) = &mut self.slide {
+            slide.start(element);
+        }
         match element.name() {
             "p" => self.paragraphs.push(Paragraph::default()),
             "h" => {
@@ -254,9 +253,10 @@ impl<'s> Body<'s> {
             "list-header" => (self.item, self.number) = (true, None),
             "note" => self.note = Some(Default::default()),
             "note-citation" => self.in_citation = true,
-            "page" => self.start_slide(element)?,
-            "frame" => self.in_title = element.attribute("class").as_deref() == Some("title"),
-            "notes" => self.begins_notes = true,
+            "page" => {
+                self.slides += 1;
+                self.slide = Some(Slide::new(self.slides, element));
+            }
             "table" => {
                 let sheet = self.format == Format::Ods && self.tables.is_empty();
                 if sheet {
@@ -305,34 +305,10 @@ impl<'s> Body<'s> {
         }
     }
 
-    fn start_slide(&mut self, element: &Element<'_>) -> Result<(), ReadError> {
-        self.begin_words()?;
-        self.slides += 1;
-        let name = element.attribute("name").unwrap_or_default();
-        // The names that programs give, as "page3", say nothing.
-        let usual = ["page", "Slide", "Folie", "Diapo"];
-        let given = !usual.iter().any(|usual| name.starts_with(usual));
-        let heading = match given && !name.is_empty() {
-            true => format!("Slide {}: {name}", self.slides),
-            false => format!("Slide {}", self.slides),
-        };
-        self.prose.page();
-        self.slide = Some(heading);
-        Ok(())
-    }
-
-    /// Writes what stands before the next words of a slide: its heading, and a line before the notes.
-    fn begin_words(&mut self) -> Result<(), ReadError> {
-        if let Some(heading) = self.slide.take() {
-            self.prose.heading(2, &heading)?;
-        }
-        match std::mem::take(&mut self.begins_notes) {
-            true => self.prose.paragraph("Notes:"),
-            false => Ok(()),
-        }
-    }
-
     fn end(&mut self, name: &str) -> Result<(), ReadError> {
+        if let Some(slide) = &mut self.slide {
+            slide.end(name);
+        }
         match name {
             "p" | "h" => {
                 if let Some(paragraph) = self.paragraphs.pop() {
@@ -340,8 +316,12 @@ impl<'s> Body<'s> {
                 }
             }
             "style" => self.style.clear(),
-            "frame" => self.in_title = false,
-            "notes" => self.begins_notes = false,
+            "page" => {
+                if let Some(slide) = self.slide.take() {
+                    let title = slide.write(&mut self.prose)?;
+                    self.title = self.title.take().or(title.filter(|_| self.slides == 1));
+                }
+            }
             "span" => drop(self.spans.pop()),
             "list" => self.lists.end(),
             "note-citation" => self.in_citation = false,
@@ -356,11 +336,8 @@ impl<'s> Body<'s> {
             "table-row" => self.end_row()?,
             "table" => {
                 if let Some(table) = self.tables.pop() {
-                    if self.tables.is_empty() {
-                        self.begin_words()?;
-                    }
                     match self.tables.last_mut() {
-                        None => table::write(&table.rows, &mut self.prose)?,
+                        None => self.add(Block::Table(table.rows))?,
                         Some(outer) => {
                             for row in &table.rows {
                                 let cells: Vec<&str> =
@@ -424,15 +401,7 @@ impl<'s> Body<'s> {
             table.cell.push_str(text);
             return Ok(());
         }
-        if self.slides == 1 && self.title.is_none() {
-            self.title = one_line(text);
-        }
-        if self.in_title && self.slide.take().is_some() {
-            let heading = format!("Slide {}: {text}", self.slides);
-            return self.prose.heading(2, &heading);
-        }
-        self.begin_words()?;
-        if let Some(level) = paragraph.level {
+        if let Some(level) = paragraph.level.filter(|_| self.slide.is_none()) {
             return match &paragraph.number {
                 Some(number) => self.prose.heading(level, &format!("{number} {text}")),
                 None => self.prose.heading(level, text),
@@ -443,9 +412,20 @@ impl<'s> Body<'s> {
             let indent = "  ".repeat(depth.min(9) - 1);
             let number = self.number.take();
             let mark = number.as_deref().unwrap_or("-");
-            return self.prose.line_as_is(&format!("{indent}{mark} {text}"));
+            return self.add(Block::Line(format!("{indent}{mark} {text}")));
         }
-        self.prose.paragraph(text)
+        self.add(Block::Paragraph(text.to_owned()))
+    }
+
+    /// Writes a block, or keeps it up to the end of its slide.
+    fn add(&mut self, block: Block) -> Result<(), ReadError> {
+        match &mut self.slide {
+            Some(slide) => {
+                slide.add(block);
+                Ok(())
+            }
+            None => block.write(&mut self.prose),
+        }
     }
 
     fn end_cell(&mut self) -> Result<(), ReadError> {

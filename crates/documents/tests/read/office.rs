@@ -218,6 +218,48 @@ fn shapes_of_a_slide_are_read_from_top_to_bottom() {
 }
 
 #[test]
+fn items_of_slides_have_their_numbers_and_raised_text_is_marked() {
+    let item = |level: usize, look: &str, text: &str| {
+        format!("<a:p><a:pPr lvl=\"{level}\">{look}</a:pPr><a:r><a:t>{text}</a:t></a:r></a:p>")
+    };
+    let number = |kind: &str| format!("<a:buAutoNum type=\"{kind}\"/>");
+    let (steps, letters) = (number("arabicPeriod"), number("alphaLcParenR"));
+    let items = [
+        item(0, &steps, "Open it."),
+        item(1, &letters, "Slowly."),
+        item(1, &letters, "Fully."),
+        item(0, &steps, ""),
+        item(0, &steps, "Wait."),
+        item(1, &letters, "Long."),
+        item(0, "", "Then:"),
+        item(
+            0,
+            "<a:buAutoNum type=\"romanUcParenBoth\" startAt=\"4\"/>",
+            "Close it.",
+        ),
+        item(
+            0,
+            "<a:buAutoNum type=\"romanUcParenBoth\" startAt=\"4\"/>",
+            "Lock it.",
+        ),
+    ];
+    let raised = "<a:p><a:r><a:t>At 10</a:t></a:r><a:r><a:rPr baseline=\"30000\"/><a:t>6</a:t></a:r>\
+                  <a:r><a:rPr baseline=\"-25000\"/><a:t>2</a:t></a:r><a:r><a:t> Pa</a:t></a:r></a:p>";
+    let shapes = format!(
+        "<p:sp><p:txBody>{}</p:txBody></p:sp><p:sp><p:txBody>{raised}</p:txBody></p:sp>\
+         <p:sp><p:nvSpPr><p:nvPr><p:ph type=\"body\"/></p:nvPr></p:nvSpPr><p:txBody>{}{}</p:txBody></p:sp>",
+        items.concat(),
+        item(0, &steps, "One"),
+        item(0, "", "Other")
+    );
+    assert_eq!(
+        text_of("p.pptx", &slide(&shapes)),
+        "## Slide 1\n\n1. Open it.\n  a) Slowly.\n  b) Fully.\n2. Wait.\n  a) Long.\n\nThen:\n\n(IV) Close it.\n(V) Lock it.\n\n\
+         At 10^62 Pa\n\n1. One\n- Other"
+    );
+}
+
+#[test]
 fn labels_beside_several_rows_of_other_tables_hold_for_each() {
     let expected =
         "Deck | Pump\nDeck: Upper; Pump: seven\nDeck: Upper; Pump: eight\nDeck: Lower; Pump: nine";
@@ -340,6 +382,49 @@ fn slides_of_open_documents_are_named_by_their_titles() {
     assert_eq!(
         text_of("p.odp", &odf(&slides)),
         "## Slide 1: Pumps\n\nOld.\n\n## Slide 2: Rest"
+    );
+}
+
+#[test]
+fn shapes_of_open_documents_are_read_from_top_to_bottom() {
+    let shape = |name: &str, place: &str, text: &str| {
+        format!("<draw:{name} {place}><text:p>{text}</text:p></draw:{name}>")
+    };
+    let at = |x: &str, y: &str| {
+        format!("svg:x=\"{x}\" svg:y=\"{y}\" svg:width=\"5cm\" svg:height=\"20mm\"")
+    };
+    let shapes = [
+        shape("custom-shape", &at("1cm", "90mm"), "last"),
+        format!(
+            "<draw:g>{}</draw:g>",
+            shape("rect", &at("5cm", "4cm"), "lower")
+        ),
+        format!(
+            "<draw:frame {}><draw:image/><svg:desc>A pump</svg:desc></draw:frame>",
+            at("5in", "1mm")
+        ),
+        shape("frame", &at("20pt", "0cm"), "left"),
+        "<draw:frame presentation:class=\"title\"><text:p>Old</text:p><text:p>pumps</text:p></draw:frame>"
+            .to_owned(),
+    ];
+    let page = |shapes: &[String]| {
+        format!(
+            "<office:presentation><draw:page draw:name=\"page1\">{}</draw:page></office:presentation>",
+            shapes.concat()
+        )
+    };
+    assert_eq!(
+        text_of("p.odp", &odf(&page(&shapes))),
+        "## Slide 1: Old pumps\n\nleft\n\n[A pump]\n\nlower\n\nlast"
+    );
+    // The place of one is not known.
+    let shapes = [
+        shape("frame", &at("1cm", "9cm"), "first"),
+        shape("frame", "", "last"),
+    ];
+    assert_eq!(
+        text_of("p.odp", &odf(&page(&shapes))),
+        "## Slide 1\n\nfirst\n\nlast"
     );
 }
 
