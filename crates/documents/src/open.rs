@@ -25,7 +25,7 @@ use crate::unread::Unread;
 use crate::watch::Watch;
 use crate::{
     delimited, epub, html, json_array, jsonl, mail, markdown, mediawiki, notebook, office, parquet,
-    pdf, rtf,
+    pdf, rtf, terminal,
 };
 use ken_corpus::FieldNames;
 
@@ -73,7 +73,7 @@ impl Opener {
         }
         Ok(match file.format {
             Format::Text => whole(Contents {
-                text: text()?,
+                text: terminal::shown(&text()?).into_owned(),
                 ..Contents::default()
             }),
             Format::Code => {

@@ -2,7 +2,7 @@
 //! and links as their words, substitutions as what they stand for.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Map;
 
@@ -19,15 +19,7 @@ use crate::watch::Watch;
 const MOST_LEVELS: usize = 9;
 
 /// The directives with text beside their names.
-const SHOWN: [&str; 22] = [
-    "note",
-    "warning",
-    "tip",
-    "important",
-    "caution",
-    "danger",
-    "attention",
-    "hint",
+const SHOWN: [&str; 13] = [
     "admonition",
     "topic",
     "figure-caption",
@@ -35,13 +27,26 @@ const SHOWN: [&str; 22] = [
     "table",
     "list-table",
     "csv-table",
-    "seealso",
     "function",
     "class",
     "method",
     "attribute",
     "option",
     "envvar",
+];
+
+/// The boxes, and the words that they begin with.
+const BOXES: [(&str, &str); 10] = [
+    ("note", "Note"),
+    ("warning", "Warning"),
+    ("tip", "Tip"),
+    ("important", "Important"),
+    ("caution", "Caution"),
+    ("danger", "Danger"),
+    ("attention", "Attention"),
+    ("hint", "Hint"),
+    ("error", "Error"),
+    ("seealso", "See also"),
 ];
 
 /// The directives whose content is not for readers of the text.
@@ -71,7 +76,8 @@ const JOIN: &str = "\\ ";
 const MOST_SUBSTITUTED: usize = 1 << 20;
 
 pub(super) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Contents, ReadError> {
-    let text = &substituted(text);
+    let text = substituted(text);
+    let text = linked(&text);
     let lines: Vec<&str> = text.lines().collect();
     let mut prose = Prose::new(place, watch);
     // The ways in which headings are drawn, by level.
@@ -170,8 +176,13 @@ fn write_directive(
         return Ok(indented(after));
     }
     let version = VERSIONS.iter().find(|(directive, _)| *directive == name);
+    let in_box = BOXES.iter().find(|(directive, _)| *directive == name);
     if let Some((_, said)) = version {
         prose.paragraph(&format!("{said} {words}"))?;
+    } else if let Some((_, label)) = in_box {
+        prose.paragraph(&format!("{label}: {}", inline(words)))?;
+    } else if name == "math" {
+        prose.paragraph(words)?;
     } else if SHOWN.contains(&name) || name.contains(':') {
         // What a domain describes, as `py:function`, has its name there.
         prose.paragraph(&inline(words))?;
@@ -266,6 +277,29 @@ fn substituted(text: &str) -> String {
     out
 }
 
+/// The text with the words of links, such as `ken_`, whose targets it gives.
+fn linked(text: &str) -> Cow<'_, str> {
+    let targets = text.lines().filter_map(|line| {
+        let (name, _) = line.trim_start().strip_prefix(".. _")?.split_once(':')?;
+        (!name.is_empty() && !name.contains([' ', '`'])).then_some(name)
+    });
+    let targets: HashSet<&str> = targets.collect();
+    if targets.is_empty() {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len());
+    for piece in text.split_inclusive(char::is_whitespace) {
+        let link = piece.trim_end_matches(|c: char| c.is_whitespace() || ".,;:!?)\"'".contains(c));
+        let words = link.strip_suffix('_').filter(|words| {
+            let name = words.trim_start_matches(['(', '"', '\'']);
+            targets.contains(name)
+        });
+        out.push_str(words.unwrap_or(link));
+        out.push_str(&piece[link.len()..]);
+    }
+    out.into()
+}
+
 /// The sign of which a line has at least three, and no other.
 fn drawn(line: &str) -> Option<char> {
     let line = line.trim_end();
@@ -345,7 +379,7 @@ mod tests {
         assert_eq!(contents.title.as_deref(), Some("Tides"));
         assert_eq!(
             contents.text,
-            "# Tides\n\n## High water\n\nSee the table and x,\nhome.\n\nMind the gate.\n\n   open 7\n\n## Low\n\nx"
+            "# Tides\n\n## High water\n\nSee the table and x,\nhome.\n\nNote: Mind the gate.\n\n   open 7\n\n## Low\n\nx"
         );
     }
 
@@ -360,6 +394,18 @@ mod tests {
             contents.text,
             "open(valve)\n\n   Opens pump seven at 10^6Pa, a|b.\n\nAdded in version 3.1\n\n[The gate]\n\nTimes\n\n\
              a | b\na: 1; b: 2\n\nSo::\n\n   x"
+        );
+    }
+
+    #[test]
+    fn boxes_formulas_and_links_by_names() {
+        let text = "See tides_, (gate_); my_ or gate_way.\n\n.. _tides: https://a.b\n.. _gate:\n\n.. warning::\n   :class: x\n\n   Mind *it*.\n\n\
+                    .. seealso:: ``open``\n\n.. math:: E = mc^2\n\n.. math::\n\n   a_ + b\n";
+        let contents =
+            contents(text, &Place::whole(Path::new("t.rst")), &Watch::default()).unwrap();
+        assert_eq!(
+            contents.text,
+            "See tides, (gate); my_ or gate_way.\n\nWarning:\n\n   Mind *it*.\n\nSee also: open\n\nE = mc^2\n\n   a_ + b"
         );
     }
 

@@ -98,6 +98,7 @@ struct Body<'s> {
 
 #[derive(Default)]
 struct Run {
+    font: String,
     is_hidden: bool,
     is_raised: bool,
 }
@@ -188,7 +189,9 @@ impl<'s> Body<'s> {
                         if self.run.is_raised && changes_number(&paragraph.text, &text) {
                             paragraph.text.push('^');
                         }
-                        paragraph.text.push_str(&text);
+                        paragraph
+                            .text
+                            .push_str(&symbols::text(&self.run.font, &text));
                     }
                 }
                 Node::Text(_) => {}
@@ -258,6 +261,7 @@ impl<'s> Body<'s> {
         match name {
             "oMath" => self.equation = Some(Equation::default()),
             "r" => self.run = Run::default(),
+            "rFonts" => self.run.font = element.attribute("ascii").unwrap_or_default(),
             "vanish" => self.run.is_hidden = !matches!(value().as_str(), "0" | "false"),
             "vertAlign" => self.run.is_raised = value() == "superscript",
             "pStyle" => {

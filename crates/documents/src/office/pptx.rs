@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 
 use super::labels::LONGEST_LABEL;
-use super::numbering::{Style, shown};
 use super::shapes::{Block, Shape, is_shape};
 use super::{properties, relations};
 use crate::error::ReadError;
+use crate::numerals::{Style, shown};
 use crate::package::Package;
 use crate::place::Place;
 use crate::prose::Prose;

@@ -81,8 +81,12 @@ fn symbols_and_base_text_are_read_and_placeholders_are_not() {
     let body = "<w:p><w:r><w:sym w:font=\"Wingdings\" w:char=\"F0FC\"/><w:t xml:space=\"preserve\"> 20 </w:t><w:sym w:font=\"Symbol\" w:char=\"F0B0\"/></w:r>\
                 <w:r><w:ruby><w:rt><w:r><w:t>とう</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>東</w:t></w:r></w:rubyBase></w:ruby></w:r>\
                 <w:sdt><w:sdtPr><w:showingPlcHdr/></w:sdtPr><w:sdtContent><w:r><w:t>Click to enter a name.</w:t></w:r></w:sdtContent></w:sdt>\
-                <w:sdt><w:sdtPr><w:showingPlcHdr w:val=\"0\"/></w:sdtPr><w:sdtContent><w:r><w:t>!</w:t></w:r></w:sdtContent></w:sdt></w:p>";
-    assert_eq!(text_of("w.docx", &docx(body)), "✓ 20 °東!\n\nA note.");
+                <w:sdt><w:sdtPr><w:showingPlcHdr w:val=\"0\"/></w:sdtPr><w:sdtContent><w:r><w:t>!</w:t></w:r></w:sdtContent></w:sdt>\
+                <w:r><w:rPr><w:rFonts w:ascii=\"Symbol\"/></w:rPr><w:t>&#xF061;</w:t></w:r><w:r><w:t>&#xF061;</w:t></w:r></w:p>";
+    assert_eq!(
+        text_of("w.docx", &docx(body)),
+        "✓ 20 °東!α\u{f061}\n\nA note."
+    );
 }
 
 #[test]

@@ -15,6 +15,7 @@ use super::formula::{Formula, Script};
 use super::list::{ListKind, Lists};
 use super::ruby::Ruby;
 use super::scope::{Scopes, Start};
+use crate::numerals::Style;
 use crate::record::one_line;
 
 /// The longest term that begins the line of its definition, in bytes.
@@ -43,9 +44,11 @@ pub(crate) struct Page {
     /// Whether a line break now does not belong to the preformatted text.
     preformatted_begins: bool,
     tables: Vec<Table>,
+    /// How many bytes of labels beside several rows were repeated.
+    repeated: usize,
     lists: Lists,
     /// The number that is due before the next text.
-    number: Option<u64>,
+    number: Option<String>,
     /// The offset of the last term, until it is defined.
     term: Option<usize>,
     /// Whether the next text defines the term before it.
@@ -85,8 +88,8 @@ pub(super) struct Attributes {
     pub(super) rows: u32,
     /// The number of the first item of a list, or of an item.
     pub(super) first: Option<u64>,
-    /// Whether the items of a list have letters.
-    pub(super) lettered: bool,
+    /// How the items of a list are numbered.
+    pub(super) style: Style,
     /// Whether it is a link to a note.
     pub(super) to_note: bool,
 }
@@ -146,6 +149,7 @@ impl Page {
             b"dt" => self.start_term(),
             b"dd" => self.start_definition(),
             b"s" | b"strike" if !tag.self_closing => self.start_struck(),
+            b"q" if !tag.self_closing => self.text("“"),
             b"ruby" | b"rb" | b"rt" | b"rp" if !tag.self_closing => self.start_ruby(name),
             b"table" => self.start_table(),
             b"tr" => self.start_row(),
@@ -153,9 +157,9 @@ impl Page {
             _ => {}
         }
         if let Some(kind) = ListKind::of(name) {
-            let is_numbered = kind == ListKind::Ordered && !tag.lettered;
-            let first = tag.first.unwrap_or(1);
-            self.start_list(kind, is_numbered.then_some(first));
+            let is_numbered = kind == ListKind::Ordered;
+            let first = is_numbered.then_some(tag.first.unwrap_or(1));
+            self.start_list(kind, first, tag.style);
         }
         self.keep_apart(name);
         if !matches!(name, b"table" | b"tr") {
@@ -196,6 +200,7 @@ impl Page {
             b"pre" => self.end_preformatted(),
             b"sup" | b"sub" => self.end_script(),
             b"s" | b"strike" => self.end_struck(),
+            b"q" => self.text("”"),
             b"ruby" => self.end_ruby(),
             b"rb" | b"rt" | b"rp" => {
                 if let Some(ruby) = &mut self.ruby {
@@ -280,8 +285,8 @@ impl Page {
     }
 
     /// Starts a list, whose first item may have a number.
-    pub(crate) fn start_list(&mut self, kind: ListKind, first: Option<u64>) {
-        self.lists.start(kind, first, self.tables.len());
+    pub(crate) fn start_list(&mut self, kind: ListKind, first: Option<u64>, style: Style) {
+        self.lists.start(kind, first, style, self.tables.len());
     }
 
     pub(crate) fn end_list(&mut self, kind: ListKind) {
