@@ -285,6 +285,10 @@ impl<'s> Body<'s> {
                     let most = self.watch.budget.parts();
                     table.labels.note(table.column, first, last, most);
                     table.cell_repeats = repeats(element, "number-columns-repeated", MOST_COLUMNS);
+                    let wide = repeats(element, "number-columns-spanned", MOST_COLUMNS);
+                    if let Some(sheet) = &mut table.sheet {
+                        sheet.group(table.column..table.column + wide);
+                    }
                 }
             }
             _ => {}

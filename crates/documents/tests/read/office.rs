@@ -464,6 +464,52 @@ fn labels_beside_several_rows_of_a_workbook_hold_for_each() {
 }
 
 #[test]
+fn names_over_several_columns_of_a_sheet_hold_for_each() {
+    let expected = "## Sheet: Pumps\n\nDeck | 2023 | 2024\nDeck | 2023 May | 2023 June | 2024\n\
+                    Deck: Upper; 2023 May: 1; 2023 June: 2; 2024: 3";
+    let row = |number: usize, cells: &[(&str, &str)]| {
+        let cells = cells.iter().map(|(column, text)| {
+            format!("<c r=\"{column}{number}\" t=\"inlineStr\"><is><t>{text}</t></is></c>")
+        });
+        format!("<row r=\"{number}\">{}</row>", cells.collect::<String>())
+    };
+    let rows = [
+        row(1, &[("A", "Deck"), ("B", "2023"), ("D", "2024")]),
+        row(2, &[("B", "May"), ("C", "June")]),
+        row(3, &[("A", "Upper"), ("B", "1"), ("C", "2"), ("D", "3")]),
+        "</sheetData><mergeCells><mergeCell ref=\"A1:A2\"/><mergeCell ref=\"B1:C1\"/><mergeCell ref=\"D1:D2\"/></mergeCells><sheetData>"
+            .to_owned(),
+    ];
+    assert_eq!(text_of("b.xlsx", &xlsx(&rows.concat())), expected);
+    let cell = |place: &str, text: &str| {
+        format!("<table:table-cell {place}><text:p>{text}</text:p></table:table-cell>")
+    };
+    let covered = "<table:covered-table-cell/>";
+    let tall = "table:number-rows-spanned=\"2\"";
+    let rows = [
+        cell(tall, "Deck"),
+        cell("table:number-columns-spanned=\"2\"", "2023"),
+        covered.to_owned(),
+        cell(tall, "2024"),
+        "</table:table-row><table:table-row>".to_owned(),
+        covered.to_owned(),
+        cell("", "May"),
+        cell("", "June"),
+        covered.to_owned(),
+        "</table:table-row><table:table-row>".to_owned(),
+        cell("", "Upper"),
+        cell("", "1"),
+        cell("", "2"),
+        cell("", "3"),
+    ];
+    let sheet = format!(
+        "<office:spreadsheet><table:table table:name=\"Pumps\"><table:table-row>{}</table:table-row></table:table></office:spreadsheet>",
+        rows.concat()
+    );
+    assert_eq!(text_of("s.ods", &odf(&sheet)), expected);
+}
+
+#[test]
 fn open_documents_are_read_alike() {
     let text = "<office:text><text:h text:outline-level=\"2\">Valves</text:h><text:p>It<text:s text:c=\"2\"/>opens\n  wide.\
                 <text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>A note.</text:p></text:note-body></text:note></text:p>\

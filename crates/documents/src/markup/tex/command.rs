@@ -185,11 +185,7 @@ impl Writer<'_> {
 
     /// Writes the keys of a reference in brackets, with the words that its options put around them; returns the rest after it.
     /// `None` if it has no keys.
-    fn reference<'t>(
-        &mut self,
-        name: &str,
-        after: &'t str,
-    ) -> Result<Option<&'t str>, ReadError> {
+    fn reference<'t>(&mut self, name: &str, after: &'t str) -> Result<Option<&'t str>, ReadError> {
         let mut rest = after.strip_prefix('*').unwrap_or(after);
         let (mut before, mut behind) = ("", "");
         // A single option stands behind the keys.
