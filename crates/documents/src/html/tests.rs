@@ -154,6 +154,14 @@ fn labels_beside_several_rows_hold_for_each() {
 }
 
 #[test]
+fn handles_of_headings_are_left_out() {
+    shows(
+        "<h2>Pumps<a class=headerlink href=#p title='Link to this'>¶</a></h2><p>See <a href=#s>§ 3</a> ¶ of it.",
+        "Pumps\n\nSee § 3 ¶ of it.",
+    );
+}
+
+#[test]
 fn quotes_are_marked_and_substitutes_for_media_left_out() {
     shows(
         "<p>a <q>b c</q>, d</p><video>no</video><audio>no</audio>e<canvas>no</canvas>f",

@@ -71,6 +71,7 @@ const VERSIONS: [(&str, &str); 3] = [
 
 /// A space that is not shown.
 const JOIN: &str = "\\ ";
+const JOIN_BEHIND_STAR: &str = "*\\ ";
 
 /// The most bytes that all substitutions may add.
 const MOST_SUBSTITUTED: usize = 1 << 20;
@@ -337,8 +338,10 @@ fn inline(text: &str) -> String {
         let label = link.and_then(|link| Some(link.rsplit_once('<')?.0));
         let label = label.filter(|label| label.ends_with(char::is_whitespace));
         let label = label.map_or(inside, str::trim_end);
-        if role == "sup" && changes_number(&out, label) {
-            out.push('^');
+        match role {
+            "sup" if changes_number(&out, label) => out.push('^'),
+            "pep" | "rfc" if label == inside => out.push_str(&format!("{} ", role.to_uppercase())),
+            _ => {}
         }
         out.push_str(label.trim_start_matches(['~', '!']));
         let after = after.trim_start_matches('_');
@@ -348,10 +351,13 @@ fn inline(text: &str) -> String {
     out
 }
 
-/// A text whose references to notes, such as `[1]_`, are their marks.
+/// A text whose references to notes, such as `[1]_`, are their marks, and in which emphasized letters join their words.
 fn noted(text: &str) -> Cow<'_, str> {
-    match text.contains("]_") {
-        true => text.replace("]_", "]").into(),
+    match text.contains("]_") || text.contains(JOIN_BEHIND_STAR) {
+        true => text
+            .replace("]_", "]")
+            .replace(JOIN_BEHIND_STAR, "*")
+            .into(),
         false => text.into(),
     }
 }
@@ -412,6 +418,14 @@ mod tests {
     #[test]
     fn what_follows_a_sign_is_no_target() {
         assert_eq!(inline("Where `a < b` and `c <d>`_"), "Where a < b and c");
+    }
+
+    #[test]
+    fn roles_and_joined_letters() {
+        assert_eq!(
+            inline("See :pep:`8`, :rfc:`the rfc <1034>` and :rfc:`1035`, *n*\\ th, a\\ b."),
+            "See PEP 8, the rfc and RFC 1035, *n*th, a\\ b."
+        );
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::place::Place;
 use crate::prose::Prose;
 use crate::raised::changes_number;
 use crate::record::Contents;
+use crate::struck;
 use crate::symbols;
 use crate::table::{self, Row};
 use crate::watch::Watch;
@@ -99,6 +100,7 @@ struct Body<'s> {
 #[derive(Default)]
 struct Run {
     font: String,
+    is_struck: bool,
     is_hidden: bool,
     is_raised: bool,
 }
@@ -106,6 +108,7 @@ struct Run {
 #[derive(Default)]
 struct Paragraph {
     text: String,
+    is_struck: bool,
     role: Option<Role>,
     /// The list that it is an item of.
     list: Option<String>,
@@ -113,6 +116,12 @@ struct Paragraph {
     level: usize,
     /// The number of open tables at its beginning.
     tables: usize,
+}
+
+impl Paragraph {
+    fn strike(&mut self, is_struck: bool) {
+        struck::switch(&mut self.text, &mut self.is_struck, is_struck);
+    }
 }
 
 #[derive(Default)]
@@ -186,6 +195,9 @@ impl<'s> Body<'s> {
                 }
                 Node::Text(text) if in_text && !self.run.is_hidden && self.placeholders == 0 => {
                     if let Some(paragraph) = self.paragraphs.last_mut() {
+                        if !text.trim().is_empty() {
+                            paragraph.strike(self.run.is_struck);
+                        }
                         if self.run.is_raised && changes_number(&paragraph.text, &text) {
                             paragraph.text.push('^');
                         }
@@ -263,6 +275,9 @@ impl<'s> Body<'s> {
             "r" => self.run = Run::default(),
             "rFonts" => self.run.font = element.attribute("ascii").unwrap_or_default(),
             "vanish" => self.run.is_hidden = !matches!(value().as_str(), "0" | "false"),
+            "strike" | "dstrike" => {
+                self.run.is_struck = !matches!(value().as_str(), "0" | "false");
+            }
             "vertAlign" => self.run.is_raised = value() == "superscript",
             "pStyle" => {
                 let style = value();
@@ -305,7 +320,8 @@ impl<'s> Body<'s> {
             "oMath" => self.equation = None,
             "p" => {
                 self.equation = None;
-                if let Some(paragraph) = self.paragraphs.pop() {
+                if let Some(mut paragraph) = self.paragraphs.pop() {
+                    paragraph.strike(false);
                     self.paragraph(&paragraph)?;
                 }
             }

@@ -16,6 +16,7 @@ use crate::place::Place;
 use crate::prose::Prose;
 use crate::raised::changes_number;
 use crate::record::{Contents, one_line};
+use crate::struck;
 use crate::table::{Row, Table};
 use crate::watch::Watch;
 use crate::xml::{Element, Node, Xml};
@@ -108,14 +109,22 @@ struct Body<'s> {
 struct Look {
     is_hidden: bool,
     is_raised: bool,
+    is_struck: bool,
 }
 
 #[derive(Default)]
 struct Paragraph {
     text: String,
+    is_struck: bool,
     /// The level of a heading, from 1, and its number.
     level: Option<usize>,
     number: Option<String>,
+}
+
+impl Paragraph {
+    fn strike(&mut self, is_struck: bool) {
+        struck::switch(&mut self.text, &mut self.is_struck, is_struck);
+    }
 }
 
 /// An open table.
@@ -197,9 +206,12 @@ impl<'s> Body<'s> {
                 }
                 Node::Text(_) if self.spans.iter().any(|look| look.is_hidden) => {}
                 Node::Text(text) => {
-                    let is_raised = self.spans.last().is_some_and(|look| look.is_raised);
+                    let look = self.spans.last().copied().unwrap_or_default();
                     if let Some(paragraph) = self.paragraphs.last_mut() {
-                        if is_raised && changes_number(&paragraph.text, &text) {
+                        if !text.trim().is_empty() {
+                            paragraph.strike(look.is_struck);
+                        }
+                        if look.is_raised && changes_number(&paragraph.text, &text) {
                             paragraph.text.push('^');
                         }
                         push_words(&text, &mut paragraph.text);
@@ -299,12 +311,18 @@ impl<'s> Body<'s> {
     /// Reads what the open style does to words.
     fn look(&mut self, element: &Element<'_>) {
         let position = element.attribute("text-position").unwrap_or_default();
+        let through = ["text-line-through-style", "text-line-through-type"];
         let look = Look {
+            is_struck: through.iter().any(|name| {
+                element
+                    .attribute(name)
+                    .is_some_and(|through| through != "none")
+            }),
             is_hidden: element.attribute("display").as_deref() == Some("none"),
             is_raised: position.starts_with("super")
                 || position.starts_with(|c: char| ('1'..='9').contains(&c)),
         };
-        if look.is_hidden || look.is_raised {
+        if look.is_hidden || look.is_raised || look.is_struck {
             self.looks.insert(self.style.clone(), look);
         }
     }
@@ -315,7 +333,8 @@ impl<'s> Body<'s> {
         }
         match name {
             "p" | "h" => {
-                if let Some(paragraph) = self.paragraphs.pop() {
+                if let Some(mut paragraph) = self.paragraphs.pop() {
+                    paragraph.strike(false);
                     self.paragraph(&paragraph)?;
                 }
             }

@@ -13,6 +13,7 @@ use crate::place::Place;
 use crate::prose::Prose;
 use crate::raised::changes_number;
 use crate::record::{Contents, one_line};
+use crate::struck;
 use crate::table::Row;
 use crate::watch::Watch;
 use crate::xml::{Element, Node, Xml};
@@ -174,8 +175,11 @@ struct Reading {
     numbering: Option<Numbering>,
     counts: [u32; DEEPEST + 1],
     in_text: bool,
-    /// Whether the open run is raised.
+    /// Whether the open run is raised, or struck out.
     is_raised: bool,
+    is_struck: bool,
+    /// Whether the paragraph ends in struck out text so far.
+    ends_struck: bool,
     table: Option<Vec<Row>>,
     cell: String,
     /// Whether the open cell continues the one above it.
@@ -206,7 +210,7 @@ impl Reading {
             }
             "p" => {
                 self.paragraph.clear();
-                (self.level, self.numbering) = (0, None);
+                (self.level, self.numbering, self.ends_struck) = (0, None, false);
             }
             "pPr" => {
                 let level = element.attribute("lvl").unwrap_or_default();
@@ -219,10 +223,12 @@ impl Reading {
                     first: first.and_then(|first| first.parse().ok()).unwrap_or(1),
                 });
             }
-            "r" | "fld" => self.is_raised = false,
+            "r" | "fld" => (self.is_raised, self.is_struck) = (false, false),
             "rPr" => {
                 let baseline = element.attribute("baseline").unwrap_or_default();
                 self.is_raised = baseline.parse().unwrap_or(0) > 0;
+                let strike = element.attribute("strike");
+                self.is_struck = strike.is_some_and(|strike| strike != "noStrike");
             }
             "br" => self.paragraph.push('\n'),
             "tab" => self.paragraph.push('\t'),
@@ -252,6 +258,9 @@ impl Reading {
     }
 
     fn text(&mut self, text: &str) {
+        if !text.trim().is_empty() {
+            struck::switch(&mut self.paragraph, &mut self.ends_struck, self.is_struck);
+        }
         if self.is_raised && changes_number(&self.paragraph, text) {
             self.paragraph.push('^');
         }
@@ -321,6 +330,7 @@ impl Reading {
     }
 
     fn end_paragraph(&mut self) {
+        struck::switch(&mut self.paragraph, &mut self.ends_struck, false);
         let text = std::mem::take(&mut self.paragraph);
         let text = text.trim();
         if text.is_empty() {

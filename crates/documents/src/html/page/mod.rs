@@ -17,11 +17,13 @@ use super::ruby::Ruby;
 use super::scope::{Scopes, Start};
 use crate::numerals::Style;
 use crate::record::one_line;
+use crate::struck::STRUCK;
 
 /// The longest term that begins the line of its definition, in bytes.
 const LONGEST_TERM: usize = 120;
-/// The mark around what is struck out; without it, that would hold.
-const STRUCK: &str = "~~";
+
+/// The texts of links by which a heading or a name is linked to.
+const HANDLES: [&str; 3] = ["¶", "§", "🔗"];
 
 /// A page so far.
 #[derive(Default)]
@@ -414,6 +416,9 @@ impl Page {
             return;
         }
         if self.ruby.as_mut().is_some_and(|ruby| ruby.takes(text)) {
+            return;
+        }
+        if self.link_start.is_some() && HANDLES.contains(&text.trim()) {
             return;
         }
         if let Some(formula) = &self.formula {
