@@ -57,7 +57,7 @@ mod record;
 mod rtf;
 mod seen_files;
 mod source;
-mod struck;
+mod strike;
 mod symbols;
 mod table;
 mod terminal;

@@ -14,7 +14,7 @@ use crate::place::Place;
 use crate::prose::Prose;
 use crate::raised::changes_number;
 use crate::record::Contents;
-use crate::struck;
+use crate::strike;
 use crate::symbols;
 use crate::table::{self, Row};
 use crate::watch::Watch;
@@ -120,7 +120,7 @@ struct Paragraph {
 
 impl Paragraph {
     fn strike(&mut self, is_struck: bool) {
-        struck::switch(&mut self.text, &mut self.is_struck, is_struck);
+        strike::switch(&mut self.text, &mut self.is_struck, is_struck);
     }
 }
 

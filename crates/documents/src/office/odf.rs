@@ -16,7 +16,7 @@ use crate::place::Place;
 use crate::prose::Prose;
 use crate::raised::changes_number;
 use crate::record::{Contents, one_line};
-use crate::struck;
+use crate::strike;
 use crate::table::{Row, Table};
 use crate::watch::Watch;
 use crate::xml::{Element, Node, Xml};
@@ -123,7 +123,7 @@ struct Paragraph {
 
 impl Paragraph {
     fn strike(&mut self, is_struck: bool) {
-        struck::switch(&mut self.text, &mut self.is_struck, is_struck);
+        strike::switch(&mut self.text, &mut self.is_struck, is_struck);
     }
 }
 

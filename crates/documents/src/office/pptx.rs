@@ -13,7 +13,7 @@ use crate::place::Place;
 use crate::prose::Prose;
 use crate::raised::changes_number;
 use crate::record::{Contents, one_line};
-use crate::struck;
+use crate::strike;
 use crate::table::Row;
 use crate::watch::Watch;
 use crate::xml::{Element, Node, Xml};
@@ -259,7 +259,7 @@ impl Reading {
 
     fn text(&mut self, text: &str) {
         if !text.trim().is_empty() {
-            struck::switch(&mut self.paragraph, &mut self.ends_struck, self.is_struck);
+            strike::switch(&mut self.paragraph, &mut self.ends_struck, self.is_struck);
         }
         if self.is_raised && changes_number(&self.paragraph, text) {
             self.paragraph.push('^');
@@ -330,7 +330,7 @@ impl Reading {
     }
 
     fn end_paragraph(&mut self) {
-        struck::switch(&mut self.paragraph, &mut self.ends_struck, false);
+        strike::switch(&mut self.paragraph, &mut self.ends_struck, false);
         let text = std::mem::take(&mut self.paragraph);
         let text = text.trim();
         if text.is_empty() {

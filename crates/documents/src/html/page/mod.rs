@@ -17,7 +17,7 @@ use super::ruby::Ruby;
 use super::scope::{Scopes, Start};
 use crate::numerals::Style;
 use crate::record::one_line;
-use crate::struck::STRUCK;
+use crate::strike::STRUCK;
 
 /// The longest term that begins the line of its definition, in bytes.
 const LONGEST_TERM: usize = 120;
