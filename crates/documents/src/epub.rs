@@ -63,13 +63,13 @@ struct Book {
     metadata: Map<String, serde_json::Value>,
     /// The paths of parts by their ids.
     manifest: HashMap<String, String>,
-    /// The ids of the chapters in order.
+    /// The ids of the chapters in order, those beside the text, such as notes, behind the others.
     spine: Vec<String>,
 }
 
 impl Book {
     fn read(text: &str, package: &Package, watch: &Watch) -> Result<Self, ReadError> {
-        let mut book = Self::default();
+        let (mut book, mut asides) = (Self::default(), Vec::new());
         let mut xml = Xml::new(text, package.format(), &package.place, watch);
         while let Some(node) = xml.next()? {
             let Node::Start(element) = node else { continue };
@@ -82,7 +82,10 @@ impl Book {
                     let item = element.attribute("id").zip(element.attribute("href"));
                     book.manifest.extend(item.filter(|_| !is_contents));
                 }
-                "itemref" => book.spine.extend(element.attribute("idref")),
+                "itemref" => match element.attribute("linear").as_deref() {
+                    Some("no") => asides.extend(element.attribute("idref")),
+                    _ => book.spine.extend(element.attribute("idref")),
+                },
                 name => {
                     let known = NAMES.iter().find(|(known, _)| *known == name);
                     if let Some((_, name)) = known
@@ -93,6 +96,7 @@ impl Book {
                 }
             }
         }
+        book.spine.append(&mut asides);
         Ok(book)
     }
 }

@@ -10,7 +10,7 @@ use crate::error::ReadError;
 use crate::format::stem;
 use crate::place::Place;
 use crate::table::{self, Table, worded};
-use ken_corpus::{Document, FieldFault, FieldNames, Parts, Role};
+use ken_corpus::{Document, FieldFault, FieldNames, Parts, Role, number_in};
 
 /// The name under which the text of a row without one is put.
 const TEXT: &str = "text";
@@ -196,9 +196,15 @@ fn add_leaves(name: &str, value: &Value, leaves: &mut Vec<(String, String)>) {
     }
 }
 
-/// Whether a list is of so many numbers that they say nothing in words, as in an embedding.
+/// Whether a list is of so many numbers that they say nothing in words, as in an embedding. Some may be texts, as they are
+/// written.
 fn is_vector(items: &[Value]) -> bool {
-    items.len() > MOST_NUMBERS && items.iter().all(Value::is_number)
+    let is_number = |item: &Value| item.is_number() || item.as_str().is_some_and(is_numeric);
+    items.len() > MOST_NUMBERS && items.iter().any(Value::is_number) && items.iter().all(is_number)
+}
+
+fn is_numeric(text: &str) -> bool {
+    number_in(text).is_some()
 }
 
 /// A text, number or truth value as it reads.
@@ -284,6 +290,13 @@ mod tests {
             let expected = format!("d/pumps.json:1|pumps|{text}");
             assert_eq!(read(&[], &[&record]), [Ok(expected)]);
         }
+        // Numbers that are texts, as they are written, among others and alone.
+        let vector = format!(r#"{{"name":"Pump","at":["1e-05"{}]}}"#, ",0.5".repeat(16));
+        let expected = "d/pumps.json:1|pumps|name: Pump".to_owned();
+        assert_eq!(read(&[], &[&vector]), [Ok(expected)]);
+        let parts = format!(r#"{{"at":["1"{}]}}"#, r#","7""#.repeat(16));
+        let expected = format!("d/pumps.json:1|pumps|at: 1{}", ", 7".repeat(16));
+        assert_eq!(read(&[], &[&parts]), [Ok(expected)]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use crate::error::ReadError;
 use crate::fields::{Kind, Shape};
@@ -14,7 +14,7 @@ use crate::watch::Watch;
 use ken_corpus::Document;
 use ken_corpus::FieldNames;
 
-/// The digits of the smallest integers of more than 64 bits.
+/// The digits of the smallest integers that may have more than 64 bits.
 const LONG_DIGITS: usize = 19;
 
 /// The records of a file. A broken line is an error, after which the next one is read.
@@ -83,14 +83,14 @@ pub(crate) fn fields(
     watch: &Watch,
 ) -> Result<Map<String, Value>, ReadError> {
     check_values(json, place, watch)?;
-    serde_json::from_str(&with_long_integers(json)).map_err(|source| ReadError::BrokenJson {
+    serde_json::from_str(&with_exact_numbers(json)).map_err(|source| ReadError::BrokenJson {
         place: place.clone(),
         source,
     })
 }
 
-/// The line with integers of more than 64 bits as texts, so that they keep all digits.
-fn with_long_integers(line: &str) -> Cow<'_, str> {
+/// The line with numbers as texts that would be written otherwise, such as `9.50` and integers of more than 64 bits.
+fn with_exact_numbers(line: &str) -> Cow<'_, str> {
     let mut out = String::new();
     // How many bytes of the line are in `out`.
     let mut copied = 0;
@@ -109,7 +109,7 @@ fn with_long_integers(line: &str) -> Cow<'_, str> {
                     |byte: &u8| !matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
                 at = start + rest.iter().position(ends).unwrap_or(rest.len());
                 let number = line.get(start..at).unwrap_or_default();
-                if is_long(number) {
+                if is_changed(number) {
                     out.push_str(line.get(copied..start).unwrap_or_default());
                     out.extend(["\"", number, "\""]);
                     copied = at;
@@ -125,14 +125,32 @@ fn with_long_integers(line: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a number is an integer that the JSON parser would round.
-fn is_long(number: &str) -> bool {
-    let digits = number.strip_prefix('-').unwrap_or(number);
-    digits.len() >= LONG_DIGITS
-        && digits.bytes().all(|byte| byte.is_ascii_digit())
-        && !digits.starts_with('0')
-        && number.parse::<i64>().is_err()
-        && number.parse::<u64>().is_err()
+/// Whether the JSON parser would round a number, refuse it as too large, or write it otherwise; false for what is no number.
+fn is_changed(number: &str) -> bool {
+    let is_short = number.len() < LONG_DIGITS && number.bytes().all(|byte| byte.is_ascii_digit());
+    let parsed = || number.parse::<Number>().ok();
+    !is_short && is_number(number) && parsed().is_none_or(|parsed| parsed.to_string() != number)
+}
+
+/// Whether a text is a number as JSON writes it, of any size.
+fn is_number(text: &str) -> bool {
+    let whole = text.strip_prefix('-').unwrap_or(text);
+    let rest = whole.strip_prefix('0').or_else(|| after_digits(whole));
+    let rest = rest.and_then(|rest| match rest.strip_prefix('.') {
+        Some(fraction) => after_digits(fraction),
+        None => Some(rest),
+    });
+    let rest = rest.and_then(|rest| match rest.strip_prefix(['e', 'E']) {
+        Some(power) => after_digits(power.strip_prefix(['+', '-']).unwrap_or(power)),
+        None => Some(rest),
+    });
+    rest == Some("")
+}
+
+/// The rest after the digits that a text begins with; `None` if it begins with none.
+fn after_digits(text: &str) -> Option<&str> {
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    (rest.len() < text.len()).then_some(rest)
 }
 
 /// Fails if the JSON has too many values for a document.
@@ -202,11 +220,26 @@ mod tests {
         let line = r#"{"id":12345678901234567890123,"text":"18446744073709551617","n":[-9223372036854775809,18446744073709551615],"x":1.5e300}"#;
         let document = read(line).unwrap();
         has!(document, id: "12345678901234567890123", text: "18446744073709551617");
-        let metadata = r#"{"n":["-9223372036854775809",18446744073709551615],"x":1.5e+300}"#;
+        let metadata = r#"{"n":["-9223372036854775809",18446744073709551615],"x":"1.5e300"}"#;
         assert_eq!(Value::from(document.metadata).to_string(), metadata);
         let next = read(r#"{"id":12345678901234567890124,"text":"x"}"#).unwrap();
         assert_eq!(next.id, "12345678901234567890124");
         assert!(read(r#"{"id":12345678901234567890124x,"text":"x"}"#).is_err());
+    }
+
+    #[test]
+    fn numbers_stay_as_they_are_written() {
+        let line = r#"{"id":1.50,"text":"x","a":9.50,"b":[1e400,-0,1E5],"c":{"d":1.10},"e":[9.5,1.0,-3,0,0.25],"f":"2.50"}"#;
+        let document = read(line).unwrap();
+        has!(document, id: "1.50");
+        let metadata = r#"{"a":"9.50","b":["1e400","-0","1E5"],"c":{"d":"1.10"},"e":[9.5,1.0,-3,0,0.25],"f":"2.50"}"#;
+        assert_eq!(Value::from(document.metadata).to_string(), metadata);
+        for broken in [
+            "007", "1.", ".5", "-", "1e", "1e+", "0x10", "1.5.0", "00.50",
+        ] {
+            let line = format!(r#"{{"id":1,"text":"x","a":{broken}}}"#);
+            assert_eq!(read(&line).unwrap_err().kind(), "broken_json", "{broken}");
+        }
     }
 
     #[test]

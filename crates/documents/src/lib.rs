@@ -19,6 +19,7 @@
 //! ```
 
 mod archive;
+mod attachment;
 mod base_url;
 mod budget;
 mod compression;
@@ -42,6 +43,7 @@ mod markup;
 mod mediawiki;
 mod notebook;
 mod notice;
+mod numerals;
 mod office;
 mod open;
 mod options;
@@ -55,8 +57,10 @@ mod record;
 mod rtf;
 mod seen_files;
 mod source;
+mod strike;
 mod symbols;
 mod table;
+mod terminal;
 mod unread;
 mod watch;
 mod xml;

@@ -1,11 +1,13 @@
 //! Mail: single messages and mailboxes. The text of a message is the headers that people read, the
-//! text parts, and the names of the attachments.
+//! text parts, and the names and texts of the attachments.
 
 use std::collections::HashSet;
 
 use mail_parser::{Address, Message, MessageParser, MimeHeaders, PartType};
 use serde_json::{Map, Value};
 
+use crate::archive::Open;
+use crate::attachment::Attachments;
 use crate::budget::Halt;
 use crate::error::ReadError;
 use crate::format::Format;
@@ -26,16 +28,22 @@ const DEEPEST: usize = 3;
 /// The most messages within a message.
 const MOST_INNER: usize = 500;
 
-/// The document of one message.
-pub(crate) fn contents(bytes: &[u8], place: &Place, watch: &Watch) -> Result<Contents, ReadError> {
+/// The document of one message, whose attached files `open` reads.
+pub(crate) fn contents(
+    bytes: &[u8],
+    place: &Place,
+    open: &Open,
+    watch: &Watch,
+) -> Result<Contents, ReadError> {
     let message = parse(bytes, place, watch)?;
-    message_contents(&message, place, watch)
+    message_contents(&message, place, open, watch)
 }
 
 /// The messages of a mailbox. Their ids are that of the file with the message's own.
 pub(crate) fn mailbox(
     source: Source,
     id: String,
+    open: Open,
 ) -> impl Iterator<Item = Result<Record, ReadError>> + Send {
     let (mut ids, mut number) = (HashSet::new(), 0);
     let mut mailbox = Mailbox {
@@ -50,7 +58,7 @@ pub(crate) fn mailbox(
         let name = &mailbox.source.name;
         let place = name.line(line);
         let message = parse(&bytes, &place, &name.watch)?;
-        let contents = message_contents(&message, &place, &name.watch)?;
+        let contents = message_contents(&message, &place, &open, &name.watch)?;
         let own = message.message_id().and_then(one_line);
         let mut key = [0; 16];
         let hash = blake3::hash(own.as_deref().unwrap_or_default().as_bytes());
@@ -211,10 +219,12 @@ fn header_values(bytes: &[u8]) -> u64 {
 fn message_contents(
     message: &Message<'_>,
     place: &Place,
+    open: &Open,
     watch: &Watch,
 ) -> Result<Contents, ReadError> {
     let mut prose = Prose::new(place, watch);
-    write(message, 0, &mut prose, watch)?;
+    let mut attachments = Attachments::new(open, place, watch);
+    write(message, 0, &mut prose, &mut attachments, watch)?;
     let mut metadata = Map::new();
     let mut insert = |name: &str, value: Option<String>| {
         if let Some(value) = value.and_then(|value| one_line(&value)) {
@@ -235,6 +245,7 @@ fn write(
     message: &Message<'_>,
     depth: usize,
     prose: &mut Prose,
+    attachments: &mut Attachments<'_>,
     watch: &Watch,
 ) -> Result<(), ReadError> {
     let people_of = [
@@ -264,7 +275,7 @@ fn write(
         if let PartType::Message(inner) = &part.body {
             if depth < DEEPEST {
                 prose.paragraph("Attached message:")?;
-                write(inner, depth + 1, prose, watch)?;
+                write(inner, depth + 1, prose, attachments, watch)?;
             }
             continue;
         }
@@ -275,7 +286,12 @@ fn write(
         let name = part.attachment_name().and_then(one_line);
         let name = name.or(kind).unwrap_or_else(|| "without a name".to_owned());
         prose.paragraph(&format!("Attachment: {name}"))?;
-        text_of(&part.body, prose, watch)?;
+        match &part.body {
+            PartType::Binary(bytes) | PartType::InlineBinary(bytes) => {
+                attachments.write(part, bytes, prose)?;
+            }
+            body => text_of(body, prose, watch)?,
+        }
     }
     Ok(())
 }

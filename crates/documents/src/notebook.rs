@@ -10,6 +10,7 @@ use crate::jsonl;
 use crate::place::Place;
 use crate::prose::{Prose, marked_headings};
 use crate::record::Contents;
+use crate::terminal;
 use crate::watch::Watch;
 
 /// Longer outputs are cut, in characters.
@@ -85,7 +86,7 @@ fn shown(output: &Value, watch: &Watch) -> Result<String, ReadError> {
         return Ok(format!("{name}: {}", lines(output.get("evalue"))));
     }
     if let Some(printed) = output.get("text") {
-        return Ok(without_colors(&lines(Some(printed))));
+        return Ok(terminal::shown(&lines(Some(printed))).into_owned());
     }
     let data = output.get("data").unwrap_or(output);
     let is_alone = data.as_object().is_none_or(|forms| forms.len() == 1);
@@ -94,7 +95,7 @@ fn shown(output: &Value, watch: &Watch) -> Result<String, ReadError> {
     let forms = ["text/plain", "text/markdown", "text/latex"];
     let mut texts = forms.into_iter().map(|form| lines(data.get(form)));
     match texts.find(says_something) {
-        Some(text) => Ok(without_colors(&text)),
+        Some(text) => Ok(terminal::shown(&text).into_owned()),
         None => {
             let page = lines(data.get("text/html"));
             Ok(html::contents(&page, HtmlPart::All, watch)?.text)
@@ -106,18 +107,6 @@ fn shown(output: &Value, watch: &Watch) -> Result<String, ReadError> {
 fn is_name_of_object(text: &str) -> bool {
     let text = text.trim();
     text.starts_with('<') && text.ends_with('>') && !text.contains('\n')
-}
-
-/// A text without the escape sequences that color it in a terminal, such as `ESC[31m`.
-fn without_colors(text: &str) -> String {
-    let mut pieces = text.split("\u{1b}[");
-    let mut out = pieces.next().unwrap_or_default().to_owned();
-    for piece in pieces {
-        let shown = piece.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
-        let shown = shown.strip_prefix(|c: char| c.is_ascii_alphabetic());
-        out.push_str(shown.unwrap_or(piece));
-    }
-    out
 }
 
 fn cut(text: &str) -> String {

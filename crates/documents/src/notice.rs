@@ -49,6 +49,11 @@ pub enum NoticeKind {
     },
     /// It was in a folder when that was listed, and gone when it was to be read.
     Vanished,
+    /// It is a message with a file that cannot be read.
+    AttachmentUnread {
+        /// Why it cannot.
+        reason: String,
+    },
     /// It had NUL bytes, which were left out.
     NulsLeftOut {
         /// How many.
@@ -87,6 +92,12 @@ impl fmt::Display for Notice {
                 write!(
                     formatter,
                     "{path}:{line} is no pattern, and excludes nothing: {reason}"
+                )
+            }
+            NoticeKind::AttachmentUnread { reason } => {
+                write!(
+                    formatter,
+                    "{path} has an attachment that was not read: {reason}"
                 )
             }
             NoticeKind::NulsLeftOut { count } => {

@@ -25,7 +25,7 @@ use crate::unread::Unread;
 use crate::watch::Watch;
 use crate::{
     delimited, epub, html, json_array, jsonl, mail, markdown, mediawiki, notebook, office, parquet,
-    pdf, rtf,
+    pdf, rtf, terminal,
 };
 use ken_corpus::FieldNames;
 
@@ -73,7 +73,7 @@ impl Opener {
         }
         Ok(match file.format {
             Format::Text => whole(Contents {
-                text: text()?,
+                text: terminal::shown(&text()?).into_owned(),
                 ..Contents::default()
             }),
             Format::Code => {
@@ -93,14 +93,14 @@ impl Opener {
             Format::Odt | Format::Ods | Format::Odp => whole(office::odf(parts()?, watch)?),
             Format::Epub => whole(epub::contents(parts()?, watch)?),
             Format::Rtf => whole(rtf::contents(&bytes()?, &place, watch)?),
-            Format::Mail => whole(mail::contents(&bytes()?, &place, watch)?),
+            Format::Mail => whole(mail::contents(&bytes()?, &place, &self.inner(), watch)?),
             Format::Notebook => whole(notebook::contents(&text()?, &place, watch)?),
             Format::ReStructuredText => whole(light(Markup::ReStructuredText)?),
             Format::Org => whole(light(Markup::Org)?),
             Format::Tex => whole(light(Markup::Tex)?),
             Format::AsciiDoc => whole(light(Markup::AsciiDoc)?),
             Format::MediaWiki => Box::new(mediawiki::records(source()?)?),
-            Format::Mailbox => Box::new(mail::mailbox(source()?, file.id.clone())),
+            Format::Mailbox => Box::new(mail::mailbox(source()?, file.id.clone(), self.inner())),
             Format::JsonLines => Box::new(jsonl::records(source()?, shape())),
             Format::Json => {
                 let in_folder = file.origin == Origin::Found;
@@ -135,7 +135,7 @@ impl Opener {
         }
     }
 
-    /// The opener of files in an archive, whose bytes count as the archive's.
+    /// The opener of files in an archive or a message, whose bytes count as those of that.
     fn inner(&self) -> Open {
         let opener = Self {
             bytes_read: Arc::default(),

@@ -17,7 +17,7 @@ use crate::table::{Row, Table};
 use crate::watch::Watch;
 
 /// Groups whose content is not text of the document.
-const LEFT_OUT: [&str; 20] = [
+const LEFT_OUT: [&str; 21] = [
     "fonttbl",
     "colortbl",
     "stylesheet",
@@ -38,6 +38,8 @@ const LEFT_OUT: [&str; 20] = [
     "listoverridetable",
     "rsidtbl",
     "xmlnstbl",
+    // What other programs show in place of a shape.
+    "shprslt",
 ];
 
 /// The control words that stand for characters.
@@ -74,6 +76,7 @@ pub(crate) fn contents(bytes: &[u8], place: &Place, watch: &Watch) -> Result<Con
         skip: 0,
         high: None,
         text: String::new(),
+        around: Vec::new(),
         title: String::new(),
         level: None,
         row: Row::new(),
@@ -98,7 +101,7 @@ pub(crate) fn contents(bytes: &[u8], place: &Place, watch: &Watch) -> Result<Con
             }
             b'}' => {
                 body.flush();
-                body.end_group();
+                body.end_group()?;
             }
             b'\\' => {
                 words += 1;
@@ -125,6 +128,8 @@ pub(crate) fn contents(bytes: &[u8], place: &Place, watch: &Watch) -> Result<Con
 struct Group {
     /// Whether its content is not text of the document.
     silent: bool,
+    /// Whether that holds for text boxes in it, too.
+    left_out: bool,
     /// Whether its letters are not shown.
     hidden: bool,
     in_title: bool,
@@ -142,6 +147,7 @@ impl Default for Group {
     fn default() -> Self {
         Self {
             silent: false,
+            left_out: false,
             hidden: false,
             in_title: false,
             in_fonts: false,
@@ -157,6 +163,15 @@ impl Group {
     fn is_read(&self) -> bool {
         self.in_title || !(self.silent || self.hidden)
     }
+}
+
+/// The paragraph around an open text box.
+struct Around {
+    /// The number of open groups in the box.
+    depth: usize,
+    text: String,
+    level: Option<usize>,
+    in_table: bool,
 }
 
 /// A document so far.
@@ -175,6 +190,8 @@ struct Body {
     /// The first half of a character that takes two.
     high: Option<u16>,
     text: String,
+    /// The paragraphs around the open text boxes.
+    around: Vec<Around>,
     title: String,
     /// The level of the paragraph, if it is a heading.
     level: Option<usize>,
@@ -246,8 +263,9 @@ impl Body {
         }
         self.flush();
         if LEFT_OUT.contains(&name) {
-            self.group().silent = true;
-            self.group().in_fonts = name == "fonttbl";
+            let group = self.group();
+            (group.silent, group.left_out) = (true, true);
+            group.in_fonts = name == "fonttbl";
             return Ok(after);
         }
         if self.letters(name, number) {
@@ -266,6 +284,7 @@ impl Body {
             "info" => self.group().silent = true,
             "title" => self.group().in_title = self.group().silent,
             "footnote" => self.begin_note(),
+            "shptxt" | "dptxbxtext" if !self.group().left_out => self.begin_box(),
             "outlinelevel" => {
                 let level = number.and_then(|level| usize::try_from(level).ok());
                 self.level = level.filter(|&level| level < 9).map(|level| level + 1);
@@ -328,9 +347,25 @@ impl Body {
         }
     }
 
-    fn end_group(&mut self) {
+    /// Begins a text box, whose paragraphs precede the one that it is in.
+    fn begin_box(&mut self) {
+        self.group().silent = false;
+        self.around.push(Around {
+            depth: self.groups.len(),
+            text: std::mem::take(&mut self.text),
+            level: self.level.take(),
+            in_table: self.in_table,
+        });
+    }
+
+    fn end_group(&mut self) -> Result<(), ReadError> {
         if self.groups.len() < 2 {
-            return;
+            return Ok(());
+        }
+        let depth = self.groups.len();
+        if let Some(around) = self.around.pop_if(|around| around.depth == depth) {
+            self.paragraph()?;
+            (self.text, self.level, self.in_table) = (around.text, around.level, around.in_table);
         }
         let ended = self.groups.pop();
         if ended.is_some_and(|group| group.in_note && group.is_read()) && !self.group().in_note {
@@ -338,6 +373,7 @@ impl Body {
             self.text.truncate(kept);
             self.text.push(')');
         }
+        Ok(())
     }
 
     /// Ends a row of a table; outside of tables, there is none.
@@ -529,6 +565,16 @@ mod tests {
             br"{\rtf1 Read{\super\chftn}{\*\footnote\chftn\~\pard In 1734.\par} on. 10{\super 6} Pa, 3{\super rd}\par}",
         );
         assert_eq!(contents.unwrap().text, "Read (In 1734.) on. 10^6 Pa, 3rd");
+    }
+
+    #[test]
+    fn text_boxes_are_read_once() {
+        let contents = read(
+            br"{\rtf1 It {\shp{\*\shpinst\shpleft1{\sp{\sn shapeType}{\sv 202}}{\shptxt\pard First.\par Second.}}{\shprslt{\*\do{\dptxbxtext First.\par}}}}opens.\par
+{\*\do\dobxpage{\dptxbxtext Old.\par}}{\header{\shp{\*\shpinst{\shptxt Head.\par}}}}Last.}",
+        );
+        let text = "First.\n\nSecond.\n\nIt opens.\n\nOld.\n\nLast.";
+        assert_eq!(contents.unwrap().text, text);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The characters of fonts of symbols, whose codes are their own.
 
+use std::borrow::Cow;
+
 /// The codes of the font Symbol from 0x20 and from 0xa0.
 const SYMBOL: [(u8, &str); 2] = [
     (
@@ -67,6 +69,18 @@ pub(crate) fn shown(font: &str, code: u32) -> Option<char> {
     })
 }
 
+/// A text in a font, in which the private characters of fonts of symbols are what these show.
+pub(crate) fn text<'t>(font: &str, text: &'t str) -> Cow<'t, str> {
+    if !matches!(font, "Symbol" | "Wingdings") {
+        return text.into();
+    }
+    let character = |character: char| match u32::from(character) {
+        code @ 0xf000..=0xf0ff => shown(font, code).unwrap_or(character),
+        _ => character,
+    };
+    text.chars().map(character).collect::<String>().into()
+}
+
 /// The characters of the codes of the font Symbol; empty for those without one.
 pub(crate) fn symbol() -> Vec<String> {
     let mut codes = vec![String::new(); 256];
@@ -116,6 +130,9 @@ mod tests {
             ("Arial", 0x2019, Some('’')),
         ] {
             assert_eq!(shown(font, code), expected, "{font} {code:x}");
+        }
+        for (font, expected) in [("Symbol", "Δ α"), ("Arial", "\u{f044} \u{f061}")] {
+            assert_eq!(text(font, "\u{f044} \u{f061}"), expected);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Tables as lines: each row repeats the headers of its cells, so that it can be understood alone.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use crate::error::ReadError;
 use crate::prose::Prose;
@@ -27,13 +28,24 @@ pub(crate) struct Table {
     gap: bool,
     /// The columns in which rows below the header have numbers.
     numeric: BTreeSet<usize>,
+    /// The columns under cells of the next row that stand over several, and those under such cells of a header above it.
+    due: Vec<Range<usize>>,
+    groups: Vec<Range<usize>>,
 }
 
 impl Table {
+    /// Notes that a cell of the next row stands over these columns.
+    pub(crate) fn group(&mut self, columns: Range<usize>) {
+        if columns.len() > 1 && self.due.len() < MOST_NAMED {
+            self.due.push(columns);
+        }
+    }
+
     /// Writes a row. The first row of at least two cells that read like names is the header: it becomes a
     /// line, and its cells precede those of the rows below it. After an empty row, a single cell is a title or a remark,
     /// and another table begins with a row beyond the columns of the last one, or with one of words below numbers.
     pub(crate) fn row(&mut self, cells: &Row, prose: &mut Prose) -> Result<(), ReadError> {
+        let groups = std::mem::take(&mut self.due);
         let cells = worded(cells.iter().map(|(column, cell)| (*column, cell.as_str())));
         if cells.is_empty() {
             self.gap = true;
@@ -58,7 +70,43 @@ impl Table {
             let numbers = cells.iter().filter(|(_, cell)| is_number(cell));
             self.numeric.extend(numbers.map(|(column, _)| *column));
         }
-        prose.line(&self.line(cells))
+        if let Some(line) = self.completed(&cells) {
+            return prose.line(&line);
+        }
+        let begins = self.header.is_none();
+        let line = self.line(cells);
+        if begins && let Some(header) = self.header.as_mut().filter(|header| !header.is_empty()) {
+            spread(header, &groups);
+            self.groups = groups;
+        }
+        prose.line(&line)
+    }
+
+    /// The line of a row of names below a header with names over several columns: both together name a column. `None` if
+    /// the row is no such one.
+    fn completed(&mut self, cells: &Row) -> Option<String> {
+        let groups = std::mem::take(&mut self.groups);
+        let header = self.header.as_mut()?;
+        let is_grouped = |column: &usize| groups.iter().any(|columns| columns.contains(column));
+        let is_name = |(column, cell): &(usize, String)| {
+            let is_repeated = named(header, *column) == Some(cell.as_str());
+            let is_word = is_short(cell) && (!is_number(cell) || is_year(cell));
+            is_repeated || (is_grouped(column) && is_word)
+        };
+        let has_names = cells.iter().any(|(column, _)| is_grouped(column));
+        if !has_names || !cells.iter().all(is_name) {
+            return None;
+        }
+        for (column, cell) in cells.iter().filter(|(column, _)| is_grouped(column)) {
+            let index = header.binary_search_by_key(column, |(column, _)| *column);
+            if let Ok(index) = index
+                && let Some((_, name)) = header.get_mut(index)
+            {
+                name.push(' ');
+                name.push_str(cell);
+            }
+        }
+        Some(joined(header))
     }
 
     /// Whether a row after a gap belongs to another table.
@@ -117,6 +165,23 @@ impl Table {
         cells
             .iter()
             .all(|(column, _)| named(header, *column).is_some())
+    }
+}
+
+/// Names each column under a name that stands over several.
+fn spread(header: &mut Row, groups: &[Range<usize>]) {
+    for columns in groups {
+        let Some(name) = named(header, columns.start).map(str::to_owned) else {
+            continue;
+        };
+        for column in columns.clone().skip(1).take(MOST_NAMED) {
+            let place = header.binary_search_by_key(&column, |(column, _)| *column);
+            if let Err(index) = place
+                && header.len() < MOST_NAMED
+            {
+                header.insert(index, (column, name.clone()));
+            }
+        }
     }
 }
 
@@ -246,6 +311,48 @@ mod tests {
         check(
             &[&["", "2023", "2024"], &["oil", "1", "2"]],
             "2023 | 2024\noil; 2023: 1; 2024: 2",
+        );
+    }
+
+    #[test]
+    fn names_over_several_columns_hold_for_each() {
+        type Line<'l> = (&'l [(usize, &'l str)], &'l [Range<usize>]);
+        let lines = |rows: &[Line<'_>]| {
+            let mut prose = Prose::new(&Place::whole(Path::new("x")), &Watch::default());
+            let mut table = Table::default();
+            for (cells, groups) in rows {
+                groups.iter().for_each(|group| table.group(group.clone()));
+                let cells = cells
+                    .iter()
+                    .map(|(column, cell)| (*column, (*cell).to_owned()));
+                table.row(&cells.collect(), &mut prose).unwrap();
+            }
+            prose.finish(None, serde_json::Map::new()).text
+        };
+        let header: Line<'_> = (&[(0, "Deck"), (1, "2023"), (3, "2024")], &[1..3, 3..5]);
+        let names: &[(usize, &str)] = &[
+            (0, "Deck"),
+            (1, "May"),
+            (2, "June"),
+            (3, "May"),
+            (4, "June"),
+        ];
+        let values: &[(usize, &str)] = &[(0, "Upper"), (1, "1"), (2, "2"), (3, "3"), (4, "4")];
+        assert_eq!(
+            lines(&[header, (names, &[]), (values, &[])]),
+            "Deck | 2023 | 2024\nDeck | 2023 May | 2023 June | 2024 May | 2024 June\n\
+             Deck: Upper; 2023 May: 1; 2023 June: 2; 2024 May: 3; 2024 June: 4"
+        );
+        assert_eq!(
+            lines(&[header, (values, &[]), (names, &[])]),
+            "Deck | 2023 | 2024\nDeck: Upper; 2023: 1; 2023: 2; 2024: 3; 2024: 4\n\
+             Deck: Deck; 2023: May; 2023: June; 2024: May; 2024: June"
+        );
+        let over = 1..3;
+        let contact: Line<'_> = (&[(0, "Name"), (1, "Contact")], std::slice::from_ref(&over));
+        assert_eq!(
+            lines(&[contact, (&[(0, "Ito"), (1, "mail"), (2, "call")], &[])]),
+            "Name | Contact\nName: Ito; Contact: mail; Contact: call"
         );
     }
 

@@ -1,5 +1,7 @@
 //! The open lists of a page, and the numbers of their items.
 
+use crate::numerals::{Style, shown};
+
 /// How deep lists are counted.
 const DEEPEST: usize = 64;
 
@@ -32,28 +34,39 @@ struct List {
     kind: ListKind,
     /// The number of the next item; `None` for lists without numbers.
     next: Option<u64>,
+    style: Style,
     /// How many tables are around it.
     tables: usize,
 }
 
 impl Lists {
     /// Starts a list within so many tables; `first` is the number of its first item, if its items have numbers.
-    pub(super) fn start(&mut self, kind: ListKind, first: Option<u64>, tables: usize) {
+    pub(super) fn start(
+        &mut self,
+        kind: ListKind,
+        first: Option<u64>,
+        style: Style,
+        tables: usize,
+    ) {
         if self.open.len() < DEEPEST {
             self.open.push(List {
                 kind,
                 next: first,
+                style,
                 tables,
             });
         }
     }
 
-    /// The number of the item that starts; `own` is that of its tag.
-    pub(super) fn item(&mut self, own: Option<u64>) -> Option<u64> {
-        let next = self.open.last_mut()?.next.as_mut()?;
-        let number = own.unwrap_or(*next);
-        *next = number.saturating_add(1);
-        Some(number)
+    /// The number of the item that starts, as it is written; `own` is that of its tag.
+    pub(super) fn item(&mut self, own: Option<u64>) -> Option<String> {
+        let list = self.open.last_mut()?;
+        let number = own.unwrap_or(list.next?);
+        list.next = Some(number.saturating_add(1));
+        Some(match u32::try_from(number) {
+            Ok(number) => shown(number, list.style),
+            Err(_) => number.to_string(),
+        })
     }
 
     /// Ends the last list of this kind, and the lists in it, if it is within the last of so many tables. Returns false if

@@ -23,6 +23,7 @@ pub(crate) use self::list::ListKind;
 use self::page::Attributes;
 pub(crate) use self::page::{Finished, Heading, Page};
 use crate::error::ReadError;
+use crate::numerals::Style;
 use crate::record::{Contents, one_line};
 use crate::watch::Watch;
 
@@ -301,7 +302,9 @@ impl Tag {
             Attribute::Columns => self.attributes.columns = number(),
             Attribute::Rows => self.attributes.rows = number(),
             Attribute::First => self.attributes.first = text().trim().parse().ok(),
-            Attribute::Kind => self.attributes.lettered = value != b"1",
+            Attribute::Kind => {
+                self.attributes.style = Style::of_sign(text().trim()).unwrap_or_default();
+            }
             Attribute::Role => self.attributes.to_note |= text().ends_with("noteref"),
             Attribute::Hidden | Attribute::Other => {}
         }

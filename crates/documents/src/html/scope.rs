@@ -23,12 +23,16 @@ enum Kind {
     Annotation,
 }
 
-const ELEMENTS: [(&[u8], Kind); 11] = [
+const ELEMENTS: [(&[u8], Kind); 14] = [
     (b"script", Kind::Whole),
     (b"style", Kind::Whole),
     (b"template", Kind::Whole),
     (b"noscript", Kind::Whole),
     (b"iframe", Kind::Whole),
+    // What stands in these is for browsers that do not know them.
+    (b"video", Kind::Whole),
+    (b"audio", Kind::Whole),
+    (b"canvas", Kind::Whole),
     (b"svg", Kind::Drawing),
     (b"foreignobject", Kind::InDrawing),
     (b"select", Kind::Choices),

@@ -132,8 +132,41 @@ fn items_of_ordered_lists_have_their_numbers() {
         "1. a\n\nb\n\n2. c\n\nd\n\ne",
     );
     shows("<ol start=4><li>a<li hidden>b<li>c</ol>", "4. a\n5. c");
-    shows("<ol type=a><li>a</ol>", "a");
+    shows("<ol type=a><li>a<li value=27>b</ol>", "a. a\nb. aa");
     shows("<ol><li>a<li value=7>b<li>c</ol>", "1. a\n7. b\n8. c");
+}
+
+#[test]
+fn labels_beside_several_rows_hold_for_each() {
+    shows(
+        "<table><tr><th>Deck<th>Pump<th>Bar<tr><td rowspan=3>Upper<td rowspan=2>seven<td>9<tr><td>10<tr><td>eight<td>11<tr><td>Lower<td>nine<td>12</table>",
+        "Deck\tPump\tBar\nUpper\tseven\t9\nUpper\tseven\t10\nUpper\teight\t11\nLower\tnine\t12",
+    );
+    // Neither a text of several paragraphs nor an empty cell is a label.
+    shows(
+        "<table><tr><td rowspan=2><p>a<p>b<td>c<tr><td>d</table>",
+        "a\n\nb\nc\n\td",
+    );
+    shows(
+        "<table><tr><td>a<td rowspan=2><td>b<tr><td>c<td>d</table>",
+        "a\t\tb\nc\t\td",
+    );
+}
+
+#[test]
+fn handles_of_headings_are_left_out() {
+    shows(
+        "<h2>Pumps<a class=headerlink href=#p title='Link to this'>¶</a></h2><p>See <a href=#s>§ 3</a> ¶ of it.",
+        "Pumps\n\nSee § 3 ¶ of it.",
+    );
+}
+
+#[test]
+fn quotes_are_marked_and_substitutes_for_media_left_out() {
+    shows(
+        "<p>a <q>b c</q>, d</p><video>no</video><audio>no</audio>e<canvas>no</canvas>f",
+        "a “b c”, d\n\nef",
+    );
 }
 
 #[test]
@@ -212,7 +245,7 @@ fn cells_keep_their_columns() {
     );
     shows(
         "<table><tr><td colspan=2>a<td>b<tr><td rowspan=2>c<td>d<td>e<tr><td>f<td>g</table>",
-        "a\t\tb\nc\td\te\n\tf\tg",
+        "a\t\tb\nc\td\te\nc\tf\tg",
     );
     shows(
         "x<table><tr><td><p>a</p></td><td><div>b</div></td></tr></table>y",

@@ -1,5 +1,5 @@
 //! Extensions of Markdown that its parser does not know: notes in boxes (`!!! note`, `:::note`), tabs (`=== "Linux"`) and
-//! definitions become paragraphs.
+//! definitions become paragraphs, and attributes (`{#top}`) are left out.
 
 use std::borrow::Cow;
 
@@ -39,6 +39,8 @@ enum Mark<'l> {
     /// It ends such a box.
     End,
     Definition(&'l str),
+    /// It is these words and attributes.
+    Plain(&'l str),
 }
 
 impl<'l> Mark<'l> {
@@ -54,6 +56,9 @@ impl<'l> Mark<'l> {
         if let Some(title) = line.strip_prefix("=== ").and_then(quoted) {
             return Some(Self::Indented(title));
         }
+        if let Some(words) = without_attributes(line) {
+            return Some(Self::Plain(words));
+        }
         let words = line.trim_start_matches(':');
         match line.len() - words.len() {
             1 => {
@@ -66,6 +71,16 @@ impl<'l> Mark<'l> {
             _ => None,
         }
     }
+}
+
+/// A heading without its attributes, such as `{#top}`, or nothing of a line that is attributes of a block, such as `{: .note}`.
+fn without_attributes(line: &str) -> Option<&str> {
+    let (words, attributes) = line.strip_suffix('}')?.rsplit_once('{')?;
+    let name = attributes.strip_prefix(['#', '.', ':'])?;
+    let is_attribute = name.starts_with(|c: char| c.is_lowercase() || " .#".contains(c));
+    let is_heading = words.starts_with('#') && words.ends_with(' ');
+    let is_apart = words.is_empty() && attributes.starts_with(':');
+    (is_attribute && (is_heading || is_apart)).then(|| words.trim_end())
 }
 
 /// The text in double quotes.
@@ -150,6 +165,10 @@ impl Writer {
             Some(Mark::Between(title)) => self.title(&title),
             Some(Mark::End) => self.end_paragraph(),
             Some(Mark::Definition(words)) => self.definition(line, words),
+            Some(Mark::Plain(plain)) => {
+                let indented = &line[..line.len() - words.len()];
+                self.push(&format!("{indented}{plain}"));
+            }
             None => self.push(line),
         }
     }
@@ -281,6 +300,14 @@ mod tests {
             "Pump: Moves water.\n\nValve: Opens.\n\nShuts.\n\nTap: Drips.\n",
         );
         check("## Pump\n: x\n", "## Pump\n: x\n");
+    }
+
+    #[test]
+    fn attributes() {
+        check(
+            "# Pumps {#top}\n\n## Seven {: .new #s}\nx {#y}\n{: .note}\n# Set {a, b}\n# Use {.NET}\n```\n# x {#y}\n```\n",
+            "# Pumps\n\n## Seven\nx {#y}\n\n# Set {a, b}\n# Use {.NET}\n```\n# x {#y}\n```\n",
+        );
     }
 
     #[test]

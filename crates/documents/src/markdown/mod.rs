@@ -10,6 +10,7 @@ use crate::budget::Budget;
 use crate::error::ReadError;
 use crate::front_matter::FrontMatter;
 use crate::html::{Finished, Heading, ListKind, Page, read_into, trimmed};
+use crate::numerals::Style;
 use crate::place::Place;
 use crate::record::Contents;
 use crate::watch::Watch;
@@ -151,7 +152,7 @@ fn start(page: &mut Page, tag: &Tag<'_>) {
         }
         Tag::List(first) => {
             page.start_block(b"ul", 0);
-            page.start_list(ListKind::Markdown, *first);
+            page.start_list(ListKind::Markdown, *first, Style::default());
         }
         Tag::FootnoteDefinition(name) => {
             page.start_block(b"p", 2);

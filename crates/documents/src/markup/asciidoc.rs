@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::Map;
 
+use super::asciidoc_table::{Cell, rows_of, split_format};
 use super::{push_line, rst_table};
 use crate::error::ReadError;
 use crate::place::Place;
@@ -40,6 +41,9 @@ const MACROS: [&str; 14] = [
 /// The longest target and text of a macro, in bytes.
 const LONGEST_MACRO: usize = 1024;
 
+/// The most blocks that are open within each other.
+const MOST_FENCES: usize = 64;
+
 /// The most bytes that all attributes may add.
 const MOST_SUBSTITUTED: usize = 1 << 20;
 
@@ -52,6 +56,7 @@ pub(super) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Conte
         columns: 0,
         is_separated: false,
         cells: 0,
+        fences: Vec::new(),
         place,
         watch,
     };
@@ -83,6 +88,8 @@ pub(super) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Conte
                     push_line(inside, &mut writer.block);
                 }
                 writer.end_block()?;
+            } else {
+                writer.fence(line);
             }
         } else if let Some((level, words)) = heading(line) {
             writer.end_block()?;
@@ -118,11 +125,22 @@ struct Writer<'t> {
     /// Whether its cells are separated by commas.
     is_separated: bool,
     cells: u64,
+    /// The lines that began the open blocks.
+    fences: Vec<&'t str>,
     place: &'t Place,
     watch: &'t Watch,
 }
 
-impl Writer<'_> {
+impl<'t> Writer<'t> {
+    /// Begins a block, or ends the one that such a line began, with those in it.
+    fn fence(&mut self, line: &'t str) {
+        match self.fences.iter().rposition(|open| *open == line) {
+            Some(index) => self.fences.truncate(index),
+            None if self.fences.len() < MOST_FENCES => self.fences.push(line),
+            None => {}
+        }
+    }
+
     fn end_block(&mut self) -> Result<(), ReadError> {
         self.prose.paragraph(&std::mem::take(&mut self.block))
     }
@@ -134,6 +152,7 @@ impl Writer<'_> {
         let level =
             marks.position(|mark| next.len() > 3 && next.trim_start_matches(mark).is_empty())?;
         let is_heading = self.block.is_empty()
+            && !self.fences.contains(&next)
             && line.starts_with(char::is_alphanumeric)
             && line.chars().count().abs_diff(next.len()) < 2;
         is_heading.then_some(level + 1)
@@ -164,35 +183,33 @@ impl Writer<'_> {
     /// Writes a table, whose cells begin with bars.
     fn table<'l>(&mut self, lines: impl Iterator<Item = &'l str>) -> Result<(), ReadError> {
         let mut columns = std::mem::take(&mut self.columns);
-        let mut cells: Vec<String> = Vec::new();
+        let mut cells: Vec<Cell> = Vec::new();
         for line in lines {
             let bars = line.matches('|').count();
             self.cells += bars as u64;
             if self.cells > self.watch.budget.parts() {
                 return Err(self.watch.too_many(self.place.clone(), "cells"));
             }
+            let mut format = "";
             for (index, part) in line.split('|').enumerate() {
                 // What precedes a bar may be how its cell is formatted.
-                let part = match index < bars {
-                    true => without_format(part, index == 0),
-                    false => part,
+                let (part, next) = match index < bars {
+                    true => split_format(part, index == 0),
+                    false => (part, ""),
                 };
                 let words = self.shown(part.trim());
                 if index > 0 {
-                    cells.push(words);
+                    cells.push(Cell::new(words, format));
                 } else if let Some(cell) = cells.last_mut() {
-                    push_line(&words, cell);
+                    push_line(&words, &mut cell.text);
                 }
+                format = next;
             }
             if columns == 0 {
-                columns = cells.len();
+                columns = cells.iter().map(|cell| cell.columns).sum();
             }
         }
-        let rows = cells.chunks(columns.max(1));
-        let rows: Vec<Row> = rows
-            .map(|row| row.iter().cloned().enumerate().collect())
-            .collect();
-        table::write(&rows, &mut self.prose)
+        table::write(&rows_of(cells, columns), &mut self.prose)
     }
 
     /// Writes a table of comma-separated values.
@@ -322,24 +339,6 @@ fn macro_before(text: &str) -> Option<(usize, &'static str)> {
     places.min_by_key(|(start, _)| *start)
 }
 
-/// The text before a bar without the format of the next cell, such as `2+` or `a`, which a space or the begin of the line
-/// sets apart.
-fn without_format(text: &str, begins_line: bool) -> &str {
-    let (before, format) = match text.rsplit_once(char::is_whitespace) {
-        Some(parts) => parts,
-        None if begins_line => ("", text),
-        None => return text,
-    };
-    let numbers = format.trim_end_matches(['a', 'd', 'e', 'h', 'l', 'm', 's', 'v']);
-    let is_format = format.len() <= 8
-        && format.len() - numbers.len() < 2
-        && numbers
-            .bytes()
-            .all(|byte| byte.is_ascii_digit() || b".+*<>^".contains(&byte))
-        && !numbers.ends_with(|last: char| last.is_ascii_digit());
-    if is_format { before } else { text }
-}
-
 /// The number of columns that a list such as `"1,2*a"` tells.
 fn columns_of(list: &str) -> usize {
     let list = list.trim_start_matches('"');
@@ -444,6 +443,27 @@ mod tests {
         check(
             "[cols=\"1,2\"]\n|===\n|Pump |Bar\n\n|seven\n|9\nor 10\n\na|eight 2+|all\n|===\n",
             "Pump | Bar\nPump: seven; Bar: 9 or 10\nPump: eight; Bar: all",
+        );
+    }
+
+    #[test]
+    fn wide_and_tall_cells() {
+        check(
+            "|===\n|Deck |Pump |Bar\n\n.2+|Upper |seven |9\n|eight\n|10\n2+|Lower |11\n|a .2+^|b |c\n|d |e\n|===\n",
+            "Deck | Pump | Bar\nDeck: Upper; Pump: seven; Bar: 9\nDeck: Upper; Pump: eight; Bar: 10\nDeck: Lower; Bar: 11\n\
+             Deck: a; Pump: b; Bar: c\nDeck: d; Pump: b; Bar: e",
+        );
+        check(
+            "|===\n2+|Both |c\n\n|a |b |d\n|===\n",
+            "Both | c\nBoth: a; b; c: d",
+        );
+    }
+
+    #[test]
+    fn a_fence_underlines_nothing_that_it_ends() {
+        check(
+            "[WARNING]\n====\nBlock\n\n****\nAside\n****\n\nEnds\n====\n\nTides\n=====\n\nx",
+            "WARNING:\n\nBlock\n\nAside\n\nEnds\n\n# Tides\n\nx",
         );
     }
 

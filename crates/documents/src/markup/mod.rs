@@ -2,6 +2,7 @@
 //! each level, marks that only a program reads are dropped, and the rest stays as is.
 
 mod asciidoc;
+mod asciidoc_table;
 mod org;
 mod rst;
 mod rst_table;

@@ -2,7 +2,7 @@
 //! and links as their words, substitutions as what they stand for.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Map;
 
@@ -19,15 +19,7 @@ use crate::watch::Watch;
 const MOST_LEVELS: usize = 9;
 
 /// The directives with text beside their names.
-const SHOWN: [&str; 22] = [
-    "note",
-    "warning",
-    "tip",
-    "important",
-    "caution",
-    "danger",
-    "attention",
-    "hint",
+const SHOWN: [&str; 13] = [
     "admonition",
     "topic",
     "figure-caption",
@@ -35,13 +27,26 @@ const SHOWN: [&str; 22] = [
     "table",
     "list-table",
     "csv-table",
-    "seealso",
     "function",
     "class",
     "method",
     "attribute",
     "option",
     "envvar",
+];
+
+/// The boxes, and the words that they begin with.
+const BOXES: [(&str, &str); 10] = [
+    ("note", "Note"),
+    ("warning", "Warning"),
+    ("tip", "Tip"),
+    ("important", "Important"),
+    ("caution", "Caution"),
+    ("danger", "Danger"),
+    ("attention", "Attention"),
+    ("hint", "Hint"),
+    ("error", "Error"),
+    ("seealso", "See also"),
 ];
 
 /// The directives whose content is not for readers of the text.
@@ -66,12 +71,14 @@ const VERSIONS: [(&str, &str); 3] = [
 
 /// A space that is not shown.
 const JOIN: &str = "\\ ";
+const JOIN_BEHIND_STAR: &str = "*\\ ";
 
 /// The most bytes that all substitutions may add.
 const MOST_SUBSTITUTED: usize = 1 << 20;
 
 pub(super) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Contents, ReadError> {
-    let text = &substituted(text);
+    let text = substituted(text);
+    let text = linked(&text);
     let lines: Vec<&str> = text.lines().collect();
     let mut prose = Prose::new(place, watch);
     // The ways in which headings are drawn, by level.
@@ -170,8 +177,13 @@ fn write_directive(
         return Ok(indented(after));
     }
     let version = VERSIONS.iter().find(|(directive, _)| *directive == name);
+    let in_box = BOXES.iter().find(|(directive, _)| *directive == name);
     if let Some((_, said)) = version {
         prose.paragraph(&format!("{said} {words}"))?;
+    } else if let Some((_, label)) = in_box {
+        prose.paragraph(&format!("{label}: {}", inline(words)))?;
+    } else if name == "math" {
+        prose.paragraph(words)?;
     } else if SHOWN.contains(&name) || name.contains(':') {
         // What a domain describes, as `py:function`, has its name there.
         prose.paragraph(&inline(words))?;
@@ -266,6 +278,29 @@ fn substituted(text: &str) -> String {
     out
 }
 
+/// The text with the words of links, such as `ken_`, whose targets it gives.
+fn linked(text: &str) -> Cow<'_, str> {
+    let targets = text.lines().filter_map(|line| {
+        let (name, _) = line.trim_start().strip_prefix(".. _")?.split_once(':')?;
+        (!name.is_empty() && !name.contains([' ', '`'])).then_some(name)
+    });
+    let targets: HashSet<&str> = targets.collect();
+    if targets.is_empty() {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len());
+    for piece in text.split_inclusive(char::is_whitespace) {
+        let link = piece.trim_end_matches(|c: char| c.is_whitespace() || ".,;:!?)\"'".contains(c));
+        let words = link.strip_suffix('_').filter(|words| {
+            let name = words.trim_start_matches(['(', '"', '\'']);
+            targets.contains(name)
+        });
+        out.push_str(words.unwrap_or(link));
+        out.push_str(&piece[link.len()..]);
+    }
+    out.into()
+}
+
 /// The sign of which a line has at least three, and no other.
 fn drawn(line: &str) -> Option<char> {
     let line = line.trim_end();
@@ -303,8 +338,10 @@ fn inline(text: &str) -> String {
         let label = link.and_then(|link| Some(link.rsplit_once('<')?.0));
         let label = label.filter(|label| label.ends_with(char::is_whitespace));
         let label = label.map_or(inside, str::trim_end);
-        if role == "sup" && changes_number(&out, label) {
-            out.push('^');
+        match role {
+            "sup" if changes_number(&out, label) => out.push('^'),
+            "pep" | "rfc" if label == inside => out.push_str(&format!("{} ", role.to_uppercase())),
+            _ => {}
         }
         out.push_str(label.trim_start_matches(['~', '!']));
         let after = after.trim_start_matches('_');
@@ -314,10 +351,13 @@ fn inline(text: &str) -> String {
     out
 }
 
-/// A text whose references to notes, such as `[1]_`, are their marks.
+/// A text whose references to notes, such as `[1]_`, are their marks, and in which emphasized letters join their words.
 fn noted(text: &str) -> Cow<'_, str> {
-    match text.contains("]_") {
-        true => text.replace("]_", "]").into(),
+    match text.contains("]_") || text.contains(JOIN_BEHIND_STAR) {
+        true => text
+            .replace("]_", "]")
+            .replace(JOIN_BEHIND_STAR, "*")
+            .into(),
         false => text.into(),
     }
 }
@@ -345,7 +385,7 @@ mod tests {
         assert_eq!(contents.title.as_deref(), Some("Tides"));
         assert_eq!(
             contents.text,
-            "# Tides\n\n## High water\n\nSee the table and x,\nhome.\n\nMind the gate.\n\n   open 7\n\n## Low\n\nx"
+            "# Tides\n\n## High water\n\nSee the table and x,\nhome.\n\nNote: Mind the gate.\n\n   open 7\n\n## Low\n\nx"
         );
     }
 
@@ -364,8 +404,28 @@ mod tests {
     }
 
     #[test]
+    fn boxes_formulas_and_links_by_names() {
+        let text = "See tides_, (gate_); my_ or gate_way.\n\n.. _tides: https://a.b\n.. _gate:\n\n.. warning::\n   :class: x\n\n   Mind *it*.\n\n\
+                    .. seealso:: ``open``\n\n.. math:: E = mc^2\n\n.. math::\n\n   a_ + b\n";
+        let contents =
+            contents(text, &Place::whole(Path::new("t.rst")), &Watch::default()).unwrap();
+        assert_eq!(
+            contents.text,
+            "See tides, (gate); my_ or gate_way.\n\nWarning:\n\n   Mind *it*.\n\nSee also: open\n\nE = mc^2\n\n   a_ + b"
+        );
+    }
+
+    #[test]
     fn what_follows_a_sign_is_no_target() {
         assert_eq!(inline("Where `a < b` and `c <d>`_"), "Where a < b and c");
+    }
+
+    #[test]
+    fn roles_and_joined_letters() {
+        assert_eq!(
+            inline("See :pep:`8`, :rfc:`the rfc <1034>` and :rfc:`1035`, *n*\\ th, a\\ b."),
+            "See PEP 8, the rfc and RFC 1035, *n*th, a\\ b."
+        );
     }
 
     #[test]

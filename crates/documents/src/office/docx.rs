@@ -14,6 +14,7 @@ use crate::place::Place;
 use crate::prose::Prose;
 use crate::raised::changes_number;
 use crate::record::Contents;
+use crate::strike;
 use crate::symbols;
 use crate::table::{self, Row};
 use crate::watch::Watch;
@@ -98,6 +99,8 @@ struct Body<'s> {
 
 #[derive(Default)]
 struct Run {
+    font: String,
+    is_struck: bool,
     is_hidden: bool,
     is_raised: bool,
 }
@@ -105,6 +108,7 @@ struct Run {
 #[derive(Default)]
 struct Paragraph {
     text: String,
+    is_struck: bool,
     role: Option<Role>,
     /// The list that it is an item of.
     list: Option<String>,
@@ -112,6 +116,12 @@ struct Paragraph {
     level: usize,
     /// The number of open tables at its beginning.
     tables: usize,
+}
+
+impl Paragraph {
+    fn strike(&mut self, is_struck: bool) {
+        strike::switch(&mut self.text, &mut self.is_struck, is_struck);
+    }
 }
 
 #[derive(Default)]
@@ -185,10 +195,15 @@ impl<'s> Body<'s> {
                 }
                 Node::Text(text) if in_text && !self.run.is_hidden && self.placeholders == 0 => {
                     if let Some(paragraph) = self.paragraphs.last_mut() {
+                        if !text.trim().is_empty() {
+                            paragraph.strike(self.run.is_struck);
+                        }
                         if self.run.is_raised && changes_number(&paragraph.text, &text) {
                             paragraph.text.push('^');
                         }
-                        paragraph.text.push_str(&text);
+                        paragraph
+                            .text
+                            .push_str(&symbols::text(&self.run.font, &text));
                     }
                 }
                 Node::Text(_) => {}
@@ -258,7 +273,11 @@ impl<'s> Body<'s> {
         match name {
             "oMath" => self.equation = Some(Equation::default()),
             "r" => self.run = Run::default(),
+            "rFonts" => self.run.font = element.attribute("ascii").unwrap_or_default(),
             "vanish" => self.run.is_hidden = !matches!(value().as_str(), "0" | "false"),
+            "strike" | "dstrike" => {
+                self.run.is_struck = !matches!(value().as_str(), "0" | "false");
+            }
             "vertAlign" => self.run.is_raised = value() == "superscript",
             "pStyle" => {
                 let style = value();
@@ -301,7 +320,8 @@ impl<'s> Body<'s> {
             "oMath" => self.equation = None,
             "p" => {
                 self.equation = None;
-                if let Some(paragraph) = self.paragraphs.pop() {
+                if let Some(mut paragraph) = self.paragraphs.pop() {
+                    paragraph.strike(false);
                     self.paragraph(&paragraph)?;
                 }
             }

@@ -8,6 +8,7 @@ mod number;
 mod numbering;
 mod odf;
 mod odf_lists;
+mod odf_slides;
 mod pptx;
 mod properties;
 mod relations;

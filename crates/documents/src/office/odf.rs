@@ -5,7 +5,9 @@ use std::collections::HashMap;
 
 use super::labels::Labels;
 use super::odf_lists::Lists;
+use super::odf_slides::Slide;
 use super::properties;
+use super::shapes::Block;
 use crate::error::ReadError;
 use crate::format::Format;
 use crate::html::Formula;
@@ -14,7 +16,8 @@ use crate::place::Place;
 use crate::prose::Prose;
 use crate::raised::changes_number;
 use crate::record::{Contents, one_line};
-use crate::table::{self, Row, Table};
+use crate::strike;
+use crate::table::{Row, Table};
 use crate::watch::Watch;
 use crate::xml::{Element, Node, Xml};
 
@@ -61,7 +64,6 @@ pub(super) fn contents(package: &mut Package, watch: &Watch) -> Result<Contents,
         &mut Xml::new(&text, package.format(), &place, watch),
         package,
     )?;
-    body.begin_words()?;
     body.prose.block();
     for note in &body.notes {
         body.prose.paragraph(note)?;
@@ -86,12 +88,7 @@ struct Body<'s> {
     /// The open tables, the outermost of a workbook among them.
     tables: Vec<Open>,
     slides: usize,
-    /// The heading of the open slide, before its first words.
-    slide: Option<String>,
-    /// Whether the open frame is the title of a slide.
-    in_title: bool,
-    /// Whether the speaker's notes begin with the next paragraph.
-    begins_notes: bool,
+    slide: Option<Slide>,
     /// The texts of footnotes, in order.
     notes: Vec<String>,
     /// The mark and the text of the open note.
@@ -112,14 +109,22 @@ struct Body<'s> {
 struct Look {
     is_hidden: bool,
     is_raised: bool,
+    is_struck: bool,
 }
 
 #[derive(Default)]
 struct Paragraph {
     text: String,
+    is_struck: bool,
     /// The level of a heading, from 1, and its number.
     level: Option<usize>,
     number: Option<String>,
+}
+
+impl Paragraph {
+    fn strike(&mut self, is_struck: bool) {
+        strike::switch(&mut self.text, &mut self.is_struck, is_struck);
+    }
 }
 
 /// An open table.
@@ -154,8 +159,6 @@ impl<'s> Body<'s> {
             tables: Vec::new(),
             slides: 0,
             slide: None,
-            in_title: false,
-            begins_notes: false,
             notes: Vec::new(),
             note: None,
             in_citation: false,
@@ -180,9 +183,11 @@ impl<'s> Body<'s> {
                     xml.skip()?;
                 }
                 Node::Start(element) if matches!(element.name(), "title" | "desc") => {
-                    let words = one_line(&xml.text()?);
-                    if let (Some(paragraph), Some(words)) = (self.paragraphs.last_mut(), words) {
-                        paragraph.text.push_str(&format!("[{words}]"));
+                    let words = one_line(&xml.text()?).map(|words| format!("[{words}]"));
+                    match (words, self.paragraphs.last_mut(), &mut self.slide) {
+                        (Some(words), Some(paragraph), _) => paragraph.text.push_str(&words),
+                        (Some(words), None, Some(slide)) => slide.add(Block::Paragraph(words)),
+                        _ => {}
                     }
                 }
                 Node::Start(element) if element.name() == "object" => {
@@ -201,9 +206,12 @@ impl<'s> Body<'s> {
                 }
                 Node::Text(_) if self.spans.iter().any(|look| look.is_hidden) => {}
                 Node::Text(text) => {
-                    let is_raised = self.spans.last().is_some_and(|look| look.is_raised);
+                    let look = self.spans.last().copied().unwrap_or_default();
                     if let Some(paragraph) = self.paragraphs.last_mut() {
-                        if is_raised && changes_number(&paragraph.text, &text) {
+                        if !text.trim().is_empty() {
+                            paragraph.strike(look.is_struck);
+                        }
+                        if look.is_raised && changes_number(&paragraph.text, &text) {
                             paragraph.text.push('^');
                         }
                         push_words(&text, &mut paragraph.text);
@@ -216,6 +224,9 @@ impl<'s> Body<'s> {
     }
 
     fn start(&mut self, element: &Element<'_>) -> Result<(), ReadError> {
+        if let Some(slide) = &mut self.slide {
+            slide.start(element);
+        }
         match element.name() {
             "p" => self.paragraphs.push(Paragraph::default()),
             "h" => {
@@ -254,9 +265,10 @@ impl<'s> Body<'s> {
             "list-header" => (self.item, self.number) = (true, None),
             "note" => self.note = Some(Default::default()),
             "note-citation" => self.in_citation = true,
-            "page" => self.start_slide(element)?,
-            "frame" => self.in_title = element.attribute("class").as_deref() == Some("title"),
-            "notes" => self.begins_notes = true,
+            "page" => {
+                self.slides += 1;
+                self.slide = Some(Slide::new(self.slides, element));
+            }
             "table" => {
                 let sheet = self.format == Format::Ods && self.tables.is_empty();
                 if sheet {
@@ -285,6 +297,10 @@ impl<'s> Body<'s> {
                     let most = self.watch.budget.parts();
                     table.labels.note(table.column, first, last, most);
                     table.cell_repeats = repeats(element, "number-columns-repeated", MOST_COLUMNS);
+                    let wide = repeats(element, "number-columns-spanned", MOST_COLUMNS);
+                    if let Some(sheet) = &mut table.sheet {
+                        sheet.group(table.column..table.column + wide);
+                    }
                 }
             }
             _ => {}
@@ -295,53 +311,40 @@ impl<'s> Body<'s> {
     /// Reads what the open style does to words.
     fn look(&mut self, element: &Element<'_>) {
         let position = element.attribute("text-position").unwrap_or_default();
+        let through = ["text-line-through-style", "text-line-through-type"];
         let look = Look {
+            is_struck: through.iter().any(|name| {
+                element
+                    .attribute(name)
+                    .is_some_and(|through| through != "none")
+            }),
             is_hidden: element.attribute("display").as_deref() == Some("none"),
             is_raised: position.starts_with("super")
                 || position.starts_with(|c: char| ('1'..='9').contains(&c)),
         };
-        if look.is_hidden || look.is_raised {
+        if look.is_hidden || look.is_raised || look.is_struck {
             self.looks.insert(self.style.clone(), look);
         }
     }
 
-    fn start_slide(&mut self, element: &Element<'_>) -> Result<(), ReadError> {
-        self.begin_words()?;
-        self.slides += 1;
-        let name = element.attribute("name").unwrap_or_default();
-        // The names that programs give, as "page3", say nothing.
-        let usual = ["page", "Slide", "Folie", "Diapo"];
-        let given = !usual.iter().any(|usual| name.starts_with(usual));
-        let heading = match given && !name.is_empty() {
-            true => format!("Slide {}: {name}", self.slides),
-            false => format!("Slide {}", self.slides),
-        };
-        self.prose.page();
-        self.slide = Some(heading);
-        Ok(())
-    }
-
-    /// Writes what stands before the next words of a slide: its heading, and a line before the notes.
-    fn begin_words(&mut self) -> Result<(), ReadError> {
-        if let Some(heading) = self.slide.take() {
-            self.prose.heading(2, &heading)?;
-        }
-        match std::mem::take(&mut self.begins_notes) {
-            true => self.prose.paragraph("Notes:"),
-            false => Ok(()),
-        }
-    }
-
     fn end(&mut self, name: &str) -> Result<(), ReadError> {
+        if let Some(slide) = &mut self.slide {
+            slide.end(name);
+        }
         match name {
             "p" | "h" => {
-                if let Some(paragraph) = self.paragraphs.pop() {
+                if let Some(mut paragraph) = self.paragraphs.pop() {
+                    paragraph.strike(false);
                     self.paragraph(&paragraph)?;
                 }
             }
             "style" => self.style.clear(),
-            "frame" => self.in_title = false,
-            "notes" => self.begins_notes = false,
+            "page" => {
+                if let Some(slide) = self.slide.take() {
+                    let title = slide.write(&mut self.prose)?;
+                    self.title = self.title.take().or(title.filter(|_| self.slides == 1));
+                }
+            }
             "span" => drop(self.spans.pop()),
             "list" => self.lists.end(),
             "note-citation" => self.in_citation = false,
@@ -356,11 +359,8 @@ impl<'s> Body<'s> {
             "table-row" => self.end_row()?,
             "table" => {
                 if let Some(table) = self.tables.pop() {
-                    if self.tables.is_empty() {
-                        self.begin_words()?;
-                    }
                     match self.tables.last_mut() {
-                        None => table::write(&table.rows, &mut self.prose)?,
+                        None => self.add(Block::Table(table.rows))?,
                         Some(outer) => {
                             for row in &table.rows {
                                 let cells: Vec<&str> =
@@ -424,15 +424,7 @@ impl<'s> Body<'s> {
             table.cell.push_str(text);
             return Ok(());
         }
-        if self.slides == 1 && self.title.is_none() {
-            self.title = one_line(text);
-        }
-        if self.in_title && self.slide.take().is_some() {
-            let heading = format!("Slide {}: {text}", self.slides);
-            return self.prose.heading(2, &heading);
-        }
-        self.begin_words()?;
-        if let Some(level) = paragraph.level {
+        if let Some(level) = paragraph.level.filter(|_| self.slide.is_none()) {
             return match &paragraph.number {
                 Some(number) => self.prose.heading(level, &format!("{number} {text}")),
                 None => self.prose.heading(level, text),
@@ -443,9 +435,20 @@ impl<'s> Body<'s> {
             let indent = "  ".repeat(depth.min(9) - 1);
             let number = self.number.take();
             let mark = number.as_deref().unwrap_or("-");
-            return self.prose.line_as_is(&format!("{indent}{mark} {text}"));
+            return self.add(Block::Line(format!("{indent}{mark} {text}")));
         }
-        self.prose.paragraph(text)
+        self.add(Block::Paragraph(text.to_owned()))
+    }
+
+    /// Writes a block, or keeps it up to the end of its slide.
+    fn add(&mut self, block: Block) -> Result<(), ReadError> {
+        match &mut self.slide {
+            Some(slide) => {
+                slide.add(block);
+                Ok(())
+            }
+            None => block.write(&mut self.prose),
+        }
     }
 
     fn end_cell(&mut self) -> Result<(), ReadError> {

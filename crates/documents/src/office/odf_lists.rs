@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::numbering::{Style, short, shown};
+use super::numbering::short;
+use crate::numerals::{Style, shown};
 use crate::xml::Element;
 
 /// The most levels of a list.

@@ -4,14 +4,17 @@
 use std::collections::HashMap;
 
 use super::labels::LONGEST_LABEL;
-use super::shapes::{Shape, is_shape};
+use super::shapes::{Block, Shape, is_shape};
 use super::{properties, relations};
 use crate::error::ReadError;
+use crate::numerals::{Style, shown};
 use crate::package::Package;
 use crate::place::Place;
 use crate::prose::Prose;
+use crate::raised::changes_number;
 use crate::record::{Contents, one_line};
-use crate::table::{self, Row};
+use crate::strike;
+use crate::table::Row;
 use crate::watch::Watch;
 use crate::xml::{Element, Node, Xml};
 
@@ -82,11 +85,8 @@ struct Shapes {
     blocks: Vec<Block>,
 }
 
-enum Block {
-    Paragraph(String),
-    Item(usize, String),
-    Table(Vec<Row>),
-}
+/// The deepest level of an item, from 0.
+const DEEPEST: usize = 8;
 
 /// The role of a shape.
 #[derive(Default, Clone, Copy, PartialEq)]
@@ -116,7 +116,7 @@ impl Shapes {
                 // A fallback for elements that are read.
                 Node::Start(element) if element.name() == "Fallback" => xml.skip()?,
                 Node::Start(element) => reading.start(&element),
-                Node::Text(text) if reading.in_text => reading.paragraph.push_str(&text),
+                Node::Text(text) if reading.in_text => reading.text(&text),
                 Node::Text(_) => {}
                 Node::End(end) => reading.end(end.name()),
             }
@@ -131,16 +131,33 @@ impl Shapes {
     }
 
     fn write(&self, prose: &mut Prose) -> Result<(), ReadError> {
-        for block in &self.blocks {
-            match block {
-                Block::Paragraph(text) => prose.paragraph(text)?,
-                Block::Item(level, text) => {
-                    prose.line_as_is(&format!("{}- {text}", "  ".repeat(*level)))?;
-                }
-                Block::Table(rows) => table::write(rows, prose)?,
-            }
+        self.blocks.iter().try_for_each(|block| block.write(prose))
+    }
+}
+
+/// How a paragraph is numbered.
+struct Numbering {
+    /// Its look, such as `arabicPeriod`.
+    kind: String,
+    first: u32,
+}
+
+impl Numbering {
+    fn mark(&self, count: u32) -> String {
+        let style = match self.kind.get(..7).unwrap_or_default() {
+            "alphaLc" => Style::Letter,
+            "alphaUc" => Style::CapitalLetter,
+            "romanLc" => Style::Roman,
+            "romanUc" => Style::CapitalRoman,
+            _ => Style::Decimal,
+        };
+        let number = shown(count, style);
+        match self.kind.as_str() {
+            kind if kind.ends_with("ParenBoth") => format!("({number})"),
+            kind if kind.ends_with("ParenR") => format!("{number})"),
+            kind if kind.ends_with("Plain") => number,
+            _ => format!("{number}."),
         }
-        Ok(())
     }
 }
 
@@ -154,7 +171,15 @@ struct Reading {
     purpose: Purpose,
     paragraph: String,
     level: usize,
+    /// How the paragraph is numbered, if it is, and the last number at each level; 0 before the first.
+    numbering: Option<Numbering>,
+    counts: [u32; DEEPEST + 1],
     in_text: bool,
+    /// Whether the open run is raised, or struck out.
+    is_raised: bool,
+    is_struck: bool,
+    /// Whether the paragraph ends in struck out text so far.
+    ends_struck: bool,
     table: Option<Vec<Row>>,
     cell: String,
     /// Whether the open cell continues the one above it.
@@ -171,6 +196,7 @@ impl Reading {
         match element.name() {
             name if is_shape(name) => {
                 self.purpose = Purpose::Text;
+                self.counts = Default::default();
                 self.open.push(Shape::default());
             }
             "ph" => {
@@ -184,11 +210,25 @@ impl Reading {
             }
             "p" => {
                 self.paragraph.clear();
-                self.level = 0;
+                (self.level, self.numbering, self.ends_struck) = (0, None, false);
             }
             "pPr" => {
                 let level = element.attribute("lvl").unwrap_or_default();
-                self.level = level.parse().unwrap_or(0).min(8);
+                self.level = level.parse().unwrap_or(0).min(DEEPEST);
+            }
+            "buAutoNum" => {
+                let first = element.attribute("startAt");
+                self.numbering = Some(Numbering {
+                    kind: element.attribute("type").unwrap_or_default(),
+                    first: first.and_then(|first| first.parse().ok()).unwrap_or(1),
+                });
+            }
+            "r" | "fld" => (self.is_raised, self.is_struck) = (false, false),
+            "rPr" => {
+                let baseline = element.attribute("baseline").unwrap_or_default();
+                self.is_raised = baseline.parse().unwrap_or(0) > 0;
+                let strike = element.attribute("strike");
+                self.is_struck = strike.is_some_and(|strike| strike != "noStrike");
             }
             "br" => self.paragraph.push('\n'),
             "tab" => self.paragraph.push('\t'),
@@ -215,6 +255,16 @@ impl Reading {
             }
             _ => {}
         }
+    }
+
+    fn text(&mut self, text: &str) {
+        if !text.trim().is_empty() {
+            strike::switch(&mut self.paragraph, &mut self.ends_struck, self.is_struck);
+        }
+        if self.is_raised && changes_number(&self.paragraph, text) {
+            self.paragraph.push('^');
+        }
+        self.paragraph.push_str(text);
     }
 
     fn end(&mut self, name: &str) {
@@ -261,7 +311,26 @@ impl Reading {
         row.push((row.len(), text));
     }
 
+    /// Adds an item. Below it, numbers begin again.
+    fn item(&mut self, text: &str) {
+        let numbering = self.numbering.take();
+        let last = self.counts.get(self.level).copied().unwrap_or(0);
+        let count = numbering.as_ref().map(|numbering| match last {
+            0 => numbering.first,
+            last => last.saturating_add(1),
+        });
+        let counts = self.counts.iter_mut().skip(self.level);
+        for (below, level) in counts.enumerate() {
+            *level = count.filter(|_| below == 0).unwrap_or(0);
+        }
+        let mark = numbering.zip(count);
+        let mark = mark.map_or("-".to_owned(), |(numbering, count)| numbering.mark(count));
+        let indent = "  ".repeat(self.level);
+        self.push(Block::Line(format!("{indent}{mark} {text}")));
+    }
+
     fn end_paragraph(&mut self) {
+        strike::switch(&mut self.paragraph, &mut self.ends_struck, false);
         let text = std::mem::take(&mut self.paragraph);
         let text = text.trim();
         if text.is_empty() {
@@ -283,11 +352,10 @@ impl Reading {
                 }
                 title.push_str(&one_line(text).unwrap_or_default());
             }
-            Purpose::Body => {
-                let item = Block::Item(self.level, text.to_owned());
-                self.push(item);
-            }
+            Purpose::Body => self.item(text),
+            Purpose::Text if self.numbering.is_some() => self.item(text),
             Purpose::Text => {
+                self.counts = Default::default();
                 let paragraph = Block::Paragraph(text.to_owned());
                 self.push(paragraph);
             }

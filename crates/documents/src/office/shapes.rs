@@ -1,5 +1,8 @@
-//! The order in which the shapes of a slide are read.
+//! The shapes of a slide: what stands in them, and the order in which they are read.
 
+use crate::error::ReadError;
+use crate::prose::Prose;
+use crate::table::{self, Row};
 use crate::xml::Element;
 
 /// The elements that are shapes.
@@ -8,6 +11,25 @@ const SHAPES: [&str; 5] = ["sp", "grpSp", "graphicFrame", "pic", "cxnSp"];
 /// Whether an element is a shape, or a group of shapes.
 pub(super) fn is_shape(name: &str) -> bool {
     SHAPES.contains(&name)
+}
+
+/// A piece of the text of a slide.
+#[derive(Debug)]
+pub(super) enum Block {
+    Paragraph(String),
+    /// An item of a list, with its mark.
+    Line(String),
+    Table(Vec<Row>),
+}
+
+impl Block {
+    pub(super) fn write(&self, prose: &mut Prose) -> Result<(), ReadError> {
+        match self {
+            Self::Paragraph(text) => prose.paragraph(text),
+            Self::Line(text) => prose.line_as_is(text),
+            Self::Table(rows) => table::write(rows, prose),
+        }
+    }
 }
 
 /// A shape or a group of shapes, with content of a type `T`.
@@ -59,6 +81,20 @@ impl<T> Shape<T> {
         }
     }
 
+    /// A shape of OpenDocument, whose element may tell its place.
+    pub(super) fn drawn(element: &Element<'_>) -> Self {
+        let number = |name| length(&element.attribute(name)?);
+        let corner = number("x").zip(number("y"));
+        Self {
+            frame: corner.map(|(left, top)| Frame {
+                left,
+                top,
+                height: number("height").unwrap_or(0),
+            }),
+            ..Self::default()
+        }
+    }
+
     /// Adds a shape that has ended, unless it has no content.
     pub(super) fn add(&mut self, shape: Self) {
         let frame = shape.frame;
@@ -101,9 +137,37 @@ impl<T> Shape<T> {
     }
 }
 
+/// A length such as `2.5cm`, in micrometers.
+fn length(text: &str) -> Option<i64> {
+    let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic())?);
+    let micrometers = match unit {
+        "mm" => 1000.0,
+        "cm" => 10_000.0,
+        "in" => 25_400.0,
+        "pt" => 25_400.0 / 72.0,
+        _ => return None,
+    };
+    Some((number.parse::<f64>().ok()? * micrometers) as i64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lengths() {
+        for (text, micrometers) in [
+            ("2.5cm", Some(25_000)),
+            ("10mm", Some(10_000)),
+            ("-1in", Some(-25_400)),
+            ("72pt", Some(25_400)),
+            ("5", None),
+            ("5em", None),
+            ("cm", None),
+        ] {
+            assert_eq!(length(text), micrometers, "{text}");
+        }
+    }
 
     /// The names of shapes in their order, given their places: left, top and height.
     fn ordered(shapes: &[(&'static str, Option<[i64; 3]>)]) -> String {

@@ -1,6 +1,7 @@
 //! Workbooks of Excel: the sheets in their order, row by row, with the values that were computed last.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::labels::Labels;
 use super::number::{self, Epoch, NumberFormat};
@@ -51,8 +52,8 @@ pub(super) fn contents(package: &mut Package, watch: &Watch) -> Result<Contents,
         prose.heading(2, &format!("Sheet: {name}"))?;
         if let Some(text) = package.text(sheet)? {
             let read = |part| Xml::new(part, package.format(), &place, watch);
-            let mut labels = labels(&mut read(merged_cells(&text)), watch)?;
-            rows(&mut read(&text), &values, &mut labels, &mut prose)?;
+            let mut merged = Merged::read(&mut read(merged_cells(&text)), watch)?;
+            rows(&mut read(&text), &values, &mut merged, &mut prose)?;
         }
     }
     // Every workbook has names of sheets, which say little as a title.
@@ -228,30 +229,51 @@ fn merged_cells(sheet: &str) -> &str {
     listed.unwrap_or_default()
 }
 
-/// The labels beside rows, given the part of a sheet that lists its merged cells.
-fn labels(xml: &mut Xml<'_>, watch: &Watch) -> Result<Labels, ReadError> {
-    let mut labels = Labels::default();
-    while let Some(node) = xml.next()? {
-        let Node::Start(element) = node else { continue };
-        let range = match element.name() {
-            "mergeCell" => element.attribute("ref").unwrap_or_default(),
-            _ => continue,
-        };
-        if let Some((first, last)) = range.split_once(':')
-            && let (Some(column), Some(from), Some(to)) =
-                (column_of(first), row_of(first), row_of(last))
-        {
-            labels.note(column, from, to, watch.budget.parts());
+/// The merged cells of a sheet.
+#[derive(Default)]
+struct Merged {
+    /// The labels beside rows.
+    labels: Labels,
+    /// The columns under cells of one row that stand over several, by row.
+    groups: HashMap<u64, Vec<Range<usize>>>,
+}
+
+impl Merged {
+    /// Reads the part of a sheet that lists them.
+    fn read(xml: &mut Xml<'_>, watch: &Watch) -> Result<Self, ReadError> {
+        let (mut merged, most) = (Self::default(), watch.budget.parts());
+        while let Some(node) = xml.next()? {
+            let Node::Start(element) = node else { continue };
+            let range = match element.name() {
+                "mergeCell" => element.attribute("ref").unwrap_or_default(),
+                _ => continue,
+            };
+            let Some((first, last)) = range.split_once(':') else {
+                continue;
+            };
+            let columns = column_of(first).zip(column_of(last));
+            let rows = row_of(first).zip(row_of(last));
+            let Some(((column, right), (from, to))) = columns.zip(rows) else {
+                continue;
+            };
+            merged.labels.note(column, from, to, most);
+            if from == to && (merged.groups.len() as u64) < most {
+                merged
+                    .groups
+                    .entry(from)
+                    .or_default()
+                    .push(column..right + 1);
+            }
         }
+        Ok(merged)
     }
-    Ok(labels)
 }
 
 /// Writes the rows of a sheet.
 fn rows(
     xml: &mut Xml<'_>,
     values: &Values,
-    labels: &mut Labels,
+    merged: &mut Merged,
     prose: &mut Prose,
 ) -> Result<(), ReadError> {
     let mut table = Table::default();
@@ -292,7 +314,10 @@ fn rows(
                     push(next_column - 1, text, &mut row);
                 }
                 "row" => {
-                    labels.complete(last_row, &mut row);
+                    merged.labels.complete(last_row, &mut row);
+                    for columns in merged.groups.remove(&last_row).unwrap_or_default() {
+                        table.group(columns);
+                    }
                     table.row(&row, prose)?;
                 }
                 // Ranges that stand for charts or headers follow.

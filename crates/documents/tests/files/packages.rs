@@ -154,7 +154,7 @@ pub(crate) fn odf(content: &str) -> Vec<u8> {
     ])
 }
 
-/// A book of two chapters, the second of which stands first in the package.
+/// A book of two chapters, the second of which stands first in the package, and a page beside them.
 pub(crate) fn epub() -> Vec<u8> {
     package(&cases![
         "mimetype" => "application/epub+zip";
@@ -162,9 +162,10 @@ pub(crate) fn epub() -> Vec<u8> {
             "<container><rootfiles><rootfile full-path=\"OEBPS/book.opf\"/></rootfiles></container>";
         "OEBPS/book.opf" =>
             "<package><metadata><dc:title>Tides</dc:title><dc:creator>I. Ito</dc:creator></metadata><manifest>\
-             <item id=\"n\" href=\"nav.xhtml\" properties=\"nav\"/><item id=\"b\" href=\"a%20b.xhtml\"/><item id=\"a\" href=\"z.xhtml\"/></manifest>\
-             <spine><itemref idref=\"n\"/><itemref idref=\"a\"/><itemref idref=\"b\"/></spine></package>";
+             <item id=\"n\" href=\"nav.xhtml\" properties=\"nav\"/><item id=\"b\" href=\"a%20b.xhtml\"/><item id=\"a\" href=\"z.xhtml\"/>\
+             <item id=\"m\" href=\"marks.xhtml\"/></manifest><spine><itemref idref=\"m\" linear=\"no\"/><itemref idref=\"n\"/><itemref idref=\"a\"/><itemref idref=\"b\"/></spine></package>";
         "OEBPS/a b.xhtml" => "<html><body><h1>Two</h1><p>It falls.</p></body></html>";
+        "OEBPS/marks.xhtml" => "<html><body><p>A note.</p></body></html>";
         "OEBPS/nav.xhtml" => "<html><body>One Two</body></html>";
         "OEBPS/z.xhtml" =>
             "<html><head><title>x</title></head><body><h1>One</h1><p>It rises.</p></body></html>";

@@ -148,6 +148,47 @@ fn texts_and_pages_that_are_attached_are_read() {
 }
 
 #[test]
+fn files_of_known_kinds_that_are_attached_are_read() {
+    let part = |kind: &str, name: &str, hex: &str| {
+        format!(
+            "--B\nContent-Type: {kind}\nContent-Disposition: attachment{name}\nContent-Transfer-Encoding: quoted-printable\n\n{hex}\n"
+        )
+    };
+    let hex = |bytes: &[u8]| {
+        let bytes = bytes.iter().map(|byte| format!("={byte:02X}"));
+        bytes.collect::<Vec<_>>().join("=\n")
+    };
+    let word = hex(&docx(&paragraph("H2", "Pump seven")));
+    let parts = [
+        part("application/octet-stream", "; filename=w.docx", &word),
+        part(
+            "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+            "",
+            &word,
+        ),
+        part("application/rtf", "; filename=a.rtf", "{\\rtf1 It opens.}"),
+        part("application/octet-stream", "; filename=n.md", "It *falls*."),
+        part("application/octet-stream", "; filename=w.docx", "no zip"),
+        part("application/octet-stream", "; filename=x.bin", "x"),
+    ];
+    let message = format!(
+        "Subject: a\nContent-Type: multipart/mixed; boundary=B\n\n{}--B--\n",
+        parts.concat()
+    );
+    let (kind, pump) = (
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+        "## Pump seven\n\nA note.",
+    );
+    let text = format!(
+        "Subject: a\n\nAttachment: w.docx\n\n{pump}\n\nAttachment: {kind}\n\n{pump}\n\nAttachment: a.rtf\n\nIt opens.\n\n\
+         Attachment: n.md\n\nIt falls.\n\nAttachment: w.docx\n\nAttachment: x.bin"
+    );
+    assert_eq!(documents_of("m.eml", message.as_bytes())[0].2, text);
+    let mailbox = format!("From ito@example.org\n{message}");
+    assert_eq!(documents_of("m.mbox", mailbox.as_bytes())[0].2, text);
+}
+
+#[test]
 fn a_message_whose_parts_end_wrongly_loses_no_other() {
     let broken = "From: a\nMessage-ID: <f@g>\nContent-Type: multipart/mixed; boundary=B\n\n--B\nContent-Type: message/rfc822\n\n\
                   i\n--B\nContent-Type: message/rfc822\n\nSubject: j\n\nk\n--B--\n";

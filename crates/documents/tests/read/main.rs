@@ -25,6 +25,7 @@ mod pdf_pages;
 mod records;
 mod rows;
 mod separated;
+mod slides;
 mod stdin;
 
 use std::fs;
@@ -65,6 +66,14 @@ fn documents_of(name: &str, contents: &[u8]) -> Vec<(String, String, String, Str
             )
         })
         .collect()
+}
+
+/// The text of the only document of a file.
+#[track_caller]
+fn text_of(name: &str, contents: &[u8]) -> String {
+    let documents = documents_of(name, contents);
+    assert_eq!(documents.len(), 1);
+    documents.into_iter().next().unwrap().2
 }
 
 fn owned(expected: &[(&str, &str, &str, &str)]) -> Vec<(String, String, String, String)> {

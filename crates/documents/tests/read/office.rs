@@ -2,16 +2,9 @@
 
 use ken_testing::cases;
 
-use crate::files::packages::{ROWS, docx, epub, odf, package, paragraph, pptx, relations, xlsx};
-use crate::{documents_of, error_of, owned};
-
-/// The text of the only document of a file.
-#[track_caller]
-fn text_of(name: &str, contents: &[u8]) -> String {
-    let documents = documents_of(name, contents);
-    assert_eq!(documents.len(), 1);
-    documents.into_iter().next().unwrap().2
-}
+use crate::files::packages::{ROWS, docx, epub, odf, package, paragraph, xlsx};
+use crate::slides::slide;
+use crate::{documents_of, error_of, owned, text_of};
 
 #[test]
 fn a_word_file_keeps_its_structure() {
@@ -81,8 +74,12 @@ fn symbols_and_base_text_are_read_and_placeholders_are_not() {
     let body = "<w:p><w:r><w:sym w:font=\"Wingdings\" w:char=\"F0FC\"/><w:t xml:space=\"preserve\"> 20 </w:t><w:sym w:font=\"Symbol\" w:char=\"F0B0\"/></w:r>\
                 <w:r><w:ruby><w:rt><w:r><w:t>とう</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>東</w:t></w:r></w:rubyBase></w:ruby></w:r>\
                 <w:sdt><w:sdtPr><w:showingPlcHdr/></w:sdtPr><w:sdtContent><w:r><w:t>Click to enter a name.</w:t></w:r></w:sdtContent></w:sdt>\
-                <w:sdt><w:sdtPr><w:showingPlcHdr w:val=\"0\"/></w:sdtPr><w:sdtContent><w:r><w:t>!</w:t></w:r></w:sdtContent></w:sdt></w:p>";
-    assert_eq!(text_of("w.docx", &docx(body)), "✓ 20 °東!\n\nA note.");
+                <w:sdt><w:sdtPr><w:showingPlcHdr w:val=\"0\"/></w:sdtPr><w:sdtContent><w:r><w:t>!</w:t></w:r></w:sdtContent></w:sdt>\
+                <w:r><w:rPr><w:rFonts w:ascii=\"Symbol\"/></w:rPr><w:t>&#xF061;</w:t></w:r><w:r><w:t>&#xF061;</w:t></w:r></w:p>";
+    assert_eq!(
+        text_of("w.docx", &docx(body)),
+        "✓ 20 °東!α\u{f061}\n\nA note."
+    );
 }
 
 #[test]
@@ -141,6 +138,42 @@ fn equations_raised_and_hidden_text_of_word() {
 }
 
 #[test]
+fn struck_out_text_is_marked() {
+    let run = |look: &str, text: &str| {
+        format!("<w:r><w:rPr>{look}</w:rPr><w:t xml:space=\"preserve\">{text}</w:t></w:r>")
+    };
+    let body = [
+        "<w:p>".to_owned(),
+        run("", "At "),
+        run("<w:strike/>", "9 "),
+        run("<w:dstrike w:val=\"true\"/>", "bar"),
+        run("", " "),
+        run("<w:strike w:val=\"0\"/>", "10 bar, "),
+        run("<w:strike/>", "slowly"),
+        "</w:p>".to_owned(),
+    ];
+    assert_eq!(
+        text_of("w.docx", &docx(&body.concat())),
+        "At ~~9 bar~~ 10 bar, ~~slowly~~\n\nA note."
+    );
+    let shape = "<p:sp><p:txBody><a:p><a:r><a:rPr strike=\"sngStrike\"/><a:t>9</a:t></a:r><a:r><a:rPr strike=\"noStrike\"/><a:t> 10</a:t></a:r></a:p>\
+                 <a:p><a:r><a:rPr strike=\"dblStrike\"/><a:t>bar</a:t></a:r></a:p></p:txBody></p:sp>";
+    assert_eq!(
+        text_of("p.pptx", &slide(shape)),
+        "## Slide 1\n\n~~9~~ 10\n\n~~bar~~"
+    );
+    let content = "<office:document-content><office:automatic-styles>\
+                   <style:style style:name=\"T1\"><style:text-properties style:text-line-through-style=\"solid\"/></style:style>\
+                   <style:style style:name=\"T2\"><style:text-properties style:text-line-through-style=\"none\"/></style:style></office:automatic-styles>\
+                   <office:body><office:text><text:p>At <text:span text:style-name=\"T1\">9 </text:span>\
+                   <text:span text:style-name=\"T2\">10</text:span> bar</text:p></office:text></office:body></office:document-content>";
+    assert_eq!(
+        text_of("t.odt", &package(&[("content.xml", content)])),
+        "At ~~9~~ 10 bar"
+    );
+}
+
+#[test]
 fn formulas_raised_and_hidden_text_of_open_documents() {
     let content = "<office:document-content><office:automatic-styles>\
                    <style:style style:name=\"T1\"><style:text-properties style:text-position=\"super 58%\"/></style:style>\
@@ -152,69 +185,6 @@ fn formulas_raised_and_hidden_text_of_open_documents() {
                    <annotation>{a+b} over c</annotation></semantics></math>";
     let file = package(&[("content.xml", content), ("Object 1/content.xml", formula)]);
     assert_eq!(text_of("t.odt", &file), "At 10^6 Pa, (a + b)/c, (a + b)/c.");
-}
-
-#[test]
-fn slides_are_named_and_in_order() {
-    let expected = "## Slide 1: Pumps\n\n- They are old.\n\nPump | Bar\nPump: seven; Bar: 9\n\nNotes:\n\n- Say it twice.\n\n## Slide 2: Valves";
-    assert_eq!(
-        documents_of("p.pptx", &pptx()),
-        owned(&[("p.pptx", "Pumps", expected, "{}")])
-    );
-}
-
-/// A presentation of one slide with these shapes.
-fn slide(shapes: &str) -> Vec<u8> {
-    let slide = format!("<p:sld><p:cSld><p:spTree>{shapes}</p:spTree></p:cSld></p:sld>");
-    let slides = relations(&[("a", "slide", "slides/slide1.xml")]);
-    package(&[
-        (
-            "ppt/presentation.xml",
-            "<p:presentation><p:sldIdLst><p:sldId id=\"256\" r:id=\"a\"/></p:sldIdLst></p:presentation>",
-        ),
-        ("ppt/_rels/presentation.xml.rels", slides.as_str()),
-        ("ppt/slides/slide1.xml", slide.as_str()),
-    ])
-}
-
-#[test]
-fn shapes_of_a_slide_are_read_from_top_to_bottom() {
-    let shape = |kind: &str, place: &str, text: &str| {
-        format!(
-            "<p:sp><p:nvSpPr><p:nvPr>{kind}</p:nvPr></p:nvSpPr><p:spPr>{place}</p:spPr>\
-             <p:txBody><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:txBody></p:sp>"
-        )
-    };
-    let at = |x: i32, y: i32| {
-        format!("<a:xfrm><a:off x=\"{x}\" y=\"{y}\"/><a:ext cx=\"90\" cy=\"20\"/></a:xfrm>")
-    };
-    let group = format!(
-        "<p:grpSp><p:grpSpPr>{}</p:grpSpPr>{}{}</p:grpSp>",
-        at(0, 30),
-        shape("", &at(500, 0), "inner right"),
-        shape("", &at(0, 2), "inner left")
-    );
-    let shapes = [
-        shape("", &at(0, 90), "last"),
-        group,
-        shape("", &at(200, 0), "right"),
-        shape("", &at(0, 1), "left"),
-        shape("<p:ph type=\"title\"/>", "", "Pumps"),
-    ];
-    assert_eq!(
-        text_of("p.pptx", &slide(&shapes.concat())),
-        "## Slide 1: Pumps\n\nleft\n\nright\n\ninner left\n\ninner right\n\nlast"
-    );
-    // The layout places a body, so the order of the file holds.
-    let shapes = [
-        shape("", &at(0, 90), "first"),
-        shape("<p:ph type=\"body\"/>", "", "item"),
-        shape("", &at(0, 0), "last"),
-    ];
-    assert_eq!(
-        text_of("p.pptx", &slide(&shapes.concat())),
-        "## Slide 1\n\nfirst\n\n- item\n\nlast"
-    );
 }
 
 #[test]
@@ -324,26 +294,6 @@ fn headings_of_open_documents_have_their_numbers() {
 }
 
 #[test]
-fn slides_of_open_documents_are_named_by_their_titles() {
-    let frame = |class: &str, text: &str| {
-        format!(
-            "<draw:frame presentation:class=\"{class}\"><draw:text-box>{text}</draw:text-box></draw:frame>"
-        )
-    };
-    let slides = format!(
-        "<office:presentation><draw:page draw:name=\"page1\">{}{}<presentation:notes>{}</presentation:notes></draw:page>\
-         <draw:page draw:name=\"Rest\"/></office:presentation>",
-        frame("title", "<text:p>Pumps</text:p>"),
-        frame("outline", "<text:p>Old.</text:p>"),
-        frame("notes", "")
-    );
-    assert_eq!(
-        text_of("p.odp", &odf(&slides)),
-        "## Slide 1: Pumps\n\nOld.\n\n## Slide 2: Rest"
-    );
-}
-
-#[test]
 fn rows_of_a_workbook_name_their_columns() {
     let expected =
         "## Sheet: Pumps\n\nPump | Opened on | Load\nPump: seven; Opened on: 2024-02-29; Load: 0.3";
@@ -372,6 +322,52 @@ fn labels_beside_several_rows_of_a_workbook_hold_for_each() {
         text_of("b.xlsx", &xlsx(&rows.concat())),
         "## Sheet: Pumps\n\nDeck | Pump\nDeck: Upper; Pump: seven\nDeck: Upper; Pump: eight\nPump: nine\nPump: =2*4"
     );
+}
+
+#[test]
+fn names_over_several_columns_of_a_sheet_hold_for_each() {
+    let expected = "## Sheet: Pumps\n\nDeck | 2023 | 2024\nDeck | 2023 May | 2023 June | 2024\n\
+                    Deck: Upper; 2023 May: 1; 2023 June: 2; 2024: 3";
+    let row = |number: usize, cells: &[(&str, &str)]| {
+        let cells = cells.iter().map(|(column, text)| {
+            format!("<c r=\"{column}{number}\" t=\"inlineStr\"><is><t>{text}</t></is></c>")
+        });
+        format!("<row r=\"{number}\">{}</row>", cells.collect::<String>())
+    };
+    let rows = [
+        row(1, &[("A", "Deck"), ("B", "2023"), ("D", "2024")]),
+        row(2, &[("B", "May"), ("C", "June")]),
+        row(3, &[("A", "Upper"), ("B", "1"), ("C", "2"), ("D", "3")]),
+        "</sheetData><mergeCells><mergeCell ref=\"A1:A2\"/><mergeCell ref=\"B1:C1\"/><mergeCell ref=\"D1:D2\"/></mergeCells><sheetData>"
+            .to_owned(),
+    ];
+    assert_eq!(text_of("b.xlsx", &xlsx(&rows.concat())), expected);
+    let cell = |place: &str, text: &str| {
+        format!("<table:table-cell {place}><text:p>{text}</text:p></table:table-cell>")
+    };
+    let covered = "<table:covered-table-cell/>";
+    let tall = "table:number-rows-spanned=\"2\"";
+    let rows = [
+        cell(tall, "Deck"),
+        cell("table:number-columns-spanned=\"2\"", "2023"),
+        covered.to_owned(),
+        cell(tall, "2024"),
+        "</table:table-row><table:table-row>".to_owned(),
+        covered.to_owned(),
+        cell("", "May"),
+        cell("", "June"),
+        covered.to_owned(),
+        "</table:table-row><table:table-row>".to_owned(),
+        cell("", "Upper"),
+        cell("", "1"),
+        cell("", "2"),
+        cell("", "3"),
+    ];
+    let sheet = format!(
+        "<office:spreadsheet><table:table table:name=\"Pumps\"><table:table-row>{}</table:table-row></table:table></office:spreadsheet>",
+        rows.concat()
+    );
+    assert_eq!(text_of("s.ods", &odf(&sheet)), expected);
 }
 
 #[test]
@@ -431,7 +427,7 @@ fn chapters_are_in_the_order_of_the_spine() {
         owned(&[(
             "b.epub",
             "Tides",
-            "One\n\nIt rises.\n\nTwo\n\nIt falls.",
+            "One\n\nIt rises.\n\nTwo\n\nIt falls.\n\nA note.",
             r#"{"author":"I. Ito"}"#
         )])
     );

@@ -15,12 +15,15 @@ use super::formula::{Formula, Script};
 use super::list::{ListKind, Lists};
 use super::ruby::Ruby;
 use super::scope::{Scopes, Start};
+use crate::numerals::Style;
 use crate::record::one_line;
+use crate::strike::STRUCK;
 
 /// The longest term that begins the line of its definition, in bytes.
 const LONGEST_TERM: usize = 120;
-/// The mark around what is struck out; without it, that would hold.
-const STRUCK: &str = "~~";
+
+/// The texts of links by which a heading or a name is linked to.
+const HANDLES: [&str; 3] = ["¶", "§", "🔗"];
 
 /// A page so far.
 #[derive(Default)]
@@ -43,9 +46,11 @@ pub(crate) struct Page {
     /// Whether a line break now does not belong to the preformatted text.
     preformatted_begins: bool,
     tables: Vec<Table>,
+    /// How many bytes of labels beside several rows were repeated.
+    repeated: usize,
     lists: Lists,
     /// The number that is due before the next text.
-    number: Option<u64>,
+    number: Option<String>,
     /// The offset of the last term, until it is defined.
     term: Option<usize>,
     /// Whether the next text defines the term before it.
@@ -85,8 +90,8 @@ pub(super) struct Attributes {
     pub(super) rows: u32,
     /// The number of the first item of a list, or of an item.
     pub(super) first: Option<u64>,
-    /// Whether the items of a list have letters.
-    pub(super) lettered: bool,
+    /// How the items of a list are numbered.
+    pub(super) style: Style,
     /// Whether it is a link to a note.
     pub(super) to_note: bool,
 }
@@ -146,6 +151,7 @@ impl Page {
             b"dt" => self.start_term(),
             b"dd" => self.start_definition(),
             b"s" | b"strike" if !tag.self_closing => self.start_struck(),
+            b"q" if !tag.self_closing => self.text("“"),
             b"ruby" | b"rb" | b"rt" | b"rp" if !tag.self_closing => self.start_ruby(name),
             b"table" => self.start_table(),
             b"tr" => self.start_row(),
@@ -153,9 +159,9 @@ impl Page {
             _ => {}
         }
         if let Some(kind) = ListKind::of(name) {
-            let is_numbered = kind == ListKind::Ordered && !tag.lettered;
-            let first = tag.first.unwrap_or(1);
-            self.start_list(kind, is_numbered.then_some(first));
+            let is_numbered = kind == ListKind::Ordered;
+            let first = is_numbered.then_some(tag.first.unwrap_or(1));
+            self.start_list(kind, first, tag.style);
         }
         self.keep_apart(name);
         if !matches!(name, b"table" | b"tr") {
@@ -196,6 +202,7 @@ impl Page {
             b"pre" => self.end_preformatted(),
             b"sup" | b"sub" => self.end_script(),
             b"s" | b"strike" => self.end_struck(),
+            b"q" => self.text("”"),
             b"ruby" => self.end_ruby(),
             b"rb" | b"rt" | b"rp" => {
                 if let Some(ruby) = &mut self.ruby {
@@ -280,8 +287,8 @@ impl Page {
     }
 
     /// Starts a list, whose first item may have a number.
-    pub(crate) fn start_list(&mut self, kind: ListKind, first: Option<u64>) {
-        self.lists.start(kind, first, self.tables.len());
+    pub(crate) fn start_list(&mut self, kind: ListKind, first: Option<u64>, style: Style) {
+        self.lists.start(kind, first, style, self.tables.len());
     }
 
     pub(crate) fn end_list(&mut self, kind: ListKind) {
@@ -409,6 +416,9 @@ impl Page {
             return;
         }
         if self.ruby.as_mut().is_some_and(|ruby| ruby.takes(text)) {
+            return;
+        }
+        if self.link_start.is_some() && HANDLES.contains(&text.trim()) {
             return;
         }
         if let Some(formula) = &self.formula {

@@ -13,6 +13,9 @@ const MOST_COLUMNS: usize = 64;
 const WIDEST_CELL: u32 = 16;
 /// The longest cell of several lines that is read as one, in bytes.
 const LONGEST_VALUE: usize = 200;
+/// The longest label that is repeated in the rows beside it, and the most bytes that a page repeats.
+const LONGEST_LABEL: usize = 200;
+const MOST_REPEATED: usize = 1 << 20;
 
 /// A table that is being read.
 #[derive(Default)]
@@ -27,8 +30,10 @@ pub(super) struct Table {
     verbatim: bool,
     /// The columns that the last cell takes beyond its own.
     wide: u32,
-    /// The last row that a cell above reaches, for each column.
-    reached: Vec<u32>,
+    /// The last row that a cell above reaches, for each column, and what stands in that cell.
+    reached: Vec<(u32, String)>,
+    /// The column of the open cell, if that reaches further rows.
+    label: Option<usize>,
     /// The offset of the open row.
     row_start: usize,
     /// Whether it has cells so far that do not belong to a header.
@@ -102,24 +107,39 @@ impl Page {
             self.tabs += wide;
             table.column += wide;
         }
-        while table
-            .reached
-            .get(table.column)
-            .is_some_and(|&row| row >= table.row)
+        let mut labels = Vec::new();
+        while let Some((row, label)) = table.reached.get(table.column)
+            && *row >= table.row
         {
+            labels.push(match self.repeated < MOST_REPEATED {
+                true => label.clone(),
+                false => String::new(),
+            });
+            self.repeated += label.len();
             table.column += 1;
-            self.tabs += 1;
         }
         table.wide = columns.clamp(1, WIDEST_CELL) - 1;
         if rows > 1 && table.column < MOST_COLUMNS {
-            table
-                .reached
-                .resize(table.reached.len().max(table.column + 1), 0);
-            table.reached[table.column] = table.row.saturating_add(rows - 1);
+            let length = table.reached.len().max(table.column + 1);
+            table.reached.resize_with(length, Default::default);
+            let last = table.row.saturating_add(rows - 1);
+            table.reached[table.column] = (last, String::new());
+            table.label = Some(table.column);
         }
         table.column += 1;
-        table.cell = Some(self.text.len());
         self.space = false;
+        for label in labels {
+            if !label.is_empty() {
+                self.settle();
+                self.text.push_str(&label);
+            }
+            self.tabs += 1;
+        }
+        self.space = false;
+        let start = self.text.len();
+        if let Some(table) = self.tables.last_mut() {
+            table.cell = Some(start);
+        }
     }
 
     pub(crate) fn end_cell(&mut self) {
@@ -143,6 +163,14 @@ impl Page {
             && !words.contains("\n\n")
             && !words.contains('\t');
         let tall = has_lines && !is_value;
+        if let Some(table) = self.tables.last_mut()
+            && let Some(column) = table.label.take()
+            && let Some((_, label)) = table.reached.get_mut(column)
+            && !tall
+            && words.len() <= LONGEST_LABEL
+        {
+            *label = words.trim_end().replace(['\n', '\t'], " ");
+        }
         // Those before an empty cell are still due.
         if !cell.is_empty() {
             self.breaks = usize::from(tall);

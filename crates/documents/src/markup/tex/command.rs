@@ -34,8 +34,7 @@ const SECTIONS: [(&str, usize); 8] = [
 const SILENT: [(usize, &str); 3] = [
     (
         1,
-        "label ref eqref pageref cref Cref autoref nameref vref subref cite citep citet citealp citealt \
-         citeauthor citeyear parencite textcite autocite footcite supercite nocite thanks includegraphics \
+        "label nocite thanks includegraphics \
          includesvg includepdf input include includeonly subfile lstinputlisting bibliography \
          bibliographystyle addbibresource usepackage RequirePackage documentclass vspace hspace addvspace \
          phantom hphantom vphantom pagestyle thispagestyle pagenumbering stepcounter refstepcounter index \
@@ -48,13 +47,17 @@ const SILENT: [(usize, &str); 3] = [
     (
         2,
         "setcounter addtocounter setlength addtolength rule multirow fontsize resizebox fcolorbox \
-         markboth newtheorem addtocontents crefrange setbeamertemplate",
+         markboth newtheorem addtocontents setbeamertemplate",
     ),
     (
         3,
         "addcontentsline definecolor newenvironment renewenvironment",
     ),
 ];
+
+/// The commands that refer to sources, or to places in the document, by keys.
+const REFERENCES: &str = "ref eqref pageref cref Cref autoref nameref vref subref crefrange cite citep citet citealp citealt \
+                          citeauthor citeyear citeyearpar parencite textcite autocite footcite supercite";
 
 impl Writer<'_> {
     /// Writes the text of a command; `text` begins after its backslash. Returns the rest after it.
@@ -126,7 +129,14 @@ impl Writer<'_> {
             "item" => return self.item(after),
             "bibitem" => {
                 self.begin_item("-");
-                return Ok(after_argument(rest).trim_start());
+                let (key, rest) = argument(rest).unwrap_or(("", rest));
+                self.out.push_str(&format!("[{}] ", key.trim()));
+                return Ok(rest.trim_start());
+            }
+            _ if REFERENCES.split(' ').any(|other| other == name) => {
+                if let Some(rest) = self.reference(name, after)? {
+                    return Ok(rest);
+                }
             }
             "footnote" | "footnotetext" | "marginpar" | "sidenote" | "endnote" => {
                 if let Some((words, rest)) = argument(rest) {
@@ -171,6 +181,35 @@ impl Writer<'_> {
             }
         }
         Ok(self.after_word(rest))
+    }
+
+    /// Writes the keys of a reference in brackets, with the words that its options put around them; returns the rest after it.
+    /// `None` if it has no keys.
+    fn reference<'t>(&mut self, name: &str, after: &'t str) -> Result<Option<&'t str>, ReadError> {
+        let mut rest = after.strip_prefix('*').unwrap_or(after);
+        let (mut before, mut behind) = ("", "");
+        // A single option stands behind the keys.
+        while let Some((words, after)) = label(rest) {
+            (before, behind, rest) = (behind, words, after);
+        }
+        let Some((keys, mut rest)) = argument(rest) else {
+            return Ok(None);
+        };
+        let (before, behind) = (self.words(before)?, self.words(behind)?);
+        let keys: Vec<&str> = keys.split(',').map(str::trim).collect();
+        let mut keys = keys.join(", ");
+        if name == "crefrange"
+            && let Some((last, after)) = argument(rest)
+        {
+            keys = format!("{keys}–{}", last.trim());
+            rest = after;
+        }
+        let words = [before.trim(), keys.as_str()].join(" ");
+        let words = [words.trim(), behind.trim()];
+        let words = words.into_iter().filter(|words| !words.is_empty());
+        let words = words.collect::<Vec<_>>().join(", ");
+        self.out.push_str(&format!("[{words}]"));
+        Ok(Some(rest))
     }
 
     /// Reads a command of tables, and returns the rest after it; `None` for other commands.

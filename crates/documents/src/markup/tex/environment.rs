@@ -58,24 +58,24 @@ const ARGUMENTS: [(&str, usize); 13] = [
     ("list", 2),
 ];
 
-/// The environments whose options are a name that is shown.
-const NAMED: [&str; 16] = [
-    "theorem",
-    "lemma",
-    "proposition",
-    "corollary",
-    "definition",
-    "remark",
-    "example",
-    "proof",
-    "claim",
-    "conjecture",
-    "problem",
-    "exercise",
-    "thm",
-    "lem",
-    "prop",
-    "defn",
+/// The environments that begin with a name, which their options complete.
+const NAMED: [(&str, &str); 16] = [
+    ("theorem", "Theorem"),
+    ("lemma", "Lemma"),
+    ("proposition", "Proposition"),
+    ("corollary", "Corollary"),
+    ("definition", "Definition"),
+    ("remark", "Remark"),
+    ("example", "Example"),
+    ("proof", "Proof"),
+    ("claim", "Claim"),
+    ("conjecture", "Conjecture"),
+    ("problem", "Problem"),
+    ("exercise", "Exercise"),
+    ("thm", "Theorem"),
+    ("lem", "Lemma"),
+    ("prop", "Proposition"),
+    ("defn", "Definition"),
 ];
 
 /// The lists, of which one has numbers, and how deep they are counted.
@@ -128,12 +128,17 @@ impl Writer<'_> {
             _ => self.begin_list(name, rest),
         }
         self.out.push('\n');
-        if NAMED.contains(&name.trim_end_matches('*'))
-            && let Some((words, rest)) = label(rest)
-        {
+        let plain = name.trim_end_matches('*');
+        if let Some((_, shown)) = NAMED.iter().find(|(named, _)| *named == plain) {
+            let (words, rest) = label(rest).unwrap_or(("", rest));
             let words = self.words(words)?;
-            self.out.push_str(&format!("({words}) "));
-            return Ok(rest);
+            let title = match words.trim() {
+                "" => (*shown).to_owned(),
+                words if words.starts_with(shown) => words.to_owned(),
+                words => format!("{shown} ({words})"),
+            };
+            self.out.push_str(&format!("{title}. "));
+            return Ok(rest.trim_start());
         }
         let count = ARGUMENTS.iter().find(|(other, _)| *other == name);
         Ok(after_options(after_arguments(

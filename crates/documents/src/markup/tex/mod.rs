@@ -277,7 +277,7 @@ mod tests {
         has!(contents, title.as_deref(): Some("The tides"), metadata["author"]: "I. Ito");
         assert_eq!(
             contents.text,
-            "## High water\n\nIt rises 5% – by $x_1 < 2$ each day. (Or so.)\n- One\n- Two: three\n\na | b\n\nMüller, café"
+            "## High water\n\nIt rises 5% – by $x_1 < 2$ each day [k]. (Or so.)\n- One\n- Two: three\n\na | b\n\nMüller, café"
         );
     }
 
@@ -371,6 +371,34 @@ mod tests {
             "\\title[Short]{Long\\thanks{x}}\\author{A \\and B}\\begin{document}\\begin{frame}{One}\n\\item<1-> a\n\\end{frame}\\end{document}",
         );
         has!(slide, title.as_deref(): Some("Long"), metadata["author"]: "A, B", text: "#### One\n\n- a");
+    }
+
+    #[test]
+    fn references_and_citations_are_their_keys() {
+        check(
+            "As in \\cite{ito20, doe99}, \\citep[see][p.~3]{k}, \\citet*[12]{m}{\\em so}; Section~\\ref{s}, (\\eqref{e}), \\cref{a,b}, \\crefrange{c}{d}\\ref.",
+            "As in [ito20, doe99], [see k, p. 3], [m, 12] so; Section [s], ([e]), [a, b], [c–d].",
+        );
+        check(
+            "\\begin{thebibliography}{9}\\bibitem{ito20} Ito. \\bibitem[Doe(99)]{doe99} Doe.\\end{thebibliography}",
+            "## References\n\n- [ito20] Ito.\n- [doe99] Doe.",
+        );
+    }
+
+    #[test]
+    fn addresses_keep_their_signs() {
+        check(
+            "See \\url{http://a_b.c/%20x%}, \\href{http://d.e/%20}{there} or \\nolinkurl{50%}.% a remark\n It \\href{% a remark\nx}{rises}.",
+            "See http://a_b.c/%20x%, there or 50%.It rises.",
+        );
+    }
+
+    #[test]
+    fn theorems_have_their_names() {
+        check(
+            "\\begin{theorem}[Gauss] It holds.\\end{theorem}\\begin{proof}See.\\end{proof}\\begin{proof}[Proof of it]So.\\end{proof}\\begin{lem}\nSo.\\end{lem}",
+            "Theorem (Gauss). It holds.\n\nProof. See.\n\nProof of it. So.\n\nLemma. So.",
+        );
     }
 
     #[test]

@@ -14,6 +14,9 @@ pub(super) const VERBATIM: [&str; 10] = [
     "Verbatim*",
 ];
 
+/// The commands with an address in braces.
+const ADDRESSES: [&str; 4] = ["\\url", "\\href", "\\nolinkurl", "\\path"];
+
 /// A text without comments.
 pub(super) fn without_remarks(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -76,9 +79,21 @@ fn start_of_remark(line: &str) -> Option<usize> {
             return Some(offset);
         }
         let sign = mark[1..].chars().next().map_or(0, char::len_utf8);
-        offset += verb_length(mark).unwrap_or(1 + sign);
+        let verbatim = verb_length(mark).or_else(|| address_length(mark));
+        offset += verbatim.unwrap_or(1 + sign);
     }
     None
+}
+
+/// The length of a command whose address may hold percent signs, with this, which a text begins with.
+fn address_length(text: &str) -> Option<usize> {
+    let (_, inside) = ADDRESSES
+        .iter()
+        .find_map(|command| text.strip_prefix(command))?
+        .split_once('{')
+        .filter(|(before, _)| before.is_empty())?;
+    let end = inside.find('}')?;
+    Some(text.len() - inside.len() + end + 1)
 }
 
 /// The length of the `\verb` that a text begins with, with its text, which may hold percent signs.
