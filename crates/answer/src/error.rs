@@ -60,7 +60,7 @@ pub enum AnswerError {
     /// The router was trained with something else than what answers now.
     #[error("the router was learned with {mismatch}")]
     #[diagnostic(
-        remedy = "use what it was learned with, or train it anew: <*renewal>, from records of <Probe>"
+        remedy = "use what it was learned with, or train it again: <*renewal>, from records of <Probe>"
     )]
     OtherRouter {
         mismatch: Mismatch,
@@ -71,7 +71,7 @@ pub enum AnswerError {
     NoGate,
     #[error("the gate was trained with {0}")]
     #[diagnostic(
-        remedy = "use what it was trained with, or train it anew: <TrainGate>, from records of <ProbeWithCorpus>"
+        remedy = "use what it was trained with, or train it again: <TrainGate>, from records of <ProbeWithCorpus>"
     )]
     OtherGate(Mismatch),
     #[error("the gate needs the log probabilities of answers, which this model does not report")]
@@ -84,7 +84,7 @@ pub enum AnswerError {
     NoAssessor,
     #[error("the model of the policy `kbm` was trained on {0}")]
     #[diagnostic(
-        remedy = "use the model that it was trained on, train it anew: <TrainKbm>, from records of <Probe>; or let it decide for another model: <kbm_for_any_model>"
+        remedy = "use the model that it was trained on, train it again: <TrainKbm>, from records of <Probe>; or let it decide for another model: <kbm_for_any_model>"
     )]
     OtherAssessor(Mismatch),
     #[error(

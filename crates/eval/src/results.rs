@@ -58,7 +58,7 @@ pub enum ResultsError {
     NotResults { path: PathBuf },
     #[error("{path} holds a run with other settings: {}", describe(differences))]
     #[diagnostic(
-        remedy = "use the settings of the file to resume it; else delete {path} to start anew, or name a new file for this run by <out>"
+        remedy = "use the settings of the file to resume it; else delete {path} to start over, or name a new file for this run by <out>"
     )]
     OtherSettings {
         path: PathBuf,

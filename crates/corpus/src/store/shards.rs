@@ -27,7 +27,8 @@ impl Default for Sharding {
 
 impl fmt::Display for Sharding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} shards (seed {})", self.count, self.seed)
+        let plural = if self.count == 1 { "" } else { "s" };
+        write!(f, "{} shard{plural} (seed {})", self.count, self.seed)
     }
 }
 
@@ -120,6 +121,13 @@ impl Assigner {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_split_is_told_in_words() {
+        assert_eq!(Sharding::default().to_string(), "1 shard (seed 0)");
+        let split = Sharding { count: 3, seed: 7 };
+        assert_eq!(split.to_string(), "3 shards (seed 7)");
+    }
 
     #[test]
     fn shards_are_equal_within_a_hundredth() {

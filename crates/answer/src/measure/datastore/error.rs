@@ -51,7 +51,7 @@ pub enum DatastoreError {
     #[error("the keys of the datastore were taken with {0}")]
     #[diagnostic(
         kind = "other_datastore",
-        remedy = "use the model that they were taken with, or make it anew: <MakeDatastore>"
+        remedy = "use the model that they were taken with, or make it again: <MakeDatastore>"
     )]
     OtherModel(Mismatch),
     #[error(transparent)]

@@ -316,12 +316,14 @@ fn show_grades(chosen: &Chosen<'_>) -> Result<()> {
 fn show_aside(chosen: &Chosen<'_>) -> Result<()> {
     let observed = &chosen.observed;
     if observed.left_out > 0 {
-        output::line(format!("{} questions could not be used", observed.left_out))?;
+        let questions = output::counted(observed.left_out, "question");
+        output::line(format!("{questions} could not be used"))?;
     }
     let count = observed.cannot_tell();
     if count > 0 {
+        let questions = output::counted(count, "question");
         output::line(format!(
-            "of {count} questions a signal cannot tell: the careful side is taken at every threshold"
+            "of {questions} a signal cannot tell: the careful side is taken at every threshold"
         ))?;
     }
     Ok(())

@@ -186,12 +186,25 @@ fn show(findings: &Findings) -> Result<()> {
     output::columns("\n  model|file|tokens/s|licence|languages", rows)?;
     say("")?;
     say(&format!(
-        "* the largest that fits, knows the languages and writes fluently; list of {LISTED_ON}"
+        "{}; list of {LISTED_ON}",
+        recommendation(&findings.models)
     ))?;
     say("`ken model choose NAME` fetches one and names it in ken.toml")?;
     match findings.hub.reachable {
         true => Ok(()),
         false => say(&format!("{}; {}", findings.hub, without_hub())),
+    }
+}
+
+/// What the star stands for.
+fn recommendation(offers: &[Offer]) -> &'static str {
+    let recommended = offers.iter().find(|offer| offer.recommended);
+    match recommended.map(|offer| offer.tokens_per_s >= FLUENT) {
+        Some(true) => "* the largest that fits, knows the languages and writes fluently",
+        Some(false) => {
+            "* the smallest that fits and knows the languages; none writes fluently here"
+        }
+        None => "none fits and knows the languages",
     }
 }
 
@@ -331,6 +344,14 @@ mod tests {
         // None is fluent: the smallest.
         assert_eq!(recommended(64 * GB, 1e9, &[]), Some("qwen2.5-0.5b"));
         assert_eq!(recommended(GB / 10, 100e9, &[]), None);
+    }
+
+    #[test]
+    fn the_line_below_the_list_says_why_a_model_is_recommended() {
+        let line = |memory, rate| recommendation(&offers(memory, rate, &[]));
+        assert!(line(64 * GB, 100e9).starts_with("* the largest that fits"));
+        assert!(line(64 * GB, 1e9).ends_with("none writes fluently here"));
+        assert!(line(GB / 10, 100e9).starts_with("none fits"));
     }
 
     #[test]
