@@ -9,7 +9,7 @@ use ken_eval::compare::{
     to_csv,
 };
 use ken_eval::{Question, ResultsFile, Run, RunProgress, RunSettings, Summary, summarize};
-use ken_testing::{Fact, FnEmbedder, has};
+use ken_testing::{Fact, FnEmbedder, has, holds};
 use tempfile::TempDir;
 
 use crate::fixture::{
@@ -93,10 +93,7 @@ fn what_is_put_together_is_what_the_pipeline_does() {
         .iter()
         .filter(|summary| summary.evidence_ratio < summary.retrieval_ratio);
     let dropped = dropped.count();
-    assert!(
-        dropped >= 5,
-        "of most reviews some questions drop the evidence: {dropped}"
-    );
+    holds!("of most reviews some questions drop the evidence: {dropped}" => dropped >= 5);
     // Under each policy some questions retrieve and some do not.
     let ratios: Vec<f64> = summaries
         .iter()
@@ -146,10 +143,7 @@ fn what_is_withheld_is_what_the_pipeline_withholds() {
         {
             let (right, answered) = (summary.em.unwrap(), summary.answered.unwrap());
             let error = 1.0 - right / answered;
-            assert!(
-                (summary.answered_wrong.unwrap() - error).abs() < 1e-12,
-                "{abstain}"
-            );
+            holds!("{abstain}" => (summary.answered_wrong.unwrap() - error).abs() < 1e-12);
         }
     }
 }
@@ -240,10 +234,7 @@ fn statistics_are_those_of_the_set_boundary() {
     };
     for name in ["never", "always", "oracle"] {
         let per_right = of(name).summary.tokens_per_right.unwrap();
-        assert!(
-            (per_right - tokens(name)).abs() < 1e-6,
-            "{name}: {per_right}"
-        );
+        holds!("{name}: {per_right}" => (per_right - tokens(name)).abs() < 1e-6);
     }
     assert!((oracle.vs_always.em.unwrap() - 0.2).abs() < 1e-12);
     // Each of them is named: those of kind 2 are harmed and those of kind 1 helped.
@@ -294,10 +285,7 @@ fn statistics_are_those_of_the_set_boundary() {
     let perplexity = of("uncertainty:perplexity");
     assert_eq!(perplexity.auroc, Some(0.5));
     let certainty = of("certainty");
-    assert!(
-        (certainty.auroc.unwrap() - 0.5).abs() < 0.1,
-        "{certainty:?}"
-    );
+    holds!("{certainty:?}" => (certainty.auroc.unwrap() - 0.5).abs() < 0.1);
     // Between them lie thresholds that beat chance, and each half finds one on the other.
     assert!(matches!(
         certainty.cut.threshold,

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use ken_answer::{Answer, Event, Memory, Pipeline, Policy, Style};
 use ken_index::Mode;
 use ken_policy::Source;
-use ken_testing::{Fact, FnEmbedder, cases, has, says};
+use ken_testing::{Fact, FnEmbedder, cases, has, holds, says};
 use tempfile::TempDir;
 
 use crate::fixture::with_facts;
@@ -121,10 +121,7 @@ fn only_after_a_search_by_words_are_passages_searched_again_to_rate_them() {
     let [hybrid, others @ ..] = reasons.as_slice() else {
         panic!("no reasons");
     };
-    assert!(
-        hybrid.contains("0.200") && hybrid.ends_with("so no passage is read"),
-        "{hybrid}"
-    );
+    holds!("{hybrid}" => hybrid.contains("0.200") && hybrid.ends_with("so no passage is read"));
     assert!(others.iter().all(|reason| reason == hybrid), "{others:?}");
 }
 

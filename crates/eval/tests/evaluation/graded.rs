@@ -10,7 +10,7 @@ use ken_eval::{
     Comparison, Question, ResultsFile, Run, RunSettings, observe, probe, signal_scores, summarize,
 };
 use ken_policy::{Goal, Ks, calibrate};
-use ken_testing::{Fact, FnEmbedder, TableModel, has};
+use ken_testing::{Fact, FnEmbedder, TableModel, has, holds};
 use tempfile::TempDir;
 
 use crate::fixture::{exact_probe, live, questions_of, with_corpus};
@@ -120,10 +120,7 @@ fn what_is_put_together_is_what_the_pipeline_does() {
         summary.latency_ms = done.latency_ms.clone();
         assert_eq!(summary, done, "{name}");
         let lost = always - summary.em.unwrap();
-        assert!(
-            (put_together.vs_always.em.unwrap() + lost).abs() < 1e-12,
-            "{name}"
-        );
+        holds!("{name}" => (put_together.vs_always.em.unwrap() + lost).abs() < 1e-12);
     }
     let of = |place: usize| {
         let summary = &comparison.policies[place].summary;

@@ -14,7 +14,7 @@ use ken_eval::{
 };
 use ken_lab::write_parquet;
 use ken_probe::{Effect, Grouping, Obstacle};
-use ken_testing::{Fact, FnEmbedder, TableModel, cases, has, with};
+use ken_testing::{Fact, FnEmbedder, TableModel, cases, has, holds, with};
 use parquet::record::RowAccessor;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -192,10 +192,7 @@ fn a_run_goes_on_where_it_was_stopped() {
 
     let rest = run(&path, &work(&pipeline), &questions(), 1);
     assert_eq!(untimed(&rest.records), untimed(&whole.records));
-    assert!(
-        fs::read(&path).unwrap().starts_with(&paid),
-        "nothing is paid for twice"
-    );
+    holds!("nothing is paid for twice" => fs::read(&path).unwrap().starts_with(&paid));
     let again = run(&path, &work(&pipeline), &questions(), 3);
     assert_eq!((again.records, again.interrupted), (rest.records, false));
     assert_eq!((rest.resumed, again.resumed), (2, again.total));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ken_answer::Policy;
 use ken_answer::{Pipeline, Step};
 use ken_eval::{Comparison, ProbeRecord, Question, Summary, summarize};
-use ken_testing::{Call, Fact, FnEmbedder, TableModel, has};
+use ken_testing::{Call, Fact, FnEmbedder, TableModel, has, holds};
 use tempfile::TempDir;
 
 use crate::fixture::{about_clock, clocks, live, probed, questions_of, with_corpus};
@@ -109,10 +109,7 @@ fn a_report_from_records_counts_what_a_live_run_pays() {
             let least = least(&policy.to_string()).as_secs_f64() * 1e3;
             for (summary, taken) in [(reported, "from records"), (&done, "live")] {
                 let time = p50(summary);
-                assert!(
-                    time >= least,
-                    "{policy}: {time} ms {taken}, {least} at least"
-                );
+                holds!("{policy}: {time} ms {taken}, {least} at least" => time >= least);
             }
         }
     }

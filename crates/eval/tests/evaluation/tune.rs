@@ -11,7 +11,7 @@ use ken_eval::compare::{AnswersWork, Arm};
 use ken_eval::tune::{Labels, Row, TuneError, TuneWork, Tuned, Verdict, tell_apart, usable};
 use ken_eval::{Question, Record, Run, RunSettings};
 use ken_policy::{CalibratedOn, Promise};
-use ken_testing::{Fact, FnEmbedder, has};
+use ken_testing::{Fact, FnEmbedder, has, holds};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -123,10 +123,7 @@ fn what_is_measured_is_what_answers_in_either_style() {
         }
         // Under each policy some questions use evidence and some do not.
         let mut mixed = [2, 4, 5].into_iter().filter_map(|at| ratios[at]);
-        assert!(
-            mixed.all(|ratio| (0.01..0.99).contains(&ratio)),
-            "{ratios:?}"
-        );
+        holds!("{ratios:?}" => mixed.all(|ratio| (0.01..0.99).contains(&ratio)));
     }
 }
 
@@ -174,10 +171,7 @@ fn the_policy_that_pays_is_found_promised_and_confirmed() {
         panic!("{:?}", guarantee.promise);
     };
     assert_eq!((max_loss, measured.loss), (0.05, 0.0));
-    assert!(
-        (0.4..=0.6).contains(&measured.retrieval_ratio),
-        "{measured:?}"
-    );
+    holds!("{measured:?}" => (0.4..=0.6).contains(&measured.retrieval_ratio));
     let policy = [chosen.policy];
     let work = folder.path().join("confirm");
     let confirmed = with_work(&work, others, &policy, labels, |work, begin| {
@@ -241,10 +235,7 @@ fn questions_that_tell_nothing_are_refused() {
     let (labeled, labels) = usable(mixed).unwrap();
     assert_eq!((labeled.len(), labels), (39, Labels::GoldenAnswers));
     let shared = tell_apart(questions[..5].to_vec(), &labeled, labels).unwrap_err();
-    assert!(
-        matches!(shared, TuneError::SharedQuestions { shared: 4, of: 5 }),
-        "{shared}"
-    );
+    holds!("{shared}" => matches!(shared, TuneError::SharedQuestions { shared: 4, of: 5 }));
     let mut others = questions_of(&clocks(&TELLING, 42))[40..].to_vec();
     assert_eq!(
         tell_apart(others.clone(), &labeled, labels).unwrap().len(),

@@ -1,6 +1,6 @@
 //! `ken ask`: the answer, its citations and its trace.
 
-use ken_testing::{has, says};
+use ken_testing::{has, holds, says};
 use serde_json::Value;
 
 use crate::documents::with_notes;
@@ -111,10 +111,7 @@ fn a_full_answer_is_written_in_conversation_from_the_same_passages() {
     );
     assert_eq!(full["retrieved"], short["retrieved"]);
     let text = full["answer"].as_str().unwrap();
-    assert!(
-        text.len() > short["answer"].as_str().unwrap().len(),
-        "{text}"
-    );
+    holds!("{text}" => text.len() > short["answer"].as_str().unwrap().len());
     let chars: Vec<char> = text.chars().collect();
     for citation in full["citations"].as_array().unwrap() {
         for place in citation["places"].as_array().into_iter().flatten() {
@@ -168,10 +165,7 @@ fn a_question_that_names_a_file_is_answered_from_that_file() {
     assert_eq!(retrieved.len(), 1);
     assert_eq!(retrieved[0]["doc_id"], "harbour.txt");
     let text = ken.text(&ask);
-    assert!(
-        text.contains("searched only, as the question names it: harbour.txt"),
-        "{text}"
-    );
+    holds!("{text}" => text.contains("searched only, as the question names it: harbour.txt"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `ken card`: what the model knows, by kind, with a page, and the same numbers as the answers behind it.
 
-use ken_testing::{cases, says};
+use ken_testing::{cases, holds, says};
 use serde_json::{Value, json};
 
 use crate::documents::with_notes;
@@ -58,10 +58,7 @@ fn a_card_says_what_is_known_by_kind() {
     };
     for (policy, part) in [("never", "memory"), ("always", "evidence")] {
         let share = number(&card["all"][part]["value"]);
-        assert!(
-            (share * 6.0 - right(policy)).abs() < 1e-9,
-            "{policy}: {card}"
-        );
+        holds!("{policy}: {card}" => (share * 6.0 - right(policy)).abs() < 1e-9);
     }
     let signals = card["signals"].as_array().unwrap();
     assert_eq!(signals.len(), 4);

@@ -3,7 +3,7 @@
 
 use std::iter::zip;
 
-use ken_testing::{cases, extended, has};
+use ken_testing::{cases, extended, has, holds};
 use serde_json::{Value, json};
 
 use crate::harness::{Ken, argument, generator};
@@ -66,10 +66,7 @@ fn tokens_of_a_prompt_are_as_likely_as_they_are_scored() {
     let begin = read.as_array().unwrap().len() - own.as_array().unwrap().len();
     let found = &logprobs["token_logprobs"].as_array().unwrap()[begin..];
     for (found, scored) in zip(found, &scored) {
-        assert!(
-            (found.as_f64().unwrap() - scored).abs() < 1e-6,
-            "{found} {scored}"
-        );
+        holds!("{found} {scored}" => (found.as_f64().unwrap() - scored).abs() < 1e-6);
     }
     let text = first["text"].as_str().unwrap();
     assert!(text.starts_with(&whole), "{text}");

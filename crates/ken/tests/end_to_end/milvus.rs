@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use ken_testing::holds;
 use serde_json::{Value, json};
 
 use crate::documents::with_notes;
@@ -34,10 +35,7 @@ fn a_corpus_in_milvus_is_searched_as_the_one_on_disk() {
         (&info["passages"], &Value::from(0))
     );
     let text = ken.text(&push);
-    assert!(
-        text.starts_with("0 passages sent, 0 deleted, 5 kept"),
-        "{text}"
-    );
+    holds!("{text}" => text.starts_with("0 passages sent, 0 deleted, 5 kept"));
 
     assert_eq!(ken.json(&["corpus", "info", "--corpus", &address]), info);
 
@@ -49,10 +47,7 @@ fn a_corpus_in_milvus_is_searched_as_the_one_on_disk() {
     let first = ken.json(&part("1/2"));
     assert_eq!(first["missing"], json!(["2/2"]));
     let text = ken.text(&part("1/2"));
-    assert!(
-        text.ends_with("these parts are pushed, too: 2/2\n"),
-        "{text}"
-    );
+    holds!("{text}" => text.ends_with("these parts are pushed, too: 2/2\n"));
     let last = ken.json(&part("2/2"));
     assert_eq!(last["missing"], json!([]));
     let sent = [&first, &last].map(|pushed| pushed["sent"].as_u64().unwrap());
@@ -135,14 +130,8 @@ fn a_corpus_in_milvus_is_pruned_there_and_switched_back() {
     let undone = ken.json(&["prune", "undo", "--corpus", &address]);
     assert_eq!(undone["pruned"], json!(0));
     assert_eq!(found(everything)[0], "harbour.txt#0");
-    ken.refusal(
-        &[
-            &apply[..],
-            &["--ratio", "0.2", "--filter", "a=b", "--score", "x"],
-        ]
-        .concat(),
-    )
-    .is("part_of_corpus", "whole corpus", "--filter");
+    refuses!(ken, &[&apply[..], &["--ratio", "0.2", "--filter", "a=b", "--score", "x"]].concat() =>
+        "part_of_corpus", "whole corpus", "--filter");
 
     let by_ids = [&apply[..], &["--ids", "passages.jsonl"]].concat();
     let pruned = ken.json(&by_ids);

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use ken_testing::cases;
+use ken_testing::{cases, holds};
 use serde_json::{Value, json};
 
 use crate::documents::with_notes;
@@ -269,10 +269,7 @@ fn a_part_is_resumed_and_parts_of_other_runs_are_refused() {
     );
     assert!(!ken.path("known.jsonl").exists());
     ken.text(&probe(&["--part", "1/2"]));
-    assert!(
-        ken.read(records).starts_with(&whole[..second]),
-        "what was paid for is kept"
-    );
+    holds!("what was paid for is kept" => ken.read(records).starts_with(&whole[..second]));
     assert_eq!(lines(&ken.read(records)), lines(&whole));
     ken.text(&join);
     let joined = ken.read("known.jsonl");
@@ -348,11 +345,9 @@ fn a_part_of_a_study_is_resumed_and_parts_of_other_studies_are_refused() {
     let (one, two) = ("st.part-1-of-2", "st.part-2-of-2");
     ken.text(&study("st", "0-1", &small, &["--part", "1/2"]));
     let join = |parts: &[&'static str]| [&["join"][..], parts, &["--out", "st"]].concat();
-    ken.refusal(&join(&[one]))
-        .is("part_missing", "2/2", "--part I/N");
+    refuses!(ken, &join(&[one]) => "part_missing", "2/2", "--part I/N");
     ken.text(&study("st", "0-1", &small, &["--part", "2/2"]));
-    ken.refusal(&join(&[one, two, one]))
-        .is("part_twice", "part 1/2 is there twice", "");
+    refuses!(ken, &join(&[one, two, one]) => "part_twice", "part 1/2 is there twice", "");
 
     // Like a part that was killed while it wrote the second record of its last cell.
     let cell = format!("{one}/cells/q/s/n1-forward-k2-pruned0.jsonl");
@@ -364,27 +359,16 @@ fn a_part_of_a_study_is_resumed_and_parts_of_other_studies_are_refused() {
         .sum::<usize>();
     ken.write(&cell, &whole[..second + 30]);
     let message = "st.part-1-of-2 has 1 of its 5 questions";
-    ken.refusal(&join(&[one, two])).is(
-        "part_unfinished",
-        message,
-        "run the command of this part again",
-    );
+    refuses!(ken, &join(&[one, two]) =>
+        "part_unfinished", message, "run the command of this part again");
     assert!(!ken.path("st").exists());
     let more_scales = study("st", "0-3", &small, &["--part", "1/2"]);
-    ken.refusal(&more_scales).is(
-        "other_run",
-        "scales was [0,1] and is now [0,1,2,3]",
-        "--out",
-    );
+    refuses!(ken, &more_scales => "other_run", "scales was [0,1] and is now [0,1,2,3]", "--out");
     let larger = ["--part", "1/2", "--parameters", "s=5e9"];
-    ken.refusal(&study("st", "0-1", &small, &larger))
-        .is("other_run", "parameters was", "");
+    refuses!(ken, &study("st", "0-1", &small, &larger) => "other_run", "parameters was", "");
     ken.text(&study("st", "0-1", &small, &["--part", "1/2"]));
     let resumed = ken.read(&cell);
-    assert!(
-        resumed.starts_with(&whole[..second]),
-        "what was paid for is kept"
-    );
+    holds!("what was paid for is kept" => resumed.starts_with(&whole[..second]));
     assert_eq!(lines(&resumed), lines(&whole));
 
     let again = ken.json(&join(&[one, two]));
@@ -402,8 +386,7 @@ fn a_part_of_a_study_is_resumed_and_parts_of_other_studies_are_refused() {
         "",
     );
     let side_by_side = ["study", "join", one, two, "--out", "all"];
-    ken.refusal(&side_by_side)
-        .is("part_of_study", "st.part-1-of-2 is a part", "ken join PART");
+    refuses!(ken, &side_by_side => "part_of_study", "st.part-1-of-2 is a part", "ken join PART");
     // The whole is a study as any other, to which scales are added.
     ken.text(&study("later", "2", &small, &["--part", "1/1"]));
     let report = ken.json(&join(&["later.part-1-of-1"]));

@@ -1,7 +1,7 @@
 //! `ken train pruner` and `ken prune` on real embeddings: exact ratios, guarantees, reports, undoing, and
 //! what is refused.
 
-use ken_testing::{has, says};
+use ken_testing::{has, holds, says};
 use serde_json::{Value, json};
 
 use crate::harness::{Ken, keys, number, refuses, words};
@@ -113,10 +113,7 @@ fn exactly_the_share_goes_that_is_known_and_comes_back() {
     let ken = prepared();
     let learned = ken.json(&words(TRAIN));
     assert_eq!(keys(&learned), ["pruner", "report"]);
-    assert!(
-        number(&learned["report"]["rank_correlation"]) > 0.7,
-        "{learned}"
-    );
+    holds!("{learned}" => number(&learned["report"]["rank_correlation"]) > 0.7);
     let dry = ken.json(&prune(&["--ratio", "0.4", "--dry-run"]));
     has!(dry, ["pruned"]: 24, ["passages"]: 60);
     assert_eq!(pruned(&ken), (0, 1), "a dry run changes nothing");
@@ -204,10 +201,7 @@ fn a_report_measures_copies_and_leaves_the_corpus() {
         ]
     );
     assert_eq!(rows[1]["passages"], 30);
-    assert!(
-        number(&rows[1]["bytes"]) < number(&rows[0]["bytes"]),
-        "{measured}"
-    );
+    holds!("{measured}" => number(&rows[1]["bytes"]) < number(&rows[0]["bytes"]));
     assert_eq!(
         number(&rows[0]["coverage"]),
         number(&rows[1]["coverage"]),
@@ -285,10 +279,7 @@ fn a_report_follows_a_policy() {
         1.0,
         "{report}"
     );
-    assert!(
-        number(&report["rows"][0]["retrieval_ratio"]) < 1.0,
-        "{report}"
-    );
+    holds!("{report}" => number(&report["rows"][0]["retrieval_ratio"]) < 1.0);
 }
 
 #[test]

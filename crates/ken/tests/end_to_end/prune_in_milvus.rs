@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Ken, number, objects, words};
+use crate::harness::{Ken, number, objects, refuses, words};
 use crate::milvus_lite::MilvusLite;
 use crate::prune::{TRAIN, prepared};
 use crate::study::small;
@@ -77,11 +77,8 @@ fn a_report_searches_with_a_filter_what_the_folder_has_in_copies() {
     assert_eq!(info["pruned"], json!(0), "the collection stays as it is");
 
     let own = ["prune", "report", "--corpus", &address];
-    ken.refusal(&[&own[..], &measure, &["none"]].concat()).is(
-        "no_score",
-        &address,
-        "ken prune score",
-    );
+    refuses!(ken, &[&own[..], &measure, &["none"]].concat() =>
+        "no_score", &address, "ken prune score");
     let apply = words("prune apply --score mastery --ratio 0.2 --corpus");
     ken.text(&[&apply[..], &[address.as_str()]].concat());
     ken.refusal(&[&own[..], &["--score", "mastery"], &measure, &["pruned"]].concat())
@@ -162,17 +159,11 @@ fn a_guarantee_is_the_one_of_the_folder() {
     ken.refusal(&[&own[..], &guarantee, &["--method", "random"]].concat())
         .is("no_score", &address, "ken prune score");
     let strict = words("--max-coverage-loss 0.01 --questions questions.jsonl --score mastery");
-    ken.refusal(&[&own[..], &strict].concat()).is(
-        "promise_not_kept",
-        "30 questions",
-        "about 299 questions",
-    );
+    refuses!(ken, &[&own[..], &strict].concat() =>
+        "promise_not_kept", "30 questions", "about 299 questions");
     let unscored = words("--max-coverage-loss 0.2 --questions questions.jsonl --score other");
-    ken.refusal(&[&own[..], &unscored].concat()).is(
-        "too_few_scores",
-        "0 of",
-        "score more passages",
-    );
+    refuses!(ken, &[&own[..], &unscored].concat() =>
+        "too_few_scores", "0 of", "score more passages");
 }
 
 #[test]

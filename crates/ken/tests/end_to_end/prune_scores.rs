@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ken_testing::has;
 use serde_json::json;
 
-use crate::harness::{Ken, number, words};
+use crate::harness::{Ken, number, refuses, words};
 use crate::prune::{left, prepared, prune, pruned};
 
 /// The documents that a search with a filter can find.
@@ -74,6 +74,5 @@ fn a_threshold_prunes_when_the_corpus_is_searched() {
     has!(ken.json(&by_score), ["method"]: "kept", ["pruned"]: 18);
     assert_eq!(left(&ken).into_iter().collect::<BTreeSet<_>>(), by_filter);
     let few = words("prune apply --corpus island --score perplexity --ratio 0.3");
-    ken.refusal(&few)
-        .is("too_few_labels", "18 passages", "smaller ratio");
+    refuses!(ken, &few => "too_few_labels", "18 passages", "smaller ratio");
 }

@@ -1,7 +1,7 @@
 //! `ken train self-route`, `ken datastore` and the policy `self-route`, on a small model of an invented world: a
 //! model chooses its source, also of several corpora, and people can correct it.
 
-use ken_testing::has;
+use ken_testing::{has, holds};
 use serde_json::{Value, json};
 
 use crate::harness::{Ken, keys, number, refuses, words};
@@ -163,10 +163,7 @@ fn voting() -> (Ken, f64) {
     );
     let made = ken.json(&[&MAKE[..], &TRAINED].concat());
     let entries = number(&made["made"]["entries"]);
-    assert!(
-        entries > 10.0 && made["made"]["tried"].as_array().unwrap().len() > 1,
-        "{made}"
-    );
+    holds!("{made}" => entries > 10.0 && made["made"]["tried"].as_array().unwrap().len() > 1);
     (ken, entries)
 }
 
@@ -179,15 +176,9 @@ fn labels_become_examples_and_preferences() {
     ken.json(&[&export[..], &to, &MODEL].concat());
     let examples = ken.read("examples.jsonl");
     let first: Value = serde_json::from_str(examples.lines().next().unwrap()).unwrap();
-    assert!(
-        first["prompt"].as_str().unwrap().ends_with("\n<EOQ>"),
-        "{first}"
-    );
+    holds!("{first}" => first["prompt"].as_str().unwrap().ends_with("\n<EOQ>"));
     let completion = first["completion"].as_str().unwrap();
-    assert!(
-        completion.starts_with("<self>") && completion.ends_with("<EOK>"),
-        "{first}"
-    );
+    holds!("{first}" => completion.starts_with("<self>") && completion.ends_with("<EOK>"));
     let to = words("--preferences --export llama-factory --out pairs");
     ken.json(&[&export[..], &to, &MODEL].concat());
     let pairs: Value = serde_json::from_str(&ken.read("pairs/ken.json")).unwrap();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use ken_testing::has;
+use ken_testing::{has, holds};
 use serde_json::{Value, json};
 
 use crate::documents::with_notes;
@@ -116,10 +116,7 @@ fn what_is_served_is_what_is_asked() {
     let console = serving.url.strip_suffix("v1");
     assert_eq!(serving.announced["console"].as_str(), console);
     let (status, page) = serving.exchange("GET", "/", "");
-    assert!(
-        status == 200 && page.contains("<title>ken</title>"),
-        "{page}"
-    );
+    holds!("{page}" => status == 200 && page.contains("<title>ken</title>"));
     let answer = serving.chat("ken/always", question);
     assert_eq!(answer["choices"][0]["message"]["content"], asked["answer"]);
     assert_eq!(answer["usage"]["prompt_tokens"], asked["tokens"]["prompt"]);
@@ -175,10 +172,7 @@ fn what_is_served_is_what_is_asked() {
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     for event in ["answer", "request", "corpus"] {
-        assert!(
-            events.iter().any(|entry| entry["event"] == event),
-            "{event} in {log}"
-        );
+        holds!("{event} in {log}" => events.iter().any(|entry| entry["event"] == event));
     }
     assert!(!log.contains("Orrin") && !log.contains("Quillby"), "{log}");
 }

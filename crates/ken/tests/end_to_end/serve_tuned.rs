@@ -1,6 +1,6 @@
 //! A server that chooses a policy on questions, and answers by it when it is told to: without a restart, and after one.
 
-use ken_testing::says;
+use ken_testing::{holds, says};
 use serde_json::{Value, json};
 
 use crate::documents::with_notes;
@@ -100,10 +100,7 @@ fn a_policy_that_was_chosen_is_put_to_use() {
         (409, &json!("tuned_otherwise")),
         "{told}"
     );
-    assert!(
-        error["message"].as_str().unwrap().contains("here is k 1"),
-        "{told}"
-    );
+    holds!("{told}" => error["message"].as_str().unwrap().contains("here is k 1"));
     assert_eq!(policy(&server), "prompt@0.4");
     assert_eq!(
         (ken.read("ken.toml"), ken.read("tuned.toml")),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use ken_testing::{cases, has, says};
+use ken_testing::{cases, has, holds, says};
 use serde_json::{Value, json};
 
 use crate::harness::{Ken, argument, generator, keys, number, refuses, words};
@@ -141,35 +141,23 @@ fn a_grid_answers_as_evaluations_do_and_is_reported_and_planned_from() {
         let better = always.max(number(&series.unwrap()["known"]["value"]));
         for (key, before) in [("against_always", always), ("against_better", better)] {
             let gain = number(&policy["em"]["value"]) - before;
-            assert!(
-                (number(&policy[key]["value"]) - gain).abs() < 1e-9,
-                "{policy}"
-            );
+            holds!("{policy}" => (number(&policy[key]["value"]) - gain).abs() < 1e-9);
         }
         assert_eq!(
             policy["against_whole"]["value"],
             Value::Null,
             "nothing is pruned: {policy}"
         );
-        assert!(
-            policy["policy"] != "always" || policy["retrieves"]["value"] == 1.0,
-            "{policy}"
-        );
+        holds!("{policy}" => policy["policy"] != "always" || policy["retrieves"]["value"] == 1.0);
     }
     // Three shards are three shards in either order.
     let time = &report["time"];
-    assert!(
-        time["copied"].as_u64().unwrap() >= 2 * CLOCKS as u64,
-        "{time}"
-    );
+    holds!("{time}" => time["copied"].as_u64().unwrap() >= 2 * CLOCKS as u64);
     assert_eq!(time["answers"], 2 * CLOCKS * (1 + 2 * SCALES));
     assert_eq!(report["missing"], json!([]));
 
     let page = ken.read("st/report.html");
-    assert!(
-        !page.contains(" src=") && !page.contains("http://127"),
-        "it is self-contained"
-    );
+    holds!("it is self-contained" => !page.contains(" src=") && !page.contains("http://127"));
     assert!(page.contains("<figure id=\"q-em\">") && page.contains("reversed"));
     let drawn: Value = serde_json::from_str(&ken.read("st/page.json")).unwrap();
     let sections = drawn["sections"].as_array().unwrap().iter();
@@ -253,10 +241,7 @@ fn plan(ken: &Ken) {
     let steps = promise["steps"].as_array().unwrap();
     // The walk goes on as long as steps pass, and the last that did is chosen.
     let (last, before) = steps.split_last().unwrap();
-    assert!(
-        before.iter().all(|step| step["passes"] == true),
-        "{promise}"
-    );
+    holds!("{promise}" => before.iter().all(|step| step["passes"] == true));
     let passed = steps.iter().rfind(|step| step["passes"] == true);
     let chosen = passed.map_or(&json!("l@3"), |step| &step["name"]).clone();
     assert_eq!(like["plan"]["chosen"]["name"], chosen, "{last}");
@@ -514,6 +499,5 @@ fn a_corpus_in_milvus_is_studied_as_the_one_on_disk() {
         assert_eq!(found("there"), found("disk"), "{condition}");
     }
     let pruned = [&there[..], &["--prune", "0.3", "--pruner", "pruner.json"]].concat();
-    ken.refusal(&pruned)
-        .is("no_score", &address, "ken prune score");
+    refuses!(ken, &pruned => "no_score", &address, "ken prune score");
 }

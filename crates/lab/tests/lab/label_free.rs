@@ -8,7 +8,7 @@ use ken_eval::{Fold, ProbeRecord, Question};
 use ken_lab::heads::router::{Candidate, Control, RouterReport, learn_router, router_labels};
 use ken_lab::heads::{LearnOptions, Target};
 use ken_policy::{Head, Input, MeasuredOn, Purpose, Source};
-use ken_testing::{Fact, FnEmbedder, has, with};
+use ken_testing::{Fact, FnEmbedder, has, holds, with};
 use ken_train::heads::{HeadOptions, Shape};
 use tempfile::TempDir;
 
@@ -87,10 +87,7 @@ fn raw_questions_teach_what_golden_answers_would() {
             // Eight samples of some fifty questions show only roughly which are certain.
             assert!(report.measured.target_auroc.unwrap() > 0.85, "{report:?}");
             has!(report, measured.auroc: None, measured.mastered: None);
-            assert!(
-                report.measured.border > 0.0 && report.left_out == 0,
-                "{report:?}"
-            );
+            holds!("{report:?}" => report.measured.border > 0.0 && report.left_out == 0);
             // If there are golden answers, they only evaluate it.
             let (again, judged) = learned(&answered, target, shape);
             assert_eq!(again.fingerprint(), head.fingerprint());

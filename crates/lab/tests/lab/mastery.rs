@@ -15,7 +15,7 @@ use ken_lab::{
 use ken_language::LanguageModel;
 use ken_probe::Correctness;
 use ken_probe::mastery::{AnswersFrom, WriteOptions};
-use ken_testing::{Fact, FnEmbedder, TableModel, cases, has, with};
+use ken_testing::{Fact, FnEmbedder, TableModel, cases, has, holds, with};
 use parquet::record::RowAccessor;
 use serde_json::{Value, json};
 
@@ -249,10 +249,7 @@ fn a_run_goes_on_where_it_was_stopped() {
     let paid = fs::read(&path).unwrap();
     let rest = run(&path, &world, 3);
     has!(rest, records: whole.records, interrupted: false, resumed: 4, total: 10);
-    assert!(
-        fs::read(&path).unwrap().starts_with(&paid),
-        "nothing is paid for twice"
-    );
+    holds!("nothing is paid for twice" => fs::read(&path).unwrap().starts_with(&paid));
 
     let error = ResultsFile::<MasteryRecord>::open(&path, settings("other")).unwrap_err();
     assert_eq!(error.kind(), "other_settings", "{error}");

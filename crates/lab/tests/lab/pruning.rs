@@ -20,7 +20,7 @@ use ken_lab::pruning::{
 use ken_lab::{LearnError, MasteryRecord, PruningError};
 use ken_language::{Embedder, Role};
 use ken_policy::Head;
-use ken_testing::{FnEmbedder, with};
+use ken_testing::{FnEmbedder, holds, with};
 use ken_train::heads::{HeadOptions, Shape};
 use serde_json::json;
 use tempfile::TempDir;
@@ -145,15 +145,9 @@ fn what_goes_is_what_is_known() {
     let index = Index::open(Arc::new(take_in(&folder, &passages()))).unwrap();
     let corpus = index.corpus();
     let (head, report) = learned(corpus);
-    assert!(
-        report.measured.rank_correlation.unwrap() > 0.5,
-        "{report:?}"
-    );
+    holds!("{report:?}" => report.measured.rank_correlation.unwrap() > 0.5);
     let [low, high] = report.measured.rank_correlation_interval.unwrap();
-    assert!(
-        low < report.measured.rank_correlation.unwrap() && high < 1.0,
-        "{report:?}"
-    );
+    holds!("{report:?}" => low < report.measured.rank_correlation.unwrap() && high < 1.0);
     assert!(
         report.measured.squared_error.unwrap()
             < 0.85 * report.measured.squared_error_of_mean.unwrap(),
@@ -190,10 +184,7 @@ fn equal_scores_go_by_their_ids_however_the_corpus_lies() {
         }
         scored[0].score = f32::NAN;
         let order = order(index.corpus(), scored).unwrap();
-        assert!(
-            order.last().unwrap().score.is_nan(),
-            "what is no number goes last"
-        );
+        holds!("what is no number goes last" => order.last().unwrap().score.is_nan());
         let ids = ids(index.corpus(), &order);
         all.push(
             ids.into_iter()
@@ -359,11 +350,9 @@ fn the_largest_ratio_keeps_the_guarantee_on_every_question_counted() {
     let kept = largest(&index, &by_head, &asked(&unknown), promised);
     assert_eq!((kept.questions, kept.coverage), (200, 1.0));
     let ratio = kept.ratio.unwrap();
-    assert!((0.2..0.4).contains(&ratio), "{kept:?}");
-    assert!(
-        kept.loss <= kept.loss_bound && kept.loss_bound <= 0.05,
-        "{kept:?}"
-    );
+    holds!("{kept:?}" =>
+        (0.2..0.4).contains(&ratio),
+        kept.loss <= kept.loss_bound && kept.loss_bound <= 0.05);
     // Counted by hand: the asked passages that are pruned at that ratio.
     let gone = ids(index.corpus(), &by_head[..count(ratio, by_head.len())]);
     let lost = unknown
@@ -502,11 +491,9 @@ fn questions_that_made_the_labels_guarantee_nothing() {
         basis.check_questions(others).unwrap();
         let error = basis.check_questions(&asked).unwrap_err();
         assert_eq!(error.kind(), "taught_questions");
-        assert!(
+        holds!("{error}" =>
             error.to_string().contains(&taught.len().to_string()),
-            "{error}"
-        );
-        assert!(error.remedy().unwrap().mentions("held_out"), "{error}");
+            error.remedy().unwrap().mentions("held_out"));
         assert_eq!(
             basis.taught(asked.iter().map(|question| question.text.as_str())),
             taught.len()

@@ -9,7 +9,7 @@ use candle_core::quantized::GgmlDType;
 use candle_core::quantized::gguf_file::Value as Gguf;
 use ken_language::{Finish, GenerateOptions, Sampling};
 use ken_model::decoder::{Checkpoint, Decoder, DecoderError, LoadOptions, Message, Prompt, Role};
-use ken_testing::{cases, has};
+use ken_testing::{cases, has, holds};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -103,10 +103,7 @@ impl Described {
             .unwrap();
         has!(written, finish: Finish::End, tokens.as_slice(): tokens);
         assert_eq!(pieces.concat(), written.text);
-        assert!(
-            pieces.iter().all(|piece| !piece.contains('\u{fffd}')),
-            "{pieces:?}"
-        );
+        holds!("{pieces:?}" => pieces.iter().all(|piece| !piece.contains('\u{fffd}')));
         written.text
     }
 }

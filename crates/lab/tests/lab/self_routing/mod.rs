@@ -22,7 +22,7 @@ use ken_lab::{
 use ken_language::{GenerateOptions, GenerateRequest, LanguageModel, Prompt, Sampling};
 use ken_model::decoder::{Checkpoint, Decoder, Device, LoadOptions, Origin};
 use ken_policy::digest_of;
-use ken_testing::{has, with};
+use ken_testing::{has, holds, with};
 use ken_train::{
     Examples, LoraSettings, MeanOver, Objective, Schedule, TrainSettings, Trainable, Tuning, train,
     write_adapter,
@@ -336,10 +336,7 @@ fn a_threshold_is_chosen_and_recorded() {
             .sum()
     };
     for other in &alone {
-        assert!(
-            right(*other) <= right(threshold) + 1e-9,
-            "{other} {threshold}"
-        );
+        holds!("{other} {threshold}" => right(*other) <= right(threshold) + 1e-9);
     }
     let folder = TempDir::new().unwrap();
     for entry in std::fs::read_dir(&TAUGHT.adapter).unwrap() {
