@@ -9,7 +9,7 @@ use ken_eval::compare::{
     to_csv,
 };
 use ken_eval::{Question, ResultsFile, Run, RunProgress, RunSettings, Summary, summarize};
-use ken_testing::{Fact, FnEmbedder, has, holds};
+use ken_testing::{Fact, FnEmbedder, fails, has, holds};
 use tempfile::TempDir;
 
 use crate::fixture::{
@@ -459,7 +459,5 @@ fn what_was_probed_with_another_model_is_refused() {
     }
 
     records[0].fingerprint.model = "another".to_owned();
-    let error = Known::of(&records, 10, &pipeline).unwrap_err();
-    assert_eq!(error.kind(), "other_model");
-    assert!(error.remedy().unwrap().mentions("ProbeWithCorpus"));
+    fails!(Known::of(&records, 10, &pipeline) => "other_model"; "ProbeWithCorpus");
 }

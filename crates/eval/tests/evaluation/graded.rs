@@ -10,7 +10,7 @@ use ken_eval::{
     Comparison, Question, ResultsFile, Run, RunSettings, observe, probe, signal_scores, summarize,
 };
 use ken_policy::{Goal, Ks, calibrate};
-use ken_testing::{Fact, FnEmbedder, TableModel, has, holds};
+use ken_testing::{Fact, FnEmbedder, TableModel, fails, has, holds};
 use tempfile::TempDir;
 
 use crate::fixture::{exact_probe, live, questions_of, with_corpus};
@@ -164,11 +164,9 @@ fn thresholds_that_nobody_gives_are_those_of_the_other_half() {
     let json = serde_json::to_value(graded.cut).unwrap();
     assert_eq!(json["grades"][0]["ks"], serde_json::json!([0, 1, 3]));
 
-    let error = compared(&mut pipeline, &["always:4"], &folder.path().join("d")).unwrap_err();
-    assert_eq!(error.kind(), "k_too_small");
+    fails!(compared(&mut pipeline, &["always:4"], &folder.path().join("d")) => "k_too_small");
     pipeline.settings.abstain = Some("certainty@0.5".parse().unwrap());
-    let error = compared(&mut pipeline, &policies, &folder.path().join("e")).unwrap_err();
-    assert_eq!(error.kind(), "abstains_at_k");
+    fails!(compared(&mut pipeline, &policies, &folder.path().join("e")) => "abstains_at_k");
 }
 
 #[test]

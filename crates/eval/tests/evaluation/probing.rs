@@ -14,7 +14,7 @@ use ken_eval::{
 };
 use ken_lab::write_parquet;
 use ken_probe::{Effect, Grouping, Obstacle};
-use ken_testing::{Fact, FnEmbedder, TableModel, cases, has, holds, with};
+use ken_testing::{Fact, FnEmbedder, TableModel, cases, fails, has, holds, with};
 use parquet::record::RowAccessor;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -197,8 +197,7 @@ fn a_run_goes_on_where_it_was_stopped() {
     assert_eq!((again.records, again.interrupted), (rest.records, false));
     assert_eq!((rest.resumed, again.resumed), (2, again.total));
 
-    let error = ResultsFile::<ProbeRecord>::open(&path, settings("other")).unwrap_err();
-    assert_eq!(error.kind(), "other_settings", "{error}");
+    fails!(ResultsFile::<ProbeRecord>::open(&path, settings("other")) => "other_settings");
     let mut changed = questions();
     changed[0].golden_answers = vec!["Odo".to_owned()];
     let mut file = ResultsFile::open(&path, settings("table")).unwrap();

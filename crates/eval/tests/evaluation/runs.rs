@@ -11,7 +11,7 @@ use ken_eval::{
     RunSettings, Summary, Task, evaluate, paired, read_results, summarize,
 };
 use ken_policy::Source;
-use ken_testing::{has, with};
+use ken_testing::{fails, has, with};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -412,9 +412,8 @@ fn files_of_other_kinds_are_left_alone() {
         }
     }
     let below_a_file = folder.path().join("notes.txt/r.jsonl");
-    let error = ResultsFile::<Record>::open(&below_a_file, settings("prompt")).unwrap_err();
-    assert_eq!(error.kind(), "results_file");
-    assert!(error.to_string().contains("notes.txt"), "{error}");
+    fails!(ResultsFile::<Record>::open(&below_a_file, settings("prompt")) =>
+        "results_file", "notes.txt");
 }
 
 #[test]
@@ -456,8 +455,7 @@ fn one_file_has_one_writer() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("r.jsonl");
     let first = ResultsFile::<Record>::open(&path, settings("prompt")).unwrap();
-    let error = ResultsFile::<Record>::open(&path, settings("prompt")).unwrap_err();
-    assert_eq!(error.kind(), "results_locked");
+    fails!(ResultsFile::<Record>::open(&path, settings("prompt")) => "results_locked");
     drop(first);
     ResultsFile::<Record>::open(&path, settings("prompt")).unwrap();
 }

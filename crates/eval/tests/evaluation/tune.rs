@@ -11,7 +11,7 @@ use ken_eval::compare::{AnswersWork, Arm};
 use ken_eval::tune::{Labels, Row, TuneError, TuneWork, Tuned, Verdict, tell_apart, usable};
 use ken_eval::{Question, Record, Run, RunSettings};
 use ken_policy::{CalibratedOn, Promise};
-use ken_testing::{Fact, FnEmbedder, has, holds};
+use ken_testing::{Fact, FnEmbedder, fails, has, holds};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -219,8 +219,7 @@ fn without_golden_answers_the_answer_with_evidence_counts() {
         [Some(0.5), Some(1.0)]
     );
     assert_eq!(findings.guarantee, None);
-    let error = labels.check(Style::Full).unwrap_err();
-    assert_eq!(error.kind(), "unlabeled_full_answers");
+    fails!(labels.check(Style::Full) => "unlabeled_full_answers");
     assert!(labels.check(Style::Short).is_ok());
 }
 
@@ -244,6 +243,5 @@ fn questions_that_tell_nothing_are_refused() {
     for question in &mut others {
         question.golden_answers.clear();
     }
-    let error = tell_apart(others, &labeled, labels).unwrap_err();
-    assert_eq!(error.kind(), "unlabeled_confirmation");
+    fails!(tell_apart(others, &labeled, labels) => "unlabeled_confirmation");
 }

@@ -13,7 +13,7 @@ use ken_eval::{Fold, ProbeRecord, Question, Run, RunSettings, observe, signal_sc
 use ken_lab::LearnOptions;
 use ken_lab::heads::gate::{GateReport, cross_fitted_worth, gate_labels, gate_scores, learn_gate};
 use ken_policy::{Head, Input, Source};
-use ken_testing::{Fact, FnEmbedder, has, says, with};
+use ken_testing::{Fact, FnEmbedder, fails, has, says, with};
 use ken_train::heads::{HeadOptions, Shape};
 use tempfile::TempDir;
 
@@ -168,9 +168,7 @@ fn without_a_gate_each_half_is_weighed_by_one_of_the_other() {
     let page = std::fs::read_to_string(out.join("report.html")).unwrap();
     assert!(page.contains("By kind") && page.contains("Needless"));
 
-    let error = compare(&questions[..12], &folder.path().join("few")).unwrap_err();
-    assert_eq!(error.kind(), "too_few_labels");
-    assert!(error.remedy().is_some());
+    fails!(compare(&questions[..12], &folder.path().join("few")) => "too_few_labels"; "");
 }
 
 #[test]
@@ -241,20 +239,15 @@ fn what_cannot_be_weighed_is_an_error() {
     let mut records = probed(&pipeline, &questions, 2, BATCH);
     pipeline.settings.policy = "evidence:gate".parse().unwrap();
     let error = pipeline.answer("who?", &mut |_| ControlFlow::Continue(()));
-    let error = error.unwrap_err();
-    assert_eq!(error.kind(), "no_gate");
-    assert!(error.remedy().unwrap().mentions("TrainGate"));
+    fails!(error => "no_gate"; "TrainGate");
 
     let (gate, _) = learned(&pipeline, &records, Input::Evidence);
     for record in &mut records {
         record.fingerprint.model = "another".to_owned();
     }
-    let error = gate_scores(&gate, &records).unwrap_err();
-    assert_eq!(error.kind(), "other_gate");
+    fails!(gate_scores(&gate, &records) => "other_gate");
     for record in &mut records {
         record.rating = None;
     }
-    let error = gate_labels(&records).unwrap_err();
-    assert_eq!(error.kind(), "no_labels");
-    assert!(error.remedy().unwrap().mentions("ProbeWithCorpus"));
+    fails!(gate_labels(&records) => "no_labels"; "ProbeWithCorpus");
 }

@@ -8,7 +8,7 @@ use ken_eval::{Fold, ProbeRecord, Question};
 use ken_lab::heads::router::{Candidate, Control, RouterReport, learn_router, router_labels};
 use ken_lab::heads::{LearnOptions, Target};
 use ken_policy::{Head, Input, MeasuredOn, Purpose, Source};
-use ken_testing::{Fact, FnEmbedder, has, holds, with};
+use ken_testing::{Fact, FnEmbedder, fails, has, holds, with};
 use ken_train::heads::{HeadOptions, Shape};
 use tempfile::TempDir;
 
@@ -94,12 +94,9 @@ fn raw_questions_teach_what_golden_answers_would() {
             assert!(judged.measured.auroc.unwrap() > 0.95, "{judged:?}");
         }
     }
-    let error = router_labels(&unanswered, Target::Mastery).unwrap_err();
-    assert_eq!(error.kind(), "no_labels");
+    fails!(router_labels(&unanswered, Target::Mastery) => "no_labels");
     let one = probed(&pipeline, &raw()[..3], 1, 3);
-    let error = router_labels(&one, Target::SemanticEntropy).unwrap_err();
-    assert_eq!(error.kind(), "no_labels");
-    assert!(error.remedy().unwrap().mentions("samples"), "{error}");
+    fails!(router_labels(&one, Target::SemanticEntropy) => "no_labels"; "samples");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use ken_lab::{
 };
 use ken_language::LanguageModel;
 use ken_probe::{Obstacle, Preferred};
-use ken_testing::{Call, Fact, FnEmbedder, TableModel, cases, has, with};
+use ken_testing::{Call, Fact, FnEmbedder, TableModel, cases, fails, has, with};
 use parquet::record::RowAccessor;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -269,8 +269,7 @@ fn a_run_goes_on_where_it_was_stopped() {
 
     let mut changed = questions();
     changed[0].golden_answers = vec!["Odo".to_owned()];
-    let error = run(&path, &work(&model.table, &corpora), &changed, 3).unwrap_err();
-    assert_eq!(error.kind(), "other_question");
+    fails!(run(&path, &work(&model.table, &corpora), &changed, 3) => "other_question");
     assert_eq!(
         model.calls(),
         whole_model.calls(),
@@ -411,6 +410,5 @@ fn the_table_holds_what_the_records_hold() {
         assert_eq!(contexts, serde_json::to_value(&record.contexts).unwrap());
     }
     let missing = folder.path().join("no folder/r.parquet");
-    let error = write_parquet(&missing, &records).unwrap_err();
-    assert_eq!(error.kind(), "table_file");
+    fails!(write_parquet(&missing, &records) => "table_file");
 }

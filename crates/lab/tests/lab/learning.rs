@@ -14,7 +14,7 @@ use ken_lab::LearnError;
 use ken_lab::heads::router::{Candidate, RouterReport, learn_router, router_labels};
 use ken_lab::heads::{LearnOptions, Target};
 use ken_policy::{Head, Input, MeasuredOn, Source};
-use ken_testing::{Fact, FnEmbedder, cases, has, with};
+use ken_testing::{Fact, FnEmbedder, cases, fails, has, with};
 use ken_train::heads::{HeadOptions, Shape};
 use tempfile::TempDir;
 
@@ -216,10 +216,7 @@ fn a_router_of_something_else_is_refused_with_the_command_that_renews_it() {
         let mut changed = head.clone();
         change(&mut changed);
         let folder = tempfile::tempdir().unwrap();
-        let error = pipeline(&folder).with(routed_by(changed)).err().unwrap();
-        assert_eq!(error.kind(), "other_router");
-        assert!(error.to_string().contains(part), "{error}");
-        assert!(error.remedy().unwrap().mentions("TrainRouter"), "{error}");
+        fails!(pipeline(&folder).with(routed_by(changed)) => "other_router", part; "TrainRouter");
     }
     let folder = tempfile::tempdir().unwrap();
     let mut pipeline = pipeline(&folder);

@@ -15,7 +15,7 @@ use ken_lab::{
 use ken_language::LanguageModel;
 use ken_probe::Correctness;
 use ken_probe::mastery::{AnswersFrom, WriteOptions};
-use ken_testing::{Fact, FnEmbedder, TableModel, cases, has, holds, with};
+use ken_testing::{Fact, FnEmbedder, TableModel, cases, fails, has, holds, with};
 use parquet::record::RowAccessor;
 use serde_json::{Value, json};
 
@@ -251,8 +251,7 @@ fn a_run_goes_on_where_it_was_stopped() {
     has!(rest, records: whole.records, interrupted: false, resumed: 4, total: 10);
     holds!("nothing is paid for twice" => fs::read(&path).unwrap().starts_with(&paid));
 
-    let error = ResultsFile::<MasteryRecord>::open(&path, settings("other")).unwrap_err();
-    assert_eq!(error.kind(), "other_settings", "{error}");
+    fails!(ResultsFile::<MasteryRecord>::open(&path, settings("other")) => "other_settings");
     let mut file = ResultsFile::open(&path, settings("table")).unwrap();
     let cancel = AtomicBool::new(false);
     let mut changed = world.sentences.clone();

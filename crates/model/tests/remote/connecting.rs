@@ -2,7 +2,7 @@
 
 use ken_language::{GenerateOptions, LanguageModel, Prompt, Sampling, ScoreRequest};
 use ken_model::remote::{ApiKey, Endpoint, RemoteError, RemoteModel};
-use ken_testing::{has, holds, says, with};
+use ken_testing::{fails, has, holds, says, with};
 use serde_json::{Value, json};
 
 use super::faults::{greedy, model_list, prompt, scripted, text_of};
@@ -101,8 +101,7 @@ fn an_endpoint_without_prompt_log_probabilities_cannot_score() {
     let message = error.to_string();
     says!(message => "neither by `prompt_logprobs` nor by `echo`");
     assert!(error.remedy().unwrap().mentions("vLLM"));
-    let error = model.hidden(&[&prompt], 3).unwrap_err();
-    assert_eq!(error.kind(), "cannot_show_hidden");
+    fails!(model.hidden(&[&prompt], 3) => "cannot_show_hidden");
 }
 
 #[test]

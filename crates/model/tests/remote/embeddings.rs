@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ken_language::{Embedder, Role};
 use ken_model::remote::{Endpoint, RemoteEmbedder};
-use ken_testing::{cases, holds, with};
+use ken_testing::{cases, fails, holds, with};
 use serde_json::{Value, json};
 
 use super::faults::{model_list, settings};
@@ -144,9 +144,7 @@ fn an_endpoint_that_does_not_embed_says_so() {
 #[test]
 fn token_spans_and_the_longest_input_are_unknown() {
     let (_server, embedder) = spoiled("tiny", |_, _| None);
-    let error = embedder.token_spans("a b").unwrap_err();
-    assert_eq!(error.kind(), "cannot_show_tokens");
-    assert!(error.remedy().unwrap().mentions("words"));
+    fails!(embedder.token_spans("a b") => "cannot_show_tokens"; "words");
     assert_eq!(embedder.max_tokens(), None);
     assert!(
         !embedder

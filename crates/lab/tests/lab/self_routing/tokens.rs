@@ -5,7 +5,7 @@ use ken_answer::{QuestionPrompt, prompt};
 use ken_lab::{ExamplesError, RoutingExample, RoutingStage, SourceRecord, routing_examples};
 use ken_language::{LanguageModel, ScoreRequest};
 use ken_model::decoder::{Checkpoint, Decoder, LoadOptions, Origin};
-use ken_testing::{holds, with};
+use ken_testing::{fails, holds, with};
 use ken_train::Objective;
 use ken_world::{Size, write_untrained};
 use tempfile::TempDir;
@@ -160,8 +160,7 @@ fn no_text_can_hold_the_marks() {
         learned_from: Vec::new(),
     };
     origin.write(folder.path()).unwrap();
-    let error = Checkpoint::open(folder.path(), None).err().unwrap();
-    assert_eq!(error.kind(), "unknown_token");
+    fails!(Checkpoint::open(folder.path(), None) => "unknown_token");
     std::fs::write(folder.path().join("ken.json"), "{").unwrap();
     let error = Checkpoint::open(folder.path(), None).err().unwrap();
     assert!(error.to_string().contains("ken.json"), "{error}");
