@@ -8,7 +8,7 @@ use ken_random::unit;
 use ken_testing::{Fact, FnEmbedder, holds};
 use tempfile::TempDir;
 
-use crate::fixture::{live, probed, questions_of, with_facts};
+use crate::fixture::{in_folder, live, probed, questions_of, with_facts};
 
 const QUESTIONS: usize = 720;
 const BATCH: usize = 60;
@@ -97,8 +97,7 @@ fn scores(records: &[ProbeRecord], question: Signal, answer: Signal) -> [Vec<Opt
 
 #[test]
 fn other_questions_keep_what_was_promised_and_nowhere_questions_are_left() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (_folder, mut pipeline) = in_folder(pipeline);
     let records = probed(&pipeline, &half(false), 10, BATCH);
     for (question, answer) in [
         (Signal::PERPLEXITY, Signal::EVIDENCE_CONFIDENCE),

@@ -13,7 +13,8 @@ use ken_testing::{Fact, FnEmbedder, fails, has, holds};
 use tempfile::TempDir;
 
 use crate::fixture::{
-    about_clock, clocks, compared, live, policies, probed, questions_of, signals, with_facts,
+    about_clock, clocks, compared, in_folder, live, policies, probed, questions_of, signals,
+    with_facts,
 };
 
 const BATCH: usize = 7;
@@ -75,8 +76,7 @@ fn held_against_the_pipeline(
 
 #[test]
 fn what_is_put_together_is_what_the_pipeline_does() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (folder, mut pipeline) = in_folder(pipeline);
     let policies = policies(
         "never,always,random:0.4,prompt@0.4,certainty@0.5,certainty@0.3+double,\
          uncertainty:perplexity@1.5,uncertainty:perplexity@1.5+double,uncertainty:sequence-probability@2,\
@@ -129,8 +129,7 @@ fn what_is_withheld_is_what_the_pipeline_withholds() {
         "evidence:gain@0.1",
         "evidence:agreement@0.5",
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        let mut pipeline = pipeline(&folder);
+        let (folder, mut pipeline) = in_folder(pipeline);
         pipeline.settings.abstain = Some(abstain.parse().unwrap());
         let summaries = held_against_the_pipeline(&folder, &mut pipeline, &policies);
         let withholds = summaries
@@ -150,8 +149,7 @@ fn what_is_withheld_is_what_the_pipeline_withholds() {
 
 #[test]
 fn documents_first_withholds_what_it_is_not_sure_of() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (_folder, mut pipeline) = in_folder(pipeline);
     let answers = live(&mut pipeline, Policy::DOCUMENTS, &questions(), BATCH);
     let documents = summarize("documents", &answers);
     assert!(documents.evidence_ratio < documents.retrieval_ratio);
@@ -161,8 +159,7 @@ fn documents_first_withholds_what_it_is_not_sure_of() {
 
 #[test]
 fn what_is_withheld_pays() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (folder, mut pipeline) = in_folder(pipeline);
     pipeline.settings.abstain = Some("certainty@0.2".parse().unwrap());
     let always = &held_against_the_pipeline(&folder, &mut pipeline, &policies("always"))[0];
     // Answers whose samples do not agree, from memory or evidence, are mostly wrong: all of kind 4 are withheld.
@@ -179,8 +176,7 @@ fn what_is_withheld_pays() {
 
 #[test]
 fn gains_are_over_the_better_of_never_and_always() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (folder, mut pipeline) = in_folder(pipeline);
     // Of kind 1, which needs evidence, every second question is left out: evidence misleads more often than it helps.
     let asked = questions().into_iter().enumerate();
     let asked = asked.filter(|(number, _)| number % 5 != 1 || number % 10 == 1);
@@ -207,8 +203,7 @@ fn gains_are_over_the_better_of_never_and_always() {
 
 #[test]
 fn statistics_are_those_of_the_set_boundary() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (folder, mut pipeline) = in_folder(pipeline);
     let policies = policies("never,always,oracle,random:0.5,certainty,uncertainty:perplexity");
     let comparison = compared(&folder, &mut pipeline, &policies, &questions(), &[], BATCH);
     // Greedy answers: of kinds 0 and 2 known from memory, and 3 too (0.4 against twice 0.3); with
@@ -312,8 +307,7 @@ fn statistics_are_those_of_the_set_boundary() {
 
 #[test]
 fn a_point_of_a_curve_is_the_policy_with_its_threshold() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (folder, mut pipeline) = in_folder(pipeline);
     let mut of = |names: &str| {
         let policies = policies(names);
         compared(&folder, &mut pipeline, &policies, &questions(), &[], BATCH).policies
@@ -341,8 +335,7 @@ fn a_point_of_a_curve_is_the_policy_with_its_threshold() {
 
 #[test]
 fn a_curve_has_the_times_of_its_policy() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (folder, mut pipeline) = in_folder(pipeline);
     let policies = policies("uncertainty:perplexity@1.5,certainty@0.5,evidence:gain@0.1");
     let comparison = compared(&folder, &mut pipeline, &policies, &questions(), &[], BATCH);
     for policy in &comparison.policies {
@@ -362,8 +355,7 @@ fn a_curve_has_the_times_of_its_policy() {
 
 #[test]
 fn other_policies_pay_only_for_what_is_missing() {
-    let folder = tempfile::tempdir().unwrap();
-    let pipeline = pipeline(&folder);
+    let (folder, pipeline) = in_folder(pipeline);
     let first = measured(&folder, &pipeline, "certainty");
     let second = measured(&folder, &pipeline, "certainty,prompt,certainty+double");
     for (first, second) in first.iter().zip(&second) {
@@ -378,8 +370,7 @@ fn other_policies_pay_only_for_what_is_missing() {
 
 #[test]
 fn answers_are_not_written_again_to_be_measured() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (folder, mut pipeline) = in_folder(pipeline);
     let asked = questions();
     let required = policies("uncertainty:perplexity,evidence:gain");
     let measured = signals(&folder, &pipeline, &required, &asked, &[], BATCH);
@@ -414,8 +405,7 @@ fn answers_are_not_written_again_to_be_measured() {
 
 #[test]
 fn a_run_that_is_stopped_goes_on() {
-    let folder = tempfile::tempdir().unwrap();
-    let pipeline = pipeline(&folder);
+    let (folder, pipeline) = in_folder(pipeline);
     let cancel = AtomicBool::new(false);
     let mut file = ResultsFile::open(&folder.path().join("s"), RunSettings::new()).unwrap();
     let stop = |step: RunProgress| cancel.store(step.done >= 7, Ordering::Relaxed);
@@ -437,8 +427,7 @@ fn a_run_that_is_stopped_goes_on() {
 
 #[test]
 fn what_was_probed_with_another_model_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let pipeline = pipeline(&folder);
+    let (folder, pipeline) = in_folder(pipeline);
     let mut records = probed(&pipeline, &questions(), 12, 8);
     let policies = policies("certainty,uncertainty:perplexity");
     let taken = signals(&folder, &pipeline, &policies, &questions(), &records, BATCH);

@@ -11,7 +11,7 @@ use ken_eval::{Comparison, Question, Run, RunSettings, Summary, summarize};
 use ken_testing::{Fact, FnEmbedder, fails};
 use tempfile::TempDir;
 
-use crate::fixture::{about_clock, clocks, live, policies, questions_of, with_facts};
+use crate::fixture::{about_clock, clocks, in_folder, live, policies, questions_of, with_facts};
 
 const BATCH: usize = 7;
 
@@ -96,8 +96,7 @@ fn what_is_put_together_is_what_the_pipeline_answers() {
 
 #[test]
 fn withheld_short_answers_are_not_compared_with_full_ones() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (folder, mut pipeline) = in_folder(pipeline);
     pipeline.settings.abstain = Some("certainty@0.5".parse().unwrap());
     let (questions, out) = (questions_of(&facts()), folder.path().join("c"));
     let policies = [Policy::NEVER, Policy::ALWAYS];

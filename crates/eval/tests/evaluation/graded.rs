@@ -13,7 +13,7 @@ use ken_policy::{Goal, Ks, calibrate};
 use ken_testing::{Fact, FnEmbedder, TableModel, fails, has, holds};
 use tempfile::TempDir;
 
-use crate::fixture::{exact_probe, live, questions_of, with_corpus};
+use crate::fixture::{exact_probe, in_folder, live, questions_of, with_corpus};
 
 const BATCH: usize = 9;
 const FACTS: usize = 160;
@@ -100,8 +100,7 @@ fn compared(
 
 #[test]
 fn what_is_put_together_is_what_the_pipeline_does() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (folder, mut pipeline) = in_folder(pipeline);
     let policies = [
         "always",
         "always:1",
@@ -139,8 +138,7 @@ fn what_is_put_together_is_what_the_pipeline_does() {
 
 #[test]
 fn thresholds_that_nobody_gives_are_those_of_the_other_half() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (folder, mut pipeline) = in_folder(pipeline);
     let policies = [
         "uncertainty:perplexity",
         "uncertainty:perplexity:0:1:3",
@@ -171,8 +169,7 @@ fn thresholds_that_nobody_gives_are_those_of_the_other_half() {
 
 #[test]
 fn what_was_probed_at_each_k_is_calibrated_on() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (folder, mut pipeline) = in_folder(pipeline);
     let mut file = ResultsFile::open(&folder.path().join("p"), RunSettings::new()).unwrap();
     let cancel = AtomicBool::new(false);
     let mut work = exact_probe(&pipeline, 2);

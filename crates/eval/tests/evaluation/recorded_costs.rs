@@ -9,7 +9,7 @@ use ken_eval::{Comparison, ProbeRecord, Question, Summary, summarize};
 use ken_testing::{Call, Fact, FnEmbedder, TableModel, has, holds};
 use tempfile::TempDir;
 
-use crate::fixture::{about_clock, clocks, live, probed, questions_of, with_corpus};
+use crate::fixture::{about_clock, clocks, in_folder, live, probed, questions_of, with_corpus};
 
 const QUESTIONS: usize = 8;
 const BATCH: usize = 4;
@@ -77,8 +77,7 @@ fn p50(summary: &Summary) -> f64 {
 
 #[test]
 fn a_report_from_records_counts_what_a_live_run_pays() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (_folder, mut pipeline) = in_folder(pipeline);
     for samples in [10, 12] {
         let records = probed(&pipeline, &questions(), samples, BATCH);
         let comparison = compared(&mut pipeline, &policies(), &records);
@@ -117,8 +116,7 @@ fn a_report_from_records_counts_what_a_live_run_pays() {
 
 #[test]
 fn fewer_samples_than_were_probed_cost_less() {
-    let folder = tempfile::tempdir().unwrap();
-    let pipeline = pipeline(&folder);
+    let (_folder, pipeline) = in_folder(pipeline);
     let records = probed(&pipeline, &questions(), 12, BATCH);
     let costs = &records[1].costs;
     let samples = records[1].samples.from_self.as_ref().unwrap();

@@ -15,7 +15,7 @@ use ken_testing::{Fact, FnEmbedder, fails, has, holds};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::fixture::{about_clock, clocks, live, policies, questions_of, with_facts};
+use crate::fixture::{about_clock, clocks, in_folder, live, policies, questions_of, with_facts};
 
 const BATCH: usize = 7;
 
@@ -98,8 +98,7 @@ fn what_is_measured_is_what_answers_in_either_style() {
         "never,always,documents,prompt@0.4,uncertainty:sequence-probability@0.3,evidence:doubt@1.2",
     );
     for style in [Style::Short, Style::Full] {
-        let folder = tempfile::tempdir().unwrap();
-        let mut pipeline = pipeline(&folder, &facts);
+        let (folder, mut pipeline) = in_folder(|folder| pipeline(folder, &facts));
         pipeline.settings.style = style;
         let work = folder.path().join("tune");
         let labels = Labels::GoldenAnswers;
@@ -152,8 +151,7 @@ fn the_policy_that_pays_is_found_promised_and_confirmed() {
     let facts = clocks(&TELLING, 240);
     let all = questions_of(&facts);
     let (questions, others) = all.split_at(200);
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder, &facts);
+    let (folder, mut pipeline) = in_folder(|folder| pipeline(folder, &facts));
     let candidates = open("never,always,uncertainty:sequence-probability");
     let labels = Labels::GoldenAnswers;
     let work = folder.path().join("tune");
@@ -187,8 +185,7 @@ fn the_policy_that_pays_is_found_promised_and_confirmed() {
 fn where_memory_knows_little_nothing_is_at_stake() {
     let kinds = [(0.0, 1.0, 0.0); 9].into_iter().chain([(1.0, 1.0, 0.0)]);
     let facts = clocks(&kinds.collect::<Vec<_>>(), 60);
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder, &facts);
+    let (folder, mut pipeline) = in_folder(|folder| pipeline(folder, &facts));
     let candidates = open("never,always");
     let labels = Labels::GoldenAnswers;
     let questions = questions_of(&facts);
@@ -202,8 +199,7 @@ fn where_memory_knows_little_nothing_is_at_stake() {
 #[test]
 fn without_golden_answers_the_answer_with_evidence_counts() {
     let facts = clocks(&TELLING, 40);
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder, &facts);
+    let (folder, mut pipeline) = in_folder(|folder| pipeline(folder, &facts));
     let candidates = open("never,always");
     let mut questions = questions_of(&facts);
     for question in &mut questions {

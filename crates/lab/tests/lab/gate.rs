@@ -17,7 +17,9 @@ use ken_testing::{Fact, FnEmbedder, fails, has, says, with};
 use ken_train::heads::{HeadOptions, Shape};
 use tempfile::TempDir;
 
-use crate::fixture::{answering, compared, live, policies, probed, questions_of, with_facts};
+use crate::fixture::{
+    answering, compared, in_folder, live, policies, probed, questions_of, with_facts,
+};
 
 const BATCH: usize = 9;
 const FACTS: usize = 160;
@@ -77,8 +79,7 @@ fn learned(pipeline: &Pipeline, records: &[ProbeRecord], input: Input) -> (Head,
 
 #[test]
 fn a_gate_refuses_what_misleads() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (_folder, mut pipeline) = in_folder(pipeline);
     let questions: Vec<Question> = questions_of(&facts());
     let records = probed(&pipeline, &questions, 2, BATCH);
     assert!(records.iter().all(|record| record.rating.is_some()));
@@ -127,8 +128,7 @@ fn a_gate_refuses_what_misleads() {
 
 #[test]
 fn without_a_gate_each_half_is_weighed_by_one_of_the_other() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (folder, mut pipeline) = in_folder(pipeline);
     let mut questions = questions_of(&facts());
     for (number, question) in questions.iter_mut().enumerate() {
         let kind = if number % 2 == 0 { "covered" } else { "other" };
@@ -173,8 +173,7 @@ fn without_a_gate_each_half_is_weighed_by_one_of_the_other() {
 
 #[test]
 fn refused_evidence_leaves_the_answer_from_memory() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (_folder, mut pipeline) = in_folder(pipeline);
     let facts = facts();
     let policy: Policy = "evidence:bm25@1000".parse().unwrap();
     pipeline.settings.policy = policy;
@@ -197,8 +196,7 @@ fn refused_evidence_leaves_the_answer_from_memory() {
 
 #[test]
 fn thresholds_come_from_what_was_probed() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (folder, mut pipeline) = in_folder(pipeline);
     let questions = questions_of(&facts());
     let records = probed(&pipeline, &questions, 2, BATCH);
     let (search, evidence): (ken_answer::Signal, ken_answer::Signal) = (
@@ -233,8 +231,7 @@ fn thresholds_come_from_what_was_probed() {
 
 #[test]
 fn what_cannot_be_weighed_is_an_error() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (_folder, mut pipeline) = in_folder(pipeline);
     let questions = questions_of(&facts());
     let mut records = probed(&pipeline, &questions, 2, BATCH);
     pipeline.settings.policy = "evidence:gate".parse().unwrap();

@@ -12,7 +12,7 @@ use ken_testing::{Fact, FnEmbedder, fails, has, holds, with};
 use ken_train::heads::{HeadOptions, Shape};
 use tempfile::TempDir;
 
-use crate::fixture::{answering, probed, questions_of, statement, with_facts};
+use crate::fixture::{answering, in_folder, probed, questions_of, statement, with_facts};
 
 const TRADES: [&str; 4] = ["baker", "ferryman", "miller", "smith"];
 const TOWNS: usize = 50;
@@ -77,8 +77,7 @@ fn routed_by(head: Head) -> RoutingModels {
 
 #[test]
 fn raw_questions_teach_what_golden_answers_would() {
-    let folder = tempfile::tempdir().unwrap();
-    let pipeline = pipeline(&folder);
+    let (_folder, pipeline) = in_folder(pipeline);
     let unanswered = probed(&pipeline, &raw(), 8, 40);
     let answered = probed(&pipeline, &questions_of(&facts()), 8, 40);
     for target in [Target::Certainty, Target::SemanticEntropy] {
@@ -101,8 +100,7 @@ fn raw_questions_teach_what_golden_answers_would() {
 
 #[test]
 fn a_router_over_words_carries_its_vocabulary() {
-    let folder = tempfile::tempdir().unwrap();
-    let pipeline = pipeline(&folder);
+    let (folder, pipeline) = in_folder(pipeline);
     let records = probed(&pipeline, &questions_of(&facts()), 2, 40);
     let (head, report) = learned(&records, Target::Mastery, Shape::Logistic);
     assert!(report.measured.auroc.unwrap() > 0.99, "{report:?}");

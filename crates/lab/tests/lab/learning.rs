@@ -18,7 +18,7 @@ use ken_testing::{Fact, FnEmbedder, cases, fails, has, with};
 use ken_train::heads::{HeadOptions, Shape};
 use tempfile::TempDir;
 
-use crate::fixture::{answered, answering, questions_of, statement, with_facts};
+use crate::fixture::{answered, answering, in_folder, questions_of, statement, with_facts};
 
 /// Trades whose masters the model knows, and others.
 const KNOWN: [&str; 4] = ["clockmaker", "baker", "painter", "ferryman"];
@@ -105,8 +105,7 @@ fn routed_by(head: Head) -> RoutingModels {
 
 #[test]
 fn a_router_predicts_the_set_boundary_and_the_policy_follows_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let pipeline = pipeline(&folder);
+    let (_folder, pipeline) = in_folder(pipeline);
     let records = probed(&pipeline);
     let (head, report) = learned(&records);
     assert_eq!(report.input, Input::QuestionEmbedding, "{report:?}");
@@ -137,8 +136,7 @@ fn a_router_predicts_the_set_boundary_and_the_policy_follows_it() {
 
 #[test]
 fn what_is_compared_is_what_the_router_says_and_not_what_another_said() {
-    let folder = tempfile::tempdir().unwrap();
-    let pipeline = pipeline(&folder);
+    let (folder, pipeline) = in_folder(pipeline);
     let records = probed(&pipeline);
     let (head, _) = learned(&records);
     let mut other = head.clone();
@@ -218,8 +216,7 @@ fn a_router_of_something_else_is_refused_with_the_command_that_renews_it() {
         let folder = tempfile::tempdir().unwrap();
         fails!(pipeline(&folder).with(routed_by(changed)) => "other_router", part; "TrainRouter");
     }
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (_folder, mut pipeline) = in_folder(pipeline);
     pipeline.settings = with!(answering(), policy: "router@0.5".parse().unwrap());
     let error = pipeline.answer("who is the baker of town7?", &mut |_| {
         ControlFlow::Continue(())
