@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use crate::fixture::{
     about_clock, clocks, compared, in_folder, live, policies, probed, questions_of, signals,
-    with_facts,
+    whole_run, with_facts,
 };
 
 const BATCH: usize = 7;
@@ -383,8 +383,7 @@ fn answers_are_not_written_again_to_be_measured() {
         known: &known,
     };
     let mut file = ResultsFile::open(&folder.path().join("again"), RunSettings::new()).unwrap();
-    let cancel = AtomicBool::new(false);
-    let taken = measure_signals(work, &asked, &mut file, Run::new(BATCH, &cancel, |_| {}));
+    let taken = measure_signals(work, &asked, &mut file, whole_run(BATCH));
     let taken = taken.unwrap().records;
     let records = never.iter().zip(&always);
     for ((measured, taken), (never, always)) in measured.iter().zip(&taken).zip(records) {

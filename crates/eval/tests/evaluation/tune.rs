@@ -4,7 +4,6 @@
 use std::cell::Cell;
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use ken_answer::{Pipeline, Policy, Style};
 use ken_eval::compare::{AnswersWork, Arm};
@@ -15,7 +14,9 @@ use ken_testing::{Fact, FnEmbedder, fails, has, holds};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::fixture::{about_clock, clocks, in_folder, live, policies, questions_of, with_facts};
+use crate::fixture::{
+    about_clock, clocks, in_folder, live, policies, questions_of, whole_run, with_facts,
+};
 
 const BATCH: usize = 7;
 
@@ -43,7 +44,6 @@ fn with_work<T>(
     labels: Labels,
     tune: impl FnOnce(TuneWork<'_>, &dyn Fn(Option<Policy>) -> Run<'static>) -> T,
 ) -> T {
-    static STOP: AtomicBool = AtomicBool::new(false);
     let work = TuneWork {
         answers: AnswersWork {
             folder,
@@ -54,7 +54,7 @@ fn with_work<T>(
         labels,
         max_loss: 0.05,
     };
-    tune(work, &|_| Run::new(BATCH, &STOP, |_| {}))
+    tune(work, &|_| whole_run(BATCH))
 }
 
 fn tuned(
