@@ -3,23 +3,22 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
-
 use std::sync::Arc;
 
 use ken_answer::{Pipeline, Policy, RoutingModels};
-use ken_eval::compare::{ComparisonWork, Thresholds};
-use ken_eval::{Fold, ProbeRecord, Question, Run, RunSettings, observe, signal_scores, summarize};
-use ken_lab::LearnOptions;
+use ken_eval::compare::Thresholds;
+use ken_eval::{ProbeRecord, Question, observe, signal_scores, summarize};
 use ken_lab::heads::gate::{GateReport, cross_fitted_worth, gate_labels, gate_scores, learn_gate};
 use ken_policy::{Head, Input, Source};
 use ken_testing::{Fact, FnEmbedder, fails, has, says, with};
-use ken_train::heads::{HeadOptions, Shape};
+use ken_train::heads::Shape;
 use tempfile::TempDir;
 
 use crate::fixture::{
-    answering, compared, in_folder, live, policies, probed, questions_of, with_facts,
+    answering, compared, comparison_work, in_folder, live, policies, probed, questions_of,
+    whole_run, with_facts,
 };
+use crate::{go_on, learn_options};
 
 const BATCH: usize = 9;
 const FACTS: usize = 160;
@@ -57,24 +56,11 @@ fn pipeline(folder: &TempDir) -> Pipeline {
     with_facts(folder, facts(), text, FnEmbedder::blind())
 }
 
-fn options() -> LearnOptions {
-    LearnOptions {
-        head: HeadOptions {
-            shape: Shape::Logistic,
-            seed: 1,
-        },
-        held_out: Fold {
-            share: 0.4,
-            number: 0,
-        },
-    }
-}
-
 fn learned(pipeline: &Pipeline, records: &[ProbeRecord], input: Input) -> (Head, GateReport) {
     let labels = gate_labels(records).unwrap();
     let embedder = pipeline.retriever().unwrap().embedder().fingerprint();
-    let watch = &mut |_, _| ControlFlow::Continue(());
-    learn_gate(&labels, &[input], embedder, options(), watch).unwrap()
+    let options = learn_options(Shape::Logistic, 1, 0.4);
+    learn_gate(&labels, &[input], embedder, options, &mut go_on).unwrap()
 }
 
 #[test]
@@ -135,21 +121,11 @@ fn without_a_gate_each_half_is_weighed_by_one_of_the_other() {
         question.metadata.insert("kind".to_owned(), kind.into());
     }
     let policies = policies("always,evidence:gate");
-    let cancel = AtomicBool::new(false);
     let out = folder.path().join("compared");
     let mut compare = |questions: &[Question], out: &Path| {
-        let work = ComparisonWork {
-            folder: out,
-            title: "Clocks",
-            questions,
-            policies: &policies,
-            probed: &[],
-            provenance: RunSettings::new(),
-            by: Some("kind"),
-            cross_fit: &cross_fitted_worth,
-            identity: &|_| RunSettings::new(),
-        };
-        work.run(&mut pipeline, &|_| Run::new(BATCH, &cancel, |_| {}))
+        let work = comparison_work(out, questions, &policies);
+        let work = with!(work, by: Some("kind"), cross_fit: &cross_fitted_worth);
+        work.run(&mut pipeline, &|_| whole_run(BATCH))
     };
     let comparison = compare(&questions, &out).unwrap();
     let gated = &comparison.policies[1];

@@ -4,15 +4,16 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use ken_answer::{Pipeline, Representation, RoutingModels, represent};
-use ken_eval::{Fold, ProbeRecord, Question};
+use ken_eval::{ProbeRecord, Question};
+use ken_lab::heads::Target;
 use ken_lab::heads::router::{Candidate, Control, RouterReport, learn_router, router_labels};
-use ken_lab::heads::{LearnOptions, Target};
 use ken_policy::{Head, Input, MeasuredOn, Purpose, Source};
 use ken_testing::{Fact, FnEmbedder, fails, has, holds, with};
-use ken_train::heads::{HeadOptions, Shape};
+use ken_train::heads::Shape;
 use tempfile::TempDir;
 
 use crate::fixture::{answering, in_folder, probed, questions_of, statement, with_facts};
+use crate::{go_on, learn_options};
 
 const TRADES: [&str; 4] = ["baker", "ferryman", "miller", "smith"];
 const TOWNS: usize = 50;
@@ -47,28 +48,18 @@ fn raw() -> Vec<Question> {
     questions
 }
 
-fn options(shape: Shape) -> LearnOptions {
-    LearnOptions {
-        head: HeadOptions { shape, seed: 3 },
-        held_out: Fold {
-            share: 0.3,
-            number: 0,
-        },
-    }
-}
-
 fn learned(records: &[ProbeRecord], target: Target, shape: Shape) -> (Head, RouterReport) {
     let labels = router_labels(records, target).unwrap();
-    let vocabulary = labels.vocabulary(options(shape));
+    let options = learn_options(shape, 3, 0.3);
+    let vocabulary = labels.vocabulary(options);
     let vectors = represent(Representation::Words(&vocabulary), &labels.questions()).unwrap();
     let words = Candidate {
         input: Input::Words,
         vocabulary: Some(vocabulary),
         vectors,
     };
-    let mut go_on = |_, _| ControlFlow::Continue(());
     let beside = MeasuredOn::default();
-    learn_router(&labels, &[words], beside, options(shape), &mut go_on).unwrap()
+    learn_router(&labels, &[words], beside, options, &mut go_on).unwrap()
 }
 
 fn routed_by(head: Head) -> RoutingModels {
@@ -116,10 +107,7 @@ fn a_router_over_words_carries_its_vocabulary() {
         let changed = text.replace(from, to);
         assert_ne!(changed, text, "{from}");
         std::fs::write(&path, changed).unwrap();
-        assert_eq!(
-            Head::read(&path, Purpose::Router).unwrap_err().kind(),
-            "not_a_head"
-        );
+        fails!(Head::read(&path, Purpose::Router) => "not_a_head");
     }
 
     let mut pipeline = pipeline.with(routed_by(read)).unwrap();

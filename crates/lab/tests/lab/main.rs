@@ -11,3 +11,22 @@ mod learning;
 mod mastery;
 mod pruning;
 mod self_routing;
+
+use std::ops::ControlFlow;
+
+use ken_eval::Fold;
+use ken_lab::LearnOptions;
+use ken_train::heads::{HeadOptions, Shape};
+
+/// Learning of a head with this share of subjects held out.
+const fn learn_options(shape: Shape, seed: u64, share: f64) -> LearnOptions {
+    LearnOptions {
+        head: HeadOptions { shape, seed },
+        held_out: Fold { share, number: 0 },
+    }
+}
+
+/// Never stops.
+fn go_on(_: usize, _: usize) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
