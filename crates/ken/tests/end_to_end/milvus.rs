@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use ken_testing::holds;
+use ken_testing::{has, holds};
 use serde_json::{Value, json};
 
 use crate::documents::with_notes;
@@ -30,10 +30,7 @@ fn a_corpus_in_milvus_is_searched_as_the_one_on_disk() {
     for key in of_info {
         assert_eq!(pushed[key], info[key], "{key}");
     }
-    assert_eq!(
-        (&pushed["sent"], &pushed["kept"]),
-        (&info["passages"], &Value::from(0))
-    );
+    has!(pushed, ["sent"]: info["passages"], ["kept"]: Value::from(0));
     let text = ken.text(&push);
     holds!("{text}" => text.starts_with("0 passages sent, 0 deleted, 5 kept"));
 
@@ -119,10 +116,7 @@ fn a_corpus_in_milvus_is_pruned_there_and_switched_back() {
     let dry = ["--ratio", "0.4", "--dry-run", "--out"];
     let of_folder = ken.json(&[&folder[..], &dry, &["folder.jsonl"]].concat());
     assert_eq!(keys(&kept), keys(&of_folder));
-    assert_eq!(
-        (&kept["pruned"], &kept["passages"], &kept["method"]),
-        (&json!(1), &json!(5), &json!("kept"))
-    );
+    has!(kept, ["pruned"]: 1, ["passages"]: 5, ["method"]: "kept");
     assert!(!found(everything).contains(&json!("harbour.txt#0")));
     // What goes is what goes in the folder, and of what went before as well.
     by_ratio(&[&["--method", "random"][..], &dry, &["milvus.jsonl"]].concat());
@@ -136,10 +130,7 @@ fn a_corpus_in_milvus_is_pruned_there_and_switched_back() {
     let by_ids = [&apply[..], &["--ids", "passages.jsonl"]].concat();
     let pruned = ken.json(&by_ids);
     assert_eq!(keys(&pruned), keys(&scored));
-    assert_eq!(
-        (&pruned["pruned"], &pruned["passages"]),
-        (&json!(1), &json!(4))
-    );
+    has!(pruned, ["pruned"]: 1, ["passages"]: 4);
     assert!(!found(everything).contains(&json!("harbour.txt#0")));
     assert_eq!(ken.json(&by_ids), pruned);
 

@@ -51,10 +51,7 @@ fn a_threshold_prunes_when_the_corpus_is_searched() {
     let lines = json!({"passage_id": "c0#0", "score": 12.5});
     ken.write("perplexity.jsonl", lines.to_string());
     let kept = score(&["--scores", "perplexity.jsonl", "--name", "perplexity"]);
-    assert_eq!(
-        (&kept["name"], &kept["scored"], &kept["passages"]),
-        (&json!("perplexity"), &json!(1), &json!(61))
-    );
+    has!(kept, ["name"]: "perplexity", ["scored"]: 1, ["passages"]: 61);
     let info = ken.json(&["corpus", "info", "--corpus", "island"]);
     assert_eq!(info["scores"], json!(["mastery", "perplexity"]));
     assert_eq!(

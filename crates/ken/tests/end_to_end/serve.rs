@@ -248,10 +248,8 @@ fn a_guarantee_is_calibrated_and_watched() {
     let chosen = ken.json(&[&calibrate[..], &["--max-loss", "0.9"]].concat());
     let guarantee: Value = serde_json::from_str(&ken.read("guarantee.json")).unwrap();
     let policy = format!("{policy}@{}", chosen["threshold"]);
-    assert_eq!(guarantee["policy"], policy.as_str());
-    assert_eq!(guarantee["calibrated_on"]["questions"], 4);
-    assert_eq!(guarantee["measured"]["loss_bound"], chosen["loss"]["bound"]);
-    assert_eq!(guarantee["scores"]["questions"], 4);
+    has!(guarantee, ["policy"]: policy.as_str(), ["calibrated_on"]["questions"]: 4,
+        ["measured"]["loss_bound"]: chosen["loss"]["bound"], ["scores"]["questions"]: 4);
 
     let serve = ["--corpus", "island", "--calibration", "guarantee.json"];
     let with_share = [&serve[..], &["--policy", &policy, "--watch-share", "1"]].concat();
