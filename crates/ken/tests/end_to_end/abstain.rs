@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::documents::with_notes;
 use crate::harness::{Ken, items, number, refuses, words};
-use crate::records::{invent, probe};
+use crate::records::{invent_told_apart, probe};
 
 const QUESTION: &str = "Who is the keeper of the Orrin lighthouse?";
 
@@ -86,18 +86,7 @@ fn thresholds_are_chosen_together_or_nothing_is_promised() {
     let ken = with_notes();
     write_questions(&ken);
     probe(&ken, "questions.jsonl", "probed.jsonl");
-    // Known, found, and neither: one of the log probabilities tells each.
-    invent(&ken, "probed.jsonl", "known.jsonl", 300, |at, record| {
-        let (without, with) = [(true, true), (false, true), (false, false)][at % 3];
-        record["question"] = json!(format!("What is in box {at}?"));
-        for (condition, right) in [("self", without), ("corpus", with)] {
-            let answer = &mut record["greedy"][condition];
-            answer["correct"] = json!(right);
-            let spread = (at % 17) as f64 / 10.0;
-            answer["logprob"] = json!(if right { -0.1 - spread } else { -6.0 - spread });
-            answer["tokens"] = json!(2);
-        }
-    });
+    invent_told_apart(&ken);
     let base = words("calibrate known.jsonl --policy uncertainty:perplexity");
     for abstain in ["evidence:confidence", "uncertainty:perplexity"] {
         let chosen = [&base[..], &["--abstain", abstain, "--max-error", "0.1"]].concat();

@@ -84,12 +84,6 @@ fn a_schema_that_cannot_be_enforced_is_refused() {
             "context_length_exceeded";
     ] {
         let body = json!({"model": "ken", "messages": messages, "response_format": format});
-        let (status, refused) = serving.exchange("POST", "/v1/chat/completions", &body.to_string());
-        let refused: Value = serde_json::from_str(&refused).unwrap();
-        assert_eq!(
-            (status, &refused["error"]["code"]),
-            (400, &json!(code)),
-            "{refused}"
-        );
+        serving.refuses("/v1/chat/completions", &body, 400, ["code", code]);
     }
 }
