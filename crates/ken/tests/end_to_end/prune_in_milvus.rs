@@ -13,15 +13,8 @@ fn scored(server: &MilvusLite) -> (Ken, String) {
     let address = server.address("island");
     ken.text(&["corpus", "push", "--corpus", "island", "--to", &address]);
     for corpus in ["island", &address] {
-        let score = [
-            "prune",
-            "score",
-            "--pruner",
-            "pruner.json",
-            "--corpus",
-            corpus,
-        ];
-        ken.text(&score);
+        let score = words("prune score --pruner pruner.json --corpus");
+        ken.text(&[&score[..], &[corpus]].concat());
     }
     (ken, address)
 }
@@ -176,16 +169,8 @@ fn passages_are_read_and_compared_in_milvus() {
     let train = ["--head", "mlp:4", "--features", "likelihood"];
     ken.text(&[&words(TRAIN)[..], &train].concat());
     let planned = |by: &[&str], out: &str| {
-        let own = [
-            "prune",
-            "apply",
-            "--corpus",
-            &address,
-            "--dry-run",
-            "--out",
-            out,
-        ];
-        ken.json(&[&own[..], by].concat());
+        let own = ["prune", "apply", "--corpus", &address];
+        ken.json(&[&own[..], &["--dry-run", "--out", out], by].concat());
         objects(&ken.read(out))
     };
     let known = planned(&words("--pruner pruner.json --ratio 0.4"), "read.jsonl");

@@ -294,7 +294,6 @@ fn what_cannot_be_compared_is_refused_before_it_is_answered() {
     let ken = Ken::new();
     ingest(&ken);
     let small = small();
-
     for (more, kind, message, hint) in cases![
         ["--model", &small] => "two_models_of_one_name", "two models are called s", "--model NAME=REF";
         ["--rerank", "likelihood"] => "rerank_by_studied_model", "by each model in its own way", "--rerank";

@@ -117,6 +117,11 @@ fn endpoint() -> Server {
     })
 }
 
+fn ask<'a>(question: &'a str, model: &'a str, embedder: &'a str) -> Vec<&'a str> {
+    let ask = ["ask", question, "--corpus", "c", "--policy", "always"];
+    [&ask[..], &["--model", model, "--embedder", embedder]].concat()
+}
+
 #[test]
 fn documents_and_answers_are_shown_and_not_obeyed() {
     let (ken, server) = (Ken::new(), endpoint());
@@ -124,14 +129,8 @@ fn documents_and_answers_are_shown_and_not_obeyed() {
     let document = json!({"id": format!("a{ESCAPES}\nb"), "title": format!("Oil {ESCAPES}\nforged"),
         "contents": format!("The oil {ESCAPES} of the boat.")});
     ken.write("notes.jsonl", document.to_string());
-    let ingest = [
-        "ingest",
-        "notes.jsonl",
-        "--corpus",
-        "c",
-        "--embedder",
-        &embedder,
-    ];
+    let ingest = ["ingest", "notes.jsonl", "--corpus", "c"];
+    let ingest = [&ingest[..], &["--embedder", &embedder]].concat();
     assert_eq!(piped(&ken, &ingest)[1], "");
     let search = ["search", "oil", "--corpus", "c", "--embedder", &embedder];
     let on_terminal = shown(&ken, &search);
@@ -152,15 +151,7 @@ fn documents_and_answers_are_shown_and_not_obeyed() {
     let line: Value = serde_json::from_str(&exported).unwrap();
     assert_eq!(line["contents"], document["contents"]);
 
-    let ask = [
-        "ask",
-        "Who changes the oil?",
-        "--corpus",
-        "c",
-        "--model",
-        &server.url,
-    ];
-    let ask = [&ask[..], &["--embedder", &embedder, "--policy", "always"]].concat();
+    let ask = ask("Who changes the oil?", &server.url, &embedder);
     let answered = shown(&ken, &ask);
     obeys_nothing(&answered);
     let answer = words(&answered);
@@ -217,14 +208,8 @@ fn ingested(ken: &Ken, server: &Server) -> String {
 fn a_search_marks_what_fits_in_lines_of_the_terminal() {
     let (ken, server) = (Ken::new(), endpoint());
     let embedder = ingested(&ken, &server);
-    let search = [
-        "search",
-        "changed filter",
-        "--corpus",
-        "c",
-        "--embedder",
-        &embedder,
-    ];
+    let search = ["search", "changed filter", "--corpus", "c"];
+    let search = [&search[..], &["--embedder", &embedder]].concat();
     let text = shown(&ken, &search);
     says!(text =>
         "\u{1b}[1mThe boat\u{1b}[0m", "\u{1b}[1m\u{1b}[33mchanged\u{1b}[0m",
@@ -253,15 +238,7 @@ fn a_search_marks_what_fits_in_lines_of_the_terminal() {
 fn the_trace_is_short_on_a_terminal() {
     let (ken, server) = (Ken::new(), endpoint());
     let embedder = ingested(&ken, &server);
-    let ask = [
-        "ask",
-        "When is the oil changed?",
-        "--corpus",
-        "c",
-        "--model",
-        &server.url,
-    ];
-    let ask = [&ask[..], &["--embedder", &embedder, "--policy", "always"]].concat();
+    let ask = ask("When is the oil changed?", &server.url, &embedder);
     let short = words(&shown(&ken, &ask));
     says!(short => "route: corpus (always); 1 passage read; ");
     assert!(!short.contains("calls:"), "{short}");
