@@ -36,6 +36,34 @@ macro_rules! says {
     }};
 }
 
+/// Checks conditions, and names one that is false, with a message: `holds!("{share}" => share > 0.5, share < 0.7)`.
+#[macro_export]
+macro_rules! holds {
+    ($message:literal => $($condition:expr),+ $(,)?) => {{
+        $(::std::assert!(
+            $condition,
+            "{}: {}",
+            ::std::stringify!($condition),
+            ::std::format!($message)
+        );)+
+    }};
+}
+
+/// Checks the kind of an outcome's error, then parts of its message and, after a semicolon, of its remedy:
+/// `fails!(read("gone.txt") => "missing_path", "gone.txt"; "check the path")`.
+#[macro_export]
+macro_rules! fails {
+    ($outcome:expr => $kind:expr $(, $part:expr)* $(; $remedy:expr)?) => {{
+        let error = $outcome.err().unwrap();
+        ::std::assert_eq!(error.kind(), $kind, "{error}");
+        $(::std::assert!(error.to_string().contains($part), "{:?} is not in {error}", $part);)*
+        $(
+            let remedy = error.remedy().unwrap();
+            ::std::assert!(remedy.mentions($remedy), "{:?} is not in {remedy}", $remedy);
+        )?
+    }};
+}
+
 /// An array of tuples, a row each: `cases!["a" => 1, true; "b" => 2, false;]`.
 #[macro_export]
 macro_rules! cases {
@@ -72,6 +100,8 @@ pub fn extended(mut object: Value, more: &Value) -> Value {
 mod tests {
     use serde_json::{Value, json};
 
+    use crate::TableError;
+
     #[test]
     fn fields_are_compared_whole() {
         let value = json!({"a": {"b": [1, "x"]}, "c": true});
@@ -105,6 +135,19 @@ mod tests {
     #[should_panic(expected = r#"{"a":{"b":1,"c":2}}"#)]
     fn a_part_of_an_object_is_not_the_object() {
         has!(json!({"a": {"b": 1, "c": 2}}), ["a"]: json!({"b": 1}));
+    }
+
+    #[test]
+    #[should_panic(expected = "share < 0.7: of all 0.75")]
+    fn a_condition_that_is_false_is_named() {
+        let share = 0.75;
+        holds!("of all {share}" => share > 0.5, share < 0.7);
+    }
+
+    #[test]
+    fn errors_are_told_by_their_kinds_messages_and_remedies() {
+        fails!(Err::<(), _>(TableError::NoSamples) => "no_samples", "for no sample");
+        fails!(Err::<(), _>(TableError::NoHidden) => "cannot_show_hidden"; "on this machine");
     }
 
     #[test]

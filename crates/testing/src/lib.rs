@@ -1,6 +1,7 @@
 //! For tests only: a language model that knows a table of facts ([`TableModel`]), one that scores by a function
 //! ([`FnModel`]), an embedder whose vectors are a function of the text ([`FnEmbedder`]), a guarantee, assertions,
-//! tables of cases, and values with a few fields changed ([`has!`], [`says!`], [`cases!`], [`with!`]).
+//! tables of cases, and values with a few fields changed ([`has!`], [`says!`], [`holds!`], [`fails!`], [`cases!`],
+//! [`with!`]).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod assertions;

@@ -5,10 +5,10 @@ use ken_answer::{Pipeline, Policy, Signal};
 use ken_eval::{Observed, ProbeRecord, Question, answer_scores, observe, signal_scores, summarize};
 use ken_policy::{Goal, calibrate};
 use ken_random::unit;
-use ken_testing::{Fact, FnEmbedder};
+use ken_testing::{Fact, FnEmbedder, holds};
 use tempfile::TempDir;
 
-use crate::fixture::{live, probed, questions_of, with_facts};
+use crate::fixture::{in_folder, live, probed, questions_of, with_facts};
 
 const QUESTIONS: usize = 720;
 const BATCH: usize = 60;
@@ -97,8 +97,7 @@ fn scores(records: &[ProbeRecord], question: Signal, answer: Signal) -> [Vec<Opt
 
 #[test]
 fn other_questions_keep_what_was_promised_and_nowhere_questions_are_left() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (_folder, mut pipeline) = in_folder(pipeline);
     let records = probed(&pipeline, &half(false), 10, BATCH);
     for (question, answer) in [
         (Signal::PERPLEXITY, Signal::EVIDENCE_CONFIDENCE),
@@ -115,34 +114,22 @@ fn other_questions_keep_what_was_promised_and_nowhere_questions_are_left() {
         assert_eq!((observations.len(), left_out), (QUESTIONS / 2, 0));
         let policy = Policy::above(question, None);
         let calibrated = calibrate(&policy, Some(answer), 0, &observations, GOAL);
-        assert!(
-            calibrated.is_met && calibrated.bound <= 0.1,
-            "{question} {answer}: {calibrated:?}"
-        );
+        holds!("{question} {answer}: {calibrated:?}" =>
+            calibrated.is_met && calibrated.bound <= 0.1);
 
         pipeline.settings.abstain = calibrated.abstain;
         let policy = calibrated.policy;
-        assert!(
-            policy.threshold().is_some() && calibrated.abstain.is_some(),
-            "{calibrated:?}"
-        );
+        holds!("{calibrated:?}" => policy.threshold().is_some() && calibrated.abstain.is_some());
         let answers = live(&mut pipeline, policy, &half(true), BATCH);
         let summary = summarize(&policy.to_string(), &answers);
         // The promise is about the mean over all such questions; these 360 are a sample of them.
-        assert!(
+        holds!("{question} {answer}: {summary:?}" =>
             summary.answered_wrong.unwrap() < 0.14,
-            "{question} {answer}: {summary:?}"
-        );
-        assert!(
-            summary.answered.unwrap() > 0.3,
-            "{question} {answer}: {summary:?}"
-        );
+            summary.answered.unwrap() > 0.3);
         let withheld = |kind| share_of(&answers, kind, |record| record.withheld.is_some());
         let [known, told, nowhere] = [Kind::Known, Kind::Told, Kind::Nowhere].map(withheld);
-        assert!(
-            nowhere > 0.7 && known.max(told) < nowhere - 0.1,
-            "{question} {answer}: {known} {told} {nowhere}"
-        );
+        holds!("{question} {answer}: {known} {told} {nowhere}" =>
+            nowhere > 0.7 && known.max(told) < nowhere - 0.1);
         // Always answering, a third of the answers are wrong.
         pipeline.settings.abstain = None;
         let always = live(&mut pipeline, Policy::ALWAYS, &half(true), BATCH);

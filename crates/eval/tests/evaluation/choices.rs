@@ -11,7 +11,7 @@ use ken_testing::{Fact, FnEmbedder, TableModel, has};
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::fixture::{compared, live, policies, probed, signals, with_corpus};
+use crate::fixture::{compared, in_folder, live, policies, probed, signals, with_corpus};
 
 const QUESTIONS: usize = 20;
 const BATCH: usize = 6;
@@ -53,8 +53,7 @@ fn pipeline(folder: &TempDir) -> Pipeline {
 
 #[test]
 fn what_is_put_together_is_what_the_pipeline_answers() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (folder, mut pipeline) = in_folder(pipeline);
     pipeline.settings.abstain = Some("uncertainty:perplexity@1.6".parse().unwrap());
     let policies = policies(
         "never,always,prompt@0.4,certainty@0.5,uncertainty:perplexity@1.5,\
@@ -73,8 +72,7 @@ fn what_is_put_together_is_what_the_pipeline_answers() {
 
 #[test]
 fn an_answer_is_right_by_the_choice_that_it_names() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (_folder, mut pipeline) = in_folder(pipeline);
     let always = live(&mut pipeline, Policy::ALWAYS, &questions(), BATCH);
     assert!(
         always
@@ -104,8 +102,7 @@ fn an_answer_is_right_by_the_choice_that_it_names() {
 
 #[test]
 fn what_was_probed_is_what_policies_measure() {
-    let folder = tempfile::tempdir().unwrap();
-    let pipeline = pipeline(&folder);
+    let (folder, pipeline) = in_folder(pipeline);
     let questions = questions();
     let records = probed(&pipeline, &questions, 10, BATCH);
     let wanted = policies("certainty,uncertainty:perplexity+double,prompt");

@@ -13,12 +13,13 @@ use ken_eval::{
     ProbeRecord, Question, ResultsFile, Run, RunProgress, RunSettings, Summary, signal_scores,
     summarize,
 };
-use ken_testing::{Fact, FnEmbedder, has, says};
+use ken_testing::{Fact, FnEmbedder, fails, has, holds, says};
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::fixture::{
-    about_clock, clocks, compared, live, policies, probed, questions_of, signals, with_facts,
+    about_clock, clocks, compared, in_folder, live, policies, probed, questions_of, signals,
+    whole_run, with_facts,
 };
 
 const BATCH: usize = 7;
@@ -80,8 +81,7 @@ fn held_against_the_pipeline(
 
 #[test]
 fn what_is_put_together_is_what_the_pipeline_does() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (folder, mut pipeline) = in_folder(pipeline);
     let policies = policies(
         "never,always,random:0.4,prompt@0.4,certainty@0.5,certainty@0.3+double,\
          uncertainty:perplexity@1.5,uncertainty:perplexity@1.5+double,uncertainty:sequence-probability@2,\
@@ -98,10 +98,7 @@ fn what_is_put_together_is_what_the_pipeline_does() {
         .iter()
         .filter(|summary| summary.evidence_ratio < summary.retrieval_ratio);
     let dropped = dropped.count();
-    assert!(
-        dropped >= 5,
-        "of most reviews some questions drop the evidence: {dropped}"
-    );
+    holds!("of most reviews some questions drop the evidence: {dropped}" => dropped >= 5);
     // Under each policy some questions retrieve and some do not.
     let ratios: Vec<f64> = summaries
         .iter()
@@ -137,8 +134,7 @@ fn what_is_withheld_is_what_the_pipeline_withholds() {
         "evidence:gain@0.1",
         "evidence:agreement@0.5",
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        let mut pipeline = pipeline(&folder);
+        let (folder, mut pipeline) = in_folder(pipeline);
         pipeline.settings.abstain = Some(abstain.parse().unwrap());
         let summaries = held_against_the_pipeline(&folder, &mut pipeline, &policies);
         let withholds = summaries
@@ -151,18 +147,14 @@ fn what_is_withheld_is_what_the_pipeline_withholds() {
         {
             let (right, answered) = (summary.em.unwrap(), summary.answered.unwrap());
             let error = 1.0 - right / answered;
-            assert!(
-                (summary.answered_wrong.unwrap() - error).abs() < 1e-12,
-                "{abstain}"
-            );
+            holds!("{abstain}" => (summary.answered_wrong.unwrap() - error).abs() < 1e-12);
         }
     }
 }
 
 #[test]
 fn documents_first_withholds_what_it_is_not_sure_of() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (_folder, mut pipeline) = in_folder(pipeline);
     let answers = live(&mut pipeline, Policy::DOCUMENTS, &questions(), BATCH);
     let documents = summarize("documents", &answers);
     assert!(documents.evidence_ratio < documents.retrieval_ratio);
@@ -172,8 +164,7 @@ fn documents_first_withholds_what_it_is_not_sure_of() {
 
 #[test]
 fn what_is_withheld_pays() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (folder, mut pipeline) = in_folder(pipeline);
     pipeline.settings.abstain = Some("certainty@0.2".parse().unwrap());
     let always = &held_against_the_pipeline(&folder, &mut pipeline, &policies("always"))[0];
     // Answers whose samples do not agree, from memory or evidence, are mostly wrong: all of kind 4 are withheld.
@@ -190,8 +181,7 @@ fn what_is_withheld_pays() {
 
 #[test]
 fn gains_are_over_the_better_of_never_and_always() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (folder, mut pipeline) = in_folder(pipeline);
     // Of kind 1, which needs evidence, every second question is left out: evidence misleads more often than it helps.
     let asked = questions().into_iter().enumerate();
     let asked = asked.filter(|(number, _)| number % 5 != 1 || number % 10 == 1);
@@ -218,8 +208,7 @@ fn gains_are_over_the_better_of_never_and_always() {
 
 #[test]
 fn statistics_are_those_of_the_set_boundary() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (folder, mut pipeline) = in_folder(pipeline);
     let policies = policies("never,always,oracle,random:0.5,certainty,uncertainty:perplexity");
     let comparison = compared(&folder, &mut pipeline, &policies, &questions(), &[], BATCH);
     // Greedy answers: of kinds 0 and 2 known from memory, and 3 too (0.4 against twice 0.3); with
@@ -245,10 +234,7 @@ fn statistics_are_those_of_the_set_boundary() {
     };
     for name in ["never", "always", "oracle"] {
         let per_right = of(name).summary.tokens_per_right.unwrap();
-        assert!(
-            (per_right - tokens(name)).abs() < 1e-6,
-            "{name}: {per_right}"
-        );
+        holds!("{name}: {per_right}" => (per_right - tokens(name)).abs() < 1e-6);
     }
     assert!((oracle.vs_always.em.unwrap() - 0.2).abs() < 1e-12);
     // Each of them is named: those of kind 2 are harmed and those of kind 1 helped.
@@ -299,10 +285,7 @@ fn statistics_are_those_of_the_set_boundary() {
     let perplexity = of("uncertainty:perplexity");
     assert_eq!(perplexity.auroc, Some(0.5));
     let certainty = of("certainty");
-    assert!(
-        (certainty.auroc.unwrap() - 0.5).abs() < 0.1,
-        "{certainty:?}"
-    );
+    holds!("{certainty:?}" => (certainty.auroc.unwrap() - 0.5).abs() < 0.1);
     // Between them lie thresholds that beat chance, and each half finds one on the other.
     assert!(matches!(
         certainty.cut.threshold,
@@ -329,8 +312,7 @@ fn statistics_are_those_of_the_set_boundary() {
 
 #[test]
 fn a_point_of_a_curve_is_the_policy_with_its_threshold() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (folder, mut pipeline) = in_folder(pipeline);
     let mut of = |names: &str| {
         let policies = policies(names);
         compared(&folder, &mut pipeline, &policies, &questions(), &[], BATCH).policies
@@ -358,8 +340,7 @@ fn a_point_of_a_curve_is_the_policy_with_its_threshold() {
 
 #[test]
 fn a_curve_has_the_times_of_its_policy() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (folder, mut pipeline) = in_folder(pipeline);
     let policies = policies("uncertainty:perplexity@1.5,certainty@0.5,evidence:gain@0.1");
     let comparison = compared(&folder, &mut pipeline, &policies, &questions(), &[], BATCH);
     for policy in &comparison.policies {
@@ -379,8 +360,7 @@ fn a_curve_has_the_times_of_its_policy() {
 
 #[test]
 fn other_policies_pay_only_for_what_is_missing() {
-    let folder = tempfile::tempdir().unwrap();
-    let pipeline = pipeline(&folder);
+    let (folder, pipeline) = in_folder(pipeline);
     let first = measured(&folder, &pipeline, "certainty");
     let second = measured(&folder, &pipeline, "certainty,prompt,certainty+double");
     for (first, second) in first.iter().zip(&second) {
@@ -395,8 +375,7 @@ fn other_policies_pay_only_for_what_is_missing() {
 
 #[test]
 fn answers_are_not_written_again_to_be_measured() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (folder, mut pipeline) = in_folder(pipeline);
     let asked = questions();
     let required = policies("uncertainty:perplexity,evidence:gain");
     let measured = signals(&folder, &pipeline, &required, &asked, &[], BATCH);
@@ -409,8 +388,7 @@ fn answers_are_not_written_again_to_be_measured() {
         known: &known,
     };
     let mut file = ResultsFile::open(&folder.path().join("again"), RunSettings::new()).unwrap();
-    let cancel = AtomicBool::new(false);
-    let taken = measure_signals(work, &asked, &mut file, Run::new(BATCH, &cancel, |_| {}));
+    let taken = measure_signals(work, &asked, &mut file, whole_run(BATCH));
     let taken = taken.unwrap().records;
     let records = never.iter().zip(&always);
     for ((measured, taken), (never, always)) in measured.iter().zip(&taken).zip(records) {
@@ -431,8 +409,7 @@ fn answers_are_not_written_again_to_be_measured() {
 
 #[test]
 fn a_run_that_is_stopped_goes_on() {
-    let folder = tempfile::tempdir().unwrap();
-    let pipeline = pipeline(&folder);
+    let (folder, pipeline) = in_folder(pipeline);
     let cancel = AtomicBool::new(false);
     let mut file = ResultsFile::open(&folder.path().join("s"), RunSettings::new()).unwrap();
     let stop = |step: RunProgress| cancel.store(step.done >= 7, Ordering::Relaxed);
@@ -454,8 +431,7 @@ fn a_run_that_is_stopped_goes_on() {
 
 #[test]
 fn what_was_probed_with_another_model_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let pipeline = pipeline(&folder);
+    let (folder, pipeline) = in_folder(pipeline);
     let mut records = probed(&pipeline, &questions(), 12, 8);
     let policies = policies("certainty,uncertainty:perplexity");
     let taken = signals(&folder, &pipeline, &policies, &questions(), &records, BATCH);
@@ -476,9 +452,7 @@ fn what_was_probed_with_another_model_is_refused() {
     }
 
     records[0].fingerprint.model = "another".to_owned();
-    let error = Known::of(&records, 10, &pipeline).unwrap_err();
-    assert_eq!(error.kind(), "other_model");
-    assert!(error.remedy().unwrap().mentions("ProbeWithCorpus"));
+    fails!(Known::of(&records, 10, &pipeline) => "other_model"; "ProbeWithCorpus");
 }
 
 /// A value as versions recorded it that kept no openings of answers.

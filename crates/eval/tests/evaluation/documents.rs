@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 use ken_answer::{Answer, Event, Memory, Pipeline, Policy, Style};
 use ken_index::Mode;
 use ken_policy::Source;
-use ken_testing::{Fact, FnEmbedder, cases, has, says};
+use ken_testing::{Fact, FnEmbedder, cases, has, holds, says};
 use tempfile::TempDir;
 
-use crate::fixture::with_facts;
+use crate::fixture::{in_folder, with_facts};
 
 const READ: &str = "who is Mara of the mill?";
 const KNOWN: &str = "who is Odo of the orchard?";
@@ -57,8 +57,7 @@ fn ask(pipeline: &Pipeline, question: &str) -> Answer {
 
 #[test]
 fn what_is_read_comes_before_what_is_known_and_that_before_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (_folder, mut pipeline) = in_folder(pipeline);
     for (style, expected) in [
         (Style::Short, "Gardener"),
         (Style::Full, "From memory, not from the documents: Gardener"),
@@ -78,8 +77,7 @@ fn what_is_read_comes_before_what_is_known_and_that_before_nothing() {
 
 #[test]
 fn answers_from_memory_are_marked_given_or_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (_folder, mut pipeline) = in_folder(pipeline);
     pipeline.settings.style = Style::Full;
     for (memory, expected) in cases![
         Memory::Mark => "From memory, not from the documents: Gardener";
@@ -105,8 +103,7 @@ fn far() -> FnEmbedder {
 
 #[test]
 fn only_after_a_search_by_words_are_passages_searched_again_to_rate_them() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline_with(&folder, far());
+    let (_folder, mut pipeline) = in_folder(|folder| pipeline_with(folder, far()));
     let mut reasons = Vec::new();
     for (mode, searches) in [(Mode::Hybrid, 1), (Mode::Dense, 1), (Mode::Lexical, 3)] {
         pipeline.settings.mode = mode;
@@ -121,17 +118,13 @@ fn only_after_a_search_by_words_are_passages_searched_again_to_rate_them() {
     let [hybrid, others @ ..] = reasons.as_slice() else {
         panic!("no reasons");
     };
-    assert!(
-        hybrid.contains("0.200") && hybrid.ends_with("so no passage is read"),
-        "{hybrid}"
-    );
+    holds!("{hybrid}" => hybrid.contains("0.200") && hybrid.ends_with("so no passage is read"));
     assert!(others.iter().all(|reason| reason == hybrid), "{others:?}");
 }
 
 #[test]
 fn no_passage_is_read_that_is_not_about_a_question_which_the_model_knows() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline_with(&folder, far());
+    let (_folder, mut pipeline) = in_folder(|folder| pipeline_with(folder, far()));
     for style in [Style::Short, Style::Full] {
         pipeline.settings.style = style;
         let known = ask(&pipeline, KNOWN);

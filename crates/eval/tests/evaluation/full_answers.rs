@@ -3,15 +3,17 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use ken_answer::{Pipeline, Policy, Style};
-use ken_eval::compare::{ComparisonError, ComparisonWork};
-use ken_eval::{Comparison, Question, Run, RunSettings, Summary, summarize};
-use ken_testing::{Fact, FnEmbedder};
+use ken_eval::compare::ComparisonError;
+use ken_eval::{Comparison, Question, Summary, summarize};
+use ken_testing::{Fact, FnEmbedder, fails, says};
 use tempfile::TempDir;
 
-use crate::fixture::{about_clock, clocks, live, policies, questions_of, with_facts};
+use crate::fixture::{
+    about_clock, clocks, comparison_work, in_folder, live, policies, questions_of, whole_run,
+    with_facts,
+};
 
 const BATCH: usize = 7;
 
@@ -33,29 +35,14 @@ fn pipeline(folder: &TempDir) -> Pipeline {
     pipeline
 }
 
-fn run(stop: &AtomicBool) -> Run<'_> {
-    Run::new(BATCH, stop, |_| {})
-}
-
 fn compared(
     pipeline: &mut Pipeline,
     policies: &[Policy],
     questions: &[Question],
     out: &Path,
 ) -> Result<Comparison, ComparisonError> {
-    let stop = AtomicBool::new(false);
-    let work = ComparisonWork {
-        folder: out,
-        title: "Clocks",
-        questions,
-        policies,
-        probed: &[],
-        provenance: RunSettings::new(),
-        by: None,
-        cross_fit: &|_, _| panic!("no policy needs a gate"),
-        identity: &|_| RunSettings::new(),
-    };
-    work.run(pipeline, &|_| run(&stop))
+    let work = comparison_work(out, questions, policies);
+    work.run(pipeline, &|_| whole_run(BATCH))
 }
 
 #[test]
@@ -85,22 +72,17 @@ fn what_is_put_together_is_what_the_pipeline_answers() {
         assert!(is_marked || policy != Policy::DOCUMENTS);
     }
     let page = fs::read_to_string(out.join("report.html")).unwrap();
-    for words in [
+    says!(page =>
         "answered in style full; an answer is right if it contains a golden answer",
-        "<th>right</th>",
-    ] {
-        assert!(page.contains(words), "{words} is not in\n{page}");
-    }
+        "<th>right</th>");
     assert!(!page.contains("exact match") && !page.contains("<th>EM</th>"));
 }
 
 #[test]
 fn withheld_short_answers_are_not_compared_with_full_ones() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (folder, mut pipeline) = in_folder(pipeline);
     pipeline.settings.abstain = Some("certainty@0.5".parse().unwrap());
     let (questions, out) = (questions_of(&facts()), folder.path().join("c"));
     let policies = [Policy::NEVER, Policy::ALWAYS];
-    let error = compared(&mut pipeline, &policies, &questions, &out).unwrap_err();
-    assert_eq!(error.kind(), "abstains_in_full");
+    fails!(compared(&mut pipeline, &policies, &questions, &out) => "abstains_in_full");
 }

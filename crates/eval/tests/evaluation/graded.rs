@@ -2,18 +2,19 @@
 //! some, and only the third answers others. Comparisons and probe records agree with the pipeline.
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use ken_answer::{Pipeline, Policy, Signal};
-use ken_eval::compare::{ComparisonError, ComparisonWork, GradeThresholds};
+use ken_eval::compare::{ComparisonError, GradeThresholds};
 use ken_eval::{
-    Comparison, Question, ResultsFile, Run, RunSettings, observe, probe, signal_scores, summarize,
+    Comparison, Question, ResultsFile, RunSettings, observe, probe, signal_scores, summarize,
 };
 use ken_policy::{Goal, Ks, calibrate};
-use ken_testing::{Fact, FnEmbedder, TableModel, has};
+use ken_testing::{Fact, FnEmbedder, TableModel, fails, has, holds, with};
 use tempfile::TempDir;
 
-use crate::fixture::{exact_probe, live, questions_of, with_corpus};
+use crate::fixture::{
+    comparison_work, exact_probe, in_folder, live, questions_of, whole_run, with_corpus,
+};
 
 const BATCH: usize = 9;
 const FACTS: usize = 160;
@@ -79,29 +80,18 @@ fn compared(
     policies: &[&str],
     out: &Path,
 ) -> Result<Comparison, ComparisonError> {
-    let policies: Vec<Policy> = policies.iter().map(|name| name.parse().unwrap()).collect();
-    let cancel = AtomicBool::new(false);
-    let work = ComparisonWork {
-        folder: out,
-        title: "Clocks",
-        questions: &questions(),
-        policies: &policies,
-        probed: &[],
-        provenance: RunSettings::new(),
-        by: None,
-        cross_fit: &|_, _| panic!("no policy needs a gate"),
-        identity: &|pipeline| {
-            let policy = pipeline.settings.policy.to_string();
-            RunSettings::from([("policy".to_owned(), policy)])
-        },
+    let (questions, policies) = (questions(), crate::fixture::policies(&policies.join(",")));
+    let identity = |pipeline: &Pipeline| {
+        let policy = pipeline.settings.policy.to_string();
+        RunSettings::from([("policy".to_owned(), policy)])
     };
-    work.run(pipeline, &|_| Run::new(BATCH, &cancel, |_| {}))
+    let work = with!(comparison_work(out, &questions, &policies), identity: &identity);
+    work.run(pipeline, &|_| whole_run(BATCH))
 }
 
 #[test]
 fn what_is_put_together_is_what_the_pipeline_does() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (folder, mut pipeline) = in_folder(pipeline);
     let policies = [
         "always",
         "always:1",
@@ -120,10 +110,7 @@ fn what_is_put_together_is_what_the_pipeline_does() {
         summary.latency_ms = done.latency_ms.clone();
         assert_eq!(summary, done, "{name}");
         let lost = always - summary.em.unwrap();
-        assert!(
-            (put_together.vs_always.em.unwrap() + lost).abs() < 1e-12,
-            "{name}"
-        );
+        holds!("{name}" => (put_together.vs_always.em.unwrap() + lost).abs() < 1e-12);
     }
     let of = |place: usize| {
         let summary = &comparison.policies[place].summary;
@@ -142,8 +129,7 @@ fn what_is_put_together_is_what_the_pipeline_does() {
 
 #[test]
 fn thresholds_that_nobody_gives_are_those_of_the_other_half() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (folder, mut pipeline) = in_folder(pipeline);
     let policies = [
         "uncertainty:perplexity",
         "uncertainty:perplexity:0:1:3",
@@ -167,24 +153,19 @@ fn thresholds_that_nobody_gives_are_those_of_the_other_half() {
     let json = serde_json::to_value(graded.cut).unwrap();
     assert_eq!(json["grades"][0]["ks"], serde_json::json!([0, 1, 3]));
 
-    let error = compared(&mut pipeline, &["always:4"], &folder.path().join("d")).unwrap_err();
-    assert_eq!(error.kind(), "k_too_small");
+    fails!(compared(&mut pipeline, &["always:4"], &folder.path().join("d")) => "k_too_small");
     pipeline.settings.abstain = Some("certainty@0.5".parse().unwrap());
-    let error = compared(&mut pipeline, &policies, &folder.path().join("e")).unwrap_err();
-    assert_eq!(error.kind(), "abstains_at_k");
+    fails!(compared(&mut pipeline, &policies, &folder.path().join("e")) => "abstains_at_k");
 }
 
 #[test]
 fn what_was_probed_at_each_k_is_calibrated_on() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (folder, mut pipeline) = in_folder(pipeline);
     let mut file = ResultsFile::open(&folder.path().join("p"), RunSettings::new()).unwrap();
-    let cancel = AtomicBool::new(false);
-    let mut work = exact_probe(&pipeline, 2);
-    work.at_k = &[1, 2];
+    let work = with!(exact_probe(&pipeline, 2), at_k: &[1, 2]);
     assert_eq!(work.identity(RunSettings::new())["at_k"], "1,2");
-    let run = Run::new(BATCH, &cancel, |_| {});
-    let records = probe(&work, &questions(), &mut file, run).unwrap().records;
+    let probed = probe(&work, &questions(), &mut file, whole_run(BATCH));
+    let records = probed.unwrap().records;
     for k in [1, 2] {
         let done = live(&mut pipeline, Policy::always_k(k), &questions(), BATCH);
         for (record, done) in records.iter().zip(done) {

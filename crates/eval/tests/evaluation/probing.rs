@@ -14,12 +14,12 @@ use ken_eval::{
 };
 use ken_lab::write_parquet;
 use ken_probe::{Effect, Grouping, Obstacle};
-use ken_testing::{Fact, FnEmbedder, TableModel, cases, has, with};
+use ken_testing::{Fact, FnEmbedder, TableModel, cases, fails, has, holds, with};
 use parquet::record::RowAccessor;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::fixture::{answering, exact_probe, question, rows, with_corpus};
+use crate::fixture::{answering, exact_probe, question, rows, whole_run, with_corpus};
 
 const SAMPLES: usize = 30;
 
@@ -87,8 +87,7 @@ fn run(
     batch: usize,
 ) -> Outcome<ProbeRecord> {
     let mut file = ResultsFile::open(path, settings("table")).unwrap();
-    let cancel = AtomicBool::new(false);
-    probe(work, questions, &mut file, Run::new(batch, &cancel, |_| {})).unwrap()
+    probe(work, questions, &mut file, whole_run(batch)).unwrap()
 }
 
 fn record<'r>(records: &'r [ProbeRecord], id: &str) -> &'r ProbeRecord {
@@ -167,52 +166,31 @@ fn untimed(records: &[ProbeRecord]) -> Vec<ProbeRecord> {
 fn a_run_goes_on_where_it_was_stopped() {
     let folder = tempfile::tempdir().unwrap();
     let pipeline = with_evidence(&folder, table());
-    let whole = run(
-        &folder.path().join("whole"),
-        &work(&pipeline),
-        &questions(),
-        5,
-    );
+    let (work, asked) = (work(&pipeline), questions());
+    let whole = run(&folder.path().join("whole"), &work, &asked, 5);
 
     let path = folder.path().join("parts");
     let cancel = AtomicBool::new(false);
     let mut file = ResultsFile::open(&path, settings("table")).unwrap();
     let stop = |step: RunProgress| cancel.store(step.done >= 2, Ordering::Relaxed);
-    let part = probe(
-        &work(&pipeline),
-        &questions(),
-        &mut file,
-        Run::new(2, &cancel, stop),
-    )
-    .unwrap();
+    let part = probe(&work, &asked, &mut file, Run::new(2, &cancel, stop)).unwrap();
     assert!(part.interrupted);
     assert_eq!(untimed(&part.records), untimed(&whole.records[..2]));
     drop(file);
     let paid = fs::read(&path).unwrap();
 
-    let rest = run(&path, &work(&pipeline), &questions(), 1);
+    let rest = run(&path, &work, &asked, 1);
     assert_eq!(untimed(&rest.records), untimed(&whole.records));
-    assert!(
-        fs::read(&path).unwrap().starts_with(&paid),
-        "nothing is paid for twice"
-    );
-    let again = run(&path, &work(&pipeline), &questions(), 3);
+    holds!("nothing is paid for twice" => fs::read(&path).unwrap().starts_with(&paid));
+    let again = run(&path, &work, &asked, 3);
     assert_eq!((again.records, again.interrupted), (rest.records, false));
     assert_eq!((rest.resumed, again.resumed), (2, again.total));
 
-    let error = ResultsFile::<ProbeRecord>::open(&path, settings("other")).unwrap_err();
-    assert_eq!(error.kind(), "other_settings", "{error}");
+    fails!(ResultsFile::<ProbeRecord>::open(&path, settings("other")) => "other_settings");
     let mut changed = questions();
     changed[0].golden_answers = vec!["Odo".to_owned()];
     let mut file = ResultsFile::open(&path, settings("table")).unwrap();
-    let cancel = AtomicBool::new(false);
-    let error = probe(
-        &work(&pipeline),
-        &changed,
-        &mut file,
-        Run::new(1, &cancel, |_| {}),
-    )
-    .unwrap_err();
+    let error = probe(&work, &changed, &mut file, whole_run(1)).unwrap_err();
     assert!(matches!(error, RunError::OtherQuestion { .. }), "{error}");
 }
 
@@ -284,22 +262,13 @@ fn what_cannot_work_is_refused_before_a_sample_is_paid_for() {
     let mut file = ResultsFile::open(&path, settings("table")).unwrap();
     let before = fs::read(&path).unwrap();
     let by_meaning = with!(work(&pipeline), grouping: Grouping::Meaning { threshold: 0.8 });
-    let cancel = AtomicBool::new(false);
-    let error = probe(
-        &by_meaning,
-        &questions(),
-        &mut file,
-        Run::new(1, &cancel, |_| {}),
-    )
-    .unwrap_err();
-    assert_eq!(error.kind(), "no_embedder");
+    fails!(probe(&by_meaning, &questions(), &mut file, whole_run(1)) => "no_embedder");
     assert_eq!(fs::read(&path).unwrap(), before);
     let blind = Probe {
         embedder: Some(&FnEmbedder::blind()),
         ..by_meaning
     };
-    let again = Run::new(5, &cancel, |_| {});
-    let probed = probe(&blind, &questions(), &mut file, again).unwrap();
+    let probed = probe(&blind, &questions(), &mut file, whole_run(5)).unwrap();
     // For an embedder with equal vectors, all answers mean the same.
     for record in &probed.records {
         assert_eq!(record.certainty.from_self, Some(1.0), "{}", record.id);
@@ -332,8 +301,5 @@ fn the_table_holds_what_the_records_hold() {
         assert_eq!(samples, serde_json::to_value(&record.samples).unwrap());
     }
     let missing = folder.path().join("no folder/r.parquet");
-    assert_eq!(
-        write_parquet(&missing, &records).unwrap_err().kind(),
-        "table_file"
-    );
+    fails!(write_parquet(&missing, &records) => "table_file");
 }

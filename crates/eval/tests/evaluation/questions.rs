@@ -6,6 +6,7 @@ use std::path::Path;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use ken_eval::{Question, read_questions, sample};
+use ken_testing::holds;
 use proptest::prelude::*;
 
 fn line(n: usize) -> String {
@@ -191,10 +192,7 @@ fn every_question_is_drawn_about_equally_often() {
         }
     }
     // 600 expected of each; the standard deviation is 20.5.
-    assert!(
-        counts.iter().all(|&c| (500..700).contains(&c)),
-        "{counts:?}"
-    );
+    holds!("{counts:?}" => counts.iter().all(|&c| (500..700).contains(&c)));
 }
 
 #[test]
@@ -210,10 +208,7 @@ fn golden_answers_name_one_of_the_choices() {
     }
     let (message, kind) = complaint(&choice(&["a fish"], 3));
     assert_eq!(kind, "no_right_choice");
-    assert!(
-        message.starts_with("line 1: ") && message.contains("\"c\""),
-        "{message}"
-    );
+    holds!("{message}" => message.starts_with("line 1: ") && message.contains("\"c\""));
     // A letter that no choice has.
     assert_eq!(complaint(&choice(&["Q"], 3)).1, "no_right_choice");
     assert_eq!(complaint(&choice(&["B"], 27)).1, "too_many_choices");

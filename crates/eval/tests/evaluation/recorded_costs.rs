@@ -6,10 +6,12 @@ use std::time::Duration;
 use ken_answer::Policy;
 use ken_answer::{Pipeline, Step};
 use ken_eval::{Comparison, ProbeRecord, Question, Summary, summarize};
-use ken_testing::{Call, Fact, FnEmbedder, TableModel, has};
+use ken_testing::{Call, Fact, FnEmbedder, TableModel, has, holds};
 use tempfile::TempDir;
 
-use crate::fixture::{about_clock, clocks, live, probed, questions_of, with_corpus};
+use crate::fixture::{
+    about_clock, clocks, in_folder, live, passages_of, probed, questions_of, with_corpus,
+};
 
 const QUESTIONS: usize = 8;
 const BATCH: usize = 4;
@@ -23,11 +25,7 @@ fn facts() -> Vec<Fact> {
 }
 
 fn pipeline(folder: &TempDir) -> Pipeline {
-    let passages: Vec<(String, String)> = facts()
-        .iter()
-        .enumerate()
-        .map(|(number, fact)| (format!("d{number}"), about_clock(number, fact)))
-        .collect();
+    let passages = passages_of(&facts(), about_clock);
     // A slow table.
     let model = TableModel::new(facts()).unwrap().on_call(|call| {
         std::thread::sleep(match call {
@@ -48,17 +46,10 @@ fn compared(pipeline: &mut Pipeline, policies: &[Policy], records: &[ProbeRecord
     crate::fixture::compared(&folder, pipeline, policies, &questions(), records, BATCH)
 }
 
-const POLICIES: [&str; 6] = [
-    "never",
-    "always",
-    "prompt@0",
-    "certainty@0",
-    "uncertainty:semantic-entropy@0",
-    "uncertainty:perplexity@100",
-];
-
 fn policies() -> Vec<Policy> {
-    POLICIES.iter().map(|name| name.parse().unwrap()).collect()
+    crate::fixture::policies(
+        "never,always,prompt@0,certainty@0,uncertainty:semantic-entropy@0,uncertainty:perplexity@100",
+    )
 }
 
 /// The costs of the table's model for a question under a policy, with 10 of the recorded samples. A busy machine
@@ -71,23 +62,16 @@ fn least(policy: &str) -> Duration {
     }
 }
 
-fn p50(summary: &Summary) -> f64 {
-    summary.latency_ms.p50.unwrap()
-}
-
 #[test]
 fn a_report_from_records_counts_what_a_live_run_pays() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (_folder, mut pipeline) = in_folder(pipeline);
     for samples in [10, 12] {
         let records = probed(&pipeline, &questions(), samples, BATCH);
         let comparison = compared(&mut pipeline, &policies(), &records);
         for (policy, reported) in policies().into_iter().zip(&comparison.policies) {
             let reported = &reported.summary;
-            let done = summarize(
-                &policy.to_string(),
-                &live(&mut pipeline, policy, &questions(), BATCH),
-            );
+            let done = live(&mut pipeline, policy, &questions(), BATCH);
+            let done = summarize(&policy.to_string(), &done);
             // Samples are drawn with other seeds, of one or two words each.
             let drawn = done.latency_ms.stages.contains_key("sample");
             let written = |summary: &Summary| summary.tokens.completion.mean.unwrap();
@@ -108,11 +92,8 @@ fn a_report_from_records_counts_what_a_live_run_pays() {
             assert_eq!(names(reported), names(&done), "{policy}");
             let least = least(&policy.to_string()).as_secs_f64() * 1e3;
             for (summary, taken) in [(reported, "from records"), (&done, "live")] {
-                let time = p50(summary);
-                assert!(
-                    time >= least,
-                    "{policy}: {time} ms {taken}, {least} at least"
-                );
+                let time = summary.latency_ms.p50.unwrap();
+                holds!("{policy}: {time} ms {taken}, {least} at least" => time >= least);
             }
         }
     }
@@ -120,8 +101,7 @@ fn a_report_from_records_counts_what_a_live_run_pays() {
 
 #[test]
 fn fewer_samples_than_were_probed_cost_less() {
-    let folder = tempfile::tempdir().unwrap();
-    let pipeline = pipeline(&folder);
+    let (_folder, pipeline) = in_folder(pipeline);
     let records = probed(&pipeline, &questions(), 12, BATCH);
     let costs = &records[1].costs;
     let samples = records[1].samples.from_self.as_ref().unwrap();

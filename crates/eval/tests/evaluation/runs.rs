@@ -1,7 +1,7 @@
 //! Whole evaluations: the summary, the results file, stopping and resuming.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::{Answer, AnswerError, Calls, QuestionPrompt, Retrieved, Style, Tokens};
@@ -11,9 +11,12 @@ use ken_eval::{
     RunSettings, Summary, Task, evaluate, paired, read_results, summarize,
 };
 use ken_policy::Source;
-use ken_testing::{has, with};
+use ken_testing::{fails, has, with};
 use proptest::prelude::*;
 use serde_json::json;
+use tempfile::TempDir;
+
+use crate::fixture::{in_folder, whole_run};
 
 fn settings(policy: &str) -> RunSettings {
     let pairs = [("policy", policy), ("k", "5"), ("model", "tiny")];
@@ -92,18 +95,27 @@ fn answer(question: &Question) -> Result<Answer, AnswerError> {
     })
 }
 
+/// The path of a file in a new folder.
+fn file() -> (TempDir, PathBuf) {
+    in_folder(|folder| folder.path().join("r.jsonl"))
+}
+
+fn open(path: &Path) -> Result<ResultsFile<Record>, ResultsError> {
+    ResultsFile::open(path, settings("prompt"))
+}
+
+fn evaluated(
+    path: &Path,
+    questions: &[Question],
+    answer: impl FnMut(&Question) -> Result<Answer, AnswerError>,
+    run: Run<'_>,
+) -> Result<Outcome<Record>, RunError> {
+    let (mut file, answer) = (open(path).unwrap(), &mut each(questions, answer));
+    evaluate("prompt", questions, &mut file, answer, run)
+}
+
 fn run(path: &Path, questions: &[Question]) -> Outcome<Record> {
-    let mut file = ResultsFile::<Record>::open(path, settings("prompt")).unwrap();
-    let cancel = AtomicBool::new(false);
-    let answer = &mut each(questions, answer);
-    evaluate(
-        "prompt",
-        questions,
-        &mut file,
-        answer,
-        Run::new(2, &cancel, |_| {}),
-    )
-    .unwrap()
+    evaluated(path, questions, answer, whole_run(2)).unwrap()
 }
 
 /// Answers many questions one by one.
@@ -195,41 +207,28 @@ fn nothing_retrieved_has_no_coverage_and_no_recall() {
 
 #[test]
 fn a_cancelled_run_resumes_without_asking_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("r.jsonl");
+    let (folder, path) = file();
     let questions = questions(9);
     let cancel = AtomicBool::new(false);
-    let mut file = ResultsFile::<Record>::open(&path, settings("prompt")).unwrap();
     let mut seen = Vec::new();
-    let first = evaluate(
-        "prompt",
-        &questions,
-        &mut file,
-        &mut each(&questions, |question| {
-            cancel.store(question.id == "q3", Ordering::Relaxed);
-            answer(question)
-        }),
-        Run::new(1, &cancel, |progress| seen.push(progress.done)),
-    )
-    .unwrap();
+    let stopping = |question: &Question| {
+        cancel.store(question.id == "q3", Ordering::Relaxed);
+        answer(question)
+    };
+    let stopped = Run::new(1, &cancel, |progress| seen.push(progress.done));
+    let first = evaluated(&path, &questions, stopping, stopped).unwrap();
     assert!(first.interrupted);
     assert_eq!(first.records.len(), 4);
     assert_eq!(seen, [0, 1, 2, 3, 4]);
-    drop(file);
 
-    let mut file = ResultsFile::<Record>::open(&path, settings("prompt")).unwrap();
     let (mut asked, mut last) = (Vec::new(), None);
-    let second = evaluate(
-        "prompt",
-        &questions,
-        &mut file,
-        &mut each(&questions, |question| {
-            asked.push(question.id.clone());
-            answer(question)
-        }),
-        Run::new(3, &AtomicBool::new(false), |progress| last = Some(progress)),
-    )
-    .unwrap();
+    let noting = |question: &Question| {
+        asked.push(question.id.clone());
+        answer(question)
+    };
+    let cancel = AtomicBool::new(false);
+    let watched = Run::new(3, &cancel, |progress| last = Some(progress));
+    let second = evaluated(&path, &questions, noting, watched).unwrap();
     assert_eq!(asked, ["q4", "q5", "q6", "q7", "q8"]);
     let expected = RunProgress {
         task: Task::Answer,
@@ -250,7 +249,7 @@ fn a_batch_that_is_stopped_keeps_the_answers_that_it_has() {
     let folder = tempfile::tempdir().unwrap();
     for whole in [true, false] {
         let path = folder.path().join(format!("{whole}.jsonl"));
-        let mut file = ResultsFile::<Record>::open(&path, settings("prompt")).unwrap();
+        let mut file = open(&path).unwrap();
         let questions = questions(8);
         let cancel = AtomicBool::new(false);
         let mut stopped = each(&questions, |question| match question.id.as_str() {
@@ -267,14 +266,8 @@ fn a_batch_that_is_stopped_keeps_the_answers_that_it_has() {
                 false => Ok(answers),
             }
         };
-        let outcome = evaluate(
-            "prompt",
-            &questions,
-            &mut file,
-            &mut answer_many,
-            Run::new(4, &cancel, |_| {}),
-        )
-        .unwrap();
+        let run = Run::new(4, &cancel, |_| {});
+        let outcome = evaluate("prompt", &questions, &mut file, &mut answer_many, run).unwrap();
         assert!(outcome.interrupted);
         let kept: Vec<&str> = outcome.records.iter().map(|r| r.id.as_str()).collect();
         let expected = ["q0", "q1", "q2", "q3", "q5"];
@@ -284,8 +277,7 @@ fn a_batch_that_is_stopped_keeps_the_answers_that_it_has() {
 
 #[test]
 fn a_question_that_fails_alone_is_kept_as_wrong() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("r.jsonl");
+    let (_folder, path) = file();
     let answer = |question: &Question| match question.id.as_str() {
         "q1" => Err(AnswerError::QuestionTooLong {
             received: 9,
@@ -293,18 +285,8 @@ fn a_question_that_fails_alone_is_kept_as_wrong() {
         }),
         _ => answer(question),
     };
-    let mut file = ResultsFile::<Record>::open(&path, settings("prompt")).unwrap();
-    let cancel = AtomicBool::new(false);
     let questions = questions(5);
-    let outcome = evaluate(
-        "prompt",
-        &questions,
-        &mut file,
-        &mut each(&questions, answer),
-        Run::new(3, &cancel, |_| {}),
-    )
-    .unwrap();
-    drop(file);
+    let outcome = evaluated(&path, &questions, answer, whole_run(3)).unwrap();
     let again = run(&path, &questions);
     assert_eq!(again.records, outcome.records);
     assert_eq!(again.resumed, 5, "it is not asked again");
@@ -323,44 +305,26 @@ fn a_question_that_fails_alone_is_kept_as_wrong() {
 
 #[test]
 fn a_failure_that_concerns_all_keeps_the_results_before_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut file =
-        ResultsFile::<Record>::open(&folder.path().join("r.jsonl"), settings("prompt")).unwrap();
-    let error = evaluate(
-        "prompt",
-        &questions(5),
-        &mut file,
-        &mut each(&questions(5), |question| match question.id.as_str() {
-            "q2" => Err(AnswerError::NoCorpus),
-            _ => answer(question),
-        }),
-        Run::new(1, &AtomicBool::new(false), |_| {}),
-    )
-    .unwrap_err();
+    let (_folder, path) = file();
+    let answer = |question: &Question| match question.id.as_str() {
+        "q2" => Err(AnswerError::NoCorpus),
+        _ => answer(question),
+    };
+    let error = evaluated(&path, &questions(5), answer, whole_run(1)).unwrap_err();
     has!(error,
         to_string(): "cannot answer the question \"q2\": the policy retrieves, but no corpus is open",
         kind(): "no_corpus");
+    let file = open(&path).unwrap();
     assert!(file.get("q1").is_some() && file.get("q2").is_none());
 }
 
 #[test]
 fn another_question_under_the_same_id_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("r.jsonl");
+    let (_folder, path) = file();
     run(&path, &questions(3));
     let mut changed = questions(3);
     changed[1].golden_answers.push("another".to_owned());
-    let mut file = ResultsFile::<Record>::open(&path, settings("prompt")).unwrap();
-    let cancel = AtomicBool::new(false);
-    let answer = &mut each(&changed, answer);
-    let error = evaluate(
-        "prompt",
-        &changed,
-        &mut file,
-        answer,
-        Run::new(1, &cancel, |_| {}),
-    );
-    let error = error.unwrap_err();
+    let error = evaluated(&path, &changed, answer, whole_run(1)).unwrap_err();
     let message = error.to_string();
     assert!(
         matches!(error, RunError::OtherQuestion { recorded, .. } if recorded.contains("\"q1\""))
@@ -371,8 +335,7 @@ fn another_question_under_the_same_id_is_refused() {
 
 #[test]
 fn other_settings_are_refused_by_name() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("r.jsonl");
+    let (_folder, path) = file();
     run(&path, &questions(3));
     let before = std::fs::read(&path).unwrap();
     let mut changed = settings("always");
@@ -402,7 +365,7 @@ fn files_of_other_kinds_are_left_alone() {
     let path = folder.path().join("notes.txt");
     for content in ["my notes", "{\"id\": 1}\n", "{\"set", "\n"] {
         std::fs::write(&path, content).unwrap();
-        let opened = ResultsFile::<Record>::open(&path, settings("prompt"));
+        let opened = open(&path);
         if content == "{\"set" {
             // The beginning of a header: a run that was killed at once.
             assert!(opened.is_ok());
@@ -412,20 +375,17 @@ fn files_of_other_kinds_are_left_alone() {
         }
     }
     let below_a_file = folder.path().join("notes.txt/r.jsonl");
-    let error = ResultsFile::<Record>::open(&below_a_file, settings("prompt")).unwrap_err();
-    assert_eq!(error.kind(), "results_file");
-    assert!(error.to_string().contains("notes.txt"), "{error}");
+    fails!(open(&below_a_file) => "results_file", "notes.txt");
 }
 
 #[test]
 fn a_broken_line_before_the_last_is_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("r.jsonl");
+    let (_folder, path) = file();
     run(&path, &questions(4));
     let text = std::fs::read_to_string(&path).unwrap();
     let broken = text.replacen("{\"id\":\"q1\",", "{\"id\":", 1);
     std::fs::write(&path, &broken).unwrap();
-    let error = ResultsFile::<Record>::open(&path, settings("prompt")).unwrap_err();
+    let error = open(&path).unwrap_err();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), broken);
     assert_eq!(error.kind(), "bad_result_line");
     assert!(error.to_string().contains(", line 3, column "), "{error}");
@@ -433,8 +393,7 @@ fn a_broken_line_before_the_last_is_named() {
 
 #[test]
 fn a_file_that_is_only_read_is_wanted_from_its_command() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("r.jsonl");
+    let (_folder, path) = file();
     let hint = |kind: &str| {
         let error = read_results::<ProbeRecord>(&path).unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
@@ -453,13 +412,11 @@ fn a_file_that_is_only_read_is_wanted_from_its_command() {
 
 #[test]
 fn one_file_has_one_writer() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("r.jsonl");
-    let first = ResultsFile::<Record>::open(&path, settings("prompt")).unwrap();
-    let error = ResultsFile::<Record>::open(&path, settings("prompt")).unwrap_err();
-    assert_eq!(error.kind(), "results_locked");
+    let (_folder, path) = file();
+    let first = open(&path).unwrap();
+    fails!(open(&path) => "results_locked");
     drop(first);
-    ResultsFile::<Record>::open(&path, settings("prompt")).unwrap();
+    open(&path).unwrap();
 }
 
 proptest! {

@@ -4,18 +4,19 @@
 use std::cell::Cell;
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use ken_answer::{Pipeline, Policy, Style};
 use ken_eval::compare::{AnswersWork, Arm};
 use ken_eval::tune::{Labels, Row, TuneError, TuneWork, Tuned, Verdict, tell_apart, usable};
 use ken_eval::{Question, Record, Run, RunSettings};
 use ken_policy::{CalibratedOn, Promise};
-use ken_testing::{Fact, FnEmbedder, has};
+use ken_testing::{Fact, FnEmbedder, fails, has, holds};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::fixture::{about_clock, clocks, live, policies, questions_of, with_facts};
+use crate::fixture::{
+    about_clock, clocks, in_folder, live, policies, questions_of, whole_run, with_facts,
+};
 
 const BATCH: usize = 7;
 
@@ -43,7 +44,6 @@ fn with_work<T>(
     labels: Labels,
     tune: impl FnOnce(TuneWork<'_>, &dyn Fn(Option<Policy>) -> Run<'static>) -> T,
 ) -> T {
-    static STOP: AtomicBool = AtomicBool::new(false);
     let work = TuneWork {
         answers: AnswersWork {
             folder,
@@ -54,7 +54,7 @@ fn with_work<T>(
         labels,
         max_loss: 0.05,
     };
-    tune(work, &|_| Run::new(BATCH, &STOP, |_| {}))
+    tune(work, &|_| whole_run(BATCH))
 }
 
 fn tuned(
@@ -98,8 +98,7 @@ fn what_is_measured_is_what_answers_in_either_style() {
         "never,always,documents,prompt@0.4,uncertainty:sequence-probability@0.3,evidence:doubt@1.2",
     );
     for style in [Style::Short, Style::Full] {
-        let folder = tempfile::tempdir().unwrap();
-        let mut pipeline = pipeline(&folder, &facts);
+        let (folder, mut pipeline) = in_folder(|folder| pipeline(folder, &facts));
         pipeline.settings.style = style;
         let work = folder.path().join("tune");
         let labels = Labels::GoldenAnswers;
@@ -123,10 +122,7 @@ fn what_is_measured_is_what_answers_in_either_style() {
         }
         // Under each policy some questions use evidence and some do not.
         let mut mixed = [2, 4, 5].into_iter().filter_map(|at| ratios[at]);
-        assert!(
-            mixed.all(|ratio| (0.01..0.99).contains(&ratio)),
-            "{ratios:?}"
-        );
+        holds!("{ratios:?}" => mixed.all(|ratio| (0.01..0.99).contains(&ratio)));
     }
 }
 
@@ -155,8 +151,7 @@ fn the_policy_that_pays_is_found_promised_and_confirmed() {
     let facts = clocks(&TELLING, 240);
     let all = questions_of(&facts);
     let (questions, others) = all.split_at(200);
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder, &facts);
+    let (folder, mut pipeline) = in_folder(|folder| pipeline(folder, &facts));
     let candidates = open("never,always,uncertainty:sequence-probability");
     let labels = Labels::GoldenAnswers;
     let work = folder.path().join("tune");
@@ -174,10 +169,7 @@ fn the_policy_that_pays_is_found_promised_and_confirmed() {
         panic!("{:?}", guarantee.promise);
     };
     assert_eq!((max_loss, measured.loss), (0.05, 0.0));
-    assert!(
-        (0.4..=0.6).contains(&measured.retrieval_ratio),
-        "{measured:?}"
-    );
+    holds!("{measured:?}" => (0.4..=0.6).contains(&measured.retrieval_ratio));
     let policy = [chosen.policy];
     let work = folder.path().join("confirm");
     let confirmed = with_work(&work, others, &policy, labels, |work, begin| {
@@ -193,8 +185,7 @@ fn the_policy_that_pays_is_found_promised_and_confirmed() {
 fn where_memory_knows_little_nothing_is_at_stake() {
     let kinds = [(0.0, 1.0, 0.0); 9].into_iter().chain([(1.0, 1.0, 0.0)]);
     let facts = clocks(&kinds.collect::<Vec<_>>(), 60);
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder, &facts);
+    let (folder, mut pipeline) = in_folder(|folder| pipeline(folder, &facts));
     let candidates = open("never,always");
     let labels = Labels::GoldenAnswers;
     let questions = questions_of(&facts);
@@ -208,8 +199,7 @@ fn where_memory_knows_little_nothing_is_at_stake() {
 #[test]
 fn without_golden_answers_the_answer_with_evidence_counts() {
     let facts = clocks(&TELLING, 40);
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder, &facts);
+    let (folder, mut pipeline) = in_folder(|folder| pipeline(folder, &facts));
     let candidates = open("never,always");
     let mut questions = questions_of(&facts);
     for question in &mut questions {
@@ -225,8 +215,7 @@ fn without_golden_answers_the_answer_with_evidence_counts() {
         [Some(0.5), Some(1.0)]
     );
     assert_eq!(findings.guarantee, None);
-    let error = labels.check(Style::Full).unwrap_err();
-    assert_eq!(error.kind(), "unlabeled_full_answers");
+    fails!(labels.check(Style::Full) => "unlabeled_full_answers");
     assert!(labels.check(Style::Short).is_ok());
 }
 
@@ -241,10 +230,7 @@ fn questions_that_tell_nothing_are_refused() {
     let (labeled, labels) = usable(mixed).unwrap();
     assert_eq!((labeled.len(), labels), (39, Labels::GoldenAnswers));
     let shared = tell_apart(questions[..5].to_vec(), &labeled, labels).unwrap_err();
-    assert!(
-        matches!(shared, TuneError::SharedQuestions { shared: 4, of: 5 }),
-        "{shared}"
-    );
+    holds!("{shared}" => matches!(shared, TuneError::SharedQuestions { shared: 4, of: 5 }));
     let mut others = questions_of(&clocks(&TELLING, 42))[40..].to_vec();
     assert_eq!(
         tell_apart(others.clone(), &labeled, labels).unwrap().len(),
@@ -253,6 +239,5 @@ fn questions_that_tell_nothing_are_refused() {
     for question in &mut others {
         question.golden_answers.clear();
     }
-    let error = tell_apart(others, &labeled, labels).unwrap_err();
-    assert_eq!(error.kind(), "unlabeled_confirmation");
+    fails!(tell_apart(others, &labeled, labels) => "unlabeled_confirmation");
 }

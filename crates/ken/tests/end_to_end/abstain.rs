@@ -4,8 +4,8 @@ use ken_testing::{has, says};
 use serde_json::{Value, json};
 
 use crate::documents::with_notes;
-use crate::harness::{Ken, number, refuses, words};
-use crate::records::{invent, probe};
+use crate::harness::{Ken, items, number, refuses, words};
+use crate::records::{invent_told_apart, probe};
 
 const QUESTION: &str = "Who is the keeper of the Orrin lighthouse?";
 
@@ -28,12 +28,8 @@ fn an_answer_that_nothing_vouches_for_is_withheld() {
     let reason = withheld["reason"].as_str().unwrap();
     assert!(reason.ends_with("so it is withheld"), "{reason}");
     // An answer that the policy itself chose from memory stands.
-    let stands = ask(&[
-        "--policy",
-        "uncertainty:perplexity@1e9",
-        "--abstain",
-        NOTHING,
-    ]);
+    let own = ["--policy", "uncertainty:perplexity@1e9"];
+    let stands = ask(&[own, ["--abstain", NOTHING]].concat());
     assert!(ken.json(&stands).get("withheld").is_none());
     let text = ken.text(&ask(&["--abstain", NOTHING]));
     says!(text => "I do not know.", "withheld: ");
@@ -74,11 +70,8 @@ fn what_is_withheld_is_told_apart() {
     assert_eq!(compared["abstain"], NOTHING);
     let answered = |at: usize| number(&compared["policies"][at]["answered"]);
     assert_eq!([answered(0), answered(1), answered(2)], [0.0, 0.0, 1.0]);
-    let groups = compared["by"]["groups"].as_array().unwrap();
-    let nowhere = groups
-        .iter()
-        .find(|group| group["value"] == "nowhere")
-        .unwrap();
+    let mut groups = items(&compared["by"]["groups"]).iter();
+    let nowhere = groups.find(|group| group["value"] == "nowhere").unwrap();
     assert_eq!(number(&nowhere["policies"][1]["right_abstentions"]), 1.0);
     let text = ken.text(&eval(&all));
     assert!(text.contains("wrong among answered"), "{text}");
@@ -93,18 +86,7 @@ fn thresholds_are_chosen_together_or_nothing_is_promised() {
     let ken = with_notes();
     write_questions(&ken);
     probe(&ken, "questions.jsonl", "probed.jsonl");
-    // Known, found, and neither: one of the log probabilities tells each.
-    invent(&ken, "probed.jsonl", "known.jsonl", 300, |at, record| {
-        let (without, with) = [(true, true), (false, true), (false, false)][at % 3];
-        record["question"] = json!(format!("What is in box {at}?"));
-        for (condition, right) in [("self", without), ("corpus", with)] {
-            let answer = &mut record["greedy"][condition];
-            answer["correct"] = json!(right);
-            let spread = (at % 17) as f64 / 10.0;
-            answer["logprob"] = json!(if right { -0.1 - spread } else { -6.0 - spread });
-            answer["tokens"] = json!(2);
-        }
-    });
+    invent_told_apart(&ken);
     let base = words("calibrate known.jsonl --policy uncertainty:perplexity");
     for abstain in ["evidence:confidence", "uncertainty:perplexity"] {
         let chosen = [&base[..], &["--abstain", abstain, "--max-error", "0.1"]].concat();
@@ -117,19 +99,11 @@ fn thresholds_are_chosen_together_or_nothing_is_promised() {
         says!(text => &format!("--abstain {abstain}@"));
         says!(text => "to use it: ken ask --policy uncertainty:perplexity@");
     }
-    let strict = [
-        &base[..],
-        &words("--abstain certainty --samples 2 --max-error 0.001"),
-    ];
-    let nothing = ken.json(&strict.concat());
+    let strict = words("--abstain certainty --samples 2 --max-error 0.001");
+    let nothing = ken.json(&[base.clone(), strict].concat());
     has!(nothing, ["is_kept"]: false, ["answered"]: Value::Null);
-    let evidence = ["calibrate", "known.jsonl", "--policy", "evidence:cosine"];
-    let evidence = [
-        &evidence[..],
-        &["--abstain", "evidence:gain", "--max-error", "0.1"],
-    ]
-    .concat();
-    refuses!(ken, &evidence =>
+    let evidence = "--policy evidence:cosine --abstain evidence:gain --max-error 0.1";
+    refuses!(ken, &words(&format!("calibrate known.jsonl {evidence}")) =>
         "abstaining_policy", "one signal of the question", "uncertainty:perplexity");
     let spread = ["--abstain", "uncertainty:eigenscore", "--max-error", "0.1"];
     refuses!(ken, &[&base[..], &spread].concat() =>

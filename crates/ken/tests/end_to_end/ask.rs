@@ -1,10 +1,10 @@
 //! `ken ask`: the answer, its citations and its trace.
 
-use ken_testing::{has, says};
+use ken_testing::{has, holds, says};
 use serde_json::Value;
 
 use crate::documents::with_notes;
-use crate::harness::{Ken, keys, number, objects, refusal_in, words};
+use crate::harness::{Ken, items, keys, number, objects, refusal_in, texts, words};
 
 const QUESTION: &str = "Who is the keeper of the Orrin lighthouse?";
 
@@ -28,11 +28,11 @@ fn check_answer(answer: &Value, question: &str, policy: &str) {
     assert!(answer["tokens"]["prompt"].as_u64().unwrap() > 20);
     assert!(answer["tokens"]["completion"].as_u64().unwrap() <= 64);
 
-    let retrieved = answer["retrieved"].as_array().unwrap();
-    let read: Vec<&Value> = retrieved
+    let retrieved = items(&answer["retrieved"]);
+    let read = retrieved
         .iter()
-        .filter(|passage| passage["in_prompt"] == true)
-        .collect();
+        .filter(|passage| passage["in_prompt"] == true);
+    let read: Vec<&Value> = read.collect();
     for passage in retrieved {
         assert_eq!(
             keys(passage),
@@ -65,12 +65,9 @@ fn check_answer(answer: &Value, question: &str, policy: &str) {
     stages.sort_unstable();
     let timing = &answer["timing_ms"];
     assert_eq!(keys(timing), stages);
-    let sum: f64 = stages
-        .iter()
-        .filter(|stage| **stage != "total")
-        .map(|stage| number(&timing[*stage]))
-        .sum();
     let total = number(&timing["total"]);
+    let parts = stages.iter().filter(|stage| **stage != "total");
+    let sum: f64 = parts.map(|stage| number(&timing[*stage])).sum();
     assert!(sum > 0.0 && sum <= total, "{timing}");
 }
 
@@ -105,16 +102,10 @@ fn a_full_answer_is_written_in_conversation_from_the_same_passages() {
     let ask = ["ask", "--corpus", "island", "--max-tokens", "40", QUESTION];
     let short = ken.json(&ask);
     let full = ken.json(&[&ask[..], &["--style", "full"]].concat());
-    assert_eq!(
-        (&full["style"], &full["route"]),
-        (&"full".into(), &short["route"])
-    );
-    assert_eq!(full["retrieved"], short["retrieved"]);
+    has!(full, ["style"]: "full", ["route"]: short["route"],
+        ["retrieved"]: short["retrieved"]);
     let text = full["answer"].as_str().unwrap();
-    assert!(
-        text.len() > short["answer"].as_str().unwrap().len(),
-        "{text}"
-    );
+    holds!("{text}" => text.len() > short["answer"].as_str().unwrap().len());
     let chars: Vec<char> = text.chars().collect();
     for citation in full["citations"].as_array().unwrap() {
         for place in citation["places"].as_array().into_iter().flatten() {
@@ -156,22 +147,12 @@ fn prompt_asks_the_model_and_says_so() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_question_that_names_a_file_is_answered_from_that_file() {
     let ken = with_notes();
-    let ask = [
-        "ask",
-        "--corpus",
-        "island",
-        "What does Harbour.TXT say of seals?",
-    ];
+    let ask = words("ask --corpus island 'What does Harbour.TXT say of seals?'");
     let answer = ken.json(&ask);
     has!(answer, ["named_documents"][0]: "harbour.txt", ["route"]: "corpus");
-    let retrieved = answer["retrieved"].as_array().unwrap();
-    assert_eq!(retrieved.len(), 1);
-    assert_eq!(retrieved[0]["doc_id"], "harbour.txt");
+    assert_eq!(texts(&answer["retrieved"], "doc_id"), ["harbour.txt"]);
     let text = ken.text(&ask);
-    assert!(
-        text.contains("searched only, as the question names it: harbour.txt"),
-        "{text}"
-    );
+    holds!("{text}" => text.contains("searched only, as the question names it: harbour.txt"));
 }
 
 #[test]
@@ -245,11 +226,8 @@ fn neighbors_of_what_was_found_are_read_where_there_is_room() {
             .filter(|passage| passage["score"].is_number());
         let most: usize = k.parse().unwrap();
         assert!((1..=most).contains(&scored.count()), "{passages:?}");
-        let ids = passages
-            .iter()
-            .map(|passage| passage["passage_id"].as_str().unwrap());
-        ids.map(|id| id.trim_start_matches("island.md#").to_owned())
-            .collect()
+        let ids = texts(&answer["retrieved"], "passage_id").into_iter();
+        ids.map(|id| id.replace("island.md#", "")).collect()
     };
     assert_eq!(read("1", &[]), ["2"]);
     assert_eq!(read("1", &["--neighbors", "1"]), ["1", "2", "3"]);

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use ken_testing::has;
+use ken_testing::{cases, has};
 use serde_json::json;
 
-use crate::documents::{changes, with_notes};
+use crate::documents::{changes, gzip, with_notes};
 use crate::harness::{Ken, Refusal, refuses};
 
 fn ingested(ken: &Ken, path: &str) -> Refusal {
@@ -36,30 +36,25 @@ fn with_bad_line(bad: &[u8]) -> Vec<u8> {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn broken_lines_are_named() {
     let ken = Ken::new();
-    ken.write("c.jsonl", with_bad_line(b"{\"id\": \"17\", \"contents\": "));
-    ingested(&ken, "c.jsonl").is("broken_json", "c.jsonl:17: broken JSON", "one JSON object");
-
-    ken.write("c.jsonl", with_bad_line(b"{\"id\": \"17\"}"));
-    ingested(&ken, "c.jsonl").is("missing_field", "c.jsonl:17: ", "\"contents\"");
-
-    ken.write(
-        "c.jsonl",
-        with_bad_line(b"{\"id\": \"17\", \"contents\": \"\xff\"}"),
-    );
-    ingested(&ken, "c.jsonl").is("invalid_utf8", "c.jsonl:17: invalid UTF-8", "iconv");
-
-    ken.write(
-        "c.jsonl",
-        with_bad_line(b"{\"id\": \"3\", \"contents\": \"again\"}"),
-    );
-    ingested(&ken, "c.jsonl").is("duplicate_id", "c.jsonl:17: ", "an id of its own");
-
+    let cases: [(&[u8], &str, &str, &str); 4] = cases![
+        b"{\"id\": \"17\", \"contents\": " => "broken_json", "17: broken JSON", "one JSON object";
+        b"{\"id\": \"17\"}" => "missing_field", "17: ", "\"contents\"";
+        b"{\"id\": \"17\", \"contents\": \"\xff\"}" => "invalid_utf8", "17: invalid UTF-8", "iconv";
+        b"{\"id\": \"3\", \"contents\": \"again\"}" => "duplicate_id", "17: ", "an id of its own";
+    ];
+    for (line, kind, message, hint) in cases {
+        ken.write("c.jsonl", with_bad_line(line));
+        ingested(&ken, "c.jsonl").is(kind, &format!("c.jsonl:{message}"), hint);
+    }
     let eval = ["eval", "q.jsonl", "--policy", "never"];
-    ken.write("q.jsonl", with_bad_line(b"{\"id\": \"17\", \"question\": "));
-    refuses!(ken, &eval => "not_a_question", "q.jsonl, line 17, column", "golden_answers");
-
-    ken.write("q.jsonl", with_bad_line(b"{\"id\": \"\xff\"}"));
-    refuses!(ken, &eval => "questions_not_utf8", "q.jsonl, line 17: not valid UTF-8", "iconv");
+    let cases: [(&[u8], &str, &str, &str); 2] = cases![
+        b"{\"id\": \"17\", \"question\": " => "not_a_question", "line 17, column", "golden_answers";
+        b"{\"id\": \"\xff\"}" => "questions_not_utf8", "line 17: not valid UTF-8", "iconv";
+    ];
+    for (line, kind, message, hint) in cases {
+        ken.write("q.jsonl", with_bad_line(line));
+        refuses!(ken, &eval => kind, &format!("q.jsonl, {message}"), hint);
+    }
 
     fs::remove_file(ken.path("q.jsonl")).unwrap();
     refuses!(ken, &eval => "questions_unreadable", "questions in q.jsonl: ", "check the path");
@@ -81,21 +76,15 @@ fn a_broken_line_costs_nothing_that_was_published() {
 fn documents_that_cannot_be_read() {
     let ken = Ken::new();
     ken.write("damaged.txt", b"caf\xc3\xa9 caf\xc3\xa9 \xe9");
-    ingested(&ken, "damaged.txt").is(
-        "invalid_utf8",
-        "damaged.txt:1: invalid UTF-8 at byte 12",
-        "iconv",
-    );
+    let message = "damaged.txt:1: invalid UTF-8 at byte 12";
+    ingested(&ken, "damaged.txt").is("invalid_utf8", message, "iconv");
 
     ken.write("pictures/a.png", "");
     ingested(&ken, "pictures").is("no_documents", "pictures holds no documents", ".jsonl");
     ingested(&ken, "pictures/a.png").is("unknown_format", "a.png is of no known format", ".md");
     ingested(&ken, "gone").is("missing_path", "gone does not exist", "spelling");
 
-    ken.write(
-        "cut.txt.gz",
-        &crate::documents::gzip("The keeper sleeps.")[..15],
-    );
+    ken.write("cut.txt.gz", &gzip("The keeper sleeps.")[..15]);
     ingested(&ken, "cut.txt.gz").is("truncated_gzip", "cut.txt.gz is cut off", "again");
 }
 
@@ -174,12 +163,10 @@ fn a_folder_that_cannot_be_written() {
         false => "locked/corpus",
     };
     let refusal = ken.refusal(&["ingest", "a.txt", "--corpus", corpus]);
+    let message = &refusal.message;
     assert!(
-        refusal
-            .message
-            .starts_with(&format!("cannot create {corpus}")),
-        "{}",
-        refusal.message
+        message.starts_with(&format!("cannot create {corpus}")),
+        "{message}"
     );
     if !superuser {
         refusal.is("permission_denied", "", "permissions");

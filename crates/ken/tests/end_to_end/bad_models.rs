@@ -3,6 +3,9 @@
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 
+use ken_testing::cases;
+use serde_json::{Value, json};
+
 use crate::documents::with_notes;
 use crate::harness::{Ken, Refusal, generator, refuses, words};
 use crate::ingest::copy_embedder;
@@ -49,22 +52,15 @@ fn a_model_that_is_not_there() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_truncated_gguf_file() {
     let ken = Ken::new();
-    ken.write("weights.gguf", head(20 << 20));
-    let refusal = asked(&ken, "./weights.gguf");
-    refusal.is(
-        "truncated_model",
-        "weights.gguf is truncated",
-        "pull the model again",
-    );
-    assert!(refusal.message.contains("20971520"), "{}", refusal.message);
-
-    ken.write("metadata.gguf", head(100_000));
-    let refusal = asked(&ken, "./metadata.gguf");
-    refusal.is("corrupt_model", "metadata.gguf", "pull the model again");
-
-    ken.write("empty.gguf", "");
-    let refusal = asked(&ken, "./empty.gguf");
-    refusal.is("corrupt_model", "empty.gguf", "pull the model again");
+    for (file, bytes, kind, message) in cases![
+        "weights.gguf" => 20 << 20, "truncated_model", "weights.gguf is truncated";
+        "weights.gguf" => 20 << 20, "truncated_model", "20971520";
+        "metadata.gguf" => 100_000, "corrupt_model", "metadata.gguf";
+        "empty.gguf" => 0, "corrupt_model", "empty.gguf";
+    ] {
+        ken.write(file, head(bytes));
+        asked(&ken, &format!("./{file}")).is(kind, message, "pull the model again");
+    }
 }
 
 #[test]
@@ -127,13 +123,19 @@ fn a_corpus_of_another_embedder() {
     assert_eq!(hits["hits"][0]["passage_id"], "harbour.txt#0");
 }
 
-#[test]
-#[ignore = "needs the test models: run `cargo xtask test`"]
-fn an_embedder_that_changed_since_the_corpus_was_made() {
+/// The corpus `c` of one document, by the embedder in `own`.
+fn with_own_embedder() -> Ken {
     let ken = Ken::new();
     copy_embedder(&ken, "own");
     ken.write("a.txt", "The keeper sleeps.");
     ken.text(&["ingest", "a.txt", "--corpus", "c", "--embedder", "./own"]);
+    ken
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn an_embedder_that_changed_since_the_corpus_was_made() {
+    let ken = with_own_embedder();
     pool_by_first_token(&ken, "own");
     let refusal = ken.refusal(&["search", "--corpus", "c", "keeper"]);
     refusal.is("other_embedder", "changed", "a new corpus");
@@ -146,10 +148,7 @@ fn an_embedder_that_changed_since_the_corpus_was_made() {
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_embedder_that_was_moved_can_be_named() {
-    let ken = Ken::new();
-    copy_embedder(&ken, "own");
-    ken.write("a.txt", "The keeper sleeps.");
-    ken.text(&["ingest", "a.txt", "--corpus", "c", "--embedder", "./own"]);
+    let ken = with_own_embedder();
     fs::rename(ken.path("own"), ken.path("moved")).unwrap();
     let embedder = ["--corpus", "c", "--embedder", "./moved"];
     let hits = ken.json(&[&["search", "keeper"], &embedder[..]].concat());
@@ -165,33 +164,21 @@ fn an_embedder_that_was_moved_can_be_named() {
 /// Turns the embedder in a folder into another one.
 fn pool_by_first_token(ken: &Ken, folder: &str) {
     let path = format!("{folder}/1_Pooling/config.json");
-    let pooling = ken.read(&path);
-    let pooling = pooling
-        .replace(
-            "\"pooling_mode_cls_token\": false",
-            "\"pooling_mode_cls_token\": true",
-        )
-        .replace(
-            "\"pooling_mode_mean_tokens\": true",
-            "\"pooling_mode_mean_tokens\": false",
-        );
-    ken.write(&path, pooling);
+    let mut pooling: Value = serde_json::from_str(&ken.read(&path)).unwrap();
+    pooling["pooling_mode_cls_token"] = json!(true);
+    pooling["pooling_mode_mean_tokens"] = json!(false);
+    ken.write(&path, pooling.to_string());
 }
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_endpoint_that_nobody_serves_is_named() {
     let ken = Ken::new();
-    // A port that was free a moment ago.
-    let port = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
-    let url = format!("http://127.0.0.1:{port}/v1");
-    asked(&ken, &url).is(
-        "endpoint_unreachable",
-        &format!("127.0.0.1:{port}"),
-        "check that the endpoint runs",
-    );
+    // An address that was free a moment ago.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    drop(listener);
+    let refusal = asked(&ken, &format!("http://{address}/v1"));
+    let hint = "check that the endpoint runs";
+    refusal.is("endpoint_unreachable", &address, hint);
 }

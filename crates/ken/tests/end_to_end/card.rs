@@ -1,6 +1,6 @@
 //! `ken card`: what the model knows, by kind, with a page, and the same numbers as the answers behind it.
 
-use ken_testing::{cases, says};
+use ken_testing::{cases, has, holds, says};
 use serde_json::{Value, json};
 
 use crate::documents::with_notes;
@@ -42,10 +42,7 @@ fn a_card_says_what_is_known_by_kind() {
     assert_eq!(by["field"], "kind");
     let groups = by["groups"].as_array().unwrap();
     let of = |group: usize, part: &str| number(&groups[group][1][part]["value"]);
-    assert_eq!(
-        (&groups[0][0], &groups[1][0]),
-        (&json!("capital"), &json!("island"))
-    );
+    has!(groups, [0][0]: "capital", [1][0]: "island");
     assert!(of(0, "memory") > of(1, "memory"), "{card}");
     assert_eq!(of(1, "memory"), 0.0);
     // The same numbers as in the answers.
@@ -58,10 +55,7 @@ fn a_card_says_what_is_known_by_kind() {
     };
     for (policy, part) in [("never", "memory"), ("always", "evidence")] {
         let share = number(&card["all"][part]["value"]);
-        assert!(
-            (share * 6.0 - right(policy)).abs() < 1e-9,
-            "{policy}: {card}"
-        );
+        holds!("{policy}: {card}" => (share * 6.0 - right(policy)).abs() < 1e-9);
     }
     let signals = card["signals"].as_array().unwrap();
     assert_eq!(signals.len(), 4);

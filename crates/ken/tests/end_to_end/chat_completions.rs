@@ -155,10 +155,10 @@ fn a_model_that_has_to_calls_a_tool_as_it_is_described() {
     let calls: Vec<&Value> = deltas.filter_map(|delta| delta.get("tool_calls")).collect();
     assert_eq!((calls.len(), &calls[0][0]["index"]), (1, &json!(0)));
     check_call(&calls[0][0]);
-    let ended = chunks
+    let mut reasons = chunks
         .iter()
-        .any(|chunk| chunk["choices"][0]["finish_reason"] == "tool_calls");
-    assert!(ended, "{chunks:?}");
+        .map(|chunk| &chunk["choices"][0]["finish_reason"]);
+    assert!(reasons.any(|reason| reason == "tool_calls"), "{chunks:?}");
 
     let any = json!({"tools": tools(), "tool_choice": "required", "max_tokens": 60});
     has!(ask(&serving, &any), ["choices"][0]["finish_reason"]: "tool_calls");
@@ -175,10 +175,8 @@ fn a_model_that_has_to_calls_a_tool_as_it_is_described() {
             {"role": "assistant", "content": null, "tool_calls": [call]},
             {"role": "tool", "tool_call_id": "1", "content": text},
         ]);
-        let answer = ask(
-            &serving,
-            &json!({"messages": messages, "tools": tools(), "logprobs": true}),
-        );
+        let more = json!({"messages": messages, "tools": tools(), "logprobs": true});
+        let answer = ask(&serving, &more);
         answer["usage"]["prompt_tokens"].as_u64().unwrap()
     };
     assert!(returned("cold, and then again a little warmer") > returned("cold"));
@@ -198,13 +196,7 @@ fn a_model_without_tools_is_offered_none() {
         json!({"logprobs": true, "top_logprobs": 21}) => "top_logprobs";
         json!({"n": 2, "tools": tools(), "tool_choice": "required"}) => "tool_choice";
     ] {
-        let (status, refused) = serving.exchange("POST", PATH, &body(&more).to_string());
-        let refused: Value = serde_json::from_str(&refused).unwrap();
-        assert_eq!(
-            (status, &refused["error"]["param"]),
-            (400, &json!(param)),
-            "{more}: {refused}"
-        );
+        serving.refuses(PATH, &body(&more), 400, ["param", param]);
     }
 }
 
@@ -221,13 +213,8 @@ fn an_instruction_is_read_by_the_chat_template_whatever_the_size_of_the_model() 
         let mut asked = more;
         asked["messages"] = messages.clone();
         let answer = ask(&serving, &asked);
-        assert!(
-            !answer["choices"][0]["message"]["content"]
-                .as_str()
-                .unwrap()
-                .is_empty(),
-            "{answer}"
-        );
+        let message = &answer["choices"][0]["message"];
+        assert_ne!(message["content"].as_str().unwrap(), "", "{answer}");
         answer["usage"]["prompt_tokens"].clone()
     };
     // The second one is rendered by the template in any case.

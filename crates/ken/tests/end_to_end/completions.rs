@@ -3,7 +3,7 @@
 
 use std::iter::zip;
 
-use ken_testing::{cases, extended, has};
+use ken_testing::{cases, extended, has, holds};
 use serde_json::{Value, json};
 
 use crate::harness::{Ken, argument, generator};
@@ -49,9 +49,8 @@ fn tokens_of_a_prompt_are_as_likely_as_they_are_scored() {
     let told = serving.post("/detokenize", &json!({"tokens": read}));
     has!(told, ["content"]: whole, ["prompt"]: whole);
 
-    let (status, info) = serving.exchange("GET", "/tokenizer_info", "");
-    let info: Value = serde_json::from_str(&info).unwrap();
-    assert_eq!((status, &info["eos_token"]), (200, &json!("<|im_end|>")));
+    let info = serving.get("/tokenizer_info");
+    assert_eq!(info["eos_token"], "<|im_end|>");
     assert!(info["chat_template"].as_str().unwrap().contains("messages"));
 
     let generator = generator();
@@ -66,10 +65,7 @@ fn tokens_of_a_prompt_are_as_likely_as_they_are_scored() {
     let begin = read.as_array().unwrap().len() - own.as_array().unwrap().len();
     let found = &logprobs["token_logprobs"].as_array().unwrap()[begin..];
     for (found, scored) in zip(found, &scored) {
-        assert!(
-            (found.as_f64().unwrap() - scored).abs() < 1e-6,
-            "{found} {scored}"
-        );
+        holds!("{found} {scored}" => (found.as_f64().unwrap() - scored).abs() < 1e-6);
     }
     let text = first["text"].as_str().unwrap();
     assert!(text.starts_with(&whole), "{text}");
@@ -86,10 +82,7 @@ fn tokens_of_a_prompt_are_as_likely_as_they_are_scored() {
 
     // The greedy continuation is the most likely one, and scores the same as a part of the prompt.
     let written = &complete(&serving, &json!({"prompt": PROMPT, "logprobs": 1}))["choices"][0];
-    assert_eq!(
-        answer["choices"][1]["text"],
-        format!("{PROMPT}{}", written["text"].as_str().unwrap())
-    );
+    has!(answer, ["choices"][1]["text"]: format!("{PROMPT}{}", written["text"].as_str().unwrap()));
     for (own, top) in zip(
         written["logprobs"]["token_logprobs"].as_array().unwrap(),
         written["logprobs"]["top_logprobs"].as_array().unwrap(),
@@ -121,10 +114,8 @@ fn texts_are_continued_whole_in_pieces_and_to_a_stop() {
 
     let stop = text.chars().rev().take(3).collect::<Vec<_>>();
     let stop: String = stop.into_iter().rev().collect();
-    let stopped = complete(
-        &serving,
-        &json!({"prompt": PROMPT, "max_tokens": 12, "stop": stop, "logprobs": 0}),
-    );
+    let more = json!({"prompt": PROMPT, "max_tokens": 12, "stop": stop, "logprobs": 0});
+    let stopped = complete(&serving, &more);
     let choice = &stopped["choices"][0];
     assert_eq!(choice["finish_reason"], "stop");
     let kept = choice["text"].as_str().unwrap();
@@ -140,10 +131,7 @@ fn texts_are_continued_whole_in_pieces_and_to_a_stop() {
         json!({"prompt": [PROMPT, "Once"], "temperature": 1.0, "seed": 5, "n": 2, "max_tokens": 6});
     let sampled = complete(&serving, &sampled);
     let texts = sampled["choices"].as_array().unwrap();
-    let indices: Vec<u64> = texts
-        .iter()
-        .map(|one| one["index"].as_u64().unwrap())
-        .collect();
+    let indices: Vec<&Value> = texts.iter().map(|text| &text["index"]).collect();
     assert_eq!(indices, [0, 1, 2, 3]);
     assert_ne!(texts[0]["text"], texts[1]["text"]);
 }
@@ -203,9 +191,8 @@ fn what_is_not_done_is_refused_by_name() {
         json!({"prompt": "x", "model": "gpt-5"}) => "model";
     ] {
         let body = extended(json!({"model": "ken"}), &more);
-        let (status, refused) = serving.exchange("POST", "/v1/completions", &body.to_string());
+        let (status, refused) = serving.reply("/v1/completions", &body);
         assert!(status == 400 || status == 404, "{more}: {status}");
-        let refused: Value = serde_json::from_str(&refused).unwrap();
         assert_eq!(refused["error"]["param"], param, "{more}: {refused}");
     }
     for (path, body) in cases![

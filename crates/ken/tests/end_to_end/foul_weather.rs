@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use ken_testing::holds;
 use ken_torture::random::Random;
 use serde_json::{Value, json};
 
@@ -484,10 +485,7 @@ fn endure(cycles: impl Iterator<Item = u64>, foul: Duration) {
     assert!(!seen.answered.is_empty() && !seen.found.is_empty() && seen.embedded > 0);
     assert!(percentile(&seen.found, 1.0) < FOUND_WITHIN);
     let first = held.first().copied().unwrap_or_default();
-    assert!(
-        held.iter().all(|now| *now < first + MOST_GROWTH),
-        "{held:.0?}"
-    );
+    holds!("{held:.0?}" => held.iter().all(|now| *now < first + MOST_GROWTH));
     let left = ["data/jobs", "data/files"].map(|folder| std::fs::read_dir(ken.path(folder)));
     assert_eq!(left.into_iter().flatten().flatten().count(), 0);
     let log = std::fs::read_to_string(&serving.log).unwrap();

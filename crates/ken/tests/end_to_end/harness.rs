@@ -167,6 +167,17 @@ pub(crate) fn objects(lines: &str) -> Vec<Value> {
         .collect()
 }
 
+/// The items of a list.
+pub(crate) fn items(value: &Value) -> &[Value] {
+    value.as_array().unwrap_or_else(|| panic!("{value}"))
+}
+
+/// A text in each item of a list.
+pub(crate) fn texts(list: &Value, field: &str) -> Vec<String> {
+    let text = |item: &Value| item[field].as_str().unwrap().to_owned();
+    items(list).iter().map(text).collect()
+}
+
 /// The names of an object's fields, in their order.
 pub(crate) fn keys(value: &Value) -> Vec<&str> {
     let fields = value.as_object().unwrap_or_else(|| panic!("{value}"));

@@ -85,12 +85,9 @@ fn an_endpoint_that_a_corpus_names_is_asked_nothing() {
         let output = called(&ken, &[verb, &corpus].concat(), &[("KEN_API_KEY", KEY)]);
         assert!(!said(&output).contains(KEY));
         let refused = refused(output);
-        refused.is(
-            "embedder_not_trusted",
-            &server.url,
-            "--trust-corpus-embedder",
-        );
-        refused.is("embedder_not_trusted", &server.url, "--embedder REF");
+        for hint in ["--trust-corpus-embedder", "--embedder REF"] {
+            refused.is("embedder_not_trusted", &server.url, hint);
+        }
         assert_eq!(server.requests("").len(), known, "{verb:?}");
     }
     // Also beside a corpus that may be queried.
@@ -150,11 +147,8 @@ fn with_consent_the_query_arrives_and_the_key_only_where_it_belongs() {
     let search = ["search", QUERY, "--corpus", "strange"];
     let flags = ["--embedder", &embedder, "--config", "keys.toml"];
     let search = [&search[..], &flags].concat();
-    refused(called(&ken, &search, &[("KEN_API_KEY", KEY)])).is(
-        "key_not_set",
-        "LISTENER",
-        "set LISTENER",
-    );
+    let refusal = refused(called(&ken, &search, &[("KEN_API_KEY", KEY)]));
+    refusal.is("key_not_set", "LISTENER", "set LISTENER");
     assert_eq!(server.requests("").len(), known);
 }
 
@@ -200,11 +194,8 @@ fn a_model_that_a_corpus_names_is_not_fetched() {
         corpus_of(&ken.path(corpus), reference);
         let known = hub.requests("").len();
         let search = ["search", QUERY, "--corpus", corpus];
-        refused(called(&ken, &search, &variables)).is(
-            "embedder_not_trusted",
-            reference,
-            "--embedder REF",
-        );
+        let refusal = refused(called(&ken, &search, &variables));
+        refusal.is("embedder_not_trusted", reference, "--embedder REF");
         assert_eq!(hub.requests("").len(), known, "{reference}");
         // With consent the attempt is made, and fails.
         let consented = [&search[..], &["--trust-corpus-embedder"]].concat();
@@ -237,11 +228,8 @@ fn two_endpoints_get_a_key_each() {
     let found: Value = serde_json::from_str(&said).unwrap();
     has!(found, ["model"]["ready"]: true, ["settings"]["keys"][origin(&model)]: "env:FIRST");
     for (server, key) in [(&model, KEY), (&embedder, OTHER_KEY)] {
-        let keys: Vec<_> = server
-            .requests("")
-            .into_iter()
-            .map(|r| r.authorization)
-            .collect();
+        let requests = server.requests("").into_iter();
+        let keys: Vec<_> = requests.map(|request| request.authorization).collect();
         assert_eq!(keys, [Some(format!("Bearer {key}"))]);
     }
 }
@@ -311,19 +299,11 @@ fn a_file_that_lies_in_the_folder_gives_no_server_a_key() {
 fn no_key_is_sent_in_plain_text_to_another_machine() {
     let ken = with_notes();
     // Addresses for documents, where nothing answers.
-    let ask = [
-        "ask",
-        QUERY,
-        "--corpus",
-        "island",
-        "--model",
-        "http://192.0.2.1:8000/v1",
-    ];
-    refused(called(&ken, &ask, &[("KEN_API_KEY", KEY)])).is(
-        "key_in_plain_text",
-        "192.0.2.1:8000",
-        "--allow-plaintext-keys",
-    );
+    let model = "http://192.0.2.1:8000/v1";
+    let ask = ["ask", QUERY, "--corpus", "island", "--model", model];
+    let refusal = refused(called(&ken, &ask, &[("KEN_API_KEY", KEY)]));
+    let hint = "--allow-plaintext-keys";
+    refusal.is("key_in_plain_text", "192.0.2.1:8000", hint);
     let token = [("KEN_MILVUS_TOKEN", "root:hunter22")];
     let address = "milvus://192.0.2.1:19530/notes";
     for call in [
@@ -348,11 +328,9 @@ fn an_endpoint_that_a_collection_names_is_asked_nothing() {
     ken.text(&["corpus", "push", "--corpus", "strange", "--to", &address]);
     let known = server.requests("").len();
     let search = ["search", QUERY, "--corpus", &address];
-    refused(called(&ken, &search, &[("KEN_API_KEY", KEY)])).is(
-        "embedder_not_trusted",
-        &server.url,
-        "--trust-corpus-embedder",
-    );
+    let refusal = refused(called(&ken, &search, &[("KEN_API_KEY", KEY)]));
+    let hint = "--trust-corpus-embedder";
+    refusal.is("embedder_not_trusted", &server.url, hint);
     assert_eq!(server.requests("").len(), known);
     let consented = [&search[..], &["--trust-corpus-embedder"]].concat();
     let output = called(&ken, &consented, &[("KEN_API_KEY", KEY)]);

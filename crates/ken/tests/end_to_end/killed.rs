@@ -7,6 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Output;
 
+use ken_testing::holds;
 use ken_torture::shim::{Control, Order, Shim, Strike, kinds};
 use serde_json::json;
 
@@ -195,10 +196,7 @@ fn a_killed_probe_asks_only_what_is_missing() {
         let again = run(&ken, &shim, &probe(&records_in(&out)), &out, 0);
         assert!(again.status.success());
         let after = ken.read(records);
-        assert!(
-            after.starts_with(&before),
-            "what was written is not asked again, killed at {at}"
-        );
+        holds!("what was written is not asked again, killed at {at}" => after.starts_with(&before));
         assert_eq!(untimed(&after), expected, "killed at {at}");
         assert!(ken.path("out/records.jsonl.parquet").exists());
     }

@@ -1,6 +1,6 @@
 //! `ken label sources`: its records, its summary, resuming after a stop, and what it refuses.
 
-use ken_testing::{has, says};
+use ken_testing::{has, holds, says};
 use serde_json::{Value, json};
 
 use crate::documents::with_notes;
@@ -86,11 +86,9 @@ fn check(record: &Value) {
         (2, 2, 1)
     );
     for context in contexts {
-        assert!(number(&context["logprob"]) <= 0.0, "{context}");
-        assert!(
-            !context["text"].as_str().unwrap().contains('\n'),
-            "{context}"
-        );
+        holds!("{context}" =>
+            number(&context["logprob"]) <= 0.0,
+            !context["text"].as_str().unwrap().contains('\n'));
         assert_eq!(
             context.get("passage_id").is_none(),
             context["source"] == "self"

@@ -1,6 +1,6 @@
 //! `ken label mastery`: its records, its summary, resuming after a stop, and what it refuses.
 
-use ken_testing::{has, says};
+use ken_testing::{has, holds, says};
 use serde_json::{Value, json};
 
 use crate::harness::{Ken, keys, number, objects, refuses, words};
@@ -50,10 +50,8 @@ fn a_sample_grows_without_paying_twice_and_keeps_the_contract() {
     has!(lighthouse, [0]["id"]: "harbour#0/0");
     has!(lighthouse, [0]["sentence"]: "The lighthouse of Orrin was built in 1871.");
     records.iter().for_each(check);
-    assert!(
-        records.iter().any(|record| !record["mastery"].is_null()),
-        "some question passes: {whole}"
-    );
+    holds!("some question passes: {whole}" =>
+        records.iter().any(|record| !record["mastery"].is_null()));
 
     let refusal = ken.refusal(&label(&["--out", "parts.jsonl", "--seed", "4"]));
     refusal.is("other_settings", "seed was 0 and is now 4", "new file");

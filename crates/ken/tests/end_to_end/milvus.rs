@@ -3,10 +3,11 @@
 
 use std::time::{Duration, Instant};
 
+use ken_testing::{has, holds};
 use serde_json::{Value, json};
 
 use crate::documents::with_notes;
-use crate::harness::{keys, refuses};
+use crate::harness::{keys, refuses, texts, words};
 use crate::milvus_lite::MilvusLite;
 use crate::serve::Serving;
 
@@ -29,15 +30,9 @@ fn a_corpus_in_milvus_is_searched_as_the_one_on_disk() {
     for key in of_info {
         assert_eq!(pushed[key], info[key], "{key}");
     }
-    assert_eq!(
-        (&pushed["sent"], &pushed["kept"]),
-        (&info["passages"], &Value::from(0))
-    );
+    has!(pushed, ["sent"]: info["passages"], ["kept"]: Value::from(0));
     let text = ken.text(&push);
-    assert!(
-        text.starts_with("0 passages sent, 0 deleted, 5 kept"),
-        "{text}"
-    );
+    holds!("{text}" => text.starts_with("0 passages sent, 0 deleted, 5 kept"));
 
     assert_eq!(ken.json(&["corpus", "info", "--corpus", &address]), info);
 
@@ -49,10 +44,7 @@ fn a_corpus_in_milvus_is_searched_as_the_one_on_disk() {
     let first = ken.json(&part("1/2"));
     assert_eq!(first["missing"], json!(["2/2"]));
     let text = ken.text(&part("1/2"));
-    assert!(
-        text.ends_with("these parts are pushed, too: 2/2\n"),
-        "{text}"
-    );
+    holds!("{text}" => text.ends_with("these parts are pushed, too: 2/2\n"));
     let last = ken.json(&part("2/2"));
     assert_eq!(last["missing"], json!([]));
     let sent = [&first, &last].map(|pushed| pushed["sent"].as_u64().unwrap());
@@ -61,29 +53,16 @@ fn a_corpus_in_milvus_is_searched_as_the_one_on_disk() {
     let hits = |corpus: &str, mode: &str| {
         let query = "keeper of the lighthouse of Orrin";
         let search = ["search", query, "--corpus", corpus, "--mode", mode];
-        let found = ken.json(&[&search[..], &["--k", "2"]].concat());
-        let ids = found["hits"].as_array().unwrap().iter();
-        ids.map(|hit| hit["passage_id"].clone()).collect::<Vec<_>>()
+        let results = ken.json(&[&search[..], &["--k", "2"]].concat());
+        texts(&results["hits"], "passage_id")
     };
     for mode in ["dense", "lexical", "hybrid"] {
         assert_eq!(hits(&address, mode)[0], hits("island", mode)[0], "{mode}");
     }
-    let filtered = ken.json(&[
-        "search",
-        "--corpus",
-        &address,
-        "--filter",
-        "nothing=here",
-        "lighthouse",
-    ]);
-    assert_eq!(filtered["hits"].as_array().unwrap().len(), 0);
-    let ask = [
-        "ask",
-        "--corpus",
-        &address,
-        "Who keeps the Orrin lighthouse?",
-    ];
-    let answer = ken.json(&ask);
+    let search = format!("search --corpus {address} --filter nothing=here lighthouse");
+    assert_eq!(ken.json(&words(&search))["hits"], json!([]));
+    let ask = format!("ask --corpus {address} 'Who keeps the Orrin lighthouse?'");
+    let answer = ken.json(&words(&ask));
     assert_eq!(answer["retrieved"][0]["passage_id"], "harbour.txt#0");
 }
 
@@ -98,10 +77,10 @@ fn a_corpus_in_milvus_is_pruned_there_and_switched_back() {
     let found = |filter: &str| {
         let search = ["search", "--corpus", &address, "--mode", "dense"];
         let more = ["--k", "5", "--filter", filter, "the lighthouse of Orrin"];
-        let hits = ken.json(&[&search[..], &more].concat());
-        let hits = hits["hits"].as_array().unwrap().iter();
-        hits.map(|hit| hit["passage_id"].clone())
-            .collect::<Vec<_>>()
+        texts(
+            &ken.json(&[&search[..], &more].concat())["hits"],
+            "passage_id",
+        )
     };
     let everything = "NOT nothing=here";
     assert_eq!(found(everything)[0], "harbour.txt#0");
@@ -124,34 +103,22 @@ fn a_corpus_in_milvus_is_pruned_there_and_switched_back() {
     let dry = ["--ratio", "0.4", "--dry-run", "--out"];
     let of_folder = ken.json(&[&folder[..], &dry, &["folder.jsonl"]].concat());
     assert_eq!(keys(&kept), keys(&of_folder));
-    assert_eq!(
-        (&kept["pruned"], &kept["passages"], &kept["method"]),
-        (&json!(1), &json!(5), &json!("kept"))
-    );
-    assert!(!found(everything).contains(&json!("harbour.txt#0")));
+    has!(kept, ["pruned"]: 1, ["passages"]: 5, ["method"]: "kept");
+    assert!(!found(everything).contains(&"harbour.txt#0".to_owned()));
     // What goes is what goes in the folder, and of what went before as well.
     by_ratio(&[&["--method", "random"][..], &dry, &["milvus.jsonl"]].concat());
     assert_eq!(ken.read("milvus.jsonl"), ken.read("folder.jsonl"));
     let undone = ken.json(&["prune", "undo", "--corpus", &address]);
     assert_eq!(undone["pruned"], json!(0));
     assert_eq!(found(everything)[0], "harbour.txt#0");
-    ken.refusal(
-        &[
-            &apply[..],
-            &["--ratio", "0.2", "--filter", "a=b", "--score", "x"],
-        ]
-        .concat(),
-    )
-    .is("part_of_corpus", "whole corpus", "--filter");
+    refuses!(ken, &[&apply[..], &["--ratio", "0.2", "--filter", "a=b", "--score", "x"]].concat() =>
+        "part_of_corpus", "whole corpus", "--filter");
 
     let by_ids = [&apply[..], &["--ids", "passages.jsonl"]].concat();
     let pruned = ken.json(&by_ids);
     assert_eq!(keys(&pruned), keys(&scored));
-    assert_eq!(
-        (&pruned["pruned"], &pruned["passages"]),
-        (&json!(1), &json!(4))
-    );
-    assert!(!found(everything).contains(&json!("harbour.txt#0")));
+    has!(pruned, ["pruned"]: 1, ["passages"]: 4);
+    assert!(!found(everything).contains(&"harbour.txt#0".to_owned()));
     assert_eq!(ken.json(&by_ids), pruned);
 
     let switched = ken.json(&[&push[..], &["--switch"]].concat());
@@ -173,8 +140,7 @@ fn a_server_shows_what_an_alias_was_switched_to() {
     ken.json(&switch);
     let serving = Serving::start(&ken, &["--corpus", &address]);
     let shown = || {
-        let (_, body) = serving.exchange("GET", "/v1/ken/corpora", "");
-        let corpora: Value = serde_json::from_str(&body).unwrap();
+        let corpora = serving.get("/v1/ken/corpora");
         ["generation", "passages"].map(|key| corpora["corpora"][0][key].clone())
     };
     assert_eq!(shown(), [json!(1), json!(5)]);

@@ -1,6 +1,6 @@
 //! What a model computes, and what the doctor says of existing models.
 
-use ken_testing::has;
+use ken_testing::{has, holds};
 use serde_json::Value;
 
 use crate::harness::{Ken, argument, embedder, generator, keys, number, refused};
@@ -58,10 +58,7 @@ fn the_doctor_tries_the_models_that_are_there() {
         has!(findings[model], ["ready"]: true, ["problem"]: Value::Null);
     }
     for field in ["version", "machine", "python", "hub", "cache", "settings"] {
-        assert!(
-            findings.get(field).is_some(),
-            "{field} is not in {findings}"
-        );
+        holds!("{field} is not in {findings}" => findings.get(field).is_some());
     }
 }
 

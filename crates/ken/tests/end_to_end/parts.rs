@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use ken_testing::cases;
+use ken_testing::{cases, holds};
 use serde_json::{Value, json};
 
 use crate::documents::with_notes;
@@ -25,6 +25,14 @@ fn prepared() -> Ken {
     });
     ken.write_lines("questions.jsonl", lines);
     ken
+}
+
+/// The hint at a part that is not finished.
+const AGAIN: &str = "run the command of this part again";
+
+/// Files of records in a folder.
+fn in_folder<const N: usize>(folder: &str, names: [&str; N]) -> [String; N] {
+    names.map(|name| format!("{folder}/{name}.jsonl"))
 }
 
 /// Without times, which differ from run to run: keys such as `ms`, `latency_ms` and `timing_ms`, and of the report of a
@@ -50,15 +58,25 @@ fn lines(text: &str) -> Vec<Value> {
     objects(text).into_iter().map(untimed).collect()
 }
 
-fn names(out: &str, of: usize) -> Vec<String> {
-    (1..=of)
-        .map(|number| format!("{out}.part-{number}-of-{of}"))
-        .collect()
+/// Joins three parts.
+fn join(out: &str) -> String {
+    let parts = [1, 2, 3].map(|number| format!("{out}.part-{number}-of-3"));
+    format!("join {} --out {out}", parts.join(" "))
+}
+
+/// Cuts a file like a run that was killed while it wrote its second record. Returns what was whole.
+fn cut(ken: &Ken, name: &str) -> String {
+    let whole = ken.read(name);
+    let lines = whole.lines().take(2).map(|line| line.len() + 1);
+    let second = lines.sum::<usize>();
+    ken.write(name, &whole[..second + 30]);
+    whole[..second].to_owned()
 }
 
 /// Runs a verb once as a whole, then in three parts that are joined, and compares the output and the `files` of
 /// records. Afterwards, the whole run's files are in `whole`, and the joined ones in `out`.
-fn check_joined(ken: &Ken, verb: &[&str], out: &str, files: &[&str]) {
+fn check_joined(ken: &Ken, verb: &[&str], out: &str, files: &[impl AsRef<str>]) {
+    let files: Vec<&str> = files.iter().map(AsRef::as_ref).collect();
     let verb = [verb, &["--out", out, "--json"]].concat();
     let printed = ken.text(&verb);
     let moved = |name: &str| format!("whole/{name}");
@@ -75,13 +93,11 @@ fn check_joined(ken: &Ken, verb: &[&str], out: &str, files: &[&str]) {
         assert_eq!(lines(&printed)[0]["part"], part, "{printed}");
         assert!(!ken.path(out).exists(), "a part leaves the whole alone");
     }
-    let parts = names(out, 3);
-    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    let join = [&["join"][..], &parts, &["--out", out, "--json"]].concat();
+    let join = join(out) + " --json";
     for _ in 0..2 {
         // Neither the models nor the corpus are needed.
         let joined = ken
-            .command(&join)
+            .command(&words(&join))
             .env("KEN_MODEL", "gone.gguf")
             .env("KEN_EMBEDDER", "./gone")
             .output()
@@ -107,12 +123,8 @@ fn probed_parts_are_one_run_with_its_report() {
     let ken = prepared();
     let verb = words("probe questions.jsonl --corpus island --by kind");
     let how = ["--samples", "4", "--max-tokens", "8"];
-    check_joined(
-        &ken,
-        &[&verb[..], &how].concat(),
-        "known.jsonl",
-        &["known.jsonl"],
-    );
+    let verb = [&verb[..], &how].concat();
+    check_joined(&ken, &verb, "known.jsonl", &["known.jsonl"]);
     let page = |name: &str| undated(&ken.read(name));
     assert_eq!(page("known.jsonl.html"), page("whole/known.jsonl.html"));
     assert!(ken.path("known.jsonl.parquet").is_file());
@@ -122,14 +134,8 @@ fn probed_parts_are_one_run_with_its_report() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn labeled_parts_are_one_run() {
     let ken = prepared();
-    let verb = ["label", "mastery", "--corpus", "island", "--limit", "2"];
-    let how = ["--pairs", "2", "--max-tokens", "4"];
-    check_joined(
-        &ken,
-        &[&verb[..], &how].concat(),
-        "mastery.jsonl",
-        &["mastery.jsonl"],
-    );
+    let verb = words("label mastery --corpus island --limit 2 --pairs 2 --max-tokens 4");
+    check_joined(&ken, &verb, "mastery.jsonl", &["mastery.jsonl"]);
 }
 
 #[test]
@@ -148,9 +154,8 @@ fn labels_of_sources_are_joined_after_each_round() {
         let printed = ken.text(&[&verb[..], &["labels.jsonl", "--part", part]].concat());
         assert_eq!(lines(&printed)[0]["items"], 2, "{printed}");
     };
-    let parts = names("labels.jsonl", 3);
-    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    let join = [&["join"][..], &parts, &["--out", "labels.jsonl"]].concat();
+    let join = join("labels.jsonl");
+    let join = words(&join);
 
     ["3/3", "1/3", "2/3"].into_iter().for_each(measure);
     for _ in 0..2 {
@@ -160,13 +165,8 @@ fn labels_of_sources_are_joined_after_each_round() {
         assert!(!ken.path("labels.jsonl").exists());
     }
     measure("1/3");
-    let refused = ken.refusal(&join);
     let message = "labels.jsonl.part-2-of-3 has 0 of its 2 questions";
-    refused.is(
-        "part_unfinished",
-        message,
-        "run the command of this part again",
-    );
+    refuses!(ken, &join => "part_unfinished", message, AGAIN);
     ["2/3", "3/3"].into_iter().for_each(measure);
     for _ in 0..2 {
         let joined = ken.text(&[&join[..], &["--json"]].concat());
@@ -188,21 +188,12 @@ fn evaluated_parts_are_one_run() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn compared_parts_are_one_run() {
     let ken = prepared();
-    let verb = words("eval questions.jsonl --corpus island --by kind");
-    let policies = "never,always:1,uncertainty:perplexity,certainty@0.5,random:0.5";
-    let verb = [
-        &verb[..],
-        &["--policy", policies, "--k", "2", "--samples", "4"],
-    ]
-    .concat();
-    let files = ["never", "always", "always:1", "signals"];
-    let files = files.map(|name| format!("policies/{name}.jsonl"));
-    check_joined(
-        &ken,
-        &verb,
-        "policies",
-        &files.each_ref().map(String::as_str),
+    let verb = words(
+        "eval questions.jsonl --corpus island --by kind --k 2 --samples 4 --policy \
+         never,always:1,uncertainty:perplexity,certainty@0.5,random:0.5",
     );
+    let files = ["never", "always", "always:1", "signals"];
+    check_joined(&ken, &verb, "policies", &in_folder("policies", files));
     for name in ["report.html", "page.json", "policies.csv"] {
         assert!(ken.path(&format!("policies/{name}")).is_file(), "{name}");
     }
@@ -212,17 +203,12 @@ fn compared_parts_are_one_run() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn parts_compared_by_full_answers_are_one_run() {
     let ken = prepared();
-    let verb = ["eval", "questions.jsonl", "--corpus", "island"];
-    let policies = ["--policy", "always,documents"];
-    let full = ["--style", "full", "--max-tokens", "8"];
-    let files = ["never", "always", "documents", "signals"];
-    let files = files.map(|name| format!("policies/{name}.jsonl"));
-    check_joined(
-        &ken,
-        &[&verb[..], &policies, &full].concat(),
-        "policies",
-        &files.each_ref().map(String::as_str),
+    let verb = words(
+        "eval questions.jsonl --corpus island --policy always,documents --style full \
+         --max-tokens 8",
     );
+    let files = ["never", "always", "documents", "signals"];
+    check_joined(&ken, &verb, "policies", &in_folder("policies", files));
 }
 
 #[test]
@@ -230,14 +216,10 @@ fn parts_compared_by_full_answers_are_one_run() {
 fn a_card_of_parts_is_one_card() {
     let ken = prepared();
     let verb = ["card", "questions.jsonl", "--corpus", "island"];
-    let files = ["never", "always", "signals"].map(|name| format!("card/{name}.jsonl"));
-    check_joined(&ken, &verb, "card", &files.each_ref().map(String::as_str));
-    let title = |page: &str| page.split("</h1>").next().unwrap().to_owned();
-    let (joined, whole) = (
-        ken.read("card/report.html"),
-        ken.read("whole/card/report.html"),
-    );
-    assert_eq!(title(&joined), title(&whole));
+    let files = in_folder("card", ["never", "always", "signals"]);
+    check_joined(&ken, &verb, "card", &files);
+    let title = |page: &str| ken.read(page).split("</h1>").next().unwrap().to_owned();
+    assert_eq!(title("card/report.html"), title("whole/card/report.html"));
 }
 
 #[test]
@@ -250,43 +232,22 @@ fn a_part_is_resumed_and_parts_of_other_runs_are_refused() {
     };
     ken.text(&probe(&["--part", "1/2"]));
     ken.text(&probe(&["--part", "2/2"]));
-    // Like a part that was killed while it wrote its second record.
     let records = "known.jsonl.part-1-of-2/records.jsonl";
     let whole = ken.read(records);
-    let second = whole
-        .lines()
-        .take(2)
-        .map(|line| line.len() + 1)
-        .sum::<usize>();
-    ken.write(records, &whole[..second + 30]);
+    let kept = cut(&ken, records);
     let join = words("join known.jsonl.part-1-of-2 known.jsonl.part-2-of-2 --out known.jsonl");
-    let refused = ken.refusal(&join);
     let message = "known.jsonl.part-1-of-2 has 1 of its 3 questions";
-    refused.is(
-        "part_unfinished",
-        message,
-        "run the command of this part again",
-    );
+    refuses!(ken, &join => "part_unfinished", message, AGAIN);
     assert!(!ken.path("known.jsonl").exists());
     ken.text(&probe(&["--part", "1/2"]));
-    assert!(
-        ken.read(records).starts_with(&whole[..second]),
-        "what was paid for is kept"
-    );
+    holds!("what was paid for is kept" => ken.read(records).starts_with(&kept));
     assert_eq!(lines(&ken.read(records)), lines(&whole));
     ken.text(&join);
     let joined = ken.read("known.jsonl");
 
     let refused = ken.refusal(&probe(&["--part", "1/2", "--temperature", "0.5"]));
     refused.is("other_run", "temperature was 1 and is now 0.5", "--out");
-    let refused = ken.refusal(
-        &join[..2]
-            .iter()
-            .chain(&join[3..])
-            .copied()
-            .collect::<Vec<_>>(),
-    );
-    refused.is("part_missing", "2/2", "--part I/N");
+    refuses!(ken, &[&join[..2], &join[3..]].concat() => "part_missing", "2/2", "--part I/N");
     let copy = [&join[..2], &["known.jsonl.part-1-of-2"], &join[3..]].concat();
     refuses!(ken, &copy => "part_twice", "part 1/2 is there twice", "");
     ken.text(&probe(&["--part", "1/3"]));
@@ -327,7 +288,6 @@ fn a_study_of_parts_is_one_study() {
             files.push(format!("st/evidence/{dataset}/{condition}.jsonl"));
         }
     }
-    let files: Vec<&str> = files.iter().map(String::as_str).collect();
     check_joined(&ken, &verb, "st", &files);
     assert_eq!(ken.read("st/study.json"), ken.read("whole/st/study.json"));
     let provenance = |page: &str| {
@@ -348,62 +308,35 @@ fn a_part_of_a_study_is_resumed_and_parts_of_other_studies_are_refused() {
     let (one, two) = ("st.part-1-of-2", "st.part-2-of-2");
     ken.text(&study("st", "0-1", &small, &["--part", "1/2"]));
     let join = |parts: &[&'static str]| [&["join"][..], parts, &["--out", "st"]].concat();
-    ken.refusal(&join(&[one]))
-        .is("part_missing", "2/2", "--part I/N");
+    refuses!(ken, &join(&[one]) => "part_missing", "2/2", "--part I/N");
     ken.text(&study("st", "0-1", &small, &["--part", "2/2"]));
-    ken.refusal(&join(&[one, two, one]))
-        .is("part_twice", "part 1/2 is there twice", "");
+    refuses!(ken, &join(&[one, two, one]) => "part_twice", "part 1/2 is there twice", "");
 
-    // Like a part that was killed while it wrote the second record of its last cell.
+    // Its last cell.
     let cell = format!("{one}/cells/q/s/n1-forward-k2-pruned0.jsonl");
     let whole = ken.read(&cell);
-    let second = whole
-        .lines()
-        .take(2)
-        .map(|line| line.len() + 1)
-        .sum::<usize>();
-    ken.write(&cell, &whole[..second + 30]);
+    let kept = cut(&ken, &cell);
     let message = "st.part-1-of-2 has 1 of its 5 questions";
-    ken.refusal(&join(&[one, two])).is(
-        "part_unfinished",
-        message,
-        "run the command of this part again",
-    );
+    refuses!(ken, &join(&[one, two]) => "part_unfinished", message, AGAIN);
     assert!(!ken.path("st").exists());
     let more_scales = study("st", "0-3", &small, &["--part", "1/2"]);
-    ken.refusal(&more_scales).is(
-        "other_run",
-        "scales was [0,1] and is now [0,1,2,3]",
-        "--out",
-    );
+    refuses!(ken, &more_scales => "other_run", "scales was [0,1] and is now [0,1,2,3]", "--out");
     let larger = ["--part", "1/2", "--parameters", "s=5e9"];
-    ken.refusal(&study("st", "0-1", &small, &larger))
-        .is("other_run", "parameters was", "");
+    refuses!(ken, &study("st", "0-1", &small, &larger) => "other_run", "parameters was", "");
     ken.text(&study("st", "0-1", &small, &["--part", "1/2"]));
     let resumed = ken.read(&cell);
-    assert!(
-        resumed.starts_with(&whole[..second]),
-        "what was paid for is kept"
-    );
+    holds!("what was paid for is kept" => resumed.starts_with(&kept));
     assert_eq!(lines(&resumed), lines(&whole));
 
     let again = ken.json(&join(&[one, two]));
     assert_eq!(again["missing"], json!([]));
     let joined = ken.read("st/cells/q/s/n1-forward-k2-pruned0.jsonl");
-    ken.text(&study(
-        "other",
-        "0-1",
-        &small,
-        &["--part", "2/2", "--limit", "8"],
-    ));
-    ken.refusal(&join(&[one, "other.part-2-of-2"])).is(
-        "other_run",
-        "other.part-2-of-2 is a part of another run than st.part-1-of-2: items was 9",
-        "",
-    );
+    let fewer = ["--part", "2/2", "--limit", "8"];
+    ken.text(&study("other", "0-1", &small, &fewer));
+    let message = "other.part-2-of-2 is a part of another run than st.part-1-of-2: items was 9";
+    refuses!(ken, &join(&[one, "other.part-2-of-2"]) => "other_run", message, "");
     let side_by_side = ["study", "join", one, two, "--out", "all"];
-    ken.refusal(&side_by_side)
-        .is("part_of_study", "st.part-1-of-2 is a part", "ken join PART");
+    refuses!(ken, &side_by_side => "part_of_study", "st.part-1-of-2 is a part", "ken join PART");
     // The whole is a study as any other, to which scales are added.
     ken.text(&study("later", "2", &small, &["--part", "1/1"]));
     let report = ken.json(&join(&["later.part-1-of-1"]));

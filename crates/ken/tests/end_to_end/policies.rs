@@ -1,7 +1,7 @@
 //! Policies that decide by the model's own answers: asked for one by one, compared by `ken eval`, and
 //! given a threshold by `ken calibrate`.
 
-use ken_testing::{has, says};
+use ken_testing::{has, holds, says};
 use serde_json::{Value, json};
 
 use crate::documents::with_notes;
@@ -217,10 +217,7 @@ fn what_was_probed_gives_a_threshold_and_is_not_sampled_again() {
     };
     let probed = &known["costs_with_evidence"]["greedy"]["tokens"]["prompt"];
     assert_eq!(read("same"), number(probed));
-    assert!(
-        read("fewer") < read("same"),
-        "one passage is read, not three"
-    );
+    holds!("one passage is read, not three" => read("fewer") < read("same"));
 
     // The one threshold of both judgments has the announced effect on these questions.
     let twice = "uncertainty:perplexity+double";

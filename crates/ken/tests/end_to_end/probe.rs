@@ -1,6 +1,6 @@
 //! `ken probe`: its records, its summary, resuming after a stop, and what it refuses.
 
-use ken_testing::{has, says};
+use ken_testing::{has, holds, says};
 use serde_json::{Value, json};
 
 use crate::documents::with_notes;
@@ -86,10 +86,7 @@ fn check(record: &Value) {
         assert_eq!(keys(&record[indicator]), conditions);
         for condition in conditions {
             let value = &record[indicator][condition];
-            assert!(
-                value.is_null() || (0.0..=1.0).contains(&number(value)),
-                "{record}"
-            );
+            holds!("{record}" => value.is_null() || (0.0..=1.0).contains(&number(value)));
         }
     }
     assert_eq!(keys(&record["effect"]), ["confidence", "certainty"]);

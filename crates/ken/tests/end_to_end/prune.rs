@@ -1,10 +1,10 @@
 //! `ken train pruner` and `ken prune` on real embeddings: exact ratios, guarantees, reports, undoing, and
 //! what is refused.
 
-use ken_testing::{has, says};
+use ken_testing::{has, holds, says};
 use serde_json::{Value, json};
 
-use crate::harness::{Ken, keys, number, refuses, words};
+use crate::harness::{Ken, keys, number, objects, refuses, texts, words};
 use crate::records::{invent, probe_with};
 use crate::tuning::{MODEL, SMALL};
 
@@ -100,11 +100,7 @@ fn real_model(ken: &Ken) -> String {
 /// The ids of the passages that are left.
 pub(crate) fn left(ken: &Ken) -> Vec<String> {
     let lines = ken.text(&["corpus", "export", "--corpus", "island"]);
-    let id = |line: &str| {
-        let value: Value = serde_json::from_str(line).unwrap();
-        value["doc_id"].as_str().unwrap().to_owned()
-    };
-    lines.lines().map(id).collect()
+    texts(&json!(objects(&lines)), "doc_id")
 }
 
 #[test]
@@ -113,10 +109,7 @@ fn exactly_the_share_goes_that_is_known_and_comes_back() {
     let ken = prepared();
     let learned = ken.json(&words(TRAIN));
     assert_eq!(keys(&learned), ["pruner", "report"]);
-    assert!(
-        number(&learned["report"]["rank_correlation"]) > 0.7,
-        "{learned}"
-    );
+    holds!("{learned}" => number(&learned["report"]["rank_correlation"]) > 0.7);
     let dry = ken.json(&prune(&["--ratio", "0.4", "--dry-run"]));
     has!(dry, ["pruned"]: 24, ["passages"]: 60);
     assert_eq!(pruned(&ken), (0, 1), "a dry run changes nothing");
@@ -135,14 +128,14 @@ fn exactly_the_share_goes_that_is_known_and_comes_back() {
     assert_eq!(pruned(&ken).0, 6);
     let now = left(&ken);
     assert!(before.iter().all(|id| now.contains(id)));
-    ken.text(&words(
-        "prune apply --corpus island --method random --seed 4 --ratio 0.5",
-    ));
-    assert_eq!(pruned(&ken).0, 30);
-    ken.text(&words(
-        "prune apply --corpus island --method near-duplicates --ratio 0.2",
-    ));
-    assert_eq!(pruned(&ken).0, 12);
+    for (method, count) in [
+        ("random --seed 4 --ratio 0.5", 30),
+        ("near-duplicates --ratio 0.2", 12),
+    ] {
+        let apply = format!("prune apply --corpus island --method {method}");
+        ken.text(&words(&apply));
+        assert_eq!(pruned(&ken).0, count, "{method}");
+    }
     let undone = ken.json(&["prune", "undo", "--corpus", "island"]);
     assert_eq!(undone["pruned"], 0);
     assert_eq!(left(&ken).len(), 60);
@@ -190,24 +183,14 @@ fn a_report_measures_copies_and_leaves_the_corpus() {
     has!(none, ["passages"]: 0, ["policy"]: "never");
     assert_eq!(number(&none["retrieval_ratio"]), 0.0);
     let rows = measured["rows"].as_array().unwrap();
-    let named: Vec<(&str, f64)> = rows
-        .iter()
-        .map(|row| (row["method"].as_str().unwrap(), number(&row["ratio"])))
-        .collect();
     assert_eq!(
-        named,
-        [
-            ("pruner", 0.0),
-            ("pruner", 0.5),
-            ("random", 0.0),
-            ("random", 0.5)
-        ]
+        texts(&measured["rows"], "method"),
+        words("pruner pruner random random")
     );
+    let ratios: Vec<f64> = rows.iter().map(|row| number(&row["ratio"])).collect();
+    assert_eq!(ratios, [0.0, 0.5, 0.0, 0.5]);
     assert_eq!(rows[1]["passages"], 30);
-    assert!(
-        number(&rows[1]["bytes"]) < number(&rows[0]["bytes"]),
-        "{measured}"
-    );
+    holds!("{measured}" => number(&rows[1]["bytes"]) < number(&rows[0]["bytes"]));
     assert_eq!(
         number(&rows[0]["coverage"]),
         number(&rows[1]["coverage"]),
@@ -285,10 +268,7 @@ fn a_report_follows_a_policy() {
         1.0,
         "{report}"
     );
-    assert!(
-        number(&report["rows"][0]["retrieval_ratio"]) < 1.0,
-        "{report}"
-    );
+    holds!("{report}" => number(&report["rows"][0]["retrieval_ratio"]) < 1.0);
 }
 
 #[test]
@@ -342,22 +322,17 @@ fn what_cannot_be_pruned_is_refused() {
 fn records_of_tuned(ken: &Ken, tuned: &[&str]) -> String {
     let more = [&["--limit", "1"][..], tuned].concat();
     probe_with(ken, "questions.jsonl", "probed.jsonl", &more);
-    let template = invent(
-        ken,
-        "probed.jsonl",
-        "known.jsonl",
-        2 * EACH,
-        |at, record| {
-            let known = at % 2 == 0;
-            let question = match known {
-                true => format!("What is the capital of {}?", COUNTRIES[at / 2]),
-                false => format!("Who is keeper number {} of the lighthouse?", at / 2),
-            };
-            record["question"] = json!(question);
-            record["greedy"]["self"]["correct"] = json!(known);
-            record["greedy"]["corpus"]["correct"] = json!(true);
-        },
-    );
+    let change = |at: usize, record: &mut Value| {
+        let known = at % 2 == 0;
+        let question = match known {
+            true => format!("What is the capital of {}?", COUNTRIES[at / 2]),
+            false => format!("Who is keeper number {} of the lighthouse?", at / 2),
+        };
+        record["question"] = json!(question);
+        record["greedy"]["self"]["correct"] = json!(known);
+        record["greedy"]["corpus"]["correct"] = json!(true);
+    };
+    let template = invent(ken, "probed.jsonl", "known.jsonl", 2 * EACH, change);
     template["fingerprint"]["model"].to_string()
 }
 
@@ -366,13 +341,8 @@ fn records_of_tuned(ken: &Ken, tuned: &[&str]) -> String {
 fn pruning_router_and_adapter_work_together() {
     let ken = prepared();
     let people = ["--people", "16", "--unseen", "2", "--strangers", "2"];
-    ken.json(
-        &[
-            &["world", "make", "world", "--sequences", "48"][..],
-            &people,
-        ]
-        .concat(),
-    );
+    let make = ["world", "make", "world", "--sequences", "48"];
+    ken.json(&[&make[..], &people].concat());
     ken.json(&["world", "model", "world", "--out", "blank"]);
     let example = json!({"prompt": "Question:", "completion": " yes\n"}).to_string();
     ken.write("examples.jsonl", [example.as_str(); 12].join("\n"));
@@ -412,9 +382,11 @@ fn pruning_router_and_adapter_work_together() {
     ken.write("tuned/ken.json", origin.to_string());
     let again = [&report[..], &["--out", "joined"], &tuned].concat();
     let measured = ken.json(&again);
-    let named = measured["taught"].as_array().unwrap().iter();
-    let named: Vec<&str> = named.map(|entry| entry["what"].as_str().unwrap()).collect();
-    assert_eq!(named, ["router", "adapter"], "{measured}");
+    assert_eq!(
+        texts(&measured["taught"], "what"),
+        ["router", "adapter"],
+        "{measured}"
+    );
     ken.refusal(&[&again[..], &["--held-out", "1"]].concat())
         .is("taught_questions", "the router was taught", "--held-out");
     // Measurements of the tuned model say nothing about the original.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Ken, number, objects, words};
+use crate::harness::{Ken, number, objects, refuses, words};
 use crate::milvus_lite::MilvusLite;
 use crate::prune::{TRAIN, prepared};
 use crate::study::small;
@@ -13,15 +13,8 @@ fn scored(server: &MilvusLite) -> (Ken, String) {
     let address = server.address("island");
     ken.text(&["corpus", "push", "--corpus", "island", "--to", &address]);
     for corpus in ["island", &address] {
-        let score = [
-            "prune",
-            "score",
-            "--pruner",
-            "pruner.json",
-            "--corpus",
-            corpus,
-        ];
-        ken.text(&score);
+        let score = words("prune score --pruner pruner.json --corpus");
+        ken.text(&[&score[..], &[corpus]].concat());
     }
     (ken, address)
 }
@@ -77,11 +70,8 @@ fn a_report_searches_with_a_filter_what_the_folder_has_in_copies() {
     assert_eq!(info["pruned"], json!(0), "the collection stays as it is");
 
     let own = ["prune", "report", "--corpus", &address];
-    ken.refusal(&[&own[..], &measure, &["none"]].concat()).is(
-        "no_score",
-        &address,
-        "ken prune score",
-    );
+    refuses!(ken, &[&own[..], &measure, &["none"]].concat() =>
+        "no_score", &address, "ken prune score");
     let apply = words("prune apply --score mastery --ratio 0.2 --corpus");
     ken.text(&[&apply[..], &[address.as_str()]].concat());
     ken.refusal(&[&own[..], &["--score", "mastery"], &measure, &["pruned"]].concat())
@@ -162,17 +152,11 @@ fn a_guarantee_is_the_one_of_the_folder() {
     ken.refusal(&[&own[..], &guarantee, &["--method", "random"]].concat())
         .is("no_score", &address, "ken prune score");
     let strict = words("--max-coverage-loss 0.01 --questions questions.jsonl --score mastery");
-    ken.refusal(&[&own[..], &strict].concat()).is(
-        "promise_not_kept",
-        "30 questions",
-        "about 299 questions",
-    );
+    refuses!(ken, &[&own[..], &strict].concat() =>
+        "promise_not_kept", "30 questions", "about 299 questions");
     let unscored = words("--max-coverage-loss 0.2 --questions questions.jsonl --score other");
-    ken.refusal(&[&own[..], &unscored].concat()).is(
-        "too_few_scores",
-        "0 of",
-        "score more passages",
-    );
+    refuses!(ken, &[&own[..], &unscored].concat() =>
+        "too_few_scores", "0 of", "score more passages");
 }
 
 #[test]
@@ -185,16 +169,8 @@ fn passages_are_read_and_compared_in_milvus() {
     let train = ["--head", "mlp:4", "--features", "likelihood"];
     ken.text(&[&words(TRAIN)[..], &train].concat());
     let planned = |by: &[&str], out: &str| {
-        let own = [
-            "prune",
-            "apply",
-            "--corpus",
-            &address,
-            "--dry-run",
-            "--out",
-            out,
-        ];
-        ken.json(&[&own[..], by].concat());
+        let own = ["prune", "apply", "--corpus", &address];
+        ken.json(&[&own[..], &["--dry-run", "--out", out], by].concat());
         objects(&ken.read(out))
     };
     let known = planned(&words("--pruner pruner.json --ratio 0.4"), "read.jsonl");

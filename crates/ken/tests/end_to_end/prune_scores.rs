@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ken_testing::has;
 use serde_json::json;
 
-use crate::harness::{Ken, number, words};
+use crate::harness::{Ken, number, refuses, words};
 use crate::prune::{left, prepared, prune, pruned};
 
 /// The documents that a search with a filter can find.
@@ -51,10 +51,7 @@ fn a_threshold_prunes_when_the_corpus_is_searched() {
     let lines = json!({"passage_id": "c0#0", "score": 12.5});
     ken.write("perplexity.jsonl", lines.to_string());
     let kept = score(&["--scores", "perplexity.jsonl", "--name", "perplexity"]);
-    assert_eq!(
-        (&kept["name"], &kept["scored"], &kept["passages"]),
-        (&json!("perplexity"), &json!(1), &json!(61))
-    );
+    has!(kept, ["name"]: "perplexity", ["scored"]: 1, ["passages"]: 61);
     let info = ken.json(&["corpus", "info", "--corpus", "island"]);
     assert_eq!(info["scores"], json!(["mastery", "perplexity"]));
     assert_eq!(
@@ -74,6 +71,5 @@ fn a_threshold_prunes_when_the_corpus_is_searched() {
     has!(ken.json(&by_score), ["method"]: "kept", ["pruned"]: 18);
     assert_eq!(left(&ken).into_iter().collect::<BTreeSet<_>>(), by_filter);
     let few = words("prune apply --corpus island --score perplexity --ratio 0.3");
-    ken.refusal(&few)
-        .is("too_few_labels", "18 passages", "smaller ratio");
+    refuses!(ken, &few => "too_few_labels", "18 passages", "smaller ratio");
 }

@@ -29,6 +29,22 @@ pub(crate) fn change(ken: &Ken, from: &str, to: &str, change: impl Fn(usize, &mu
     ken.write(to, changed.collect::<Vec<_>>().join("\n") + "\n");
 }
 
+/// Writes 300 records to `known.jsonl`, in the form of `probed.jsonl`: of known, of found, and of other answers, which
+/// one of the log probabilities tells apart.
+pub(crate) fn invent_told_apart(ken: &Ken) {
+    invent(ken, "probed.jsonl", "known.jsonl", 300, |at, record| {
+        let (without, with) = [(true, true), (false, true), (false, false)][at % 3];
+        record["question"] = json!(format!("What is in box {at}?"));
+        for (condition, right) in [("self", without), ("corpus", with)] {
+            let answer = &mut record["greedy"][condition];
+            answer["correct"] = json!(right);
+            let spread = (at % 17) as f64 / 10.0;
+            answer["logprob"] = json!(if right { -0.1 - spread } else { -6.0 - spread });
+            answer["tokens"] = json!(2);
+        }
+    });
+}
+
 /// Writes this many records to a file, each the first one of the file `probed` with its own id and changed by
 /// `change`, which also gets its number. Returns that first one.
 pub(crate) fn invent(

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::documents::with_notes;
-use crate::harness::{Ken, refuses};
+use crate::harness::{Ken, objects, refuses};
 use crate::model_server::{Manner, start, start_on};
 use crate::serve::Serving;
 
@@ -57,12 +57,8 @@ fn an_evaluation_gives_the_results_of_the_model_on_this_machine() {
         let eval = ["eval", "questions.jsonl", "--limit", "2", "--out", out];
         let eval = [&eval[..], &["--corpus", "island"], more].concat();
         let summary = comparable(ken.json(&eval));
-        let results = ken.read(out);
-        let results = results.lines().skip(1);
-        let results: Vec<Value> = results
-            .map(|line| comparable(serde_json::from_str(line).unwrap()))
-            .collect();
-        (summary, results)
+        let results = objects(&ken.read(out)).into_iter().skip(1);
+        (summary, results.map(comparable).collect::<Vec<_>>())
     };
     let (here, there) = (run("here.jsonl", &[]), run("there.jsonl", &there));
     assert_eq!(here, there);
@@ -92,11 +88,11 @@ fn a_server_waits_for_its_model_server_and_knows_when_that_is_gone() {
     assert!(answer["choices"][0]["text"].is_string(), "{answer}");
     starts.join().unwrap().close();
     std::thread::sleep(Duration::from_millis(2100));
-    let (status, refused) = serving.exchange("GET", "/ready", "");
-    let refused: Value = serde_json::from_str(&refused).unwrap();
-    assert_eq!(
-        (status, &refused["error"]["code"]),
-        (503, &json!("model_server_unavailable"))
+    serving.refuses(
+        "/ready",
+        &Value::Null,
+        503,
+        ["code", "model_server_unavailable"],
     );
 
     // No wait takes longer than set.

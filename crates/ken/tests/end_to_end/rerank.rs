@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ken_testing::says;
+use ken_testing::{holds, says};
 use serde_json::Value;
 
 use crate::harness::{Ken, argument, keys, number, words};
@@ -70,10 +70,7 @@ fn the_chunk_that_answers_comes_first() {
         assert!(first.contains("Tilda Brann"), "{reranker}: {first}");
     }
     let text = ken.text(&[&search[..], &["--rerank", "embedder", "--k", "1"]].concat());
-    assert!(
-        text.contains("  town.txt#0[") || text.contains("  clocks.txt#0["),
-        "{text}"
-    );
+    holds!("{text}" => text.contains("  town.txt#0[") || text.contains("  clocks.txt#0["));
 }
 
 #[test]

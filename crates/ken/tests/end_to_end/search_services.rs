@@ -1,10 +1,11 @@
 //! A corpus behind a search service: ken's own server in two of its forms, and a stand-in for Elasticsearch, which no
 //! package contains. Services in packages are searched in `crates/search-service/tests`.
 
+use ken_testing::cases;
 use serde_json::{Value, json};
 
 use crate::documents::with_notes;
-use crate::harness::{Ken, refuses};
+use crate::harness::{Ken, refused, refuses};
 use crate::loopback::{Reply, Server};
 use crate::serve::Serving;
 
@@ -52,21 +53,15 @@ fn a_server_of_ken_is_searched_as_the_corpus_behind_it() {
         .unwrap()
         .replace('#', "%23");
     let corpus = answer["corpus"]["name"].as_str().unwrap();
-    let opened = front.exchange(
-        "GET",
-        &format!("/v1/ken/corpora/{corpus}/passages/{id}"),
-        "",
-    );
+    let passage = format!("/v1/ken/corpora/{corpus}/passages/{id}");
+    let opened = front.exchange("GET", &passage, "");
     assert_eq!(opened.0, 200, "{}", opened.1);
-    let listed = front.exchange("GET", "/v1/ken/corpora", "").1;
-    let listed: Value = serde_json::from_str(&listed).unwrap();
-    assert_eq!(listed["corpora"][0].get("passages"), None);
     assert_eq!(
-        front
-            .exchange("GET", &format!("/v1/ken/corpora/{corpus}/documents"), "")
-            .0,
-        400
+        front.get("/v1/ken/corpora")["corpora"][0].get("passages"),
+        None
     );
+    let documents = format!("/v1/ken/corpora/{corpus}/documents");
+    assert_eq!(front.exchange("GET", &documents, "").0, 400);
 }
 
 /// An index of two documents, in the form of Elasticsearch.
@@ -121,36 +116,23 @@ fn an_index_is_searched_by_words_and_vectors_with_its_own_key() {
     let found: Value = serde_json::from_slice(&found.stdout).unwrap();
     assert_eq!(found["hits"].as_array().unwrap().len(), 2, "{found}");
     assert_eq!(found["hits"][0]["metadata"], json!({"year": 1871}));
-    let sent: Vec<Value> = server
-        .requests("")
-        .into_iter()
-        .map(|request| request.body)
-        .collect();
-    let words = sent
-        .iter()
-        .find_map(|body| body.pointer("/query/bool"))
-        .unwrap();
+    let requests = server.requests("").into_iter();
+    let sent: Vec<Value> = requests.map(|request| request.body).collect();
+    let mut queries = sent.iter().filter_map(|body| body.pointer("/query/bool"));
+    let words = queries.next().unwrap();
     assert_eq!(words["must"][0]["multi_match"]["query"], QUERY);
     let near = sent.iter().find_map(|body| body.get("knn")).unwrap();
     assert_eq!(near["query_vector"].as_array().unwrap().len(), 384);
     assert_eq!(near["filter"], words["filter"]);
 
-    let kind = |output: std::process::Output| crate::harness::refused(output);
-    kind(search(&address("other"), &[])).is(
-        "not_this_search_service",
-        "Elasticsearch",
-        "beginning",
-    );
-    kind(search(&address("notes?vector=w"), &[])).is(
-        "vector_field_missing",
-        "there are: v",
-        "?vector=NAME",
-    );
-    kind(search(&address("notes"), &["--mode", "dense"])).is(
-        "mode_not_offered",
-        "dense",
-        "?vector=NAME",
-    );
+    let cases: [(&str, &[&str], _, _, _); 3] = cases![
+        "other" => &[], "not_this_search_service", "Elasticsearch", "beginning";
+        "notes?vector=w" => &[], "vector_field_missing", "there are: v", "?vector=NAME";
+        "notes" => &["--mode", "dense"], "mode_not_offered", "dense", "?vector=NAME";
+    ];
+    for (index, flags, kind, message, hint) in cases {
+        refused(search(&address(index), flags)).is(kind, message, hint);
+    }
     refuses!(ken, &["search", "--corpus", &corpus, QUERY] =>
         "search_service_status", "missing authentication", "KEN_SEARCH_KEY");
 }

@@ -1,10 +1,10 @@
 //! `ken train self-route`, `ken datastore` and the policy `self-route`, on a small model of an invented world: a
 //! model chooses its source, also of several corpora, and people can correct it.
 
-use ken_testing::has;
+use ken_testing::{has, holds};
 use serde_json::{Value, json};
 
-use crate::harness::{Ken, keys, number, refuses, words};
+use crate::harness::{Ken, keys, number, objects, refuses, texts, words};
 use crate::records::change;
 use crate::tuning::{MODEL, SMALL, prepared};
 
@@ -17,19 +17,8 @@ fn write_source_labels(
     corpora: &[&'static str],
     preferred: &[&str],
 ) {
-    let mut label = vec![
-        "label",
-        "sources",
-        "island/questions.jsonl",
-        "--limit",
-        "40",
-        "--mode",
-        "lexical",
-        "--contexts",
-        "2",
-        "--out",
-        out,
-    ];
+    let mut label = words("label sources island/questions.jsonl --limit 40 --contexts 2");
+    label.extend(["--mode", "lexical", "--out", out]);
     label.extend(corpora.iter().flat_map(|corpus| ["--corpus", corpus]));
     label.extend(model);
     ken.text(&label);
@@ -56,12 +45,8 @@ fn of_two_corpora_the_one_is_searched_that_was_chosen() {
     let half = ["--held-out", "0.5", "--soft"];
     ken.json(&[&train[..], &half, &MODEL, &words(SMALL)].concat());
     let origin: Value = serde_json::from_str(&ken.read("routing/ken.json")).unwrap();
-    let taught = origin["sources"]["corpora"].as_array().unwrap();
-    let named: Vec<&str> = taught
-        .iter()
-        .map(|corpus| corpus["name"].as_str().unwrap())
-        .collect();
-    assert_eq!(named, ["island", "tower"], "{origin}");
+    let taught = &origin["sources"]["corpora"];
+    assert_eq!(texts(taught, "name"), ["island", "tower"], "{origin}");
     let trained = [&MODEL[..], &["--adapter", "routing"]].concat();
     write_source_labels(&ken, &trained, "again.jsonl", &corpora, &preferred);
     let make = ["datastore", "make", "again.jsonl", "--out", "routes"];
@@ -70,12 +55,11 @@ fn of_two_corpora_the_one_is_searched_that_was_chosen() {
     // The votes of all neighbors go to one corpus, and then to the other.
     for (chosen, document) in [("tower", "tower"), ("island", "p")] {
         let entries = ken.text(&["datastore", "export", "routes"]);
-        let all = entries.lines().map(|line| {
-            let mut entry: Value = serde_json::from_str(line).unwrap();
+        let mut entries = objects(&entries);
+        for entry in &mut entries {
             entry["source"] = json!(chosen);
-            entry.to_string()
-        });
-        ken.write("entries.jsonl", all.collect::<Vec<_>>().join("\n"));
+        }
+        ken.write_lines("entries.jsonl", entries);
         let import = ["datastore", "import", "routes", "entries.jsonl"];
         ken.json(&[&import[..], &trained].concat());
         let ask = words(
@@ -106,44 +90,27 @@ fn of_two_corpora_the_one_is_searched_that_was_chosen() {
 const TRAINED: [&str; 4] = [MODEL[0], MODEL[1], "--adapter", "routing"];
 const TRAIN: &str = "train self-route labels.jsonl --out routing --epochs 2";
 const ASK: &str = "ask Who? --corpus island.ken --mode lexical --max-tokens 4";
-const MAKE: [&str; 9] = [
-    "datastore",
-    "make",
-    "again.jsonl",
-    "--out",
-    "routes",
-    "--layer",
-    "auto",
-    "--held-out",
-    "0",
-];
+const MAKE: &str = "datastore make again.jsonl --out routes --layer auto --held-out 0";
 const IMPORT: [&str; 4] = ["datastore", "import", "routes", "entries.jsonl"];
+
+/// Labels of one corpus and the model itself, in turn.
+fn label_island(ken: &Ken, model: &[&'static str], out: &'static str) {
+    write_source_labels(ken, model, out, &["island.ken"], &["self", "island"]);
+}
 
 /// Labels of one corpus and the model itself in `labels.jsonl`.
 fn labeled() -> Ken {
     let ken = prepared();
-    write_source_labels(
-        &ken,
-        &MODEL,
-        "labels.jsonl",
-        &["island.ken"],
-        &["self", "island"],
-    );
+    label_island(&ken, &MODEL, "labels.jsonl");
     ken
 }
 
 /// A model that chooses its source in `routing`, and the report of its training.
 fn routed() -> (Ken, Value) {
     let ken = labeled();
-    let report = ken.json(
-        &[
-            &words(TRAIN)[..],
-            &["--held-out", "0.6"],
-            &MODEL,
-            &words(SMALL),
-        ]
-        .concat(),
-    );
+    let train = words(TRAIN);
+    let train = [&train[..], &["--held-out", "0.6"], &MODEL, &words(SMALL)].concat();
+    let report = ken.json(&train);
     (ken, report)
 }
 
@@ -154,19 +121,10 @@ fn origin(ken: &Ken) -> Value {
 /// As [`routed`], with a datastore in `routes`, and the number of its entries.
 fn voting() -> (Ken, f64) {
     let (ken, _) = routed();
-    write_source_labels(
-        &ken,
-        &TRAINED,
-        "again.jsonl",
-        &["island.ken"],
-        &["self", "island"],
-    );
-    let made = ken.json(&[&MAKE[..], &TRAINED].concat());
+    label_island(&ken, &TRAINED, "again.jsonl");
+    let made = ken.json(&[&words(MAKE)[..], &TRAINED].concat());
     let entries = number(&made["made"]["entries"]);
-    assert!(
-        entries > 10.0 && made["made"]["tried"].as_array().unwrap().len() > 1,
-        "{made}"
-    );
+    holds!("{made}" => entries > 10.0 && made["made"]["tried"].as_array().unwrap().len() > 1);
     (ken, entries)
 }
 
@@ -179,15 +137,9 @@ fn labels_become_examples_and_preferences() {
     ken.json(&[&export[..], &to, &MODEL].concat());
     let examples = ken.read("examples.jsonl");
     let first: Value = serde_json::from_str(examples.lines().next().unwrap()).unwrap();
-    assert!(
-        first["prompt"].as_str().unwrap().ends_with("\n<EOQ>"),
-        "{first}"
-    );
+    holds!("{first}" => first["prompt"].as_str().unwrap().ends_with("\n<EOQ>"));
     let completion = first["completion"].as_str().unwrap();
-    assert!(
-        completion.starts_with("<self>") && completion.ends_with("<EOK>"),
-        "{first}"
-    );
+    holds!("{first}" => completion.starts_with("<self>") && completion.ends_with("<EOK>"));
     let to = words("--preferences --export llama-factory --out pairs");
     ken.json(&[&export[..], &to, &MODEL].concat());
     let pairs: Value = serde_json::from_str(&ken.read("pairs/ken.json")).unwrap();
@@ -221,21 +173,13 @@ fn what_does_not_fit_self_routing_is_refused() {
     refuses!(ken, &[&words(TRAIN)[..3], &later, &MODEL].concat() => "setting", "learning rate", "");
     assert!(!ken.path("early").exists());
     // Labels of the untrained model say nothing about the trained one.
-    let before = MAKE.map(|part| match part {
-        "again.jsonl" => "labels.jsonl",
-        part => part,
-    });
-    refuses!(ken, &[&before[..], &TRAINED].concat() =>
+    let before = MAKE.replace("again.jsonl", "labels.jsonl");
+    refuses!(ken, &[&words(&before)[..], &TRAINED].concat() =>
         "other_model", "another model", "ken label sources");
-    write_source_labels(
-        &ken,
-        &TRAINED,
-        "again.jsonl",
-        &["island.ken"],
-        &["self", "island"],
-    );
-    let nothing = MAKE.map(|part| if part == "0" { "0.6" } else { part });
-    refuses!(ken, &[&nothing[..], &TRAINED].concat() => "all_taught", "taught all", "--held-out");
+    label_island(&ken, &TRAINED, "again.jsonl");
+    let nothing = MAKE.replace("--held-out 0", "--held-out 0.6");
+    refuses!(ken, &[&words(&nothing)[..], &TRAINED].concat() =>
+        "all_taught", "taught all", "--held-out");
     let plain = words("ask Who? --corpus island.ken --policy self-route");
     refuses!(ken, &[&plain[..], &MODEL].concat() =>
         "does_not_choose", "not trained to choose", "ken train self-route");
@@ -335,8 +279,7 @@ fn a_threshold_is_chosen_on_what_was_neither_taught_nor_votes() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn without_verbalization_a_model_only_retrieves_or_not() {
     let ken = prepared();
-    let (corpora, preferred) = (["island.ken"], ["self", "island"]);
-    write_source_labels(&ken, &MODEL, "labels.jsonl", &corpora, &preferred);
+    label_island(&ken, &MODEL, "labels.jsonl");
     let train = ["train", "self-route", "labels.jsonl", "--held-out", "0.4"];
     let ways = [
         ("verbalizing", None),
@@ -389,12 +332,11 @@ fn without_verbalization_a_model_only_retrieves_or_not() {
     refuses!(ken, &one("verbalizing", "9", &against) =>
         "other_questions", "selective.jsonl lacks 3", "--limit");
     let asked = |out: &str| -> Vec<String> {
-        let lines = ken.read(&format!("{out}.policies/never.jsonl"));
-        let each = lines.lines().map(|line| {
-            let record: Value = serde_json::from_str(line).unwrap();
-            record["id"].to_string()
-        });
-        each.collect()
+        let records = objects(&ken.read(&format!("{out}.policies/never.jsonl")));
+        records
+            .iter()
+            .map(|record| record["id"].to_string())
+            .collect()
     };
     assert_eq!(asked("verbalizing"), asked("selective"));
 }

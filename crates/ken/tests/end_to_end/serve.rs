@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use ken_testing::has;
+use ken_testing::{has, holds};
 use serde_json::{Value, json};
 
 use crate::documents::with_notes;
-use crate::harness::{Ken, refuses, words};
-use crate::records::{invent, probe};
+use crate::harness::{Ken, items, objects, refuses, texts, words};
+use crate::records::{invent_told_apart, probe};
 use crate::stopped::interrupt;
 
 /// A running `ken serve`, which is killed when dropped.
@@ -71,18 +71,37 @@ impl Serving {
         (status, body.to_owned())
     }
 
+    /// The status and the response to a POST, or to a GET if there is no body.
+    pub(crate) fn reply(&self, path: &str, body: &Value) -> (u16, Value) {
+        let (status, response) = match body {
+            Value::Null => self.exchange("GET", path, ""),
+            body => self.exchange("POST", path, &body.to_string()),
+        };
+        (status, serde_json::from_str(&response).unwrap())
+    }
+
     pub(crate) fn post(&self, path: &str, body: &Value) -> Value {
-        let (status, body) = self.exchange("POST", path, &body.to_string());
-        assert_eq!(status, 200, "{body}");
-        serde_json::from_str(&body).unwrap()
+        let (status, response) = self.reply(path, body);
+        assert_eq!(status, 200, "{response}");
+        response
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Value {
+        self.post(path, &Value::Null)
+    }
+
+    /// Checks the status of a POST and a field of its error.
+    pub(crate) fn refuses(&self, path: &str, body: &Value, status: u16, field: [&str; 2]) {
+        let [name, value] = field;
+        let (received, refusal) = self.reply(path, body);
+        assert_eq!(received, status, "{body}: {refusal}");
+        assert_eq!(refusal["error"][name], value, "{body}: {refusal}");
     }
 
     fn chat(&self, model: &str, question: &str) -> Value {
         let messages = json!([{"role": "user", "content": question}]);
-        self.post(
-            "/v1/chat/completions",
-            &json!({"model": model, "messages": messages}),
-        )
+        let body = json!({"model": model, "messages": messages});
+        self.post("/v1/chat/completions", &body)
     }
 
     /// Waits for its end and returns the exit code.
@@ -116,30 +135,17 @@ fn what_is_served_is_what_is_asked() {
     let console = serving.url.strip_suffix("v1");
     assert_eq!(serving.announced["console"].as_str(), console);
     let (status, page) = serving.exchange("GET", "/", "");
-    assert!(
-        status == 200 && page.contains("<title>ken</title>"),
-        "{page}"
-    );
+    holds!("{page}" => status == 200 && page.contains("<title>ken</title>"));
     let answer = serving.chat("ken/always", question);
     assert_eq!(answer["choices"][0]["message"]["content"], asked["answer"]);
     assert_eq!(answer["usage"]["prompt_tokens"], asked["tokens"]["prompt"]);
-    let cited: Vec<&Value> = asked["citations"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|passage| &passage["passage_id"])
-        .collect();
-    let served = answer["ken"]["citations"].as_array().unwrap().iter();
+    let cited = |citations: &Value| texts(citations, "passage_id");
     assert_eq!(
-        served
-            .map(|passage| &passage["passage_id"])
-            .collect::<Vec<_>>(),
-        cited
+        cited(&answer["ken"]["citations"]),
+        cited(&asked["citations"])
     );
-    let knows = serving.post(
-        "/v1/ken/knows",
-        &json!({"question": question, "policy": "prompt"}),
-    );
+    let asked = json!({"question": question, "policy": "prompt"});
+    let knows = serving.post("/v1/ken/knows", &asked);
     assert!((0.0..=1.0).contains(&knows["score"].as_f64().unwrap()));
     let long = json!({"question": "oil ".repeat(20_000), "policy": "prompt"}).to_string();
     let (status, refused) = serving.exchange("POST", "/v1/ken/knows", &long);
@@ -149,11 +155,9 @@ fn what_is_served_is_what_is_asked() {
     has!(greeting["ken"], ["small_talk"]: true, ["searches"]: 0);
 
     // Documents added while it runs are found without a restart.
-    ken.write(
-        "more.jsonl",
-        json!({"id": "new", "contents": "The lantern of Quillby is lit by Orsolo Fenn."})
-            .to_string(),
-    );
+    let document =
+        json!({"id": "new", "contents": "The lantern of Quillby is lit by Orsolo Fenn."});
+    ken.write_lines("more.jsonl", [document]);
     ken.json(&["ingest", "more.jsonl", "--corpus", "island"]);
     let deadline = Instant::now() + Duration::from_secs(20);
     let query = json!({"query": "lantern of Quillby", "k": 1});
@@ -170,15 +174,10 @@ fn what_is_served_is_what_is_asked() {
     interrupt(&serving.child);
     assert_eq!(serving.end(), Some(0));
     let log = std::fs::read_to_string(&serving.log).unwrap();
-    let lines = log.lines().filter(|line| line.starts_with('{'));
-    let events: Vec<Value> = lines
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let lines: Vec<&str> = log.lines().filter(|line| line.starts_with('{')).collect();
+    let events = objects(&lines.join("\n"));
     for event in ["answer", "request", "corpus"] {
-        assert!(
-            events.iter().any(|entry| entry["event"] == event),
-            "{event} in {log}"
-        );
+        holds!("{event} in {log}" => events.iter().any(|entry| entry["event"] == event));
     }
     assert!(!log.contains("Orrin") && !log.contains("Quillby"), "{log}");
 }
@@ -254,10 +253,8 @@ fn a_guarantee_is_calibrated_and_watched() {
     let chosen = ken.json(&[&calibrate[..], &["--max-loss", "0.9"]].concat());
     let guarantee: Value = serde_json::from_str(&ken.read("guarantee.json")).unwrap();
     let policy = format!("{policy}@{}", chosen["threshold"]);
-    assert_eq!(guarantee["policy"], policy.as_str());
-    assert_eq!(guarantee["calibrated_on"]["questions"], 4);
-    assert_eq!(guarantee["measured"]["loss_bound"], chosen["loss"]["bound"]);
-    assert_eq!(guarantee["scores"]["questions"], 4);
+    has!(guarantee, ["policy"]: policy.as_str(), ["calibrated_on"]["questions"]: 4,
+        ["measured"]["loss_bound"]: chosen["loss"]["bound"], ["scores"]["questions"]: 4);
 
     let serve = ["--corpus", "island", "--calibration", "guarantee.json"];
     let with_share = [&serve[..], &["--policy", &policy, "--watch-share", "1"]].concat();
@@ -267,9 +264,7 @@ fn a_guarantee_is_calibrated_and_watched() {
     has!(answer, ["guarantee"]["standing"]: "holds", ["route"]: "self", ["drawn"]: 1.0);
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
-        let (status, report) = serving.exchange("GET", "/v1/ken/guarantee", "");
-        assert_eq!(status, 200, "{report}");
-        let report: Value = serde_json::from_str(&report).unwrap();
+        let report = serving.get("/v1/ken/guarantee");
         if report["tests"][0]["observed"] == 1 {
             assert_eq!(report["drift"]["observed"], 1);
             break;
@@ -303,18 +298,7 @@ fn a_guarantee_of_the_answers_given_is_calibrated_and_watched() {
     let asked = json!({"id": "1", "question": question, "golden_answers": ["Ilse Marrow"]});
     ken.write("questions.jsonl", asked.to_string());
     probe(&ken, "questions.jsonl", "probed.jsonl");
-    // Known, found, and neither: one of the log probabilities tells each.
-    invent(&ken, "probed.jsonl", "known.jsonl", 300, |at, record| {
-        let (without, with) = [(true, true), (false, true), (false, false)][at % 3];
-        record["question"] = json!(format!("What is in box {at}?"));
-        for (condition, right) in [("self", without), ("corpus", with)] {
-            let answer = &mut record["greedy"][condition];
-            answer["correct"] = json!(right);
-            let spread = (at % 17) as f64 / 10.0;
-            answer["logprob"] = json!(if right { -0.1 - spread } else { -6.0 - spread });
-            answer["tokens"] = json!(2);
-        }
-    });
+    invent_told_apart(&ken);
     let signal = "uncertainty:perplexity";
     let by = ["--policy", signal, "--abstain", signal];
     let calibrate = [&["calibrate", "known.jsonl"][..], &by].concat();
@@ -365,8 +349,7 @@ fn a_guarantee_of_the_answers_given_is_calibrated_and_watched() {
         assert_eq!(said["counts"], !is_withheld, "{said}");
         given += u64::from(!is_withheld);
         let observed = || {
-            let (_, report) = serving.exchange("GET", "/v1/ken/guarantee", "");
-            let report: Value = serde_json::from_str(&report).unwrap();
+            let report = serving.get("/v1/ken/guarantee");
             report["tests"][0]["observed"].as_u64().unwrap()
         };
         let deadline = Instant::now() + Duration::from_secs(60);
@@ -386,24 +369,16 @@ fn keys_are_made_listed_and_revoked() {
     ));
     let (key, id) = (made["key"].as_str().unwrap(), made["id"].as_str().unwrap());
     assert!(key.starts_with("ken-"));
-    assert_eq!(
-        ken.text(&["serve", "key", "make", "other"]).lines().count(),
-        1
-    );
+    let other = ken.text(&["serve", "key", "make", "other"]);
+    assert_eq!(other.lines().count(), 1);
     assert!(!ken.read("ken-server-keys.json").contains(&key[4..]));
-    let listed = ken.json(&["serve", "key", "list"]);
-    assert_eq!(listed["keys"].as_array().unwrap().len(), 2);
-    assert_eq!(listed["keys"][0]["grant"]["corpora"], json!(["notes"]));
+    let listed = || ken.json(&["serve", "key", "list"])["keys"].take();
+    assert_eq!(items(&listed()).len(), 2);
+    assert_eq!(listed()[0]["grant"]["corpora"], json!(["notes"]));
     assert!(ken.text(&["serve", "key", "list"]).contains("ask,search"));
     ken.text(&["serve", "key", "revoke", id]);
     refuses!(ken, &["serve", "key", "revoke", id] => "unknown_key", id, "");
-    assert_eq!(
-        ken.json(&["serve", "key", "list"])["keys"]
-            .as_array()
-            .unwrap()
-            .len(),
-        1
-    );
+    assert_eq!(items(&listed()).len(), 1);
 }
 
 #[test]

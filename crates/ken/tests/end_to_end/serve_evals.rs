@@ -1,10 +1,10 @@
 //! Questions that people ask a server, as questions to evaluate and to probe on: from its traces to `ken eval` and
 //! `ken probe`, across the end of a server that was killed.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::documents::with_notes;
-use crate::harness::{refuses, words};
+use crate::harness::{refuses, texts, words};
 use crate::records::probe;
 use crate::serve::Serving;
 
@@ -37,10 +37,8 @@ fn bad_answers_become_an_eval_set_that_ken_eval_runs() {
     // Killed, and resumed.
     drop(serving);
     let serving = Serving::start(&ken, &serve);
-    let (_, traces) = serving.exchange("GET", "/v1/ken/traces?rating=bad", "");
-    let traces: Value = serde_json::from_str(&traces).unwrap();
-    assert_eq!(traces["data"][0]["id"], ids[0].as_str());
-    assert_eq!(traces["data"].as_array().unwrap().len(), 1);
+    let traces = serving.get("/v1/ken/traces?rating=bad");
+    assert_eq!(texts(&traces["data"], "id"), ids[..1]);
     let made = json!({"trace": ids[1], "golden_answers": ["the sea", "at sea"]});
     let (status, made) = serving.exchange("POST", "/v1/ken/evals/questions", &made.to_string());
     assert_eq!(status, 201, "{made}");

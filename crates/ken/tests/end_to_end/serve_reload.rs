@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use ken_testing::{cases, has};
+use ken_testing::{cases, has, holds};
 use serde_json::{Value, json};
 
 use crate::documents::with_notes;
@@ -123,10 +123,7 @@ fn settings_are_read_again_and_no_request_is_dropped() {
         let error = &refused["error"];
         assert!(code.is_empty() || error["code"] == code, "{bad}: {refused}");
         let home = ken.path("").to_str().unwrap().to_owned();
-        assert!(
-            !error["message"].as_str().unwrap().contains(&home),
-            "{refused}"
-        );
+        holds!("{refused}" => !error["message"].as_str().unwrap().contains(&home));
         assert_eq!(ask(&serving)["policy"], "prompt");
     }
     let log = std::fs::read_to_string(&serving.log).unwrap();

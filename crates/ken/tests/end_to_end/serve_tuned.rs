@@ -1,6 +1,6 @@
 //! A server that chooses a policy on questions, and answers by it when it is told to: without a restart, and after one.
 
-use ken_testing::says;
+use ken_testing::{holds, says};
 use serde_json::{Value, json};
 
 use crate::documents::with_notes;
@@ -27,19 +27,17 @@ fn tune(serving: &Serving) -> String {
         json!({"id": id, "question": question, "golden_answers": ["Ilse Marrow"]}).to_string()
     });
     let questions = asked.collect::<Vec<_>>().join("\n");
-    let body = json!({"kind": "tune", "questions": questions}).to_string();
-    let (status, job) = serving.exchange("POST", "/v1/ken/evals/jobs", &body);
+    let body = json!({"kind": "tune", "questions": questions});
+    let (status, job) = serving.reply("/v1/ken/evals/jobs", &body);
     assert_eq!(status, 202, "{job}");
-    let job: Value = serde_json::from_str(&job).unwrap();
     finish(serving.address(), job["id"].as_str().unwrap());
     job["study"].as_str().unwrap().to_owned()
 }
 
-/// Has the policy of a study used; returns the status and the response.
-fn choose(serving: &Serving, study: &str) -> (u16, Value) {
-    let body = json!({"study": study}).to_string();
-    let (status, told) = serving.exchange("POST", "/v1/ken/policy", &body);
-    (status, serde_json::from_str(&told).unwrap())
+/// Has the policy of a study used, which from then on is this.
+fn choose(serving: &Serving, study: &str, used: &str) {
+    serving.post("/v1/ken/policy", &json!({"study": study}));
+    assert_eq!(policy(serving), used);
 }
 
 /// A guarantee of a policy as tuning would have found it, for what a study was measured with.
@@ -66,9 +64,7 @@ fn a_policy_that_was_chosen_is_put_to_use() {
     let server = serving(&ken, &[]);
     let study = tune(&server);
     assert_eq!(policy(&server), "never");
-    let (status, told) = choose(&server, &study);
-    assert_eq!(status, 200, "{told}");
-    assert_eq!(policy(&server), "always");
+    choose(&server, &study, "always");
     let plain = "tuned = \"tuned.toml\"\n".to_owned() + &before.replace("never", "always");
     assert_eq!(ken.read("ken.toml"), plain);
 
@@ -80,9 +76,7 @@ fn a_policy_that_was_chosen_is_put_to_use() {
     ken.write(&format!("{kept}/tuned.toml"), &other);
     let promised = format!("{kept}/tuned.guarantee.json");
     ken.write(&promised, guarantee(&ken, &kept, "prompt@0.4"));
-    let (status, told) = choose(&server, &study);
-    assert_eq!(status, 200, "{told}");
-    assert_eq!(policy(&server), "prompt@0.4");
+    choose(&server, &study, "prompt@0.4");
     let (_, watched) = server.exchange("GET", "/v1/ken/guarantee", "");
     assert!(watched.contains("\"policy\":\"prompt@0.4\""), "{watched}");
     let named = ken.read("ken.toml");
@@ -93,17 +87,11 @@ fn a_policy_that_was_chosen_is_put_to_use() {
         &format!("{kept}/tuned.toml"),
         other.replace("k = \"1\"", "k = \"2\""),
     );
-    let (status, told) = choose(&server, &study);
+    let (status, told) = server.reply("/v1/ken/policy", &json!({"study": study}));
     let error = &told["error"];
-    assert_eq!(
-        (status, &error["code"]),
-        (409, &json!("tuned_otherwise")),
-        "{told}"
-    );
-    assert!(
-        error["message"].as_str().unwrap().contains("here is k 1"),
-        "{told}"
-    );
+    assert_eq!(status, 409, "{told}");
+    assert_eq!(error["code"], "tuned_otherwise", "{told}");
+    holds!("{told}" => error["message"].as_str().unwrap().contains("here is k 1"));
     assert_eq!(policy(&server), "prompt@0.4");
     assert_eq!(
         (ken.read("ken.toml"), ken.read("tuned.toml")),
@@ -116,9 +104,7 @@ fn a_policy_that_was_chosen_is_put_to_use() {
     // One that promises nothing takes the guarantee of the one before out.
     ken.write(&format!("{kept}/tuned.toml"), &tuned);
     std::fs::remove_file(ken.path(&promised)).unwrap();
-    let (status, told) = choose(&server, &study);
-    assert_eq!(status, 200, "{told}");
-    assert_eq!(policy(&server), "always");
+    choose(&server, &study, "always");
     assert_eq!(ken.read("ken.toml"), plain);
     drop(server);
     let asked = ken.json(&["ask", QUESTION, "--corpus", "island"]);
@@ -126,11 +112,7 @@ fn a_policy_that_was_chosen_is_put_to_use() {
 
     // A flag comes before the file.
     let server = serving(&ken, &["--policy", "never"]);
-    let (status, told) = choose(&server, &study);
-    assert_eq!(
-        (status, &told["error"]["code"]),
-        (409, &json!("policy_given")),
-        "{told}"
-    );
+    let study = json!({"study": study});
+    server.refuses("/v1/ken/policy", &study, 409, ["code", "policy_given"]);
     assert_eq!(policy(&server), "never");
 }

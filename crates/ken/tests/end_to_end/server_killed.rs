@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use ken_testing::holds;
 use ken_torture::random::Random;
 use serde_json::{Value, json};
 
@@ -272,10 +273,8 @@ fn documents(ken: &Ken, passages: usize) -> BTreeMap<String, u32> {
     }
     let whole = versions.into_iter().map(|(name, found)| {
         let one: BTreeSet<u32> = found.iter().copied().collect();
-        assert!(
-            one.len() == 1 && found.len() == passages,
-            "{name} has {found:?}, of {passages} passages"
-        );
+        holds!("{name} has {found:?}, of {passages} passages" =>
+            one.len() == 1 && found.len() == passages);
         (name, found[0])
     });
     whole.collect()
@@ -418,10 +417,8 @@ fn kill(kills: usize, seed: u64) -> Measured {
         assert!(begun < Duration::from_secs(30), "{why}: {begun:?}");
         settle(serving.address()).unwrap();
         let seen = observed(&ken, serving.address(), passages, &state);
-        assert!(
-            follows(&seen, &state, Some(&pending)),
-            "{why}\nacknowledged {state:#?}\nthere {seen:#?}"
-        );
+        holds!("{why}\nacknowledged {state:#?}\nthere {seen:#?}" =>
+            follows(&seen, &state, Some(&pending)));
         measured.pending[usize::from(seen != state)] += 1;
         state = seen;
         let verified = ken.text(&["corpus", "verify", "--corpus", "island"]);

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use ken_testing::has;
+use ken_testing::{has, holds};
 use serde_json::json;
 
 use crate::documents::{changes, with_notes};
@@ -31,10 +31,7 @@ const INGEST: [&str; 5] = ["ingest", "many.jsonl", "--corpus", "c", "--json"];
 pub(crate) fn wait_for(child: &mut Child, what: &str, mut happened: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(120);
     while !happened() {
-        assert!(
-            child.try_wait().unwrap().is_none(),
-            "it ended before: {what}"
-        );
+        holds!("it ended before: {what}" => child.try_wait().unwrap().is_none());
         assert!(Instant::now() < deadline, "it never happened: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }

@@ -1,6 +1,6 @@
 //! Structured output: answers that fulfil a JSON Schema, over both of OpenAI's APIs.
 
-use ken_testing::cases;
+use ken_testing::{cases, holds};
 use serde_json::{Value, json};
 
 use crate::completions::chunks;
@@ -25,10 +25,7 @@ fn schema() -> Value {
 fn holds(text: &Value) {
     let answer: Value = serde_json::from_str(text.as_str().unwrap()).unwrap();
     assert_eq!(answer.as_object().unwrap().len(), 2, "{answer}");
-    assert!(
-        answer["name"].is_string() && answer["sure"].is_boolean(),
-        "{answer}"
-    );
+    holds!("{answer}" => answer["name"].is_string() && answer["sure"].is_boolean());
 }
 
 #[test]
@@ -87,12 +84,6 @@ fn a_schema_that_cannot_be_enforced_is_refused() {
             "context_length_exceeded";
     ] {
         let body = json!({"model": "ken", "messages": messages, "response_format": format});
-        let (status, refused) = serving.exchange("POST", "/v1/chat/completions", &body.to_string());
-        let refused: Value = serde_json::from_str(&refused).unwrap();
-        assert_eq!(
-            (status, &refused["error"]["code"]),
-            (400, &json!(code)),
-            "{refused}"
-        );
+        serving.refuses("/v1/chat/completions", &body, 400, ["code", code]);
     }
 }

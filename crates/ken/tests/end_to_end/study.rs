@@ -1,12 +1,13 @@
 //! `ken study` and `ken plan`: a grid of models and corpus scales is resumed, joined, reported and planned from.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use ken_testing::{cases, has, says};
+use ken_testing::{cases, has, holds, says};
 use serde_json::{Value, json};
 
-use crate::harness::{Ken, argument, generator, keys, number, refuses, words};
+use crate::harness::{Ken, argument, generator, keys, number, objects, refuses, words};
 use crate::milvus_lite::MilvusLite;
 
 /// Documents, three per shard.
@@ -58,25 +59,14 @@ pub(crate) fn small() -> String {
 }
 
 fn records(path: &Path) -> Vec<Value> {
-    let text = fs::read_to_string(path).unwrap();
-    let lines = text.lines().skip(1);
-    let mut records: Vec<Value> = lines
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let mut records = objects(&fs::read_to_string(path).unwrap()).split_off(1);
     records.sort_by_key(|record| record["id"].to_string());
     records
 }
 
-fn answers(path: &Path) -> Vec<(Value, Value, Value)> {
-    let each = records(path).into_iter();
-    each.map(|one| {
-        (
-            one["id"].clone(),
-            one["answer"].clone(),
-            one["retrieved"].clone(),
-        )
-    })
-    .collect()
+fn answers(path: &Path) -> Vec<[Value; 3]> {
+    let fields = |record: &Value| ["id", "answer", "retrieved"].map(|name| record[name].clone());
+    records(path).iter().map(fields).collect()
 }
 
 #[test]
@@ -141,35 +131,23 @@ fn a_grid_answers_as_evaluations_do_and_is_reported_and_planned_from() {
         let better = always.max(number(&series.unwrap()["known"]["value"]));
         for (key, before) in [("against_always", always), ("against_better", better)] {
             let gain = number(&policy["em"]["value"]) - before;
-            assert!(
-                (number(&policy[key]["value"]) - gain).abs() < 1e-9,
-                "{policy}"
-            );
+            holds!("{policy}" => (number(&policy[key]["value"]) - gain).abs() < 1e-9);
         }
         assert_eq!(
             policy["against_whole"]["value"],
             Value::Null,
             "nothing is pruned: {policy}"
         );
-        assert!(
-            policy["policy"] != "always" || policy["retrieves"]["value"] == 1.0,
-            "{policy}"
-        );
+        holds!("{policy}" => policy["policy"] != "always" || policy["retrieves"]["value"] == 1.0);
     }
     // Three shards are three shards in either order.
     let time = &report["time"];
-    assert!(
-        time["copied"].as_u64().unwrap() >= 2 * CLOCKS as u64,
-        "{time}"
-    );
+    holds!("{time}" => time["copied"].as_u64().unwrap() >= 2 * CLOCKS as u64);
     assert_eq!(time["answers"], 2 * CLOCKS * (1 + 2 * SCALES));
     assert_eq!(report["missing"], json!([]));
 
     let page = ken.read("st/report.html");
-    assert!(
-        !page.contains(" src=") && !page.contains("http://127"),
-        "it is self-contained"
-    );
+    holds!("it is self-contained" => !page.contains(" src=") && !page.contains("http://127"));
     assert!(page.contains("<figure id=\"q-em\">") && page.contains("reversed"));
     let drawn: Value = serde_json::from_str(&ken.read("st/page.json")).unwrap();
     let sections = drawn["sections"].as_array().unwrap().iter();
@@ -195,15 +173,10 @@ fn a_grid_answers_as_evaluations_do_and_is_reported_and_planned_from() {
 }
 
 fn cell_files(cells: &Path) -> Vec<String> {
-    let mut paths: Vec<_> = fs::read_dir(cells)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    paths.sort();
-    paths
-        .iter()
-        .map(|path| fs::read_to_string(path).unwrap())
-        .collect()
+    let entries = fs::read_dir(cells).unwrap();
+    let paths: BTreeSet<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    let texts = paths.iter().map(fs::read_to_string);
+    texts.map(Result::unwrap).collect()
 }
 
 /// Plans from the study, and runs the printed commands.
@@ -253,10 +226,7 @@ fn plan(ken: &Ken) {
     let steps = promise["steps"].as_array().unwrap();
     // The walk goes on as long as steps pass, and the last that did is chosen.
     let (last, before) = steps.split_last().unwrap();
-    assert!(
-        before.iter().all(|step| step["passes"] == true),
-        "{promise}"
-    );
+    holds!("{promise}" => before.iter().all(|step| step["passes"] == true));
     let passed = steps.iter().rfind(|step| step["passes"] == true);
     let chosen = passed.map_or(&json!("l@3"), |step| &step["name"]).clone();
     assert_eq!(like["plan"]["chosen"]["name"], chosen, "{last}");
@@ -312,11 +282,8 @@ fn parts_of_several_machines_are_joined_and_what_is_missing_is_named() {
     let refusal = ken.refusal(&study("a", "2", &small, &[]));
     refusal.is("other_corpus", "w holds something else", "--out");
     refuses!(ken, &study("a", "1", &small, &[]) => "other_settings", "corpus was generation 1", "");
-    fs::write(
-        ken.path("b/cells/q/s/n2-forward-k2-pruned0.jsonl"),
-        "{\"settings\":{}}\nx\n",
-    )
-    .unwrap();
+    let cell = "b/cells/q/s/n2-forward-k2-pruned0.jsonl";
+    ken.write(cell, "{\"settings\":{}}\nx\n");
     let refusal = ken.refusal(&["study", "join", "b", "once", "--out", "both"]);
     refusal.is("cells_overlap", "q s n2-forward-k2-pruned0", "leave one");
 }
@@ -327,53 +294,19 @@ fn what_cannot_be_compared_is_refused_before_it_is_answered() {
     let ken = Ken::new();
     ingest(&ken);
     let small = small();
-    let is = |more: &[&str], kind: &str, message: &str, hint: &str| {
-        refuses!(ken, &study("st", "0-3", &small, more) => kind, message, hint);
+    for (more, kind, message, hint) in cases![
+        ["--model", &small] => "two_models_of_one_name", "two models are called s", "--model NAME=REF";
+        ["--rerank", "likelihood"] => "rerank_by_studied_model", "by each model in its own way", "--rerank";
+        ["--policy", "certainty"] => "policy_not_studied", "it has no threshold", "certainty@0.5";
+        ["--policy", "certainty@0.5+double"] => "policy_not_studied", "reviews the evidence", "";
+        ["--policy", "oracle"] => "policy_not_studied", "knows the right answers", "";
+        ["--prune", "0,0.3"] => "no_pruner", "what to prune first", "--pruner FILE";
+        ["--model", "e=http://127.0.0.1:9/v1"] => "parameters_not_declared", "endpoint of e",
+            "--parameters e=N";
+    ] {
+        refuses!(ken, &study("st", "0-3", &small, &more) => kind, message, hint);
         assert!(!ken.path("st/cells").exists(), "{kind}");
-    };
-    is(
-        &["--model", &small],
-        "two_models_of_one_name",
-        "two models are called s",
-        "--model NAME=REF",
-    );
-    is(
-        &["--rerank", "likelihood"],
-        "rerank_by_studied_model",
-        "by each model in its own way",
-        "--rerank",
-    );
-    is(
-        &["--policy", "certainty"],
-        "policy_not_studied",
-        "it has no threshold",
-        "certainty@0.5",
-    );
-    is(
-        &["--policy", "certainty@0.5+double"],
-        "policy_not_studied",
-        "reviews the evidence",
-        "",
-    );
-    is(
-        &["--policy", "oracle"],
-        "policy_not_studied",
-        "knows the right answers",
-        "",
-    );
-    is(
-        &["--prune", "0,0.3"],
-        "no_pruner",
-        "what to prune first",
-        "--pruner FILE",
-    );
-    let endpoint = ["--model", "e=http://127.0.0.1:9/v1"];
-    is(
-        &endpoint,
-        "parameters_not_declared",
-        "endpoint of e",
-        "--parameters e=N",
-    );
+    }
     let refusal = ken.refusal(&study("st", "0-4", &small, &[]));
     assert!(
         refusal.message.contains('4') && refusal.message.contains("shards"),
@@ -418,13 +351,9 @@ fn an_interrupted_study_is_resumed() {
     let run = study("st", "0-3", &small, &["--batch", "1", "--json"]);
     let mut child = ken.command(&run).spawn().unwrap();
     let cell = ken.path("st/cells/q/s/n1-forward-k2-pruned0.jsonl");
-    let lines = || {
-        fs::read_to_string(&cell)
-            .unwrap_or_default()
-            .lines()
-            .count()
-    };
-    wait_for(&mut child, "an answer of the second cell", || lines() > 1);
+    let text = || fs::read_to_string(&cell).unwrap_or_default();
+    let is_answered = || text().lines().count() > 1;
+    wait_for(&mut child, "an answer of the second cell", is_answered);
     interrupt(&child);
     let refusal = refused(child.wait_with_output().unwrap());
     refusal.is("interrupted", "stopped after", "run the same command again");
@@ -452,27 +381,13 @@ fn a_table_is_reported_without_any_model() {
     assert_eq!(of("NQ", "0.6B", "4B")["n_star"], Value::Null);
     has!(report, ["series"][0]["scales"][0]["benefited"]["value"]: Value::Null);
     assert!(ken.path("r/report.html").is_file());
-    let plan = [
-        "plan",
-        argument(&table),
-        "--at-least",
-        "em=0.7",
-        "--minimize",
-        "shards",
-    ];
+    let plan = ["plan", argument(&table)];
+    let plan = [&plan[..], &words("--at-least em=0.7 --minimize shards")].concat();
     refuses!(ken, &plan => "dataset_not_named", "3 data sets", "NQ, TriviaQA, WebQ");
     let plan = ken.json(&[&plan[..], &["--dataset", "TriviaQA"]].concat());
     assert_eq!(plan["plan"]["chosen"]["name"], "14B@2");
-    let like = [
-        "plan",
-        argument(&table),
-        "--dataset",
-        "NQ",
-        "--like",
-        "8B@1",
-        "--max-loss",
-        "0.02",
-    ];
+    let like = words("--dataset NQ --like 8B@1 --max-loss 0.02");
+    let like = [&["plan", argument(&table)][..], &like].concat();
     refuses!(ken, &like => "promise_of_table", "averages only", "ken study run");
 
     ken.write(
@@ -514,6 +429,5 @@ fn a_corpus_in_milvus_is_studied_as_the_one_on_disk() {
         assert_eq!(found("there"), found("disk"), "{condition}");
     }
     let pruned = [&there[..], &["--prune", "0.3", "--pruner", "pruner.json"]].concat();
-    ken.refusal(&pruned)
-        .is("no_score", &address, "ken prune score");
+    refuses!(ken, &pruned => "no_score", &address, "ken prune score");
 }

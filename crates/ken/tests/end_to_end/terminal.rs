@@ -7,7 +7,7 @@ use std::io::Read;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::process::{Command, Stdio};
 
-use ken_testing::says;
+use ken_testing::{holds, says};
 use serde_json::{Value, json};
 
 use crate::harness::Ken;
@@ -117,6 +117,11 @@ fn endpoint() -> Server {
     })
 }
 
+fn ask<'a>(question: &'a str, model: &'a str, embedder: &'a str) -> Vec<&'a str> {
+    let ask = ["ask", question, "--corpus", "c", "--policy", "always"];
+    [&ask[..], &["--model", model, "--embedder", embedder]].concat()
+}
+
 #[test]
 fn documents_and_answers_are_shown_and_not_obeyed() {
     let (ken, server) = (Ken::new(), endpoint());
@@ -124,14 +129,8 @@ fn documents_and_answers_are_shown_and_not_obeyed() {
     let document = json!({"id": format!("a{ESCAPES}\nb"), "title": format!("Oil {ESCAPES}\nforged"),
         "contents": format!("The oil {ESCAPES} of the boat.")});
     ken.write("notes.jsonl", document.to_string());
-    let ingest = [
-        "ingest",
-        "notes.jsonl",
-        "--corpus",
-        "c",
-        "--embedder",
-        &embedder,
-    ];
+    let ingest = ["ingest", "notes.jsonl", "--corpus", "c"];
+    let ingest = [&ingest[..], &["--embedder", &embedder]].concat();
     assert_eq!(piped(&ken, &ingest)[1], "");
     let search = ["search", "oil", "--corpus", "c", "--embedder", &embedder];
     let on_terminal = shown(&ken, &search);
@@ -152,22 +151,11 @@ fn documents_and_answers_are_shown_and_not_obeyed() {
     let line: Value = serde_json::from_str(&exported).unwrap();
     assert_eq!(line["contents"], document["contents"]);
 
-    let ask = [
-        "ask",
-        "Who changes the oil?",
-        "--corpus",
-        "c",
-        "--model",
-        &server.url,
-    ];
-    let ask = [&ask[..], &["--embedder", &embedder, "--policy", "always"]].concat();
+    let ask = ask("Who changes the oil?", &server.url, &embedder);
     let answered = shown(&ken, &ask);
     obeys_nothing(&answered);
     let answer = words(&answered);
-    assert!(
-        answer.contains("Ida \\u{1b}]0;FORGED\\u{7}"),
-        "{answered:?}"
-    );
+    holds!("{answered:?}" => answer.contains("Ida \\u{1b}]0;FORGED\\u{7}"));
     assert!(piped(&ken, &ask)[0].contains(&format!("Ida {ESCAPES}")));
 }
 
@@ -193,20 +181,12 @@ fn an_error_is_one_line_whatever_is_in_it() {
     ] {
         let on_terminal = shown(&ken, arguments);
         obeys_nothing(&on_terminal);
-        assert!(
-            !on_terminal.contains("\nerror: all good"),
-            "{arguments:?}: {on_terminal:?}"
-        );
+        holds!("{arguments:?}: {on_terminal:?}" => !on_terminal.contains("\nerror: all good"));
         let [_, stderr] = piped(&ken, arguments);
         obeys_nothing(&stderr);
-        assert!(
+        holds!("{arguments:?}: {stderr:?}" =>
             !stderr.contains("\nerror: all good"),
-            "{arguments:?}: {stderr:?}"
-        );
-        assert!(
-            stderr.contains("error: all good"),
-            "{arguments:?}: {stderr:?}"
-        );
+            stderr.contains("error: all good"));
     }
 }
 
@@ -228,32 +208,20 @@ fn ingested(ken: &Ken, server: &Server) -> String {
 fn a_search_marks_what_fits_in_lines_of_the_terminal() {
     let (ken, server) = (Ken::new(), endpoint());
     let embedder = ingested(&ken, &server);
-    let search = [
-        "search",
-        "changed filter",
-        "--corpus",
-        "c",
-        "--embedder",
-        &embedder,
-    ];
+    let search = ["search", "changed filter", "--corpus", "c"];
+    let search = [&search[..], &["--embedder", &embedder]].concat();
     let text = shown(&ken, &search);
     says!(text =>
         "\u{1b}[1mThe boat\u{1b}[0m", "\u{1b}[1m\u{1b}[33mchanged\u{1b}[0m",
         "\u{1b}[33mfilter\u{1b}[0m");
     let lines = bare(&text);
-    assert!(
-        lines.iter().all(|line| line.chars().count() <= 60),
-        "{lines:?}"
-    );
+    holds!("{lines:?}" => lines.iter().all(|line| line.chars().count() <= 60));
     let wrapped = lines
         .iter()
         .filter(|line| line.starts_with("      ") && line.len() > 30);
     assert!(wrapped.count() > 1, "{lines:?}");
     let plain = shown(&ken, &[&search[..], &["--color", "never"]].concat());
-    assert!(
-        !plain.contains("\u{1b}[1m") && !plain.contains("\u{1b}[33m"),
-        "{plain:?}"
-    );
+    holds!("{plain:?}" => !plain.contains("\u{1b}[1m") && !plain.contains("\u{1b}[33m"));
     assert_eq!(bare(&plain), lines);
     let mut command = call(&ken, &search);
     command.env("NO_COLOR", "1");
@@ -270,15 +238,7 @@ fn a_search_marks_what_fits_in_lines_of_the_terminal() {
 fn the_trace_is_short_on_a_terminal() {
     let (ken, server) = (Ken::new(), endpoint());
     let embedder = ingested(&ken, &server);
-    let ask = [
-        "ask",
-        "When is the oil changed?",
-        "--corpus",
-        "c",
-        "--model",
-        &server.url,
-    ];
-    let ask = [&ask[..], &["--embedder", &embedder, "--policy", "always"]].concat();
+    let ask = ask("When is the oil changed?", &server.url, &embedder);
     let short = words(&shown(&ken, &ask));
     says!(short => "route: corpus (always); 1 passage read; ");
     assert!(!short.contains("calls:"), "{short}");
@@ -313,10 +273,7 @@ fn tables_fit_a_terminal() {
     let ken = Ken::new();
     let plan = ["plan", "--capacity", "--passages", "22k"];
     let lines = bare(&shown(&ken, &plan));
-    assert!(
-        lines.iter().all(|line| line.chars().count() <= 60),
-        "{lines:?}"
-    );
+    holds!("{lines:?}" => lines.iter().all(|line| line.chars().count() <= 60));
     // Columns that do not fit stand below, behind what they are of.
     let heads = lines.iter().filter(|line| line.starts_with("what  "));
     assert!(heads.count() > 5, "{lines:?}");

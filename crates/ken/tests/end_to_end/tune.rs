@@ -1,7 +1,7 @@
 //! `ken tune` chooses a policy, confirms it and writes it into `ken.toml`, where `ken ask` finds it; and what it
 //! refuses.
 
-use ken_testing::{cases, has, says};
+use ken_testing::{cases, has, holds, says};
 use serde_json::{Value, json};
 
 use crate::documents::with_notes;
@@ -137,10 +137,7 @@ fn a_policy_that_pays_is_written_with_its_guarantee() {
         "calibration = \"tuned.guarantee.json\"".to_owned(),
         "corpus = \"island\"".to_owned(),
     ] {
-        assert!(
-            settings.lines().any(|one| one == line),
-            "{line}\n{settings}"
-        );
+        holds!("{line}\n{settings}" => settings.lines().any(|one| one == line));
     }
     let asked = ken.json(&["ask", "Who is the keeper of the Orrin lighthouse?"]);
     assert_eq!(asked["policy"], policy);

@@ -1,7 +1,7 @@
 //! `ken train` of language models, `--adapter`, the policy `kbm` and exports, on a small model of an invented world:
 //! what is learned is answered, exported, and refused where it does not fit.
 
-use ken_testing::has;
+use ken_testing::{has, holds};
 use serde_json::{Value, json};
 
 use crate::harness::{Ken, keys, number, refuses, words};
@@ -43,10 +43,7 @@ fn examples_are_learned_and_a_merged_model_answers_as_the_adapter() {
     let train = words("train examples examples.jsonl --out tuned --epochs 10");
     let report = ken.json(&[&train[..], &MODEL, &words(SMALL)].concat());
     has!(report, ["outcome"]: "finished", ["examples"]: 13, ["steps"]: 40);
-    assert!(
-        number(&report["last_loss"]) < number(&report["first_loss"]) - 1.0,
-        "{report}"
-    );
+    holds!("{report}" => number(&report["last_loss"]) < number(&report["first_loss"]) - 1.0);
     let history = ken.read("tuned/history.jsonl");
     assert_eq!(history.lines().count(), 40 + 10);
     assert!(!ken.path("tuned/training.safetensors").exists());
@@ -228,10 +225,7 @@ fn an_assessor_that_was_taught_evidence_judges_it() {
     });
     let train = words("train kbm read.jsonl --out reads --epochs 1 --held-out 0.5");
     let reads = ken.json(&[&train[..], &SEARCHED, &MODEL, &words(SMALL)].concat());
-    assert!(
-        number(&reads["by_kind"]["assessor_with_evidence"]) > 0.0,
-        "{reads}"
-    );
+    holds!("{reads}" => number(&reads["by_kind"]["assessor_with_evidence"]) > 0.0);
     let twice = ask("kbm:certainty@0+double", "reads");
     let always = ken.json(&[&twice[..], &MODEL].concat());
     assert!(always["calls"]["retriever"] == 1, "{always}");

@@ -1,6 +1,6 @@
 //! `ken world`: a world is made, ingested and asked about by the usual verbs, learned, and measured.
 
-use ken_testing::{cases, says};
+use ken_testing::{cases, holds, says};
 use serde_json::Value;
 
 use crate::harness::{Ken, keys, number, objects, refuses, words};
@@ -48,10 +48,7 @@ fn a_world_is_ingested_and_asked_about_as_any_other_documents() {
     // A model of the world takes the place of any other, though it knows nothing yet.
     let model = words("world model island --size small --out blank");
     let written = ken.json(&model);
-    assert!(
-        (4.5e5..5.5e5).contains(&number(&written["parameters"])),
-        "{written}"
-    );
+    holds!("{written}" => (4.5e5..5.5e5).contains(&number(&written["parameters"])));
     let eval = words("eval island/questions.jsonl --limit 12 --model ./blank");
     let corpus = words("--corpus island.ken --k 1 --policy always --max-tokens 4");
     let evaluated = ken.json(&[&eval[..], &corpus, &["--mode", "lexical"]].concat());
@@ -71,10 +68,7 @@ fn a_world_is_ingested_and_asked_about_as_any_other_documents() {
             keys(&record),
             ["id", "question", "answer", "probability", "metadata"]
         );
-        assert!(
-            (0.0..0.01).contains(&number(&record["probability"]["self"])),
-            "{record}"
-        );
+        holds!("{record}" => (0.0..0.01).contains(&number(&record["probability"]["self"])));
     }
 }
 

@@ -3,21 +3,22 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
-
 use std::sync::Arc;
 
 use ken_answer::{Pipeline, Policy, RoutingModels};
-use ken_eval::compare::{ComparisonWork, Thresholds};
-use ken_eval::{Fold, ProbeRecord, Question, Run, RunSettings, observe, signal_scores, summarize};
-use ken_lab::LearnOptions;
+use ken_eval::compare::Thresholds;
+use ken_eval::{ProbeRecord, Question, observe, signal_scores, summarize};
 use ken_lab::heads::gate::{GateReport, cross_fitted_worth, gate_labels, gate_scores, learn_gate};
 use ken_policy::{Head, Input, Source};
-use ken_testing::{Fact, FnEmbedder, has, says, with};
-use ken_train::heads::{HeadOptions, Shape};
+use ken_testing::{Fact, FnEmbedder, fails, has, says, with};
+use ken_train::heads::Shape;
 use tempfile::TempDir;
 
-use crate::fixture::{answering, compared, live, policies, probed, questions_of, with_facts};
+use crate::fixture::{
+    answering, compared, comparison_work, in_folder, live, policies, probed, questions_of,
+    whole_run, with_facts,
+};
+use crate::{go_on, learn_options};
 
 const BATCH: usize = 9;
 const FACTS: usize = 160;
@@ -55,30 +56,16 @@ fn pipeline(folder: &TempDir) -> Pipeline {
     with_facts(folder, facts(), text, FnEmbedder::blind())
 }
 
-fn options() -> LearnOptions {
-    LearnOptions {
-        head: HeadOptions {
-            shape: Shape::Logistic,
-            seed: 1,
-        },
-        held_out: Fold {
-            share: 0.4,
-            number: 0,
-        },
-    }
-}
-
 fn learned(pipeline: &Pipeline, records: &[ProbeRecord], input: Input) -> (Head, GateReport) {
     let labels = gate_labels(records).unwrap();
     let embedder = pipeline.retriever().unwrap().embedder().fingerprint();
-    let watch = &mut |_, _| ControlFlow::Continue(());
-    learn_gate(&labels, &[input], embedder, options(), watch).unwrap()
+    let options = learn_options(Shape::Logistic, 1, 0.4);
+    learn_gate(&labels, &[input], embedder, options, &mut go_on).unwrap()
 }
 
 #[test]
 fn a_gate_refuses_what_misleads() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (_folder, mut pipeline) = in_folder(pipeline);
     let questions: Vec<Question> = questions_of(&facts());
     let records = probed(&pipeline, &questions, 2, BATCH);
     assert!(records.iter().all(|record| record.rating.is_some()));
@@ -127,29 +114,18 @@ fn a_gate_refuses_what_misleads() {
 
 #[test]
 fn without_a_gate_each_half_is_weighed_by_one_of_the_other() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (folder, mut pipeline) = in_folder(pipeline);
     let mut questions = questions_of(&facts());
     for (number, question) in questions.iter_mut().enumerate() {
         let kind = if number % 2 == 0 { "covered" } else { "other" };
         question.metadata.insert("kind".to_owned(), kind.into());
     }
     let policies = policies("always,evidence:gate");
-    let cancel = AtomicBool::new(false);
     let out = folder.path().join("compared");
     let mut compare = |questions: &[Question], out: &Path| {
-        let work = ComparisonWork {
-            folder: out,
-            title: "Clocks",
-            questions,
-            policies: &policies,
-            probed: &[],
-            provenance: RunSettings::new(),
-            by: Some("kind"),
-            cross_fit: &cross_fitted_worth,
-            identity: &|_| RunSettings::new(),
-        };
-        work.run(&mut pipeline, &|_| Run::new(BATCH, &cancel, |_| {}))
+        let work = comparison_work(out, questions, &policies);
+        let work = with!(work, by: Some("kind"), cross_fit: &cross_fitted_worth);
+        work.run(&mut pipeline, &|_| whole_run(BATCH))
     };
     let comparison = compare(&questions, &out).unwrap();
     let gated = &comparison.policies[1];
@@ -168,15 +144,12 @@ fn without_a_gate_each_half_is_weighed_by_one_of_the_other() {
     let page = std::fs::read_to_string(out.join("report.html")).unwrap();
     assert!(page.contains("By kind") && page.contains("Needless"));
 
-    let error = compare(&questions[..12], &folder.path().join("few")).unwrap_err();
-    assert_eq!(error.kind(), "too_few_labels");
-    assert!(error.remedy().is_some());
+    fails!(compare(&questions[..12], &folder.path().join("few")) => "too_few_labels"; "");
 }
 
 #[test]
 fn refused_evidence_leaves_the_answer_from_memory() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (_folder, mut pipeline) = in_folder(pipeline);
     let facts = facts();
     let policy: Policy = "evidence:bm25@1000".parse().unwrap();
     pipeline.settings.policy = policy;
@@ -199,8 +172,7 @@ fn refused_evidence_leaves_the_answer_from_memory() {
 
 #[test]
 fn thresholds_come_from_what_was_probed() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (folder, mut pipeline) = in_folder(pipeline);
     let questions = questions_of(&facts());
     let records = probed(&pipeline, &questions, 2, BATCH);
     let (search, evidence): (ken_answer::Signal, ken_answer::Signal) = (
@@ -235,26 +207,20 @@ fn thresholds_come_from_what_was_probed() {
 
 #[test]
 fn what_cannot_be_weighed_is_an_error() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (_folder, mut pipeline) = in_folder(pipeline);
     let questions = questions_of(&facts());
     let mut records = probed(&pipeline, &questions, 2, BATCH);
     pipeline.settings.policy = "evidence:gate".parse().unwrap();
     let error = pipeline.answer("who?", &mut |_| ControlFlow::Continue(()));
-    let error = error.unwrap_err();
-    assert_eq!(error.kind(), "no_gate");
-    assert!(error.remedy().unwrap().mentions("TrainGate"));
+    fails!(error => "no_gate"; "TrainGate");
 
     let (gate, _) = learned(&pipeline, &records, Input::Evidence);
     for record in &mut records {
         record.fingerprint.model = "another".to_owned();
     }
-    let error = gate_scores(&gate, &records).unwrap_err();
-    assert_eq!(error.kind(), "other_gate");
+    fails!(gate_scores(&gate, &records) => "other_gate");
     for record in &mut records {
         record.rating = None;
     }
-    let error = gate_labels(&records).unwrap_err();
-    assert_eq!(error.kind(), "no_labels");
-    assert!(error.remedy().unwrap().mentions("ProbeWithCorpus"));
+    fails!(gate_labels(&records) => "no_labels"; "ProbeWithCorpus");
 }

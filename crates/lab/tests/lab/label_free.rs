@@ -4,15 +4,16 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use ken_answer::{Pipeline, Representation, RoutingModels, represent};
-use ken_eval::{Fold, ProbeRecord, Question};
+use ken_eval::{ProbeRecord, Question};
+use ken_lab::heads::Target;
 use ken_lab::heads::router::{Candidate, Control, RouterReport, learn_router, router_labels};
-use ken_lab::heads::{LearnOptions, Target};
 use ken_policy::{Head, Input, MeasuredOn, Purpose, Source};
-use ken_testing::{Fact, FnEmbedder, has, with};
-use ken_train::heads::{HeadOptions, Shape};
+use ken_testing::{Fact, FnEmbedder, fails, has, holds, with};
+use ken_train::heads::Shape;
 use tempfile::TempDir;
 
-use crate::fixture::{answering, probed, questions_of, statement, with_facts};
+use crate::fixture::{answering, in_folder, probed, questions_of, statement, with_facts};
+use crate::{go_on, learn_options};
 
 const TRADES: [&str; 4] = ["baker", "ferryman", "miller", "smith"];
 const TOWNS: usize = 50;
@@ -47,28 +48,18 @@ fn raw() -> Vec<Question> {
     questions
 }
 
-fn options(shape: Shape) -> LearnOptions {
-    LearnOptions {
-        head: HeadOptions { shape, seed: 3 },
-        held_out: Fold {
-            share: 0.3,
-            number: 0,
-        },
-    }
-}
-
 fn learned(records: &[ProbeRecord], target: Target, shape: Shape) -> (Head, RouterReport) {
     let labels = router_labels(records, target).unwrap();
-    let vocabulary = labels.vocabulary(options(shape));
+    let options = learn_options(shape, 3, 0.3);
+    let vocabulary = labels.vocabulary(options);
     let vectors = represent(Representation::Words(&vocabulary), &labels.questions()).unwrap();
     let words = Candidate {
         input: Input::Words,
         vocabulary: Some(vocabulary),
         vectors,
     };
-    let mut go_on = |_, _| ControlFlow::Continue(());
     let beside = MeasuredOn::default();
-    learn_router(&labels, &[words], beside, options(shape), &mut go_on).unwrap()
+    learn_router(&labels, &[words], beside, options, &mut go_on).unwrap()
 }
 
 fn routed_by(head: Head) -> RoutingModels {
@@ -77,8 +68,7 @@ fn routed_by(head: Head) -> RoutingModels {
 
 #[test]
 fn raw_questions_teach_what_golden_answers_would() {
-    let folder = tempfile::tempdir().unwrap();
-    let pipeline = pipeline(&folder);
+    let (_folder, pipeline) = in_folder(pipeline);
     let unanswered = probed(&pipeline, &raw(), 8, 40);
     let answered = probed(&pipeline, &questions_of(&facts()), 8, 40);
     for target in [Target::Certainty, Target::SemanticEntropy] {
@@ -87,28 +77,21 @@ fn raw_questions_teach_what_golden_answers_would() {
             // Eight samples of some fifty questions show only roughly which are certain.
             assert!(report.measured.target_auroc.unwrap() > 0.85, "{report:?}");
             has!(report, measured.auroc: None, measured.mastered: None);
-            assert!(
-                report.measured.border > 0.0 && report.left_out == 0,
-                "{report:?}"
-            );
+            holds!("{report:?}" => report.measured.border > 0.0 && report.left_out == 0);
             // If there are golden answers, they only evaluate it.
             let (again, judged) = learned(&answered, target, shape);
             assert_eq!(again.fingerprint(), head.fingerprint());
             assert!(judged.measured.auroc.unwrap() > 0.95, "{judged:?}");
         }
     }
-    let error = router_labels(&unanswered, Target::Mastery).unwrap_err();
-    assert_eq!(error.kind(), "no_labels");
+    fails!(router_labels(&unanswered, Target::Mastery) => "no_labels");
     let one = probed(&pipeline, &raw()[..3], 1, 3);
-    let error = router_labels(&one, Target::SemanticEntropy).unwrap_err();
-    assert_eq!(error.kind(), "no_labels");
-    assert!(error.remedy().unwrap().mentions("samples"), "{error}");
+    fails!(router_labels(&one, Target::SemanticEntropy) => "no_labels"; "samples");
 }
 
 #[test]
 fn a_router_over_words_carries_its_vocabulary() {
-    let folder = tempfile::tempdir().unwrap();
-    let pipeline = pipeline(&folder);
+    let (folder, pipeline) = in_folder(pipeline);
     let records = probed(&pipeline, &questions_of(&facts()), 2, 40);
     let (head, report) = learned(&records, Target::Mastery, Shape::Logistic);
     assert!(report.measured.auroc.unwrap() > 0.99, "{report:?}");
@@ -124,10 +107,7 @@ fn a_router_over_words_carries_its_vocabulary() {
         let changed = text.replace(from, to);
         assert_ne!(changed, text, "{from}");
         std::fs::write(&path, changed).unwrap();
-        assert_eq!(
-            Head::read(&path, Purpose::Router).unwrap_err().kind(),
-            "not_a_head"
-        );
+        fails!(Head::read(&path, Purpose::Router) => "not_a_head");
     }
 
     let mut pipeline = pipeline.with(routed_by(read)).unwrap();

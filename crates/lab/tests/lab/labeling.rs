@@ -15,12 +15,12 @@ use ken_lab::{
 };
 use ken_language::LanguageModel;
 use ken_probe::{Obstacle, Preferred};
-use ken_testing::{Call, Fact, FnEmbedder, TableModel, cases, has, with};
+use ken_testing::{Call, Fact, FnEmbedder, TableModel, cases, fails, has, with};
 use parquet::record::RowAccessor;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::fixture::{question, retriever, rows};
+use crate::fixture::{question, retriever, rows, whole_run};
 
 /// The direction of a text follows from its length, so that some are near to each other.
 static LENGTHS: LazyLock<FnEmbedder> = LazyLock::new(|| FnEmbedder::by_length(40.0));
@@ -162,14 +162,8 @@ fn run(
     batch: usize,
 ) -> Result<Outcome<SourceRecord>, RunError> {
     let mut files = files(path);
-    let cancel = AtomicBool::new(false);
-    label_sources(
-        work,
-        questions,
-        &mut files.first,
-        &mut files.results,
-        Run::new(batch, &cancel, |_| {}),
-    )
+    let Files { first, results } = &mut files;
+    label_sources(work, questions, first, results, whole_run(batch))
 }
 
 #[test]
@@ -225,17 +219,18 @@ fn labels_are_what_the_truth_says() {
 fn a_run_goes_on_where_it_was_stopped() {
     let folder = tempfile::tempdir().unwrap();
     let corpora = corpora(&folder);
-    let whole_model = Counted::new(true);
+    let (whole_model, questions) = (Counted::new(true), questions());
     let whole_path = folder.path().join("whole");
     let whole = run(
         &whole_path,
         &work(&whole_model.table, &corpora),
-        &questions(),
+        &questions,
         5,
     )
     .unwrap();
 
     let model = Counted::new(true);
+    let work = work(&model.table, &corpora);
     let path = folder.path().join("parts");
     // Stopped once in each round.
     for (task, batch, stop_at) in [(Task::FirstText, 1, 2), (Task::LabelSource, 2, 2)] {
@@ -246,31 +241,24 @@ fn a_run_goes_on_where_it_was_stopped() {
                 cancel.store(true, Ordering::Relaxed);
             }
         };
-        let part = label_sources(
-            &work(&model.table, &corpora),
-            &questions(),
-            &mut files.first,
-            &mut files.results,
-            Run::new(batch, &cancel, stop),
-        )
-        .unwrap();
+        let (Files { first, results }, run) = (&mut files, Run::new(batch, &cancel, stop));
+        let part = label_sources(&work, &questions, first, results, run).unwrap();
         assert!(part.interrupted);
         let labels = if task == Task::LabelSource { 2 } else { 0 };
         assert_eq!(part.records, whole.records[..labels]);
     }
     let paid = fs::read(&path).unwrap();
-    let rest = run(&path, &work(&model.table, &corpora), &questions(), 1).unwrap();
+    let rest = run(&path, &work, &questions, 1).unwrap();
     has!(rest, records: whole.records, interrupted: false, resumed: 2);
     assert!(fs::read(&path).unwrap().starts_with(&paid));
     assert_eq!(model.calls(), whole_model.calls(), "nothing is paid twice");
-    let again = run(&path, &work(&model.table, &corpora), &questions(), 3).unwrap();
+    let again = run(&path, &work, &questions, 3).unwrap();
     has!(again, records: whole.records, interrupted: false, resumed: again.total);
     assert_eq!(model.calls(), whole_model.calls());
 
-    let mut changed = questions();
+    let mut changed = questions;
     changed[0].golden_answers = vec!["Odo".to_owned()];
-    let error = run(&path, &work(&model.table, &corpora), &changed, 3).unwrap_err();
-    assert_eq!(error.kind(), "other_question");
+    fails!(run(&path, &work, &changed, 3) => "other_question");
     assert_eq!(
         model.calls(),
         whole_model.calls(),
@@ -411,6 +399,5 @@ fn the_table_holds_what_the_records_hold() {
         assert_eq!(contexts, serde_json::to_value(&record.contexts).unwrap());
     }
     let missing = folder.path().join("no folder/r.parquet");
-    let error = write_parquet(&missing, &records).unwrap_err();
-    assert_eq!(error.kind(), "table_file");
+    fails!(write_parquet(&missing, &records) => "table_file");
 }

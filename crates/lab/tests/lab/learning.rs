@@ -3,43 +3,32 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use ken_answer::{
-    AnswerError, Pipeline, QuestionPrompt, Representation, RoutingModel, RoutingModels, represent,
+    AnswerError, Event, Pipeline, QuestionPrompt, Representation, RoutingModel, RoutingModels,
+    represent,
 };
 use ken_eval::compare::{Known, RequiredSignals, SignalWork, measure_signals};
-use ken_eval::{Fold, ProbeRecord, Question, Record, ResultsFile, Run, RunSettings, compare};
+use ken_eval::{ProbeRecord, Question, Record, ResultsFile, RunSettings, compare};
 use ken_lab::LearnError;
 use ken_lab::heads::router::{Candidate, RouterReport, learn_router, router_labels};
 use ken_lab::heads::{LearnOptions, Target};
 use ken_policy::{Head, Input, MeasuredOn, Source};
-use ken_testing::{Fact, FnEmbedder, cases, has, with};
-use ken_train::heads::{HeadOptions, Shape};
+use ken_testing::{Fact, FnEmbedder, cases, fails, has, with};
+use ken_train::heads::Shape;
 use tempfile::TempDir;
 
-use crate::fixture::{answered, answering, questions_of, statement, with_facts};
+use crate::fixture::{
+    answered, answering, in_folder, questions_of, statement, whole_run, with_facts,
+};
+use crate::{go_on, learn_options};
 
 /// Trades whose masters the model knows, and others.
 const KNOWN: [&str; 4] = ["clockmaker", "baker", "painter", "ferryman"];
 const UNKNOWN: [&str; 4] = ["miller", "smith", "keeper", "weaver"];
 const TOWNS: usize = 40;
 
-const OPTIONS: LearnOptions = LearnOptions {
-    head: HeadOptions {
-        shape: Shape::Logistic,
-        seed: 3,
-    },
-    held_out: Fold {
-        share: 0.3,
-        number: 0,
-    },
-};
-
-/// Never stops.
-fn go_on(_: usize, _: usize) -> ControlFlow<()> {
-    ControlFlow::Continue(())
-}
+const OPTIONS: LearnOptions = learn_options(Shape::Logistic, 3, 0.3);
 
 fn facts() -> Vec<Fact> {
     let trades = KNOWN.iter().chain(&UNKNOWN).enumerate();
@@ -105,8 +94,7 @@ fn routed_by(head: Head) -> RoutingModels {
 
 #[test]
 fn a_router_predicts_the_set_boundary_and_the_policy_follows_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let pipeline = pipeline(&folder);
+    let (_folder, pipeline) = in_folder(pipeline);
     let records = probed(&pipeline);
     let (head, report) = learned(&records);
     assert_eq!(report.input, Input::QuestionEmbedding, "{report:?}");
@@ -137,8 +125,7 @@ fn a_router_predicts_the_set_boundary_and_the_policy_follows_it() {
 
 #[test]
 fn what_is_compared_is_what_the_router_says_and_not_what_another_said() {
-    let folder = tempfile::tempdir().unwrap();
-    let pipeline = pipeline(&folder);
+    let (folder, pipeline) = in_folder(pipeline);
     let records = probed(&pipeline);
     let (head, _) = learned(&records);
     let mut other = head.clone();
@@ -153,10 +140,8 @@ fn what_is_compared_is_what_the_router_says_and_not_what_another_said() {
             required: &RequiredSignals::by(&policies, None, pipeline),
             known: &Known::default(),
         };
-        let cancel = AtomicBool::new(false);
-        measure_signals(work, &questions, &mut file, Run::new(50, &cancel, |_| {}))
-            .unwrap()
-            .records
+        let measured = measure_signals(work, &questions, &mut file, whole_run(50));
+        measured.unwrap().records
     };
     let taken = signals(&pipeline);
     let fingerprint = pipeline
@@ -216,60 +201,37 @@ fn a_router_of_something_else_is_refused_with_the_command_that_renews_it() {
         let mut changed = head.clone();
         change(&mut changed);
         let folder = tempfile::tempdir().unwrap();
-        let error = pipeline(&folder).with(routed_by(changed)).err().unwrap();
-        assert_eq!(error.kind(), "other_router");
-        assert!(error.to_string().contains(part), "{error}");
-        assert!(error.remedy().unwrap().mentions("TrainRouter"), "{error}");
+        fails!(pipeline(&folder).with(routed_by(changed)) => "other_router", part; "TrainRouter");
     }
-    let folder = tempfile::tempdir().unwrap();
-    let mut pipeline = pipeline(&folder);
+    let (_folder, mut pipeline) = in_folder(pipeline);
     pipeline.settings = with!(answering(), policy: "router@0.5".parse().unwrap());
-    let error = pipeline.answer("who is the baker of town7?", &mut |_| {
-        ControlFlow::Continue(())
-    });
-    assert_eq!(error.unwrap_err().kind(), "no_router");
+    let go_on = &mut |_: Event<'_>| ControlFlow::Continue(());
+    fails!(pipeline.answer("who is the baker of town7?", go_on) => "no_router");
 }
 
 #[test]
 fn labels_that_teach_nothing_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let records = probed(&pipeline(&folder));
-    let refused = |records: &[ProbeRecord]| -> LearnError {
-        let labels = match router_labels(records, Target::Mastery) {
-            Ok(labels) => labels,
-            Err(error) => return error,
-        };
-        let questions = labels.questions();
-        let beside = MeasuredOn::default();
+    let learned = |records: &[ProbeRecord]| -> Result<_, LearnError> {
+        let labels = router_labels(records, Target::Mastery)?;
+        let candidates = [embedded(&labels.questions())];
         learn_router(
             &labels,
-            &[embedded(&questions)],
-            beside,
+            &candidates,
+            MeasuredOn::default(),
             OPTIONS,
             &mut go_on,
         )
-        .unwrap_err()
     };
-    let check = |error: &LearnError, kind: &str, hint: &str| {
-        assert_eq!(error.kind(), kind, "{error}");
-        assert!(
-            error.remedy().unwrap().mentions(hint),
-            "{:?}",
-            error.remedy()
-        );
-    };
-    check(&refused(&records[..20]), "too_few_labels", "Probe");
-    check(
-        &refused(&records[..TOWNS * 4]),
-        "one_class",
-        "correct contains",
-    );
+    fails!(learned(&records[..20]) => "too_few_labels"; "Probe");
+    fails!(learned(&records[..TOWNS * 4]) => "one_class"; "correct contains");
     let mut mixed = records.clone();
     mixed[9].fingerprint.model = "another".to_owned();
-    check(&refused(&mixed), "several_models", "one model");
+    fails!(learned(&mixed) => "several_models"; "one model");
     let mut open = records[..30].to_vec();
     for record in &mut open {
         record.greedy.from_self = None;
     }
-    check(&refused(&open), "no_labels", "golden_answers");
+    fails!(learned(&open) => "no_labels"; "golden_answers");
 }

@@ -15,11 +15,11 @@ use ken_lab::{
 use ken_language::LanguageModel;
 use ken_probe::Correctness;
 use ken_probe::mastery::{AnswersFrom, WriteOptions};
-use ken_testing::{Fact, FnEmbedder, TableModel, cases, has, with};
+use ken_testing::{Fact, FnEmbedder, TableModel, cases, fails, has, holds, with};
 use parquet::record::RowAccessor;
 use serde_json::{Value, json};
 
-use crate::fixture::{ingested, rows};
+use crate::fixture::{ingested, rows, whole_run};
 
 /// Seeded draws that need no generator: the same on every machine.
 fn unit(number: usize, seed: u64) -> f64 {
@@ -124,10 +124,7 @@ fn settings(model: &str) -> RunSettings {
 
 fn run(path: &Path, world: &World, batch: usize) -> Outcome<MasteryRecord> {
     let mut file = ResultsFile::open(path, settings("table")).unwrap();
-    let cancel = AtomicBool::new(false);
-    let work = work(world);
-    let run = Run::new(batch, &cancel, |_| {});
-    label_mastery(&work, &world.sentences, &mut file, run).unwrap()
+    label_mastery(&work(world), &world.sentences, &mut file, whole_run(batch)).unwrap()
 }
 
 #[test]
@@ -157,9 +154,7 @@ fn a_model_that_answers_in_sentences_has_mastered_what_it_says() {
         let path = folder.path().join(correctness.to_string());
         let identity = work.identity(settings("table"), 0);
         let mut file = ResultsFile::open(&path, identity).unwrap();
-        let cancel = AtomicBool::new(false);
-        let run = Run::new(4, &cancel, |_| {});
-        let labeled = label_mastery(&work, &told.sentences, &mut file, run).unwrap();
+        let labeled = label_mastery(&work, &told.sentences, &mut file, whole_run(4)).unwrap();
         let found: Vec<Option<f64>> = labeled
             .records
             .iter()
@@ -249,19 +244,13 @@ fn a_run_goes_on_where_it_was_stopped() {
     let paid = fs::read(&path).unwrap();
     let rest = run(&path, &world, 3);
     has!(rest, records: whole.records, interrupted: false, resumed: 4, total: 10);
-    assert!(
-        fs::read(&path).unwrap().starts_with(&paid),
-        "nothing is paid for twice"
-    );
+    holds!("nothing is paid for twice" => fs::read(&path).unwrap().starts_with(&paid));
 
-    let error = ResultsFile::<MasteryRecord>::open(&path, settings("other")).unwrap_err();
-    assert_eq!(error.kind(), "other_settings", "{error}");
+    fails!(ResultsFile::<MasteryRecord>::open(&path, settings("other")) => "other_settings");
     let mut file = ResultsFile::open(&path, settings("table")).unwrap();
-    let cancel = AtomicBool::new(false);
     let mut changed = world.sentences.clone();
     changed[0].text = "It fell.".to_owned();
-    let again = Run::new(2, &cancel, |_| {});
-    let error = label_mastery(&work, &changed, &mut file, again).unwrap_err();
+    let error = label_mastery(&work, &changed, &mut file, whole_run(2)).unwrap_err();
     assert!(matches!(error, RunError::OtherSentence { .. }), "{error}");
     assert_eq!(error.kind(), "other_sentence");
 }
@@ -353,9 +342,7 @@ fn a_writer_may_pick_the_answers_itself() {
     );
     let folder = tempfile::tempdir().unwrap();
     let mut file = ResultsFile::open(&folder.path().join("labels"), identity(&work)).unwrap();
-    let cancel = AtomicBool::new(false);
-    let run = Run::new(2, &cancel, |_| {});
-    let labeled = label_mastery(&work, &told.sentences, &mut file, run).unwrap();
+    let labeled = label_mastery(&work, &told.sentences, &mut file, whole_run(2)).unwrap();
     let asked: Vec<Vec<(&str, &str)>> = labeled
         .records
         .iter()

@@ -2,15 +2,13 @@
 //! kept or refused.
 
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::BackEnd;
 use ken_corpus::{Corpus, Filter, PlaceMark, Selection, Writer};
-use ken_eval::Fold;
 use ken_index::{Index, Mode};
-use ken_lab::heads::LearnOptions;
+use ken_lab::LearnOptions;
 use ken_lab::heads::pruner::{PrunerLabels, PrunerReport, learn_pruner, pruner_labels};
 use ken_lab::mastery::AnsweredPair;
 use ken_lab::pruning::{
@@ -20,33 +18,20 @@ use ken_lab::pruning::{
 use ken_lab::{LearnError, MasteryRecord, PruningError};
 use ken_language::{Embedder, Role};
 use ken_policy::Head;
-use ken_testing::{FnEmbedder, with};
-use ken_train::heads::{HeadOptions, Shape};
+use ken_testing::{FnEmbedder, cases, fails, holds, with};
+use ken_train::heads::Shape;
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::fixture::ingested;
+use crate::fixture::{in_folder, ingested};
+use crate::{go_on, learn_options};
 
 /// Trades whose masters the model knows, and others. The model knows a third of all passages.
 const KNOWN: [&str; 2] = ["clockmaker", "baker"];
 const UNKNOWN: [&str; 4] = ["miller", "smith", "keeper", "weaver"];
 const TOWNS: usize = 50;
 
-const OPTIONS: LearnOptions = LearnOptions {
-    head: HeadOptions {
-        shape: Shape::Logistic,
-        seed: 5,
-    },
-    held_out: Fold {
-        share: 0.3,
-        number: 0,
-    },
-};
-
-/// Never stops.
-fn go_on(_: usize, _: usize) -> ControlFlow<()> {
-    ControlFlow::Continue(())
-}
+const OPTIONS: LearnOptions = learn_options(Shape::Logistic, 5, 0.3);
 
 /// Every passage with its document's id, its words, and whether the model knows it.
 fn passages() -> Vec<(String, String, bool)> {
@@ -65,6 +50,16 @@ fn take_in(folder: &TempDir, passages: &[(String, String, bool)]) -> Corpus {
         .iter()
         .map(|(id, text, _)| json!({"id": id, "contents": text}));
     ingested(folder, "corpus", documents, &FnEmbedder::bag_of_words())
+}
+
+/// All passages in a corpus, searched.
+fn indexed() -> (TempDir, Index) {
+    in_folder(|folder| Index::open(Arc::new(take_in(folder, &passages()))).unwrap())
+}
+
+/// All passages in a corpus on disk.
+fn stored() -> (TempDir, Corpus) {
+    in_folder(|folder| take_in(folder, &passages()))
 }
 
 /// The measurements of a labeling with three questions per sentence.
@@ -130,30 +125,20 @@ fn ids(corpus: &Corpus, order: &[Scored]) -> Vec<String> {
 
 /// The share of passages that the model knows.
 fn known_share(corpus: &Corpus, order: &[Scored]) -> f64 {
-    let known: BTreeSet<String> = passages()
-        .into_iter()
-        .filter(|passage| passage.2)
-        .map(|passage| passage.0)
-        .collect();
+    let is_known = |(id, _, known): (String, String, bool)| known.then_some(id);
+    let known: BTreeSet<String> = passages().into_iter().filter_map(is_known).collect();
     let gone = ids(corpus, order);
     gone.iter().filter(|id| known.contains(*id)).count() as f64 / gone.len() as f64
 }
 
 #[test]
 fn what_goes_is_what_is_known() {
-    let folder = tempfile::tempdir().unwrap();
-    let index = Index::open(Arc::new(take_in(&folder, &passages()))).unwrap();
+    let (_folder, index) = indexed();
     let corpus = index.corpus();
     let (head, report) = learned(corpus);
-    assert!(
-        report.measured.rank_correlation.unwrap() > 0.5,
-        "{report:?}"
-    );
+    holds!("{report:?}" => report.measured.rank_correlation.unwrap() > 0.5);
     let [low, high] = report.measured.rank_correlation_interval.unwrap();
-    assert!(
-        low < report.measured.rank_correlation.unwrap() && high < 1.0,
-        "{report:?}"
-    );
+    holds!("{report:?}" => low < report.measured.rank_correlation.unwrap() && high < 1.0);
     assert!(
         report.measured.squared_error.unwrap()
             < 0.85 * report.measured.squared_error_of_mean.unwrap(),
@@ -190,16 +175,10 @@ fn equal_scores_go_by_their_ids_however_the_corpus_lies() {
         }
         scored[0].score = f32::NAN;
         let order = order(index.corpus(), scored).unwrap();
-        assert!(
-            order.last().unwrap().score.is_nan(),
-            "what is no number goes last"
-        );
+        holds!("what is no number goes last" => order.last().unwrap().score.is_nan());
         let ids = ids(index.corpus(), &order);
-        all.push(
-            ids.into_iter()
-                .filter(|id| id != "d0-0" && id != "d5-49")
-                .collect::<Vec<_>>(),
-        );
+        let others = ids.into_iter().filter(|id| id != "d0-0" && id != "d5-49");
+        all.push(others.collect::<Vec<_>>());
     }
     assert_eq!(all[0], all[1]);
 }
@@ -227,8 +206,7 @@ fn of_passages_that_say_the_same_all_but_one_go() {
 
 #[test]
 fn earlier_marks_by_score_are_replaced_and_others_stay() {
-    let folder = tempfile::tempdir().unwrap();
-    let corpus = take_in(&folder, &passages());
+    let (_folder, corpus) = stored();
     let dir = corpus.dir().to_owned();
     let (head, _) = learned(&corpus);
     drop(corpus);
@@ -265,8 +243,7 @@ fn earlier_marks_by_score_are_replaced_and_others_stay() {
 
 #[test]
 fn a_threshold_leaves_out_what_a_ratio_would_prune() {
-    let folder = tempfile::tempdir().unwrap();
-    let corpus = take_in(&folder, &passages());
+    let (_folder, corpus) = stored();
     let dir = corpus.dir().to_owned();
     let (head, _) = learned(&corpus);
     let basis = Basis::new(Some(head.clone()), None).unwrap();
@@ -301,13 +278,9 @@ fn asked(passages: &[(String, String, bool)]) -> Vec<CoverageQuestion> {
     let each = passages.iter().map(|(_, text, _)| {
         let (question, answer) = text.trim_end_matches('.').split_once(" is ").unwrap();
         let text = format!("who is {}?", question.to_lowercase());
+        let vectors = FnEmbedder::bag_of_words().embed(&[&text], Role::Query);
         CoverageQuestion {
-            vector: Some(
-                FnEmbedder::bag_of_words()
-                    .embed(&[&text], Role::Query)
-                    .unwrap()
-                    .remove(0),
-            ),
+            vector: vectors.unwrap().pop(),
             text,
             golden_answers: vec![answer.to_owned()],
         }
@@ -350,8 +323,7 @@ fn largest(
 
 #[test]
 fn the_largest_ratio_keeps_the_guarantee_on_every_question_counted() {
-    let folder = tempfile::tempdir().unwrap();
-    let index = Index::open(Arc::new(take_in(&folder, &passages()))).unwrap();
+    let (_folder, index) = indexed();
     let (head, _) = learned(index.corpus());
     let all = candidates(index.corpus()).unwrap();
     let by_head = ordered(&index, &all, by(&head));
@@ -364,11 +336,9 @@ fn the_largest_ratio_keeps_the_guarantee_on_every_question_counted() {
     let kept = largest(&index, &by_head, &asked(&unknown), promised);
     assert_eq!((kept.questions, kept.coverage), (200, 1.0));
     let ratio = kept.ratio.unwrap();
-    assert!((0.2..0.4).contains(&ratio), "{kept:?}");
-    assert!(
-        kept.loss <= kept.loss_bound && kept.loss_bound <= 0.05,
-        "{kept:?}"
-    );
+    holds!("{kept:?}" =>
+        (0.2..0.4).contains(&ratio),
+        kept.loss <= kept.loss_bound && kept.loss_bound <= 0.05);
     // Counted by hand: the asked passages that are pruned at that ratio.
     let gone = ids(index.corpus(), &by_head[..count(ratio, by_head.len())]);
     let lost = unknown
@@ -391,8 +361,7 @@ fn the_largest_ratio_keeps_the_guarantee_on_every_question_counted() {
 
 #[test]
 fn a_guarantee_that_cannot_be_kept_says_how_many_questions_would_do() {
-    let folder = tempfile::tempdir().unwrap();
-    let index = Index::open(Arc::new(take_in(&folder, &passages()))).unwrap();
+    let (_folder, index) = indexed();
     let all = candidates(index.corpus()).unwrap();
     let by_lot = ordered(&index, &all, Method::Random { seed: 1 });
     let few = asked(&passages()[250..280]);
@@ -412,66 +381,28 @@ fn a_guarantee_that_cannot_be_kept_says_how_many_questions_would_do() {
 
 #[test]
 fn labels_of_something_else_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let corpus = take_in(&folder, &passages());
-    let refused = |change: &dyn Fn(&mut Vec<MasteryRecord>)| {
+    let (_folder, corpus) = stored();
+    type Change = fn(&mut Vec<MasteryRecord>);
+    let cases: [(Change, &str, &str); 6] = cases![
+        |records| records[3].sentence = "Other words.".to_owned() => "other_corpus", "LabelMastery";
+        |records| records[3].passage_id = "gone#0".to_owned() => "other_corpus", "LabelMastery";
+        |records| records[3].fingerprint.model = "other".to_owned() => "several_models", "one model";
+        |records| records.truncate(12) => "too_few_labels", "limit";
+        |records| records.iter_mut().for_each(|record| record.mastery = Some(1.0)) => "one_value", "limit";
+        |records| records.iter_mut().for_each(|record| record.mastery = None) => "no_labels", "writer";
+    ];
+    for (change, kind, hint) in cases {
         let mut records = records(&passages());
         change(&mut records);
         let labels = pruner_labels(&records);
-        labels
-            .and_then(|labels| learned_from(&labels, &corpus))
-            .unwrap_err()
-    };
-    let check = |error: LearnError, kind: &str, hint: &str| {
-        assert_eq!(error.kind(), kind, "{error}");
-        assert!(
-            error.remedy().unwrap().mentions(hint),
-            "{:?}",
-            error.remedy()
-        );
-    };
-    check(
-        refused(&|records| records[3].sentence = "Other words.".to_owned()),
-        "other_corpus",
-        "LabelMastery",
-    );
-    check(
-        refused(&|records| records[3].passage_id = "gone#0".to_owned()),
-        "other_corpus",
-        "LabelMastery",
-    );
-    check(
-        refused(&|records| records[3].fingerprint.model = "other".to_owned()),
-        "several_models",
-        "one model",
-    );
-    check(
-        refused(&|records| records.truncate(12)),
-        "too_few_labels",
-        "limit",
-    );
-    check(
-        refused(&|records| {
-            records
-                .iter_mut()
-                .for_each(|record| record.mastery = Some(1.0));
-        }),
-        "one_value",
-        "limit",
-    );
-    check(
-        refused(&|records| records.iter_mut().for_each(|record| record.mastery = None)),
-        "no_labels",
-        "writer",
-    );
+        fails!(labels.and_then(|labels| learned_from(&labels, &corpus)) => kind; hint);
+    }
 
     let (mut head, _) = learned(&corpus);
     head.measured_on.embedder = Some("another".to_owned());
     let index = Index::open(Arc::new(corpus)).unwrap();
     let all = candidates(index.corpus()).unwrap();
-    let error = scores(&index, &all, by(&head)).unwrap_err();
-    assert_eq!(error.kind(), "other_pruner");
-    assert!(error.remedy().unwrap().mentions("TrainPruner"));
+    fails!(scores(&index, &all, by(&head)) => "other_pruner"; "TrainPruner");
 }
 
 #[test]
@@ -481,22 +412,16 @@ fn questions_that_made_the_labels_guarantee_nothing() {
     let corpus = take_in(&folder, &passages);
     let asked = asked(&passages);
     let (taught, others) = asked.split_at(asked.len() / 3);
-    let records: Vec<MasteryRecord> = records(&passages)
-        .into_iter()
-        .enumerate()
-        .map(|(number, mut record)| {
-            if let Some(asked) = taught.get(number) {
-                record.pairs.push(AnsweredPair {
-                    question: asked.text.clone(),
-                    answer: "a".to_owned(),
-                    prediction: "a".to_owned(),
-                    correct: true,
-                    validity: None,
-                });
-            }
-            record
-        })
-        .collect();
+    let mut records = records(&passages);
+    for (record, asked) in records.iter_mut().zip(taught) {
+        record.pairs.push(AnsweredPair {
+            question: asked.text.clone(),
+            answer: "a".to_owned(),
+            prediction: "a".to_owned(),
+            correct: true,
+            validity: None,
+        });
+    }
     let labels = pruner_labels(&records).unwrap();
     let (head, _) = learned_from(&labels, &corpus).unwrap();
     // With the labels, or only with the pruner that was learned from them.
@@ -505,13 +430,8 @@ fn questions_that_made_the_labels_guarantee_nothing() {
         Basis::new(Some(head), None).unwrap(),
     ] {
         basis.check_questions(others).unwrap();
-        let error = basis.check_questions(&asked).unwrap_err();
-        assert_eq!(error.kind(), "taught_questions");
-        assert!(
-            error.to_string().contains(&taught.len().to_string()),
-            "{error}"
-        );
-        assert!(error.remedy().unwrap().mentions("held_out"), "{error}");
+        let count = taught.len().to_string();
+        fails!(basis.check_questions(&asked) => "taught_questions", &count; "held_out");
         assert_eq!(
             basis.taught(asked.iter().map(|question| question.text.as_str())),
             taught.len()

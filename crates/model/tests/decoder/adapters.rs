@@ -8,7 +8,7 @@ use ken_model::Precision;
 use ken_model::decoder::{
     Checkpoint, Decoder, Device, LoadOptions, SETTINGS_FILE, ScoreRequest, TENSORS_FILE,
 };
-use ken_testing::with;
+use ken_testing::{holds, with};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -168,10 +168,7 @@ fn beside_quantized_weights_an_adapter_gives_what_it_gives_merged() {
         ] {
             let decoder = load(&path, &adapter, device, precision);
             let worst = worst(&decoder, &tiny, &merged);
-            assert!(
-                worst < bound,
-                "{model_type}, {device}, {precision}: {worst}"
-            );
+            holds!("{model_type}, {device}, {precision}: {worst}" => worst < bound);
         }
         let footprint = |adapter: Option<&Path>| {
             let checkpoint = Checkpoint::open(&path, adapter).unwrap();
@@ -182,10 +179,7 @@ fn beside_quantized_weights_an_adapter_gives_what_it_gives_merged() {
         let added = with - without;
         assert!(added >= 4 * numbers as u64, "{added} for {numbers} numbers");
         // Merged, the table alone would take more.
-        assert!(
-            added < 4 * (tiny.vocabulary * tiny.hidden) as u64,
-            "{added}"
-        );
+        holds!("{added}" => added < 4 * (tiny.vocabulary * tiny.hidden) as u64);
     }
 }
 

@@ -8,7 +8,7 @@ use ken_model::Precision;
 use ken_model::decoder::{
     Decoder, Device, Family, GenerateRequest, LoadOptions, Prompt, ScoreRequest,
 };
-use ken_testing::with;
+use ken_testing::{holds, with};
 use tempfile::TempDir;
 
 use super::checkpoint::{Rope, Tensors, Tiny};
@@ -27,10 +27,7 @@ fn assert_agrees(decoder: &Decoder, tiny: &Tiny, weights: &Tensors, prompt: &str
         assert_eq!(score.tokens.len(), score.logprobs.len());
         for (place, (&token, &found)) in score.tokens.iter().zip(&score.logprobs).enumerate() {
             let expected = expected[prompt.tokens().len() - 1 + place][token as usize];
-            assert!(
-                (f64::from(found) - expected).abs() < 1e-4,
-                "{found} is not {expected}"
-            );
+            holds!("{found} is not {expected}" => (f64::from(found) - expected).abs() < 1e-4);
         }
     }
 }

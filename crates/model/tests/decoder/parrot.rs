@@ -1,6 +1,6 @@
 //! A decoder with a known next token: each token has one successor. Nothing is random.
 
-use ken_testing::with;
+use ken_testing::{holds, with};
 
 use super::checkpoint::{Tensors, Tiny};
 
@@ -29,10 +29,7 @@ pub(super) fn parrot(vocabulary: usize, successor: impl Fn(u32) -> u32) -> (Tiny
 pub(super) fn chain(tokens: &[u32], end: u32) -> impl Fn(u32) -> u32 {
     let tokens = tokens.to_vec();
     for (place, token) in tokens.iter().enumerate() {
-        assert!(
-            !tokens[..place].contains(token),
-            "token {token} comes twice"
-        );
+        holds!("token {token} comes twice" => !tokens[..place].contains(token));
     }
     move |token| {
         let place = tokens.iter().position(|&t| t == token);

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use candle_core::quantized::GgmlDType;
 use ken_model::decoder::{Checkpoint, Decoder, Device, Family, LayerSet, LoadOptions, StoredAs};
-use ken_testing::with;
+use ken_testing::{holds, with};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -128,10 +128,8 @@ fn assert_as_recorded(path: &Path, device: Device, name: &str) -> Decoder {
     let expected = &RECORDED.models[name].logprobs[prompt.tokens().len() - 1..];
     assert_eq!(score.logprobs.len(), expected.len());
     for (place, (found, expected)) in score.logprobs.iter().zip(expected).enumerate() {
-        assert!(
-            (found - expected).abs() < TOLERANCE,
-            "{name}, token {place}: {found} is not {expected}"
-        );
+        holds!("{name}, token {place}: {found} is not {expected}" =>
+            (found - expected).abs() < TOLERANCE);
     }
     decoder
 }

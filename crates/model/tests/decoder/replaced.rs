@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use candle_core::quantized::GgmlDType;
 use ken_model::decoder::{Checkpoint, Decoder, LoadOptions, StoredAs};
-use ken_testing::with;
+use ken_testing::{fails, with};
 use tempfile::TempDir;
 
 use super::checkpoint::Tiny;
@@ -117,18 +117,13 @@ fn a_folder_without_what_is_written_last_is_incomplete() {
     let dir = TempDir::new().unwrap();
     folder::write(&tiny(1), Layout::F32, dir.path());
     std::fs::remove_file(dir.path().join("config.json")).unwrap();
-    let error = Checkpoint::open(dir.path(), None).err().unwrap();
-    assert_eq!(error.kind(), "incomplete_model");
-    assert!(error.remedy().is_some());
+    fails!(Checkpoint::open(dir.path(), None) => "incomplete_model"; "");
     let own = TempDir::new().unwrap();
     folder::write(&tiny(1), Layout::F32, own.path());
     let adapter = TempDir::new().unwrap();
     std::fs::write(adapter.path().join("adapter_model.safetensors"), "x").unwrap();
-    let error = Checkpoint::open(own.path(), Some(adapter.path()))
-        .err()
-        .unwrap();
-    assert_eq!(error.kind(), "incomplete_model");
-    assert!(error.to_string().contains("adapter_config.json"), "{error}");
+    fails!(Checkpoint::open(own.path(), Some(adapter.path())) =>
+        "incomplete_model", "adapter_config.json");
 }
 
 #[test]

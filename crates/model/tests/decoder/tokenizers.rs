@@ -9,7 +9,7 @@ use candle_core::quantized::GgmlDType;
 use candle_core::quantized::gguf_file::Value as Gguf;
 use ken_language::{Finish, GenerateOptions, Sampling};
 use ken_model::decoder::{Checkpoint, Decoder, DecoderError, LoadOptions, Message, Prompt, Role};
-use ken_testing::{cases, has};
+use ken_testing::{cases, fails, has, holds};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -103,10 +103,7 @@ impl Described {
             .unwrap();
         has!(written, finish: Finish::End, tokens.as_slice(): tokens);
         assert_eq!(pieces.concat(), written.text);
-        assert!(
-            pieces.iter().all(|piece| !piece.contains('\u{fffd}')),
-            "{pieces:?}"
-        );
+        holds!("{pieces:?}" => pieces.iter().all(|piece| !piece.contains('\u{fffd}')));
         written.text
     }
 }
@@ -428,8 +425,7 @@ fn sources_are_marked_by_what_no_text_has() {
     let bytes = marks(&described, &["notes", "wiki"]).unwrap();
     assert_eq!(bytes, ["<0xC0>", "<0xC1>", "<0xF5>", "<0xF6>", "<0xF7>"]);
     let many = ["a"; 11];
-    let error = marks(&described, &many).unwrap_err();
-    assert_eq!(error.kind(), "no_free_tokens");
+    fails!(marks(&described, &many) => "no_free_tokens");
     // Reserved entries come first, and entries with these names before all.
     for name in ["<EOK>", "<|reserved_special_token_3|>"] {
         described.tokens.push((name.to_owned(), CONTROL, 0.0));

@@ -22,7 +22,7 @@ use ken_model::decoder::{
     Checkpoint, Decoder, Device, Footprint, GenerateRequest, LoadOptions, Message, PromptForm,
     ReadAs, Role, SETTINGS_FILE, TENSORS_FILE,
 };
-use ken_testing::{has, with};
+use ken_testing::{has, holds, with};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use serde::Deserialize;
@@ -107,10 +107,7 @@ fn tokens_and_probabilities_are_as_recorded() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn the_greedy_answer_is_as_recorded_and_comes_in_pieces() {
     let recorded = &RECORDED.greedy;
-    assert!(
-        recorded.smallest_margin > 0.01,
-        "a prompt without close calls is needed"
-    );
+    holds!("a prompt without close calls is needed" => recorded.smallest_margin > 0.01);
     let prompt = MODEL.prompt("", &recorded.prompt).unwrap();
     let options = GenerateOptions::new(Sampling::Greedy, recorded.tokens.len());
     let mut pieces = Vec::new();

@@ -8,7 +8,7 @@ use ken_language::{
 };
 use ken_model::Precision;
 use ken_model::decoder::GenerateRequest;
-use ken_testing::with;
+use ken_testing::{holds, with};
 use serde_json::{Value, json};
 
 use super::{MODEL, RECORDED, load};
@@ -87,10 +87,7 @@ fn a_schema_constrains_a_text() {
             let keys: Vec<&String> = value.as_object().unwrap().keys().collect();
             assert_eq!(keys.len(), 3, "{value}");
             assert!(value["city"].as_str().unwrap().chars().count() <= 20);
-            assert!(
-                value["inhabitants"].is_i64() || value["inhabitants"].is_u64(),
-                "{value}"
-            );
+            holds!("{value}" => value["inhabitants"].is_i64() || value["inhabitants"].is_u64());
             assert!(value["kind"] == "town" || value["kind"] == "village");
         }
         let alone = decoder.generate_many(&requests[..1], &mut |_| ControlFlow::Continue(()));

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use ken_language::PairScorer;
 use ken_model::Precision;
 use ken_model::encoder::{CrossEncoder, EncoderError};
+use ken_testing::holds;
 use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -44,10 +45,8 @@ fn borrowed(pairs: &[(String, String)]) -> Vec<(&str, &str)> {
 fn close(found: &[f32], expected: &[f64], tolerance: f64) {
     assert_eq!(found.len(), expected.len());
     for (at, (&found, &expected)) in found.iter().zip(expected).enumerate() {
-        assert!(
-            (f64::from(found) - expected).abs() < tolerance,
-            "pair {at}: {found} is not {expected}"
-        );
+        holds!("pair {at}: {found} is not {expected}" =>
+            (f64::from(found) - expected).abs() < tolerance);
     }
 }
 

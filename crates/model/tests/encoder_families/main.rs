@@ -15,7 +15,7 @@ use checkpoint::{Tensors, Tiny, config, ids, write_json, write_tensors};
 use ken_language::{Embedder, Role};
 use ken_model::Precision;
 use ken_model::encoder::{Encoder, EncoderError};
-use ken_testing::with;
+use ken_testing::{holds, with};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -37,10 +37,7 @@ fn written(tiny: &Tiny) -> (TempDir, Tensors) {
 fn close(found: &[f32], expected: &[f64]) {
     assert_eq!(found.len(), expected.len());
     for (&found, &expected) in found.iter().zip(expected) {
-        assert!(
-            (f64::from(found) - expected).abs() < 2e-5,
-            "{found} is not {expected}"
-        );
+        holds!("{found} is not {expected}" => (f64::from(found) - expected).abs() < 2e-5);
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use ken_language::{Embedder, Role};
 use ken_model::Precision;
 use ken_model::encoder::Encoder;
-use ken_testing::cases;
+use ken_testing::{cases, holds};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -123,10 +123,8 @@ fn assert_as_recorded(name: &str, prefix: &str) {
             };
             assert_eq!(vector.len(), expected.len());
             for (place, (number, expected)) in vector.iter().zip(expected).enumerate() {
-                assert!(
-                    (number - expected).abs() < TOLERANCE,
-                    "{name}, {pooling}, number {place} of {text}: {number} is not {expected}"
-                );
+                holds!("{name}, {pooling}, number {place} of {text}: {number} is not {expected}" =>
+                    (number - expected).abs() < TOLERANCE);
             }
         }
     }

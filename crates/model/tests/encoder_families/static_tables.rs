@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use ken_language::{Embedder, Role};
 use ken_model::Precision;
 use ken_model::encoder::{EncoderError, open};
+use ken_testing::holds;
 use safetensors::tensor::{Dtype, TensorView};
 use serde::Deserialize;
 use serde_json::Value;
@@ -113,10 +114,8 @@ fn assert_embeds(name: &str, embedder: &dyn Embedder, expected: &[Vec<f32>]) {
         for (number, expected) in vector.iter().zip(expected) {
             // Halves are summed as such there.
             let tolerance = if name == "half" { 2e-3 } else { 1e-5 };
-            assert!(
-                (number - expected).abs() < tolerance,
-                "{name}, {text:?}: {number} is not {expected}"
-            );
+            holds!("{name}, {text:?}: {number} is not {expected}" =>
+                (number - expected).abs() < tolerance);
         }
     }
 }

@@ -10,6 +10,7 @@ mod mutate;
 mod server_sent_events;
 mod survives;
 
+use ken_testing::holds;
 use model_files::{ModelFile, Place};
 use survives::survives;
 
@@ -34,10 +35,7 @@ fn understood_or_refused(seeds: &[&str], mutations: u64, read: impl Fn(&[u8]) ->
     }
     // Some changes matter and some do not.
     let cases = mutations * seeds.len() as u64;
-    assert!(
-        (cases / 20..cases * 9 / 10).contains(&understood),
-        "{understood} of {cases}"
-    );
+    holds!("{understood} of {cases}" => (cases / 20..cases * 9 / 10).contains(&understood));
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod mutate;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
+use ken_testing::holds;
 use load::{Place, Reader};
 
 /// No file here is longer than 100 kB.
@@ -41,19 +42,14 @@ fn survives(reader: Reader, cases: u64) {
             Err(RecvTimeoutError::Timeout) => panic!("{reader:?}: seed {next} hangs"),
         }
         let largest = allocations::largest();
-        assert!(
-            largest <= MOST_BYTES_AT_ONCE,
-            "{reader:?}: by seed {next}, {largest} bytes were allocated at once"
-        );
+        holds!("{reader:?}: by seed {next}, {largest} bytes were allocated at once" =>
+            largest <= MOST_BYTES_AT_ONCE);
     }
     let Ok(loaded) = worker.join() else {
         panic!("{reader:?}: seed {next} panics")
     };
     // Some changes matter and some do not.
-    assert!(
-        (cases / 100..cases * 9 / 10).contains(&loaded),
-        "{loaded} of {cases} load"
-    );
+    holds!("{loaded} of {cases} load" => (cases / 100..cases * 9 / 10).contains(&loaded));
 }
 
 #[test]

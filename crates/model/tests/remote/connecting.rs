@@ -2,7 +2,7 @@
 
 use ken_language::{GenerateOptions, LanguageModel, Prompt, Sampling, ScoreRequest};
 use ken_model::remote::{ApiKey, Endpoint, RemoteError, RemoteModel};
-use ken_testing::{has, says, with};
+use ken_testing::{fails, has, holds, says, with};
 use serde_json::{Value, json};
 
 use super::faults::{greedy, model_list, prompt, scripted, text_of};
@@ -86,10 +86,8 @@ fn an_endpoint_without_completions_gets_chat_messages() {
     let error = model.score(&[request]).unwrap_err();
     assert_eq!(error.kind(), "cannot_score");
     let message = error.to_string();
-    assert!(
-        message.ends_with("cannot score: it has no /completions to continue text with"),
-        "{message}"
-    );
+    holds!("{message}" =>
+        message.ends_with("cannot score: it has no /completions to continue text with"));
 }
 
 #[test]
@@ -103,8 +101,7 @@ fn an_endpoint_without_prompt_log_probabilities_cannot_score() {
     let message = error.to_string();
     says!(message => "neither by `prompt_logprobs` nor by `echo`");
     assert!(error.remedy().unwrap().mentions("vLLM"));
-    let error = model.hidden(&[&prompt], 3).unwrap_err();
-    assert_eq!(error.kind(), "cannot_show_hidden");
+    fails!(model.hidden(&[&prompt], 3) => "cannot_show_hidden");
 }
 
 #[test]
@@ -184,10 +181,7 @@ fn an_unreachable_endpoint_is_an_error() {
     endpoint.settings.retries = 0;
     let error = error_of(endpoint);
     assert_eq!(error.kind(), "endpoint_unreachable");
-    assert!(
-        error.to_string().starts_with("cannot reach 127.0.0.1:1: "),
-        "{error}"
-    );
+    holds!("{error}" => error.to_string().starts_with("cannot reach 127.0.0.1:1: "));
 }
 
 #[test]

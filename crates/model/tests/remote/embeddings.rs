@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ken_language::{Embedder, Role};
 use ken_model::remote::{Endpoint, RemoteEmbedder};
-use ken_testing::{cases, with};
+use ken_testing::{cases, fails, holds, with};
 use serde_json::{Value, json};
 
 use super::faults::{model_list, settings};
@@ -65,10 +65,7 @@ fn embeddings_come_in_the_order_of_the_texts_and_of_length_1() {
         assert!((length - 1.0).abs() < 1e-6);
         // An empty text is sent as a blank.
         let length = embedding[0] / embedding[1] * 3.0;
-        assert!(
-            (length - n.max(1) as f32).abs() < 1e-3,
-            "{length} is not {n}"
-        );
+        holds!("{length} is not {n}" => (length - n.max(1) as f32).abs() < 1e-3);
     }
     // One to learn the dimensions, three batches, one of them retried.
     assert_eq!(server.requests("embeddings").len(), 5);
@@ -147,9 +144,7 @@ fn an_endpoint_that_does_not_embed_says_so() {
 #[test]
 fn token_spans_and_the_longest_input_are_unknown() {
     let (_server, embedder) = spoiled("tiny", |_, _| None);
-    let error = embedder.token_spans("a b").unwrap_err();
-    assert_eq!(error.kind(), "cannot_show_tokens");
-    assert!(error.remedy().unwrap().mentions("words"));
+    fails!(embedder.token_spans("a b") => "cannot_show_tokens"; "words");
     assert_eq!(embedder.max_tokens(), None);
     assert!(
         !embedder

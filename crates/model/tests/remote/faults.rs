@@ -10,7 +10,7 @@ use ken_language::{
     Sampling, WorkedExample,
 };
 use ken_model::remote::{Endpoint, RemoteModel, RemoteSettings};
-use ken_testing::{has, with};
+use ken_testing::{fails, has, with};
 use serde_json::{Value, json};
 
 use super::loopback::{Reply, Request, Server};
@@ -219,8 +219,7 @@ fn a_web_page_is_an_error() {
     assert!(error.remedy().unwrap().mentions("ends in /v1"));
 
     let server = Server::start(|_| Reply::text(200, "text/html", "<html>"));
-    let error = RemoteModel::connect(Endpoint::new(&server.url)).unwrap_err();
-    assert_eq!(error.kind(), "endpoint_web_page");
+    fails!(RemoteModel::connect(Endpoint::new(&server.url)) => "endpoint_web_page");
 }
 
 #[test]

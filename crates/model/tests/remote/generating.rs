@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ken_language::{Finish, GenerateOptions, GenerateRequest, LanguageModel, Progress, Sampling};
 use ken_model::remote::{Endpoint, RemoteModel};
-use ken_testing::{has, with};
+use ken_testing::{has, holds, with};
 use serde_json::{Value, json};
 
 use super::faults::{endless, greedy, prompt, scripted, text_of};
@@ -269,10 +269,7 @@ fn max_tokens_is_what_the_prompt_leaves_of_the_context() {
             assert_eq!(error.kind(), "context_exceeded");
             assert!(error.concerns_input());
             let message = error.to_string();
-            assert!(
-                message.ends_with("it has 24 tokens, the context 24"),
-                "{message}"
-            );
+            holds!("{message}" => message.ends_with("it has 24 tokens, the context 24"));
         }
     }
 }

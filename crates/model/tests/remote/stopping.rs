@@ -12,7 +12,7 @@ use ken_language::{
     ScoreRequest, bound_embedder, bound_model,
 };
 use ken_model::remote::{Endpoint, RemoteEmbedder, RemoteModel};
-use ken_testing::with;
+use ken_testing::{fails, with};
 use serde_json::json;
 
 use super::faults::{endless, event, greedy, model_list, prompt, serving, text_of};
@@ -69,15 +69,13 @@ fn while_a_stream_is_silent() {
         pause: Duration::from_secs(20),
         whole: true,
     });
-    let error = stopped(&stop, || text_of(&model, &prompt())).unwrap_err();
-    assert_eq!(error.kind(), "interrupted");
+    fails!(stopped(&stop, || text_of(&model, &prompt())) => "interrupted");
 }
 
 #[test]
 fn while_a_stream_goes_on() {
     let (server, model, stop) = connected(|_| endless());
-    let error = stopped(&stop, || text_of(&model, &prompt())).unwrap_err();
-    assert_eq!(error.kind(), "interrupted");
+    fails!(stopped(&stop, || text_of(&model, &prompt())) => "interrupted");
     server.wait_for_disconnect();
 }
 
@@ -86,8 +84,7 @@ fn while_waiting_to_retry() {
     let (server, model, stop) =
         connected(|_| Reply::refusal(503, "loading").with_header("Retry-After: 60"));
     let before = server.requests("completions").len();
-    let error = stopped(&stop, || text_of(&model, &prompt())).unwrap_err();
-    assert_eq!(error.kind(), "interrupted");
+    fails!(stopped(&stop, || text_of(&model, &prompt())) => "interrupted");
     assert_eq!(server.requests("completions").len(), before + 1);
 }
 
@@ -140,8 +137,7 @@ fn and_the_connection_is_closed() {
     });
     let stop = Arc::new(AtomicBool::new(false));
     let endpoint = with!(Endpoint::new(&url), cancel: CancelToken::raised_by(stop.clone()));
-    let error = stopped(&stop, || endpoint.reach()).unwrap_err();
-    assert_eq!(error.kind(), "interrupted");
+    fails!(stopped(&stop, || endpoint.reach()) => "interrupted");
     let reached = Instant::now();
     let closed = server.join().unwrap();
     assert!(closed.saturating_duration_since(reached) < AT_ONCE);
@@ -201,12 +197,10 @@ fn whatever_a_bound_model_waits_for_ends_with_its_question() {
         let closed = server.disconnected();
         let left = Arc::new(AtomicBool::new(false));
         let (model, embedder) = bound(&CancelToken::raised_by(Arc::clone(&left)));
-        let error = stopped(&left, || work(model.as_ref(), embedder.as_ref())).unwrap_err();
-        assert_eq!(error.kind(), "interrupted");
+        fails!(stopped(&left, || work(model.as_ref(), embedder.as_ref())) => "interrupted");
         let began = Instant::now();
         let (model, embedder) = bound(&CancelToken::default().by(began + AT_ONCE / 8));
-        let error = work(model.as_ref(), embedder.as_ref()).unwrap_err();
-        assert_eq!(error.kind(), "interrupted");
+        fails!(work(model.as_ref(), embedder.as_ref()) => "interrupted");
         assert!(began.elapsed() < AT_ONCE, "{:?}", began.elapsed());
         while server.disconnected() < closed + 2 {
             assert!(began.elapsed() < AT_ONCE * 5, "the requests stay open");

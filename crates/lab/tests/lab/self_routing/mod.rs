@@ -22,7 +22,7 @@ use ken_lab::{
 use ken_language::{GenerateOptions, GenerateRequest, LanguageModel, Prompt, Sampling};
 use ken_model::decoder::{Checkpoint, Decoder, Device, LoadOptions, Origin};
 use ken_policy::digest_of;
-use ken_testing::{has, with};
+use ken_testing::{fails, has, holds, with};
 use ken_train::{
     Examples, LoraSettings, MeanOver, Objective, Schedule, TrainSettings, Trainable, Tuning, train,
     write_adapter,
@@ -336,10 +336,7 @@ fn a_threshold_is_chosen_and_recorded() {
             .sum()
     };
     for other in &alone {
-        assert!(
-            right(*other) <= right(threshold) + 1e-9,
-            "{other} {threshold}"
-        );
+        holds!("{other} {threshold}" => right(*other) <= right(threshold) + 1e-9);
     }
     let folder = TempDir::new().unwrap();
     for entry in std::fs::read_dir(&TAUGHT.adapter).unwrap() {
@@ -368,9 +365,7 @@ fn a_datastore_is_made_of_what_the_model_was_not_taught() {
     let folder = TempDir::new().unwrap();
     let store = folder.path().join("store");
     // Labels of the model before its training say nothing about it afterwards.
-    let error = made(TAUGHT.learned(), MAKING, &store).unwrap_err();
-    assert_eq!(error.kind(), "other_model");
-    assert!(error.remedy().unwrap().mentions("LabelSources"));
+    fails!(made(TAUGHT.learned(), MAKING, &store) => "other_model"; "LabelSources");
     let voting = TAUGHT.voting();
     let all: Vec<u64> = voting
         .iter()
@@ -379,8 +374,7 @@ fn a_datastore_is_made_of_what_the_model_was_not_taught() {
     let all: BTreeSet<u64> = all.into_iter().collect();
     let all: Vec<u64> = all.into_iter().collect();
     let taught = with!(MAKING, taught: &all);
-    let error = made(&voting, taught, &store).unwrap_err();
-    assert_eq!(error.kind(), "all_taught");
+    fails!(made(&voting, taught, &store) => "all_taught");
     assert!(!store.exists());
     // Of the questions that it was not taught, a share is held out for evaluation.
     let taught = voting
@@ -434,6 +428,5 @@ fn the_nearest_entries_advise_and_people_correct_them() {
     // Keys of another model say nothing about this one.
     let plain = Decoder::load(&TAUGHT.model, &LoadOptions::default()).unwrap();
     let plain = Pipeline::new(Arc::new(plain), None, settings());
-    let error = plain.with(voted_by(&store)).err().unwrap();
-    assert_eq!(error.kind(), "other_datastore");
+    fails!(plain.with(voted_by(&store)) => "other_datastore");
 }

@@ -5,7 +5,7 @@ use ken_answer::{QuestionPrompt, prompt};
 use ken_lab::{ExamplesError, RoutingExample, RoutingStage, SourceRecord, routing_examples};
 use ken_language::{LanguageModel, ScoreRequest};
 use ken_model::decoder::{Checkpoint, Decoder, LoadOptions, Origin};
-use ken_testing::with;
+use ken_testing::{fails, holds, with};
 use ken_train::Objective;
 use ken_world::{Size, write_untrained};
 use tempfile::TempDir;
@@ -83,10 +83,7 @@ fn each_stage_teaches_its_tokens() {
     let (own, of_corpus) = (chosen(first, true)[0], chosen(first, true)[1]);
     assert_eq!((own.0, of_corpus.0), (tokens.own, island));
     assert!((f64::from(own.1) - share).abs() < 1e-6, "{own:?}");
-    assert!(
-        (f64::from(of_corpus.1) - (1.0 - share)).abs() < 1e-6,
-        "{of_corpus:?}"
-    );
+    holds!("{of_corpus:?}" => (f64::from(of_corpus.1) - (1.0 - share)).abs() < 1e-6);
 
     // Without verbalizing, the end of the knowledge follows the source at once.
     let making = with!(SUM, verbalizes: false);
@@ -163,8 +160,7 @@ fn no_text_can_hold_the_marks() {
         learned_from: Vec::new(),
     };
     origin.write(folder.path()).unwrap();
-    let error = Checkpoint::open(folder.path(), None).err().unwrap();
-    assert_eq!(error.kind(), "unknown_token");
+    fails!(Checkpoint::open(folder.path(), None) => "unknown_token");
     std::fs::write(folder.path().join("ken.json"), "{").unwrap();
     let error = Checkpoint::open(folder.path(), None).err().unwrap();
     assert!(error.to_string().contains("ken.json"), "{error}");

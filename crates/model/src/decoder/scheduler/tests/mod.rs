@@ -10,7 +10,7 @@ use std::thread;
 use ken_language::{
     CancelToken, Finish, GenerateOptions, LanguageModel, Progress, Sampling, ScoreRequest,
 };
-use ken_testing::{has, with};
+use ken_testing::{fails, has, holds, with};
 use serde_json::json;
 
 use super::*;
@@ -145,10 +145,7 @@ fn a_small_call_is_served_beside_a_huge_one_and_reads_in_pieces() {
         assert_eq!(tokens(&together.unwrap()), tokens(&alone));
     });
     assert_eq!((read[0], read[read.len() - 1]), (0, 1000));
-    assert!(
-        read.windows(2).all(|pair| pair[1] - pair[0] <= 64),
-        "{read:?}"
-    );
+    holds!("{read:?}" => read.windows(2).all(|pair| pair[1] - pair[0] <= 64));
 }
 
 #[test]
@@ -205,8 +202,7 @@ fn scoring_that_nobody_waits_for_ends_and_leaves_the_batch() {
     let looks = AtomicUsize::new(0);
     let token = CancelToken::when(move || looks.fetch_add(1, Ordering::SeqCst) > 0);
     let bound = LanguageModel::bound(&decoder, &token).unwrap();
-    let error = bound.score(&[request(), request(), request()]).unwrap_err();
-    assert_eq!(error.kind(), "interrupted");
+    fails!(bound.score(&[request(), request(), request()]) => "interrupted");
     // Its requests are no longer computed, and others are served as before.
     let whole = LanguageModel::score(&decoder, &[request()]).unwrap();
     assert_eq!(whole[0][0].logprobs.len(), 1);
@@ -261,12 +257,9 @@ fn a_prompt_without_end_is_refused_at_once() {
     let decoder = new(&LoadOptions::default());
     let endless = prompt(1, 1_000_000);
     beside_others(&decoder, || {
-        let error = write(&decoder, &endless, 1, &mut go_on).unwrap_err();
-        assert_eq!(error.kind(), "context_exceeded");
-        let error = decoder.score(&endless, &["w3"]).unwrap_err();
-        assert_eq!(error.kind(), "context_exceeded");
-        let error = decoder.hidden(&[&endless], 1).unwrap_err();
-        assert_eq!(error.kind(), "context_exceeded");
+        fails!(write(&decoder, &endless, 1, &mut go_on) => "context_exceeded");
+        fails!(decoder.score(&endless, &["w3"]) => "context_exceeded");
+        fails!(decoder.hidden(&[&endless], 1) => "context_exceeded");
     });
 }
 
@@ -277,13 +270,10 @@ fn a_panic_reaches_its_caller_and_the_batch_goes_on() {
     let alone = write(&decoder, &short, 2, &mut go_on).unwrap();
     // There is no embedding for this token.
     let broken = Prompt::new(vec![1, WORDS + 5], &[]).unwrap();
-    let error = write(&decoder, &broken, 2, &mut go_on).unwrap_err();
-    assert_eq!(error.kind(), "broken_off");
+    fails!(write(&decoder, &broken, 2, &mut go_on) => "broken_off");
     let broken = Prompt::new(vec![1, WORDS + 5, 3], &[1, WORDS + 5]).unwrap();
-    let error = decoder.score(&broken, &["w3", "w4 w5"]).unwrap_err();
-    assert_eq!(error.kind(), "broken_off");
-    let error = decoder.hidden(&[&broken], 1).unwrap_err();
-    assert_eq!(error.kind(), "broken_off");
+    fails!(decoder.score(&broken, &["w3", "w4 w5"]) => "broken_off");
+    fails!(decoder.hidden(&[&broken], 1) => "broken_off");
     let after = write(&decoder, &short, 2, &mut go_on).unwrap();
     assert_eq!(tokens(&after), tokens(&alone));
 }
