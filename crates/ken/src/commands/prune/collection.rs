@@ -225,10 +225,13 @@ struct Scores<'a> {
     by: By<'a>,
 }
 
+/// The score of a passage by its vector.
+type ByVector<'a> = Box<dyn Fn(&PassageId, &[f32]) -> f64 + 'a>;
+
 /// What scores follow from.
 enum By<'a> {
     Ids(Box<dyn Fn(&PassageId) -> f64 + 'a>),
-    Vectors(Box<dyn Fn(&PassageId, &[f32]) -> f64 + 'a>),
+    Vectors(ByVector<'a>),
 }
 
 impl<'a> Scores<'a> {
