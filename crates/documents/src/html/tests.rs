@@ -132,7 +132,7 @@ fn items_of_ordered_lists_have_their_numbers() {
         "1. a\n\nb\n\n2. c\n\nd\n\ne",
     );
     shows("<ol start=4><li>a<li hidden>b<li>c</ol>", "4. a\n5. c");
-    shows("<ol type=a><li>a<li value=27>b</ol>", "a. a\nb. aa");
+    shows("<ol type=a><li>a<li value=27>b</ol>", "a. a\naa. b");
     shows("<ol><li>a<li value=7>b<li>c</ol>", "1. a\n7. b\n8. c");
 }
 

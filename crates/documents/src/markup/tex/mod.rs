@@ -361,7 +361,7 @@ mod tests {
     fn arguments_that_are_not_shown() {
         check(
             "\\hypertarget{a}{%\n\\section{Rules}\\label{a}}\n\\setlength\\parskip{6pt}\\textcolor{red}{Red} \\parbox[t]{3cm}{box} {\\em old}, see \\ref{a}.",
-            "## Rules\n\nRed box old, see.",
+            "## Rules\n\nRed box old, see [a].",
         );
         check(
             "\\SI{5}{\\kilo\\metre}, \\qty{3}{\\metre\\per\\square\\second}, \\SIrange{1}{2}{\\bar}, 10\\textsuperscript{6}, 3\\textsuperscript{rd}",
