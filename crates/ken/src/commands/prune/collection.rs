@@ -137,7 +137,7 @@ fn ranked(by: Ranking<'_>, address: &MilvusAddress, session: &Session<'_>) -> Re
     ranked.ok_or_else(stopped)
 }
 
-/// What is pruned.
+/// The passages that a ratio takes out.
 struct Goes<'a> {
     /// The first ones in the order of pruning.
     passages: usize,
