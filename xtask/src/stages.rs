@@ -210,8 +210,11 @@ struct Prepared {
     clients: Clients,
 }
 
+/// A path among what is prepared.
+type PathIn = fn(&Prepared) -> &PathBuf;
+
 /// The variables by which the tests find that.
-const VARIABLES: [(&str, fn(&Prepared) -> &PathBuf); 6] = [
+const VARIABLES: [(&str, PathIn); 6] = [
     ("KEN_TEST_MODELS", |of| &of.models),
     ("KEN_TEST_MILVUS", |of| &of.milvus),
     ("KEN_TEST_SEARCH_SERVICES", |of| &of.search_services),

@@ -323,7 +323,7 @@ fn records_of_tuned(ken: &Ken, tuned: &[&str]) -> String {
     let more = [&["--limit", "1"][..], tuned].concat();
     probe_with(ken, "questions.jsonl", "probed.jsonl", &more);
     let change = |at: usize, record: &mut Value| {
-        let known = at % 2 == 0;
+        let known = at.is_multiple_of(2);
         let question = match known {
             true => format!("What is the capital of {}?", COUNTRIES[at / 2]),
             false => format!("Who is keeper number {} of the lighthouse?", at / 2),
